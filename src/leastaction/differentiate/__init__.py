@@ -1,0 +1,14 @@
+"""Stage `differentiate`: time derivatives, or what increments say without a model."""
+
+from importlib import import_module
+
+METHODS = {
+    "central_difference": "leastaction.differentiate.central_difference",
+    "realised_variation": "leastaction.differentiate.realised_variation",
+}
+
+
+def differentiate(observations, settings, library):
+    """Apply the method named in `settings` to one replicate of observations."""
+    method = import_module(METHODS[settings["method"]])
+    return method.differentiate(observations, settings, library)

@@ -1,0 +1,40 @@
+"""Stage `identify`: from equations in coefficients to a model with error bars."""
+
+from importlib import import_module
+
+from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
+
+METHODS = {
+    "moment_gmm": "leastaction.identify.moment_gmm",
+    "stlsq": "leastaction.identify.stlsq",
+}
+VOLATILITY_METHODS = {
+    "mean_square_residual": "leastaction.identify.mean_square_residual",
+    "squared_increments": "leastaction.identify.squared_increments",
+}
+
+__all__ = [
+    "METHODS",
+    "VOLATILITY_METHODS",
+    "LagrangianEstimate",
+    "VolatilityEstimate",
+    "identify",
+]
+
+
+def identify(observations, equations, settings, library):
+    """Apply the methods named in `settings` to one replicate.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``model``.
+    """
+    from leastaction.identify.model import model_dataset
+
+    lagrangian = import_module(METHODS[settings["method"]]).identify(equations, settings)
+    recipe = settings["volatility"]
+    volatility = import_module(VOLATILITY_METHODS[recipe["method"]]).identify(
+        observations, lagrangian, recipe, library
+    )
+    return model_dataset(observations, lagrangian, volatility)

@@ -1,0 +1,5 @@
+"""Stage `simulate`: observations of a known system."""
+
+from leastaction.simulate.ensemble import simulate
+
+__all__ = ["simulate"]
