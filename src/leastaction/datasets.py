@@ -292,3 +292,23 @@ def map_replicates(
     """Apply a stage to the files `paths`, replicate by replicate."""
     for pieces in replicates(*paths):
         yield function(*pieces)
+
+
+def save_text(text: str, path: str | Path) -> None:
+    """Write a text file, so that `path` is absent or complete."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text)
+    os.replace(part, path)
+
+
+def save_figure(figure, path: str | Path) -> None:
+    """Write a Matplotlib figure in the format of the suffix, without a time stamp."""
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    kind = path.suffix[1:]
+    figure.savefig(part, format=kind, metadata=stamp.get(kind))
+    os.replace(part, path)

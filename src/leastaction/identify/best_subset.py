@@ -19,13 +19,18 @@ class Path:
         Columns of the best subset of each size.
     objectives
         Its residual sum of squares.
+    ties
+        Other subsets of the same size whose residual is larger by less than `margin`.
     """
 
     supports: tuple[tuple[int, ...], ...]
     objectives: np.ndarray
+    ties: tuple[tuple[tuple[int, ...], ...], ...]
 
 
-def best_subset(a: np.ndarray, b: np.ndarray, max_terms: int) -> Path:
+def best_subset(
+    a: np.ndarray, b: np.ndarray, max_terms: int, margin: float = 0.0
+) -> Path:
     """For each size k, the k columns of `a` that minimise ‖a_s x − b‖².
 
     All subsets are solved by batched QR of [a_s b]; the squared last entry of R is the
@@ -39,6 +44,9 @@ def best_subset(a: np.ndarray, b: np.ndarray, max_terms: int) -> Path:
         Shape (row,).
     max_terms
         Largest size.
+    margin
+        Subsets whose residuals differ by less are a tie; the first in the order of the
+        columns (the simplest, in a library that starts with simple terms) wins.
 
     Raises
     ------
@@ -58,16 +66,19 @@ def best_subset(a: np.ndarray, b: np.ndarray, max_terms: int) -> Path:
     r = np.linalg.qr(scaled, mode="r")
     supports: list[tuple[int, ...]] = [()]
     objectives = [float(b @ b)]
+    ties: list[tuple[tuple[int, ...], ...]] = [()]
     for k in range(1, max_terms + 1):
         subsets = np.array(list(itertools.combinations(range(terms), k)))
         columns = np.hstack([subsets, np.full((len(subsets), 1), terms)])
         blocks = np.moveaxis(r[:, columns], 1, 0)
         last = np.linalg.qr(blocks, mode="r")[:, k, k] if r.shape[0] > k else 0.0
         residual = np.square(last) * np.ones(len(subsets))
-        best = int(np.argmin(residual))
-        supports.append(tuple(int(i) for i in subsets[best]))
-        objectives.append(float(residual[best]))
-    return Path(tuple(supports), np.array(objectives))
+        close = np.flatnonzero(residual <= residual.min() + margin)
+        best, *others = (tuple(int(i) for i in subsets[j]) for j in close)
+        supports.append(best)
+        objectives.append(float(residual[close[0]]))
+        ties.append(tuple(others))
+    return Path(tuple(supports), np.array(objectives), tuple(ties))
 
 
 def extended_penalty(sizes: np.ndarray, terms: int, samples: float) -> np.ndarray:

@@ -25,6 +25,8 @@ class LagrangianEstimate:
         Name to (value, unit, meaning).
     criterion
         Selection criterion of the best subset of size 0, 1, 2, ...
+    alternatives
+        Other subsets that fit as well, as text; empty if there is none.
     """
 
     terms: list[str]
@@ -36,6 +38,7 @@ class LagrangianEstimate:
     noise_std: np.ndarray
     diagnostics: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
     criterion: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    alternatives: str = ""
 
 
 @dataclass(frozen=True)
@@ -50,6 +53,8 @@ class VolatilityEstimate:
         Candidates of σ² (q, q̇).
     coefficients, coefficient_std
         Coefficients of σ² = Σ β_i G_i, shape (dof, term).
+    constant
+        Whether the volatility is to be read as a constant, shape (dof,).
     diagnostics
         Name to (value of shape (dof,), unit, meaning).
     """
@@ -59,6 +64,7 @@ class VolatilityEstimate:
     terms: list[str]
     coefficients: np.ndarray
     coefficient_std: np.ndarray
+    constant: np.ndarray
     diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(
         default_factory=dict
     )

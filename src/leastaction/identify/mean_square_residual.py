@@ -82,6 +82,7 @@ def identify(
         terms=[str(term) for term in terms],
         coefficients=coefficients,
         coefficient_std=np.full_like(coefficients, np.nan),
+        constant=np.ones(dof, dtype=bool),
         diagnostics={
             "volatility_of_lagrangian": (
                 0.5 * np.sqrt(slope),

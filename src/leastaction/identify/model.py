@@ -42,6 +42,15 @@ def model_dataset(
             np.array(lagrangian.equivalent, dtype=object),
             {"units": "1", "long_name": "equivalent of a removed candidate"},
         ),
+        "alternatives": _entry(
+            ("replicate",),
+            np.array(lagrangian.alternatives, dtype=object),
+            "1",
+            "other subsets that fit as well",
+        ),
+        "volatility_is_constant": _entry(
+            each, volatility.constant.astype("int8"), "1", "whether S is a constant"
+        ),
         "volatility_estimate": _entry(
             each, volatility.volatility, "(units of qddot) s^0.5", "volatility"
         ),

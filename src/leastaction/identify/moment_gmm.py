@@ -24,6 +24,8 @@ from leastaction.identify.estimate import LagrangianEstimate
 CONTRACT = "moments"
 ITERATIONS = 3
 RANK_TOLERANCE = 1e-13
+# Kass and Raftery (1995): less is "not worth more than a bare mention".
+INDISTINGUISHABLE = 2.0
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,7 @@ class _Fit:
     criterion: np.ndarray
     j: float
     rank: int
+    ties: tuple[tuple[int, ...], ...]
 
 
 def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
@@ -91,6 +94,9 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
             "j_p_value": (float(chdtrc(degrees, fit.j)), "1", "p-value of J"),
         },
         criterion=fit.criterion,
+        alternatives="; ".join(
+            " + ".join(names[i] for i in tie) for tie in fit.ties
+        ),
     )
 
 
@@ -99,10 +105,11 @@ def _fit(total, gram, noise, reference, others, scale, settings, samples) -> _Fi
     whiten = _whitening(noise, gram)
     columns = whiten @ total.reshape(-1, total.shape[-1])
     a, b = columns[:, others], -scale * columns[:, reference]
-    path = best_subset(a, b, settings["max_terms"])
+    path = best_subset(a, b, settings["max_terms"], INDISTINGUISHABLE)
     sizes = np.arange(len(path.supports))
     criterion = path.objectives + extended_penalty(sizes, len(others), samples)
-    chosen = path.supports[int(np.argmin(criterion))]
+    size = int(np.argmin(criterion))
+    chosen = path.supports[size]
     support = [others[i] for i in chosen]
     coefficients = np.zeros(total.shape[-1])
     covariance = np.zeros((total.shape[-1],) * 2)
@@ -118,8 +125,9 @@ def _fit(total, gram, noise, reference, others, scale, settings, samples) -> _Fi
         covariance[np.ix_(support, support)] = inverse @ inverse.T
         residual = b - active @ solution
         j = float(residual @ residual)
+    ties = tuple(tuple(others[i] for i in tie) for tie in path.ties[size])
     return _Fit(
-        coefficients, covariance, tuple(support), criterion, j, columns.shape[0]
+        coefficients, covariance, tuple(support), criterion, j, columns.shape[0], ties
     )
 
 

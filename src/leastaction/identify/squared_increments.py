@@ -69,6 +69,7 @@ def identify(
                 gram[a] += both.T @ both
     count = q.shape[0] * steps
     fits = [_select(gram[a], settings["max_terms"], count) for a in range(dof)]
+    varying = [i for i, term in enumerate(terms) if term.free_symbols]
     variance = np.diag(estimate.noise_covariance)
     return VolatilityEstimate(
         volatility=np.sqrt(variance),
@@ -76,6 +77,7 @@ def identify(
         terms=[str(term) for term in terms],
         coefficients=np.array([fit[0] for fit in fits]),
         coefficient_std=np.array([fit[1] for fit in fits]),
+        constant=np.array([not fit[0][varying].any() for fit in fits]),
     )
 
 
