@@ -6,7 +6,7 @@ gives equal bytes: no time stamp, host or version is stored.
 """
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -210,26 +210,39 @@ def load(path: str | Path, name: str | None = None) -> xr.Dataset:
     return check(dataset, name or dataset.attrs["contract"], str(path))
 
 
-def replicates(*paths: str | Path) -> Iterator[list[xr.Dataset]]:
-    """Read several files side by side, one replicate at a time, each checked.
+class Replicates:
+    """Files read side by side, one replicate at a time, each checked.
 
     Memory is bounded by one replicate, however many a file holds.
+
+    Raises
+    ------
+    ContractError
+        If the files differ in their number of replicates.
     """
-    sizes = {}
-    for path in paths:
-        with open_dataset(path) as dataset:
-            sizes[str(path)] = dataset.sizes.get("replicate")
-    if len(set(sizes.values())) != 1 or None in sizes.values():
-        raise ContractError(f"the files differ in their replicates: {sizes}")
-    for i in range(next(iter(sizes.values()))):
-        pieces = []
+
+    def __init__(self, *paths: str | Path):
+        self._paths = paths
+        sizes = {}
         for path in paths:
             with open_dataset(path) as dataset:
-                piece = dataset.isel(replicate=slice(i, i + 1)).load()
-            pieces.append(
-                check(piece, piece.attrs["contract"], f"{path}, replicate {i}")
-            )
-        yield pieces
+                sizes[str(path)] = dataset.sizes.get("replicate")
+        if len(set(sizes.values())) != 1 or None in sizes.values():
+            raise ContractError(f"the files differ in their replicates: {sizes}")
+        self._count = next(iter(sizes.values()))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[list[xr.Dataset]]:
+        for i in range(self._count):
+            pieces = []
+            for path in self._paths:
+                with open_dataset(path) as dataset:
+                    piece = dataset.isel(replicate=slice(i, i + 1)).load()
+                kind = piece.attrs.get("contract")
+                pieces.append(check(piece, kind, f"{path}, replicate {i}"))
+            yield pieces
 
 
 def save(dataset: xr.Dataset, path: str | Path, name: str) -> None:
@@ -284,14 +297,6 @@ def _append(dataset: xr.Dataset, path: Path) -> None:
                 if array.dims[0] != "replicate":
                     raise ContractError(f"{name!r}: 'replicate' must come first")
                 file[name][start:stop] = array.values
-
-
-def map_replicates(
-    function: Callable[..., xr.Dataset], *paths: str | Path
-) -> Iterator[xr.Dataset]:
-    """Apply a stage to the files `paths`, replicate by replicate."""
-    for pieces in replicates(*paths):
-        yield function(*pieces)
 
 
 def save_text(text: str, path: str | Path) -> None:

@@ -2,8 +2,6 @@
 
 from importlib import import_module
 
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-
 METHODS = {
     "moment_gmm": "leastaction.identify.moment_gmm",
     "stlsq": "leastaction.identify.stlsq",
@@ -12,14 +10,8 @@ VOLATILITY_METHODS = {
     "mean_square_residual": "leastaction.identify.mean_square_residual",
     "squared_increments": "leastaction.identify.squared_increments",
 }
-
-__all__ = [
-    "METHODS",
-    "VOLATILITY_METHODS",
-    "LagrangianEstimate",
-    "VolatilityEstimate",
-    "identify",
-]
+NEEDS = {"moment_gmm": "martingale_moments", "stlsq": "ensemble_mean"}
+VOLATILITY_NEEDS = {"squared_increments": "moment_gmm"}
 
 
 def identify(observations, equations, settings, library):

@@ -18,6 +18,7 @@ from leastaction.identify.stlsq import stlsq
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.expressions import to_text
 
 
 def identify(
@@ -79,7 +80,7 @@ def identify(
     return VolatilityEstimate(
         volatility=np.sqrt(square.mean(axis=0)),
         std=np.full(dof, np.nan),
-        terms=[str(term) for term in terms],
+        terms=[to_text(term) for term in terms],
         coefficients=coefficients,
         coefficient_std=np.full_like(coefficients, np.nan),
         constant=np.ones(dof, dtype=bool),

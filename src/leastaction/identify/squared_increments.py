@@ -18,6 +18,7 @@ from leastaction.identify.residual import Residual
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.expressions import to_text
 
 BLOCK = 2000
 
@@ -74,7 +75,7 @@ def identify(
     return VolatilityEstimate(
         volatility=np.sqrt(variance),
         std=np.sqrt(variance / (2 * count)),
-        terms=[str(term) for term in terms],
+        terms=[to_text(term) for term in terms],
         coefficients=np.array([fit[0] for fit in fits]),
         coefficient_std=np.array([fit[1] for fit in fits]),
         constant=np.array([not fit[0][varying].any() for fit in fits]),

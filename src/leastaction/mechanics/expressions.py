@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 import sympy as sp
+from sympy.printing.str import StrPrinter
 
 FUNCTIONS = {
     "sin": sp.sin,
@@ -109,6 +110,16 @@ def parse(text: str | int | float, names: Iterable[str]) -> sp.Expr:
     except (ValueError, MemoryError, RecursionError):
         raise ExpressionError(source, 0, "not an expression") from None
     return _Reader(source, table).read(tree, 0)
+
+
+class _Writer(StrPrinter):
+    def _print_Abs(self, expr):
+        return f"abs({self._print(expr.args[0])})"
+
+
+def to_text(expression: sp.Expr) -> str:
+    """Text of an expression that :func:`parse` reads back."""
+    return _Writer().doprint(expression)
 
 
 class _Reader:

@@ -13,6 +13,7 @@ import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
 from leastaction.mechanics.euler_lagrange import euler_lagrange
+from leastaction.mechanics.expressions import to_text
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ def gauge_freedom(candidates: Sequence[sp.Expr], coordinates: Sequence[str]) -> 
             parts = relations[i]
             status.append("duplicate" if len(parts) == 1 else "dependent")
             equivalent.append(
-                str(sum(sp.nsimplify(w) * candidates[j] for j, w in parts.items()))
+                to_text(sum(sp.nsimplify(w) * candidates[j] for j, w in parts.items()))
             )
     return Freedom(tuple(status), tuple(equivalent))
 

@@ -9,7 +9,7 @@ import sympy as sp
 
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
-from leastaction.mechanics.expressions import parse
+from leastaction.mechanics.expressions import parse, to_text
 from leastaction.mechanics.gauge import Freedom, gauge_freedom, representation
 from leastaction.mechanics.system import System
 
@@ -64,14 +64,14 @@ class Library:
             if ratio.is_number:
                 return cls(coordinates, terms, i, float(ratio))
         raise ValueError(
-            f"library.reference: {reference} is not a multiple of a candidate; "
+            f"reference: {reference} is not a multiple of a candidate; "
             f"the candidates are {', '.join(map(str, terms))}"
         )
 
     @property
     def names(self) -> list[str]:
         """Candidates as text."""
-        return [str(term) for term in self.terms]
+        return [to_text(term) for term in self.terms]
 
     @cached_property
     def freedom(self) -> Freedom:
@@ -84,7 +84,7 @@ class Library:
         status = list(self.freedom.status)
         if status[self.reference] != "independent":
             raise ValueError(
-                f"library.reference: {self.terms[self.reference]} is "
+                f"reference: {self.terms[self.reference]} is "
                 f"{status[self.reference]} in this library; list it earlier"
             )
         status[self.reference] = "reference"

@@ -1,23 +1,21 @@
 """Ensembles of trajectories of a stochastic system."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
 
 from leastaction.mechanics.system import System
 from leastaction.simulate.initial_state import initial_state
-from leastaction.simulate.strong_taylor import strong_taylor
+from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator, standard_normals
-
-METHODS = {"strong_taylor": strong_taylor}
-
 
 class DivergenceError(ArithmeticError):
     """A simulated trajectory left the range of floating-point numbers."""
 
 
-def simulate(
+def ensemble(
+    integrator: Callable,
     system: System,
     settings: Mapping,
     *,
@@ -30,10 +28,12 @@ def simulate(
 
     Parameters
     ----------
+    integrator
+        Compiles a system into ``integrate(initial_state, normals, time_step)``.
     system
         The truth.
     settings
-        The `simulate` section of an example: `method`, `time_step` (s), `duration` (s),
+        The `simulate` section of an example: `time_step` (s), `duration` (s),
         `trajectories`, `initial_state`.
     example, seed, replicate
         Key of the random numbers.
@@ -50,7 +50,7 @@ def simulate(
     DivergenceError
         If a trajectory does not stay finite.
     """
-    integrate = METHODS[settings["method"]](system)
+    integrate = integrator(system)
     steps = step_count(settings["duration"], settings["time_step"])
     dt = settings["time_step"]
     n, dof = settings["trajectories"], system.dof
@@ -69,23 +69,6 @@ def simulate(
             )
         q[0, trajectory], qdot[0, trajectory] = path[:, :dof], path[:, dof:]
     return _dataset(q, qdot, system, dt, replicate, units)
-
-
-def step_count(duration: float, time_step: float) -> int:
-    """Number of steps, which must be a whole number.
-
-    Raises
-    ------
-    ValueError
-        If the duration is not a multiple of the time step.
-    """
-    steps = round(duration / time_step)
-    if steps < 2 or abs(steps * time_step - duration) > 1e-6 * time_step * steps:
-        raise ValueError(
-            f"duration {duration:g} s is not a multiple (of at least 2) of time_step "
-            f"{time_step:g} s; use for example {max(2, steps) * time_step:g} s"
-        )
-    return steps
 
 
 def _dataset(q, qdot, system, dt, replicate, units) -> xr.Dataset:

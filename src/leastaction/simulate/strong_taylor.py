@@ -40,7 +40,7 @@ class NoiseError(ValueError):
     """A volatility outside what the scheme covers."""
 
 
-def strong_taylor(system: System):
+def integrator(system: System):
     """Compiled integrator of `system`.
 
     Returns

@@ -5,6 +5,7 @@ paths the scatter of two finite ensembles would hide the error of a good model.
 """
 
 from collections.abc import Mapping
+from importlib import import_module
 
 import numpy as np
 import xarray as xr
@@ -13,9 +14,9 @@ from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
 from leastaction.model import IdentifiedModel
-from leastaction.simulate.ensemble import step_count
+from leastaction.simulate import METHODS
 from leastaction.simulate.initial_state import initial_state
-from leastaction.simulate.strong_taylor import strong_taylor
+from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator, standard_normals
 
 
@@ -62,7 +63,8 @@ def validate(
     steps = step_count(settings["lengths"] * training, simulation["time_step"])
     every = max(1, steps // (settings["samples"] - 1))
     n = settings["trajectories"]
-    runs = [strong_taylor(system), strong_taylor(estimate)]
+    scheme = import_module(METHODS[simulation["method"]])
+    runs = [scheme.integrator(system), scheme.integrator(estimate)]
     paths = [np.empty((n, steps // every + 1, 2 * system.dof)) for _ in runs]
     for trajectory in range(n):
         rng = generator(seed, example, "validate", replicate, trajectory)

@@ -1,0 +1,53 @@
+# leastaction: the law behind measured motion.
+#
+#   snakemake                      all papers: figures, tables, scorecard
+#   snakemake beyond               our own studies
+#   snakemake <paper>              one paper
+#   snakemake -n                   what would run, and why
+
+from snakemake.utils import min_version
+
+min_version("9.19")
+
+
+configfile: "config/config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/simulate.smk"
+include: "workflow/rules/differentiate.smk"
+include: "workflow/rules/assemble.smk"
+include: "workflow/rules/identify.smk"
+include: "workflow/rules/validate.smk"
+include: "workflow/rules/publish.smk"
+
+
+report: "workflow/report/workflow.rst"
+
+
+wildcard_constraints:
+    paper=one_of(PAPERS),
+    example=one_of(example for _, example in EXAMPLES),
+    estimator=one_of(ESTIMATORS),
+
+
+rule papers:
+    default_target: True
+    input:
+        expand("<results>/scorecard.{kind}", kind=["csv", "md", "html"]),
+        [paper_outputs(paper) for paper in PAPERS],
+
+
+rule beyond:
+    input:
+        expand("<results>/studies.{kind}", kind=["csv", "md", "html"]),
+        expand("<results>/studies/volatility.{kind}", kind=["svg", "png", "pdf"]),
+
+
+for PAPER in PAPERS:
+
+    rule:
+        name:
+            PAPER
+        input:
+            paper_outputs(PAPER),

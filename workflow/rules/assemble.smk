@@ -1,0 +1,23 @@
+rule assemble:
+    input:
+        observations="<results>/{paper}/{example}/observations.nc",
+        derivatives="<results>/{paper}/{example}/{estimator}/derivatives.nc",
+        sources=assemble_sources,
+    output:
+        library="<results>/{paper}/{example}/{estimator}/library.nc",
+    log:
+        "<logs>/{paper}/{example}/{estimator}/assemble.log",
+    benchmark:
+        "<logs>/{paper}/{example}/{estimator}/assemble.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=assemble_settings,
+    message:
+        "Assembling the library of {wildcards.example} ({wildcards.estimator})"
+    script:
+        "../scripts/assemble.py"

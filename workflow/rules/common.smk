@@ -1,0 +1,240 @@
+# The only file with functions: the examples, and what each rule needs of them.
+
+import re
+from pathlib import Path
+
+import yaml
+
+from leastaction import assemble, differentiate, identify, simulate
+from leastaction.config import ConfigError, check_example, complete, merge, with_variants
+from leastaction.sources import source_files
+
+SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
+EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
+FIGURES = ["coefficients", "response", "hamiltonian"]
+
+
+def read_yaml(path):
+    try:
+        return yaml.safe_load(path.read_text())
+    except yaml.YAMLError as error:
+        raise WorkflowError(f"{path} is not YAML: {error}")
+
+
+def read_examples():
+    """Every example and variant by (paper, name): completed, checked, overridden."""
+    schema = read_yaml(SCHEMAS / "example.schema.yaml")
+    found, problems = {}, []
+    written = {}
+    for path in sorted(EXAMPLE_FILES.glob("*/*.yaml")):
+        written[path.parent.name, path.stem] = read_yaml(path) or {}
+    for paper, given in config["examples"].items():
+        for name, overrides in given.items():
+            written[paper, name] = merge(written.get((paper, name), {}), overrides)
+    for (paper, name), example in written.items():
+        try:
+            for variant, content in with_variants(name, example):
+                where = f"example {paper}/{variant}"
+                content = complete(content, schema, where)
+                check_example(content, where)
+                content["simulate"]["replicates"] = config.get(
+                    "replicates", content["simulate"]["replicates"]
+                )
+                found[paper, variant] = content
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise WorkflowError("\n".join(problems))
+    return found
+
+
+try:
+    config.update(
+        complete(config, read_yaml(SCHEMAS / "config.schema.yaml"), "the configuration")
+    )
+except ConfigError as error:
+    raise WorkflowError(str(error))
+
+EXAMPLES = read_examples()
+PAPERS = sorted({paper for paper, _ in EXAMPLES})
+ESTIMATORS = sorted({name for e in EXAMPLES.values() for name in e["estimators"]})
+
+
+def one_of(names):
+    return "|".join(re.escape(name) for name in sorted(set(names)))
+
+
+def is_variant(example):
+    return "-" in example
+
+
+def examples_of(paper, variants=False):
+    """Names of the examples of a paper, in the order of its sections."""
+    names = [
+        name for p, name in EXAMPLES if p == paper and is_variant(name) == variants
+    ]
+    return sorted(names, key=lambda name: (EXAMPLES[paper, name]["section"], name))
+
+
+def of(wildcards):
+    return EXAMPLES[wildcards.paper, wildcards.example]
+
+
+def recipe(wildcards):
+    return of(wildcards)["estimators"][wildcards.estimator]
+
+
+def physics(example):
+    """The system without what only a figure needs."""
+    coordinates = {
+        name: {"unit": entry["unit"]}
+        for name, entry in example["system"]["coordinates"].items()
+    }
+    return {**example["system"], "coordinates": coordinates}
+
+
+def lagrangian_library(example):
+    return {key: example["library"][key] for key in ("reference", "lagrangian")}
+
+
+def simulate_settings(wildcards):
+    example = of(wildcards)
+    return {
+        "example": f"{wildcards.paper}/{wildcards.example}",
+        "seed": config["seed"],
+        "system": physics(example),
+        "simulate": example["simulate"],
+    }
+
+
+def differentiate_settings(wildcards):
+    settings = recipe(wildcards)["differentiate"]
+    uses_library = settings["method"] in differentiate.USES_LIBRARY
+    return {
+        "differentiate": settings,
+        "library": lagrangian_library(of(wildcards)) if uses_library else {},
+    }
+
+
+def assemble_settings(wildcards):
+    return {
+        "assemble": recipe(wildcards)["assemble"],
+        "library": lagrangian_library(of(wildcards)),
+    }
+
+
+def identify_settings(wildcards):
+    return {
+        "identify": recipe(wildcards)["identify"],
+        "library": of(wildcards)["library"],
+    }
+
+
+def validate_settings(wildcards):
+    return {
+        **simulate_settings(wildcards),
+        "validate": of(wildcards)["validate"],
+        "library": lagrangian_library(of(wildcards)),
+    }
+
+
+def panel(paper, example):
+    """What a figure or a table shows of one example."""
+    content = EXAMPLES[paper, example]
+    keys = ("title", "section", "system", "library", "simulate", "validate", "publish")
+    return {"name": example, **{key: content[key] for key in keys}}
+
+
+def panels(wildcards):
+    """Panels of one example, or of all examples of a paper."""
+    names = (
+        [wildcards.example]
+        if "example" in wildcards.keys()
+        else examples_of(wildcards.paper)
+    )
+    return {name: panel(wildcards.paper, name) for name in names}
+
+
+def estimates(paper, names, dataset):
+    """Files `dataset` of every estimator of the examples `names`."""
+    return [
+        f"results/{paper}/{name}/{estimator}/{dataset}.nc"
+        for name in names
+        for estimator in EXAMPLES[paper, name]["estimators"]
+    ]
+
+
+def models(wildcards):
+    return estimates(wildcards.paper, panels(wildcards), "model")
+
+
+def rollouts(wildcards):
+    return estimates(wildcards.paper, panels(wildcards), "rollout")
+
+
+def scores(wildcards):
+    studies = wildcards.collection == "studies"
+    return [
+        f"results/{paper}/{name}/scores.csv"
+        for paper in PAPERS
+        for name in examples_of(paper, variants=studies)
+    ]
+
+
+def volatility_studies():
+    """Examples and variants that differ in their volatility alone."""
+    return [
+        (paper, name)
+        for paper, name in EXAMPLES
+        if "-sigma_" in name
+        or any(n.startswith(f"{name}-sigma_") for p, n in EXAMPLES if p == paper)
+    ]
+
+
+def paper_outputs(paper):
+    """Every figure and table of one paper, and the figures of its examples."""
+    kinds = ["svg", "png", "pdf"]
+    base = f"results/{paper}"
+    settings = config["papers"].get(paper, {"figures": {}, "tables": []})
+    return [
+        *expand(f"{base}/figures/{{f}}.{{k}}", f=settings["figures"], k=kinds),
+        *expand(f"{base}/tables/{{t}}.{{k}}", t=settings["tables"], k=["csv", "md", "tex"]),
+        *expand(
+            f"{base}/{{e}}/figures/{{f}}.{{k}}", e=examples_of(paper), f=FIGURES, k=kinds
+        ),
+    ]
+
+
+def sources(script, *modules):
+    """Our own files that a job consists of: its script, its methods, their imports."""
+    path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
+    return [
+        os.path.relpath(file) for file in source_files(modules, scripts=[path])
+    ]
+
+
+def simulate_sources(wildcards):
+    return sources("simulate", simulate.METHODS[of(wildcards)["simulate"]["method"]])
+
+
+def differentiate_sources(wildcards):
+    method = recipe(wildcards)["differentiate"]["method"]
+    return sources("differentiate", differentiate.METHODS[method])
+
+
+def assemble_sources(wildcards):
+    method = recipe(wildcards)["assemble"]["method"]
+    return sources("assemble", assemble.METHODS[method])
+
+
+def identify_sources(wildcards):
+    settings = recipe(wildcards)["identify"]
+    return sources(
+        "identify",
+        identify.METHODS[settings["method"]],
+        identify.VOLATILITY_METHODS[settings["volatility"]["method"]],
+    )
+
+
+def validate_sources(wildcards):
+    return sources("validate", simulate.METHODS[of(wildcards)["simulate"]["method"]])

@@ -1,0 +1,22 @@
+rule differentiate:
+    input:
+        observations="<results>/{paper}/{example}/observations.nc",
+        sources=differentiate_sources,
+    output:
+        derivatives="<results>/{paper}/{example}/{estimator}/derivatives.nc",
+    log:
+        "<logs>/{paper}/{example}/{estimator}/differentiate.log",
+    benchmark:
+        "<logs>/{paper}/{example}/{estimator}/differentiate.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=differentiate_settings,
+    message:
+        "Differentiating {wildcards.example} ({wildcards.estimator})"
+    script:
+        "../scripts/differentiate.py"

@@ -1,0 +1,23 @@
+rule identify:
+    input:
+        observations="<results>/{paper}/{example}/observations.nc",
+        library="<results>/{paper}/{example}/{estimator}/library.nc",
+        sources=identify_sources,
+    output:
+        model="<results>/{paper}/{example}/{estimator}/model.nc",
+    log:
+        "<logs>/{paper}/{example}/{estimator}/identify.log",
+    benchmark:
+        "<logs>/{paper}/{example}/{estimator}/identify.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=identify_settings,
+    message:
+        "Identifying {wildcards.example} ({wildcards.estimator})"
+    script:
+        "../scripts/identify.py"

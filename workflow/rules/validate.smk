@@ -1,0 +1,22 @@
+rule validate:
+    input:
+        model="<results>/{paper}/{example}/{estimator}/model.nc",
+        sources=validate_sources,
+    output:
+        rollout="<results>/{paper}/{example}/{estimator}/rollout.nc",
+    log:
+        "<logs>/{paper}/{example}/{estimator}/validate.log",
+    benchmark:
+        "<logs>/{paper}/{example}/{estimator}/validate.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=validate_settings,
+    message:
+        "Rolling out {wildcards.example} ({wildcards.estimator})"
+    script:
+        "../scripts/validate.py"

@@ -1,0 +1,25 @@
+"""Rule `assemble`: from observations and derivatives to equations in coefficients."""
+
+from leastaction.assemble import assemble, contract
+from leastaction.datasets import Replicates, save_replicates
+from leastaction.progress import start_logging, tracked
+
+
+def main(observations: str, derivatives: str, settings: dict, library: str) -> None:
+    """Assemble replicate by replicate."""
+    recipe = settings["assemble"]
+    results = (
+        assemble(data, rates, recipe, settings["library"])
+        for data, rates in tracked(Replicates(observations, derivatives), "assemble")
+    )
+    save_replicates(results, library, contract(recipe))
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.observations,
+        snakemake.input.derivatives,
+        snakemake.params.settings,
+        snakemake.output.library,
+    )

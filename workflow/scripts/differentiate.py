@@ -1,0 +1,24 @@
+"""Rule `differentiate`: derivatives, or what increments say without a model."""
+
+from leastaction.datasets import Replicates, save_replicates
+from leastaction.differentiate import contract, differentiate
+from leastaction.progress import start_logging, tracked
+
+
+def main(observations: str, settings: dict, derivatives: str) -> None:
+    """Differentiate replicate by replicate."""
+    recipe = settings["differentiate"]
+    results = (
+        differentiate(data, recipe, settings["library"])
+        for (data,) in tracked(Replicates(observations), "differentiate")
+    )
+    save_replicates(results, derivatives, contract(recipe))
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.observations,
+        snakemake.params.settings,
+        snakemake.output.derivatives,
+    )

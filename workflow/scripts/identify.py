@@ -1,0 +1,24 @@
+"""Rule `identify`: from equations in coefficients to a model with error bars."""
+
+from leastaction.datasets import Replicates, save_replicates
+from leastaction.identify import identify
+from leastaction.progress import start_logging, tracked
+
+
+def main(observations: str, library: str, settings: dict, model: str) -> None:
+    """Identify replicate by replicate."""
+    results = (
+        identify(data, equations, settings["identify"], settings["library"])
+        for data, equations in tracked(Replicates(observations, library), "identify")
+    )
+    save_replicates(results, model, "model")
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.observations,
+        snakemake.input.library,
+        snakemake.params.settings,
+        snakemake.output.model,
+    )

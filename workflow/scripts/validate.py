@@ -1,0 +1,29 @@
+"""Rule `validate`: roll out the truth and the model on common random numbers."""
+
+from leastaction.datasets import Replicates, save_replicates
+from leastaction.mechanics.system import System
+from leastaction.progress import start_logging, tracked
+from leastaction.validate import validate
+
+
+def main(model: str, settings: dict, rollout: str) -> None:
+    """Validate replicate by replicate."""
+    system = System.from_config(settings["system"])
+    results = (
+        validate(
+            system,
+            estimate,
+            settings["simulate"],
+            settings["validate"],
+            settings["library"],
+            example=settings["example"],
+            seed=settings["seed"],
+        )
+        for (estimate,) in tracked(Replicates(model), "validate")
+    )
+    save_replicates(results, rollout, "rollout")
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(snakemake.input.model, snakemake.params.settings, snakemake.output.rollout)
