@@ -1,5 +1,8 @@
 """Learn the law behind measured motion.
 
+The stages are functions of the same name in their packages, such as
+:func:`leastaction.identify.identify`; they take and return :class:`xarray.Dataset`.
+
 Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unless said; SI units.
 """
 
@@ -12,11 +15,6 @@ _PUBLIC = {
     "System": "leastaction.mechanics.system",
     "IdentifiedModel": "leastaction.model",
     "load_model": "leastaction.model",
-    "simulate": "leastaction.simulate",
-    "differentiate": "leastaction.differentiate",
-    "assemble": "leastaction.assemble",
-    "identify": "leastaction.identify",
-    "validate": "leastaction.validate",
 }
 
 __all__ = [*_PUBLIC, "__version__"]

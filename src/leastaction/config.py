@@ -202,7 +202,12 @@ def _explain(error: ValidationError) -> str:
     return f"{where}: {error.message}"
 
 
-_WORDS = {"number": "a number", "integer": "a whole number", "object": "'key: value'"}
+_WORDS = {
+    "number": "a number",
+    "integer": "a whole number",
+    "object": "'key: value'",
+    "string": "text",
+}
 
 
 def _shown(value) -> str:

@@ -164,6 +164,11 @@ def check(dataset: xr.Dataset, name: str, source: str = "dataset") -> xr.Dataset
         Listing all problems at once.
     """
     kind = dataset.attrs.get("contract", name)
+    if kind not in CONTRACTS:
+        raise ContractError(
+            f"{source} was not made by leastaction (its attribute 'contract' is "
+            f"{kind!r}); known are {', '.join(CONTRACTS)}"
+        )
     if kind != name:
         raise ContractError(
             f"{source} holds {kind!r} (made by {CONTRACTS[kind].made_by}), but "
@@ -207,7 +212,7 @@ def load(path: str | Path, name: str | None = None) -> xr.Dataset:
     """Read a whole file, checked against the contract `name` (or its own)."""
     with open_dataset(path) as dataset:
         dataset = dataset.load()
-    return check(dataset, name or dataset.attrs["contract"], str(path))
+    return check(dataset, name or dataset.attrs.get("contract"), str(path))
 
 
 class Replicates:

@@ -142,7 +142,10 @@ def panel(paper, example):
     """What a figure or a table shows of one example."""
     content = EXAMPLES[paper, example]
     keys = ("title", "section", "system", "library", "simulate", "validate", "publish")
-    return {"name": example, **{key: content[key] for key in keys}}
+    return {
+        **{key: content[key] for key in keys},
+        "estimators": list(content["estimators"]),
+    }
 
 
 def panels(wildcards):
@@ -172,6 +175,22 @@ def rollouts(wildcards):
     return estimates(wildcards.paper, panels(wildcards), "rollout")
 
 
+def figure_settings(wildcards):
+    settings = {"panels": panels(wildcards), "style": config["figures"]}
+    if "figure" in wildcards.keys():
+        figures = config["papers"][wildcards.paper]["figures"]
+        settings["figure"] = figures[wildcards.figure]
+    return settings
+
+
+def table_settings(wildcards):
+    return {"panels": panels(wildcards), "table": wildcards.table}
+
+
+def score_settings(wildcards):
+    return {"panels": panels(wildcards), "paper": wildcards.paper}
+
+
 def scores(wildcards):
     studies = wildcards.collection == "studies"
     return [
@@ -181,14 +200,25 @@ def scores(wildcards):
     ]
 
 
-def volatility_studies():
+def volatility_study():
     """Examples and variants that differ in their volatility alone."""
+    listed = config["studies"]["volatility"]
+    return [(paper, name) for paper, names in listed.items() for name in names]
+
+
+def study_models(wildcards):
     return [
-        (paper, name)
-        for paper, name in EXAMPLES
-        if "-sigma_" in name
-        or any(n.startswith(f"{name}-sigma_") for p, n in EXAMPLES if p == paper)
+        path
+        for paper, name in volatility_study()
+        for path in estimates(paper, [name], "model")
     ]
+
+
+def study_settings(wildcards):
+    return {
+        "panels": {name: panel(paper, name) for paper, name in volatility_study()},
+        "style": config["figures"],
+    }
 
 
 def paper_outputs(paper):
@@ -198,7 +228,7 @@ def paper_outputs(paper):
     settings = config["papers"].get(paper, {"figures": {}, "tables": []})
     return [
         *expand(f"{base}/figures/{{f}}.{{k}}", f=settings["figures"], k=kinds),
-        *expand(f"{base}/tables/{{t}}.{{k}}", t=settings["tables"], k=["csv", "md", "tex"]),
+        *expand(f"{base}/tables/{{t}}.{{k}}", t=settings["tables"], k=["csv", "md", "tex", "html"]),
         *expand(
             f"{base}/{{e}}/figures/{{f}}.{{k}}", e=examples_of(paper), f=FIGURES, k=kinds
         ),

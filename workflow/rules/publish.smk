@@ -4,14 +4,26 @@ rule plot_example:
         rollouts=rollouts,
         sources=sources("plot_example"),
     output:
-        svg=report(
-            expand(
-                "<results>/{{paper}}/{{example}}/figures/{figure}.svg", figure=FIGURES
-            ),
-            caption="../report/example.rst",
+        coefficients=report(
+            "<results>/{paper}/{example}/figures/coefficients.svg",
+            caption="../report/coefficients.rst",
             category="{paper}",
             subcategory="{example}",
-            labels=figure_labels,
+            labels={"shows": "Lagrangian and volatility"},
+        ),
+        response=report(
+            "<results>/{paper}/{example}/figures/response.svg",
+            caption="../report/response.rst",
+            category="{paper}",
+            subcategory="{example}",
+            labels={"shows": "response of truth and model"},
+        ),
+        hamiltonian=report(
+            "<results>/{paper}/{example}/figures/hamiltonian.svg",
+            caption="../report/hamiltonian.rst",
+            category="{paper}",
+            subcategory="{example}",
+            labels={"shows": "Hamiltonian along time"},
         ),
         others=expand(
             "<results>/{{paper}}/{{example}}/figures/{figure}.{kind}",
@@ -26,7 +38,7 @@ rule plot_example:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=1000,
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
         runtime=30,
     params:
         settings=figure_settings,
@@ -34,3 +46,154 @@ rule plot_example:
         "Drawing the figures of {wildcards.example}"
     script:
         "../scripts/plot_example.py"
+
+
+rule plot_paper:
+    input:
+        models=models,
+        rollouts=rollouts,
+        sources=sources("plot_paper"),
+    output:
+        svg=report(
+            "<results>/{paper}/figures/{figure}.svg",
+            caption="../report/paper_figure.rst",
+            category="{paper}",
+            subcategory="the paper's figures and tables",
+            labels={"shows": "{figure}"},
+        ),
+        others=multiext("<results>/{paper}/figures/{figure}", ".png", ".pdf"),
+    log:
+        "<logs>/{paper}/plot_paper_{figure}.log",
+    benchmark:
+        "<logs>/{paper}/plot_paper_{figure}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=figure_settings,
+    message:
+        "Drawing {wildcards.figure} of {wildcards.paper}"
+    script:
+        "../scripts/plot_paper.py"
+
+
+rule tabulate:
+    input:
+        models=models,
+        sources=sources("tabulate"),
+    output:
+        csv="<results>/{paper}/tables/{table}.csv",
+        md="<results>/{paper}/tables/{table}.md",
+        tex="<results>/{paper}/tables/{table}.tex",
+        html=report(
+            "<results>/{paper}/tables/{table}.html",
+            caption="../report/paper_table.rst",
+            category="{paper}",
+            subcategory="the paper's figures and tables",
+            labels={"shows": "{table}"},
+        ),
+    log:
+        "<logs>/{paper}/tabulate_{table}.log",
+    benchmark:
+        "<logs>/{paper}/tabulate_{table}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=table_settings,
+    message:
+        "Tabulating {wildcards.table} of {wildcards.paper}"
+    script:
+        "../scripts/tabulate.py"
+
+
+rule score:
+    input:
+        models=models,
+        rollouts=rollouts,
+        sources=sources("score"),
+    output:
+        scores="<results>/{paper}/{example}/scores.csv",
+    log:
+        "<logs>/{paper}/{example}/score.log",
+    benchmark:
+        "<logs>/{paper}/{example}/score.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=score_settings,
+    message:
+        "Scoring {wildcards.example}"
+    script:
+        "../scripts/score.py"
+
+
+rule collect_scores:
+    input:
+        scores=scores,
+        sources=sources("collect_scores"),
+    output:
+        csv="<results>/{collection}.csv",
+        md="<results>/{collection}.md",
+        html=report(
+            "<results>/{collection}.html",
+            caption="../report/scorecard.rst",
+            category="Scorecard",
+            labels={"shows": "{collection}"},
+        ),
+    log:
+        "<logs>/collect_{collection}.log",
+    benchmark:
+        "<logs>/collect_{collection}.tsv"
+    wildcard_constraints:
+        collection="scorecard|studies",
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    message:
+        "Collecting the {wildcards.collection}"
+    script:
+        "../scripts/collect_scores.py"
+
+
+rule plot_volatility_study:
+    input:
+        models=study_models,
+        sources=sources("plot_volatility_study"),
+    output:
+        svg=report(
+            "<results>/studies/volatility.svg",
+            caption="../report/volatility_study.rst",
+            category="Studies",
+            labels={"shows": "volatility tracked"},
+        ),
+        others=multiext("<results>/studies/volatility", ".png", ".pdf"),
+    log:
+        "<logs>/studies/plot_volatility_study.log",
+    benchmark:
+        "<logs>/studies/plot_volatility_study.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=study_settings,
+    message:
+        "Drawing the volatility study"
+    script:
+        "../scripts/plot_volatility_study.py"

@@ -46,7 +46,8 @@ def identify(
         `volatility` is the root of the time average of dt E[R²]. The diagnostic
         ``volatility_of_lagrangian`` regresses dt E[L²], the square of the *value* of
         the Lagrangian, on q² and takes half the root of the coefficient. That
-        reproduces the printed 1.03 and 0.11, and does not depend on σ.
+        reproduces the printed 1.03 and 0.11 if the support is right (for Duffing it
+        gives 1.14), and hardly depends on σ.
     """
     coordinates = [str(name) for name in observations["dof"].values]
     names = (*coordinates, *velocity_names(coordinates))

@@ -43,6 +43,9 @@ class _Printer(PythonCodePrinter):
     def _print_sign(self, expr):
         return f"np.sign({self._print(expr.args[0])})"
 
+    def _print_DiracDelta(self, expr):
+        return "0.0"  # from the second derivative of abs, which vanishes off zero
+
     def _print_Abs(self, expr):
         return f"abs({self._print(expr.args[0])})"
 
@@ -67,8 +70,10 @@ def assignments(
     targets: Sequence[str], expressions: Sequence[sp.Expr], prefix: str
 ) -> str:
     """Lines ``target = expression``, common subexpressions named ``<prefix>0 ...``."""
+    # sp.cse takes a product left unevaluated, x*x, for 2*x: evaluate first.
     shared, reduced = sp.cse(
-        [sp.sympify(e) for e in expressions], symbols=sp.numbered_symbols(prefix)
+        [sp.sympify(e).doit() for e in expressions],
+        symbols=sp.numbered_symbols(prefix),
     )
     lines = [f"{name} = {_printer.doprint(value)}" for name, value in shared]
     lines += [

@@ -36,6 +36,7 @@ LONGEST_TEXT = 5000
 DEEPEST_NESTING = 60
 LARGEST_EXPONENT = 60
 MOST_DIGITS = 40
+LARGEST_VALUE = 1e100
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
@@ -100,12 +101,15 @@ def parse(text: str | int | float, names: Iterable[str]) -> sp.Expr:
             f"the expression has {len(text)} characters; at most {LONGEST_TEXT} "
             "are accepted",
         )
+    if not text.isascii():
+        position = next(i for i, c in enumerate(text) if not c.isascii())
+        raise ExpressionError(text, position, "not an ASCII character")
     table = {name: symbol(name) for name in names} | CONSTANTS
     source = text.strip()
     try:
         tree = ast.parse(source, mode="eval").body
     except SyntaxError as error:
-        position = max(0, (error.offset or 1) - 1)
+        position = _place(source, error.lineno or 1, (error.offset or 1) - 1)
         raise ExpressionError(source, position, "not an expression") from None
     except (ValueError, MemoryError, RecursionError):
         raise ExpressionError(source, 0, "not an expression") from None
@@ -122,6 +126,12 @@ def to_text(expression: sp.Expr) -> str:
     return _Writer().doprint(expression)
 
 
+def _place(text: str, line: int, column: int) -> int:
+    """Position in `text` of a column (from 0) of a line (from 1)."""
+    before = sum(len(row) + 1 for row in text.split("\n")[: line - 1])
+    return max(0, before + column)
+
+
 class _Reader:
     """Turn a syntax tree into SymPy, node by permitted node."""
 
@@ -129,11 +139,8 @@ class _Reader:
         self.text, self.table = text, table
 
     def refuse(self, node: ast.AST, reason: str) -> ExpressionError:
-        line = getattr(node, "lineno", 1) - 1
-        before = sum(len(row) + 1 for row in self.text.split("\n")[:line])
-        return ExpressionError(
-            self.text, before + getattr(node, "col_offset", 0), reason
-        )
+        place = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return ExpressionError(self.text, _place(self.text, *place), reason)
 
     def read(self, node: ast.AST, depth: int) -> sp.Expr:
         if depth > DEEPEST_NESTING:
@@ -141,6 +148,10 @@ class _Reader:
         value = self._read(node, depth + 1)
         if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
             raise self.refuse(node, "not a finite number")
+        if value.is_number and abs(value.evalf(15)) > LARGEST_VALUE:
+            raise self.refuse(node, f"a number larger than {LARGEST_VALUE:g}")
+        if value.is_real is False:
+            raise self.refuse(node, "not a real number")
         return value
 
     def _read(self, node: ast.AST, depth: int) -> sp.Expr:

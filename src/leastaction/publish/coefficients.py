@@ -1,77 +1,40 @@
 """Coefficients: what was selected, with which value, of L and of the volatility."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.publish.candidate import (
+    Candidate,
+    identified,
+    of_lagrangian,
+    of_volatility,
+    summary,
+)
+from leastaction.publish.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.publish.style import (
-    MILLIMETRES_PER_INCH,
     SMALL,
     StyledFigure,
+    fill_lines,
     legend_on_top,
-    panel_letter,
+    text_width,
 )
 
-ROW_HEIGHT = 62.0
+ROW_HEIGHT = 66.0
 LEGEND_HEIGHT = 9.0
-MAJORITY = 0.5
+LINE = 1.3
+AXES_SHARE = 0.38
+SYMBOLS = ("L", "S^2")
+MOST_TICKS = 7
 MARKERS = {MAIN: "o", BASELINE: "D"}
 COLOURS = {MAIN: "estimate_color", BASELINE: "published_color"}
-# Beside each other, so that equal estimates do not hide one another.
-OFFSETS = {MAIN: 0.0, BASELINE: 0.32}
-MINUS = "\N{MINUS SIGN}"
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """One candidate term with its estimates.
-
-    Attributes
-    ----------
-    label, unit
-        Mathtext of the term and of the unit of its coefficient.
-    true
-        True coefficient, NaN if the truth is outside the library.
-    given
-        Whether the coefficient was given to fix the scale of L.
-    values, std, selected
-        Estimates, standard errors and selection of each estimator, one per replicate.
-    """
-
-    label: str
-    unit: str
-    true: float
-    given: bool
-    values: Mapping[str, np.ndarray]
-    std: Mapping[str, np.ndarray]
-    selected: Mapping[str, np.ndarray]
-
-    @property
-    def shown(self) -> bool:
-        """Whether it is true, or selected in a majority of replicates."""
-        often = any(chosen.mean() >= MAJORITY for chosen in self.selected.values())
-        return often or (np.isfinite(self.true) and self.true != 0)
-
-    def interval(self, estimator: str) -> tuple[float, float, float]:
-        """Median and 5th and 95th percentile over replicates.
-
-        With a single replicate, its value ± 1.645 standard errors.
-        """
-        values = self.values[estimator]
-        if len(values) > 1:
-            low, middle, high = np.nanpercentile(values, [5, 50, 95])
-            return float(middle), float(low), float(high)
-        middle, half = float(values[0]), 1.645 * float(self.std[estimator][0])
-        half = half if np.isfinite(half) else 0.0
-        return middle, middle - half, middle + half
+# In mm: beside each other, so that equal estimates do not hide one another.
+OFFSETS = {MAIN: 0.0, BASELINE: 1.3}
 
 
 def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -88,114 +51,84 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ValueError
         If a panel has no model of the recommended estimator.
     """
-    count = len(panels)
-    figure = StyledFigure(settings, ROW_HEIGHT * count + LEGEND_HEIGHT)
-    rows = figure.subfigures(count, 1, squeeze=False)[:, 0]
-    for i, (panel, row) in enumerate(zip(panels, rows, strict=True)):
-        grid = row.subplots(
-            2, 2, squeeze=False, sharex="col", gridspec_kw={"height_ratios": [4, 1]}
+    figure = StyledFigure(settings, ROW_HEIGHT * len(panels) + LEGEND_HEIGHT)
+    grid = figure.subplots(
+        2 * len(panels),
+        2,
+        squeeze=False,
+        gridspec_kw={"height_ratios": [4, 1] * len(panels)},
+    )
+    for i, panel in enumerate(panels):
+        columns = (of_lagrangian(panel), of_volatility(panel))
+        heads, values = zip(
+            *(
+                _heading(c, symbol, settings)
+                for c, symbol in zip(columns, SYMBOLS, strict=True)
+            ),
+            strict=True,
         )
-        left, right = _of_lagrangian(panel), _of_volatility(panel)
-        letter = panel_letter(i)
-        for j, (candidates, symbol) in enumerate(((left, "L"), (right, "S^2"))):
-            top, strip = grid[:, j]
-            _values(top, candidates, settings)
+        height = [max(map(len, heads)), max(map(len, values))]
+        for j, symbol in enumerate(SYMBOLS):
+            top, strip = grid[2 * i : 2 * i + 2, j]
+            strip.sharex(top)
+            top.tick_params(labelbottom=False)
+            _values(top, columns[j], settings)
             top.set_ylabel(f"Coefficient in ${symbol}$ (SI units)")
-            top.set_title(
-                f"{letter} {panel.title}, ${symbol}$\n" + _summary(candidates),
-                linespacing=1.4,
-            )
-            _frequencies(strip, candidates, settings)
-        row.align_ylabels(grid[:, 0])
-        row.align_ylabels(grid[:, 1])
+            _write(top, heads[j], values[j], height[1], settings)
+            _frequencies(strip, columns[j], settings)
+        size = SMALL * settings["font_size"]
+        grid[2 * i, 0].set_title(
+            panel_title(panels, i), pad=LINE * size * sum(height) + 10
+        )
+    figure.align_ylabels(grid)
     baseline = any(BASELINE in panel.models for panel in panels)
     legend_on_top(figure, _handles(settings, baseline))
     return figure
 
 
-def _estimators(panel: Panel) -> dict[str, xr.Dataset]:
-    found = {MAIN: panel.model(MAIN)}
-    if BASELINE in panel.models:
-        found[BASELINE] = panel.model(BASELINE)
-    return found
+def _heading(
+    candidates: Sequence[Candidate], symbol: str, settings: Mapping
+) -> tuple[list[str], list[str]]:
+    """State in lines what was searched, and the recommended values."""
+    width = _axes_width(settings)
+    count, exact = summary(candidates)
+    head = fill_lines([f"${symbol}$: {count};", exact], " ", width, settings)
+    return head, fill_lines(identified(candidates), ",   ", width, settings)
 
 
-def _of_lagrangian(panel: Panel) -> list[Candidate]:
-    models = _estimators(panel)
-    truth = panel.coefficients_true or {}
-    main = models[MAIN]
-    found = []
-    for term, status in zip(main["term"].values, main["status"].values, strict=True):
-        pieces = {name: model.sel(term=term) for name, model in models.items()}
-        found.append(
-            Candidate(
-                label=panel.label(str(term)),
-                unit=panel.coefficient_unit(str(term), panel.lagrangian_unit),
-                true=truth.get(str(term), np.nan),
-                given=str(status) == "reference",
-                values=_read(pieces, "coefficient_estimate"),
-                std=_read(pieces, "coefficient_std"),
-                selected=_read(pieces, "support"),
-            )
+def _write(
+    axes: Axes, head: list[str], values: list[str], lines: int, settings: Mapping
+) -> None:
+    """Write `head` in black and, under it, `values` in the colour of their marks."""
+    size = SMALL * settings["font_size"]
+    height = LINE * size
+    blocks = (
+        (head, 6 + height * lines, "black"),
+        (values, 4 + height * (lines - len(values)), settings["estimate_color"]),
+    )
+    for text, offset, colour in blocks:
+        axes.annotate(
+            "\n".join(text),
+            (0, 1),
+            xycoords="axes fraction",
+            xytext=(0, offset),
+            textcoords="offset points",
+            va="bottom",
+            fontsize=size,
+            linespacing=LINE,
+            color=colour,
         )
-    return found
-
-
-def _of_volatility(panel: Panel) -> list[Candidate]:
-    models = _estimators(panel)
-    main = models[MAIN]
-    terms = [str(term) for term in main["volatility_term"].values]
-    found = []
-    for a, dof in enumerate(main["dof"].values):
-        truth = panel.squared_volatility_true(a, terms) or {}
-        owner = f" [{panel.label(str(dof))}]" if main.sizes["dof"] > 1 else ""
-        for term in terms:
-            pieces = {
-                name: model.isel(dof=a).sel(volatility_term=term)
-                for name, model in models.items()
-            }
-            found.append(
-                Candidate(
-                    label=panel.label(term) + owner,
-                    unit=panel.coefficient_unit(term, panel.squared_volatility_unit(a)),
-                    true=truth.get(term, np.nan),
-                    given=False,
-                    values=_read(pieces, "volatility_coefficient_estimate"),
-                    std=_read(pieces, "volatility_coefficient_std"),
-                    selected=_read(pieces, "volatility_support"),
-                )
-            )
-    return found
-
-
-def _read(pieces: Mapping[str, xr.Dataset], variable: str) -> dict[str, np.ndarray]:
-    return {name: piece[variable].values for name, piece in pieces.items()}
-
-
-def _summary(candidates: Sequence[Candidate]) -> str:
-    """Number of candidates, and in how many replicates the support is exact."""
-    text = f"{len(candidates)} candidates; "
-    if not all(np.isfinite(c.true) for c in candidates):
-        return text + "the truth is not in the library"
-    right = np.array([c.true != 0 for c in candidates])[:, None]
-    counts = []
-    for name in candidates[0].selected:
-        chosen = np.array([c.selected[name] for c in candidates]).astype(bool)
-        exact = (chosen == right).all(axis=0)
-        counts.append(f"{name} {exact.sum()}/{len(exact)}")
-    return text + "exact support: " + ", ".join(counts)
 
 
 def _values(axes: Axes, candidates: Sequence[Candidate], settings: Mapping) -> None:
     shown = [(i, c) for i, c in enumerate(candidates) if c.shown]
-    # A candidate is a fraction of a millimetre wide in a large library; the width of a
-    # mark must not follow it.
-    spread = max(1.0, len(candidates) / 25)
+    # In millimetres, so that marks are as large in a small library as in a large one.
+    millimetre = len(candidates) / _axes_width(settings)
     extremes = []
     for i, candidate in shown:
         if np.isfinite(candidate.true):
             axes.plot(
-                [i - 0.55 * spread, i + 0.55 * spread],
+                [i - 2.0 * millimetre, i + 2.0 * millimetre],
                 [candidate.true] * 2,
                 color=settings["truth_color"],
                 linewidth=1.6,
@@ -205,13 +138,10 @@ def _values(axes: Axes, candidates: Sequence[Candidate], settings: Mapping) -> N
             extremes.append(candidate.true)
         for name in candidate.values:
             middle, low, high = candidate.interval(name)
-            _mark(axes, i + OFFSETS[name] * spread, name, candidate, settings)
+            _mark(axes, i + OFFSETS[name] * millimetre, name, candidate, settings)
             extremes += [middle, low, high]
     _scale(axes, np.array(extremes or [0.0]), [c.true for _, c in shown])
     axes.axhline(0, color="0.6", linewidth=0.6, zorder=0)
-    for i, candidate in shown:
-        if candidate.selected[MAIN].mean() >= MAJORITY:
-            _annotate(axes, i, candidate, len(candidates), settings)
 
 
 def _mark(
@@ -219,7 +149,7 @@ def _mark(
 ) -> None:
     middle, low, high = candidate.interval(name)
     colour = settings[COLOURS[name]]
-    open_marker = candidate.given or candidate.selected[name].mean() < MAJORITY
+    open_marker = candidate.given or not candidate.often(name)
     axes.errorbar(
         x,
         middle,
@@ -240,18 +170,24 @@ def _scale(axes: Axes, values: np.ndarray, truth: Sequence[float]) -> None:
     sizes = np.abs([t for t in truth if np.isfinite(t) and t != 0])
     if not sizes.size:
         sizes = np.abs(values[values != 0]) if values.any() else np.ones(1)
-    linear = 10.0 ** np.floor(np.log10(sizes.min()) + 1e-9)
-    axes.set_yscale("symlog", linthresh=linear, linscale=0.6)
-    low, high = min(values.min(), 0.0), max(values.max(), 0.0)
-    bottom = 5 * low if low < -linear else -1.2 * linear
-    top = 5 * high if high > linear else 1.2 * linear
+    first = int(np.floor(np.log10(sizes.min()) + 1e-9))
+    axes.set_yscale("symlog", linthresh=10.0**first, linscale=1.0)
+    transform = axes.yaxis.get_transform()
+    low, high = transform.transform(
+        np.array([min(values.min(), 0.0), max(values.max(), 0.0)])
+    )
+    margin = 0.08 * (high - low)
+    bottom, top = transform.inverted().transform(
+        np.array([low - margin, high + margin])
+    )
     axes.set_ylim(bottom, top)
-    first = round(np.log10(linear))
-    decades = int(np.ceil(np.log10(max(-bottom, top)))) - first + 1
-    step = max(1, round(decades / 4))
-    powers = 10.0 ** (first + np.arange(0, decades, step))
+    reach = [max(0.0, np.log10(max(abs(v), 1e-300)) - first + 1) for v in (bottom, top)]
+    step = int(np.ceil(sum(reach) / MOST_TICKS))
+    powers = 10.0 ** np.arange(first + step - 1, first + max(reach), step)
     ticks = np.concatenate([-powers[::-1], [0.0], powers])
-    axes.yaxis.set_major_locator(FixedLocator(ticks[(ticks >= bottom) & (ticks <= top)]))
+    axes.yaxis.set_major_locator(
+        FixedLocator(ticks[(ticks >= bottom) & (ticks <= top)])
+    )
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(FuncFormatter(_decade))
 
@@ -264,46 +200,13 @@ def _decade(value: float, _position: int) -> str:
     return f"${sign}1$" if power == 0 else f"${sign}10^{{{power}}}$"
 
 
-def _annotate(
-    axes: Axes, i: int, candidate: Candidate, count: int, settings: Mapping
-) -> None:
-    """Write the value beside its mark: no axis resolves a part in a thousand."""
-    middle, low, high = candidate.interval(MAIN)
-    unit = "" if candidate.unit in ("", "1") else f" {candidate.unit}"
-    if candidate.given:
-        text = f"{middle:g} (given)"
-    else:
-        digits = _digits(middle, (high - low) / 2)
-        value, first, last = (_number(v, digits) for v in (middle, low, high))
-        text = f"{value}{unit}\n[{first}, {last}]"
-    to_the_right = i <= count / 2
-    above = middle > 0
-    axes.annotate(
-        text,
-        (i, middle),
-        xytext=(7 if to_the_right else -5, 1.5 if above else -1.5),
-        textcoords="offset points",
-        ha="left" if to_the_right else "right",
-        va="bottom" if above else "top",
-        fontsize=SMALL * settings["font_size"],
-        linespacing=1.1,
-        zorder=6,
-    )
-
-
-def _digits(value: float, half: float) -> int:
-    """Decimals that show two significant digits of the uncertainty."""
-    size = half if half > 0 else 1e-3 * abs(value)
-    return int(np.clip(1 - np.floor(np.log10(size)), 0, 12)) if size > 0 else 0
-
-
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}".replace("-", MINUS)
+def _axes_width(settings: Mapping) -> float:
+    return AXES_SHARE * settings["width"]
 
 
 def _frequencies(strip: Axes, candidates: Sequence[Candidate], settings: Mapping):
     names = list(candidates[0].selected)
-    width = 0.8 / len(names)
+    width = min(0.8 / len(names), 1.5 * len(candidates) / _axes_width(settings))
     for j, name in enumerate(names):
         strip.bar(
             np.arange(len(candidates)) + (j - (len(names) - 1) / 2) * width,
@@ -320,24 +223,29 @@ def _frequencies(strip: Axes, candidates: Sequence[Candidate], settings: Mapping
     strip.set_xticks(shown, [candidates[i].label for i in shown])
     strip.set_xticks(range(len(candidates)), minor=True)
     strip.set_xlabel("Candidate term")
-    if _crowded(strip, shown, candidates, settings):
+    if _crowded(shown, candidates, settings):
         strip.tick_params(axis="x", labelrotation=90)
+    else:
+        strip.tick_params(axis="x", pad=SMALL * settings["font_size"] + 3)
+        for label in strip.get_xticklabels():
+            label.set_verticalalignment("baseline")
 
 
-def _crowded(strip: Axes, shown, candidates, settings: Mapping) -> bool:
-    """Whether upright labels would touch: about four letters wide each, or more."""
-    gap = min((b - a for a, b in pairwise(shown)), default=len(candidates))
-    millimetres = 0.38 * settings["width"] * gap / len(candidates)
-    longest = 9 if any("[" in candidates[i].label for i in shown) else 4
-    letter = 0.5 * SMALL * settings["font_size"] / 72 * MILLIMETRES_PER_INCH
-    return millimetres < longest * letter
+def _crowded(shown: Sequence[int], candidates, settings: Mapping) -> bool:
+    """Whether labels that stand upright would touch."""
+    step = _axes_width(settings) / len(candidates)
+    widths = [text_width(candidates[i].label, settings) for i in shown]
+    return any(
+        (b - a) * step < (wide + next_wide) / 2 + 1.0
+        for (a, b), (wide, next_wide) in zip(
+            pairwise(shown), pairwise(widths), strict=True
+        )
+    )
 
 
 def _handles(settings: Mapping, baseline: bool) -> list:
     handles = [
-        Line2D(
-            [], [], color=settings["truth_color"], linewidth=1.6, label="truth"
-        ),
+        Line2D([], [], color=settings["truth_color"], linewidth=1.6, label="truth"),
     ]
     for name in (MAIN, BASELINE) if baseline else (MAIN,):
         handles.append(
@@ -348,7 +256,7 @@ def _handles(settings: Mapping, baseline: bool) -> list:
                 marker=MARKERS[name],
                 markersize=4.0 if name == MAIN else 3.2,
                 linewidth=0.9,
-                label=f"{name}, median and 5–95 % range",
+                label=f"{name} (median, 5–95 %)",
             )
         )
     handles.append(
@@ -360,7 +268,7 @@ def _handles(settings: Mapping, baseline: bool) -> list:
             markersize=4.0,
             markerfacecolor="white",
             linewidth=0,
-            label="given, or selected in a minority",
+            label="given or mostly rejected",
         )
     )
     return handles

@@ -9,11 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.publish.panel import MAIN, Panel, unit_label
+from leastaction.publish.panel import MAIN, Panel, panel_title, unit_label
 from leastaction.publish.style import (
     StyledFigure,
     legend_on_top,
-    panel_letter,
 )
 
 ROW_HEIGHT = 46.0
@@ -46,7 +45,7 @@ def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
         _range(left, rollout)
         _means(left, rollout, settings, _has_growth(panel))
         left.set_ylabel(f"$\\mathrm{{E}}[H]$ ({unit})")
-        left.set_title(f"{panel_letter(i)} {panel.title}")
+        left.set_title(panel_title(panels, i))
         _of_mean_path(right, rollout)
         _means(right, rollout, settings, False)
         right.set_ylabel(f"$H$ ({unit})")
@@ -58,7 +57,7 @@ def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
             axes.axvline(
                 rollout.attrs["training_duration"], color="black", linewidth=0.8
             )
-    legend_on_top(figure, _handles(settings), 3)
+    legend_on_top(figure, _handles(settings), 4)
     return figure
 
 
@@ -127,7 +126,7 @@ def _handles(settings: Mapping) -> list:
             color=blue,
             linestyle=dashes,
             linewidth=1.0,
-            label=r"identified model, $\mathrm{E}[H]$",
+            label=r"model, $\mathrm{E}[H]$",
         ),
         Line2D(
             [],
@@ -135,7 +134,7 @@ def _handles(settings: Mapping) -> list:
             color="black",
             linestyle=(0, (1, 1.5)),
             linewidth=1.2,
-            label="growth by Itô's formula",
+            label=r"$\mathrm{E}[H]$ by Itô's formula",
         ),
         Line2D([], [], color=FAINT, linewidth=1.4, label="truth, $H$ of the mean path"),
         Line2D(
@@ -144,7 +143,11 @@ def _handles(settings: Mapping) -> list:
             color="0.2",
             linestyle=dashes,
             linewidth=0.8,
-            label="identified model, $H$ of the mean path",
+            label="model, $H$ of the mean path",
         ),
-        Patch(facecolor=RANGE_COLOR, label="truth, 5–95 % over replicates"),
+        Patch(
+            facecolor=RANGE_COLOR,
+            label=r"truth, $\mathrm{E}[H]$, 5–95 % over replicates",
+        ),
+        Line2D([], [], color="black", linewidth=0.8, label="end of training"),
     ]

@@ -1,7 +1,7 @@
 """Panel: one example in a figure, its truth and what the estimators made of it."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -62,7 +62,7 @@ class Panel:
         return Library.from_config(self.config["library"], self.truth.coordinates)
 
     def model(self, estimator: str) -> xr.Dataset:
-        """Identified models of one estimator.
+        """Return the identified models of one estimator.
 
         Raises
         ------
@@ -72,7 +72,7 @@ class Panel:
         return self._of("model", self.models, estimator)
 
     def rollout(self, estimator: str) -> xr.Dataset:
-        """Rollouts of one estimator.
+        """Return the rollouts of one estimator.
 
         Raises
         ------
@@ -111,7 +111,7 @@ class Panel:
     def squared_volatility_true(
         self, dof: int, terms: list[str]
     ) -> dict[str, float] | None:
-        """True coefficient of every candidate of (S Sᵀ)_aa, a = `dof`.
+        """Return the true coefficient of every candidate of (S Sᵀ)_aa, a = `dof`.
 
         Returns
         -------
@@ -159,6 +159,8 @@ class Panel:
             symbol_names=self._latex_names,
             fold_func_brackets=True,
         )
+        # Mathtext sets bars so tight that |X| reads as three letters.
+        text = text.replace(r"\left|", r"\,|\,").replace(r"\right|", r"\,|")
         return f"${text}$"
 
     @cached_property
@@ -189,7 +191,7 @@ class Panel:
             return ""
 
     def squared_volatility_unit(self, dof: int) -> pint.Unit:
-        """Unit of (S Sᵀ)_aa: generalised force of the identified L, squared, times s."""
+        """Return the unit of (S Sᵀ)_aa, that of ((unit of L) / (unit of q_a))² s."""
         coordinate = self._units[self.truth.coordinates[dof]]
         return (self.lagrangian_unit / coordinate) ** 2 * unit("s")
 
@@ -210,3 +212,9 @@ def unit_label(value: pint.Unit, keep_radian: bool = False) -> str:
         raised = "" if exponent == 1 else f"^{{{exponent:g}}}"
         shown.append(rf"\mathrm{{{name}}}{raised}")
     return "$" + r"\,".join(shown) + "$" if shown else "1"
+
+
+def panel_title(panels: Sequence[Panel], index: int) -> str:
+    """Return the title of a panel, lettered (a), (b), ... if there are several."""
+    letter = f"({chr(ord('a') + index)}) " if len(panels) > 1 else ""
+    return letter + panels[index].title

@@ -9,12 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.publish.panel import MAIN, Panel
+from leastaction.publish.panel import MAIN, Panel, panel_title
 from leastaction.publish.style import (
     SMALL,
     StyledFigure,
     legend_on_top,
-    panel_letter,
 )
 
 ROW_HEIGHT = 44.0
@@ -44,7 +43,7 @@ def response(panels: Sequence[Panel], settings: Mapping) -> Figure:
         axes.set_ylabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
         axes.set_xlabel("Time (s)")
         if first:
-            axes.set_title(f"{panel_letter(i)} {panel.title}")
+            axes.set_title(panel_title(panels, i))
             axes.set_title(
                 _errors(rollout), loc="right", fontsize=SMALL * settings["font_size"]
             )
@@ -101,17 +100,20 @@ def _errors(rollout: xr.Dataset) -> str:
     parts = []
     for window in ("training", "prediction"):
         values = rollout[f"mean_error_{window}"].values
-        median = f" (median of {count}: {_percent(np.median(values))})"
-        parts.append(
-            f"{window} {_percent(values[0])}" + (median if count > 1 else "")
-        )
-    text = "error of the mean path: " + ", ".join(parts)
+        of = f"median of {count}: " if window == "training" else ""
+        median = f" ({of}{_percent(np.median(values))})" if count > 1 else ""
+        parts.append(f"{window} {_percent(values[0])}{median}")
+    text = "mean-path error: " + ", ".join(parts)
     diverged = int(rollout["diverged"].values[0])
     return text + (f"; {diverged} trajectories diverged" if diverged else "")
 
 
 def _percent(value: float) -> str:
-    return f"{100 * value:.2g} %" if np.isfinite(value) else "not finite"
+    if not np.isfinite(value):
+        return "not finite"
+    value = 100 * value
+    shown = f"{value:.0f}" if value >= 10 else f"{value:#.2g}"
+    return f"{shown} %"
 
 
 def _handles(settings: Mapping) -> list:

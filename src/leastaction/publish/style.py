@@ -1,13 +1,15 @@
 """House style of the figures: print size, colours, and bytes that repeat."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.textpath import TextPath
 
 MILLIMETRES_PER_INCH = 25.4
-NARROWEST = 120.0
+POINTS_PER_INCH = 72.0
+NARROWEST = 160.0
 SMALL = 0.85
 
 DEFAULTS = {
@@ -45,7 +47,7 @@ class StyledFigure(Figure):
 
 
 def complete(settings: Mapping) -> dict:
-    """`settings` with the defaults filled in.
+    """Fill in the defaults of `settings`.
 
     Parameters
     ----------
@@ -129,6 +131,21 @@ def legend_on_top(figure: Figure, handles: list, columns: int | None = None) -> 
     )
 
 
-def panel_letter(index: int) -> str:
-    """``(a)``, ``(b)``, ... of the panel at `index`."""
-    return f"({chr(ord('a') + index)})"
+def text_width(text: str, settings: Mapping) -> float:
+    """Return the width in mm of a text, mathtext allowed, in small print."""
+    path = TextPath((0, 0), text, size=SMALL * settings["font_size"])
+    return path.get_extents().width / POINTS_PER_INCH * MILLIMETRES_PER_INCH
+
+
+def fill_lines(
+    entries: Sequence[str], separator: str, width: float, settings: Mapping
+) -> list[str]:
+    """Join entries of small print into as few lines of `width` mm as hold them."""
+    lines: list[str] = []
+    for entry in entries:
+        longer = lines[-1] + separator + entry if lines else entry
+        if lines and text_width(longer, settings) <= width:
+            lines[-1] = longer
+        else:
+            lines.append(entry)
+    return lines

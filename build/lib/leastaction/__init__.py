@@ -1,0 +1,28 @@
+"""Learn the law behind measured motion.
+
+Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unless said; SI units.
+"""
+
+from importlib import import_module
+from importlib.metadata import version
+
+__version__ = version("leastaction")
+
+_PUBLIC = {
+    "System": "leastaction.mechanics.system",
+    "IdentifiedModel": "leastaction.model",
+    "load_model": "leastaction.model",
+    "simulate": "leastaction.simulate",
+    "differentiate": "leastaction.differentiate",
+    "assemble": "leastaction.assemble",
+    "identify": "leastaction.identify",
+    "validate": "leastaction.validate",
+}
+
+__all__ = [*_PUBLIC, "__version__"]
+
+
+def __getattr__(name: str):
+    if name not in _PUBLIC:
+        raise AttributeError(f"module 'leastaction' has no attribute {name!r}")
+    return getattr(import_module(_PUBLIC[name]), name)

@@ -1,0 +1,24 @@
+"""Stage `assemble`: from observations and derivatives to equations in coefficients."""
+
+from importlib import import_module
+
+METHODS = {
+    "ensemble_mean": "leastaction.assemble.ensemble_mean",
+    "martingale_moments": "leastaction.assemble.martingale_moments",
+}
+
+NEEDS = {
+    "ensemble_mean": "central_difference",
+    "martingale_moments": "realised_variation",
+}
+
+
+def assemble(observations, derivatives, settings, library):
+    """Apply the method named in `settings` to one replicate."""
+    method = import_module(METHODS[settings["method"]])
+    return method.assemble(observations, derivatives, settings, library)
+
+
+def contract(settings):
+    """Contract that the method's output honours."""
+    return import_module(METHODS[settings["method"]]).CONTRACT

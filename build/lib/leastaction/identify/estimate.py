@@ -1,0 +1,70 @@
+"""What every identification method returns for the Lagrangian of one replicate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class LagrangianEstimate:
+    """Coefficients of one identified Lagrangian L = Σ c_i D_i.
+
+    Attributes
+    ----------
+    terms
+        All candidates of the library.
+    coefficients, std
+        c and its standard error (NaN where the method gives none).
+    status, equivalent
+        What algebra says about each candidate.
+    noise_covariance, noise_std
+        S Sᵀ of the residual, shape (dof, dof), and its standard error; NaN where the
+        method leaves the noise to the volatility method.
+    diagnostics
+        Name to (value, unit, meaning).
+    criterion
+        Selection criterion of the best subset of size 0, 1, 2, ...
+    alternatives
+        Other subsets that fit as well, as text; empty if there is none.
+    """
+
+    terms: list[str]
+    coefficients: np.ndarray
+    std: np.ndarray
+    status: list[str]
+    equivalent: list[str]
+    noise_covariance: np.ndarray
+    noise_std: np.ndarray
+    diagnostics: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
+    criterion: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    alternatives: str = ""
+
+
+@dataclass(frozen=True)
+class VolatilityEstimate:
+    """Volatility of each degree of freedom.
+
+    Attributes
+    ----------
+    volatility, std
+        σ and its standard error, shape (dof,).
+    terms
+        Candidates of σ² (q, q̇).
+    coefficients, coefficient_std
+        Coefficients of σ² = Σ β_i G_i, shape (dof, term).
+    constant
+        Whether the volatility is to be read as a constant, shape (dof,).
+    diagnostics
+        Name to (value of shape (dof,), unit, meaning).
+    """
+
+    volatility: np.ndarray
+    std: np.ndarray
+    terms: list[str]
+    coefficients: np.ndarray
+    coefficient_std: np.ndarray
+    constant: np.ndarray
+    diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(
+        default_factory=dict
+    )

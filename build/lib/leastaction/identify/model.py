@@ -1,0 +1,105 @@
+"""The identified model as a self-contained dataset."""
+
+import numpy as np
+import xarray as xr
+
+from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
+
+
+def model_dataset(
+    observations: xr.Dataset,
+    lagrangian: LagrangianEstimate,
+    volatility: VolatilityEstimate,
+) -> xr.Dataset:
+    """Collect the estimates of one replicate; contract ``model``.
+
+    Candidates are stored as text, so that the file alone is enough to print the
+    Lagrangian, derive the equations of motion and simulate.
+    """
+    dof = [str(name) for name in observations["dof"].values]
+    support = (lagrangian.coefficients != 0).astype("int8")
+    term = ("replicate", "term")
+    each = ("replicate", "dof")
+    of_square = ("replicate", "dof", "volatility_term")
+    covariance = lagrangian.noise_covariance
+    if covariance.shape != (len(dof), len(dof)):
+        covariance = np.diag(volatility.volatility**2)
+    data = {
+        "coefficient_estimate": _entry(
+            term, lagrangian.coefficients, "mixed", "coefficient of L"
+        ),
+        "coefficient_std": _entry(
+            term, lagrangian.std, "mixed", "standard error of the coefficient"
+        ),
+        "support": _entry(term, support, "1", "whether the term is selected"),
+        "status": (
+            "term",
+            np.array(lagrangian.status, dtype=object),
+            {"units": "1", "long_name": "what algebra says about the term"},
+        ),
+        "equivalent": (
+            "term",
+            np.array(lagrangian.equivalent, dtype=object),
+            {"units": "1", "long_name": "equivalent of a removed candidate"},
+        ),
+        "alternatives": _entry(
+            ("replicate",),
+            np.array(lagrangian.alternatives, dtype=object),
+            "1",
+            "other subsets that fit as well",
+        ),
+        "volatility_is_constant": _entry(
+            each, volatility.constant.astype("int8"), "1", "whether S is a constant"
+        ),
+        "volatility_estimate": _entry(
+            each, volatility.volatility, "(units of qddot) s^0.5", "volatility"
+        ),
+        "volatility_std": _entry(
+            each,
+            volatility.std,
+            "(units of qddot) s^0.5",
+            "standard error of the volatility",
+        ),
+        "noise_covariance": _entry(
+            ("replicate", "dof", "dof_other"),
+            covariance,
+            "(units of qddot)^2 s",
+            "covariance S S^T of the random force",
+        ),
+        "volatility_coefficient_estimate": _entry(
+            of_square, volatility.coefficients, "mixed", "coefficient of S^2"
+        ),
+        "volatility_coefficient_std": _entry(
+            of_square, volatility.coefficient_std, "mixed", "its standard error"
+        ),
+        "volatility_support": _entry(
+            of_square,
+            (volatility.coefficients != 0).astype("int8"),
+            "1",
+            "whether the term of S^2 is selected",
+        ),
+    }
+    for name, (value, unit, meaning) in lagrangian.diagnostics.items():
+        data[name] = _entry(("replicate",), value, unit, meaning)
+    for name, (value, unit, meaning) in volatility.diagnostics.items():
+        data[name] = _entry(each, value, unit, meaning)
+    if lagrangian.criterion.size:
+        data["criterion"] = _entry(
+            ("replicate", "size"),
+            lagrangian.criterion,
+            "1",
+            "selection criterion of the best subset of each size",
+        )
+    return xr.Dataset(
+        data,
+        coords={
+            "replicate": observations["replicate"],
+            "term": lagrangian.terms,
+            "volatility_term": volatility.terms,
+            "dof": dof,
+        },
+    )
+
+
+def _entry(dims, values, unit: str, meaning: str):
+    return (dims, np.asarray(values)[None], {"units": unit, "long_name": meaning})

@@ -1,0 +1,63 @@
+"""Residual of the stochastic Euler–Lagrange equation for given coefficients."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import sympy as sp
+
+from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.expressions import symbol
+from leastaction.mechanics.library import Library
+
+
+class Residual:
+    """Compiled residual of a library whose coefficients are given at run time."""
+
+    def __init__(self, library: Mapping, coordinates: Sequence[str]):
+        terms = Library.from_config(library, coordinates)
+        names = [f"c_{i}" for i in range(len(terms.terms))]
+        c = [symbol(name) for name in names]
+        combine = [sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.momenta]
+        force = [sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.forces]
+        rate = [
+            sum(
+                sp.diff(f, x) * v
+                for x, v in zip(
+                    symbols(coordinates),
+                    symbols(velocity_names(coordinates)),
+                    strict=True,
+                )
+            )
+            for f in force
+        ]
+        value = sum(x * d for x, d in zip(c, terms.terms, strict=True))
+        self._dof = len(coordinates)
+        self._evaluate = evaluator(
+            [*combine, *force, *rate, value], coordinates, names
+        )
+
+    def increments(self, q, qdot, dt: float, coefficients) -> np.ndarray:
+        """Δ(∂L/∂q̇) − ∫∂L/∂q dt of each step, shape (samples − 1, dof)."""
+        momentum, force, rate, _ = self._parts(q, qdot, coefficients)
+        return (
+            np.diff(momentum, axis=0)
+            - (dt / 2) * (force[1:] + force[:-1])
+            + (dt**2 / 12) * np.diff(rate, axis=0)
+        )
+
+    def central(self, q, qdot, dt: float, coefficients) -> tuple[np.ndarray, ...]:
+        """Euler–Lagrange residual by central difference, and L, at interior samples.
+
+        Returns
+        -------
+        residual of shape (samples − 2, dof), Lagrangian of shape (samples − 2,)
+        """
+        momentum, force, _, value = self._parts(q, qdot, coefficients)
+        rate = (momentum[2:] - momentum[:-2]) / (2 * dt)
+        return rate - force[1:-1], value[1:-1, 0]
+
+    def _parts(self, q, qdot, coefficients):
+        values = self._evaluate(q, qdot, coefficients)
+        n = self._dof
+        return values[:, :n], values[:, n : 2 * n], values[:, 2 * n : -1], values[:, -1:]

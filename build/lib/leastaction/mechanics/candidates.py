@@ -1,0 +1,78 @@
+"""Candidate functions of a library, generated from a few words of YAML."""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+import sympy as sp
+
+from leastaction.mechanics.expressions import parse, symbol
+
+
+def candidates(
+    recipe: Sequence[Mapping], names: Sequence[str]
+) -> tuple[sp.Expr, ...]:
+    """Expand a recipe into distinct candidate functions, in a fixed order.
+
+    Each entry of `recipe` is one of
+
+    ``{polynomial: {of: [x, xdot], degree: 5}}``
+        every monomial of total degree 0 ... `degree`, by degree;
+    ``{functions: {apply: [sin, cos], to: [x, xdot]}}``
+        each function of each argument;
+    ``{terms: ["x*abs(x)"]}``
+        the expressions as written;
+    ``{exclude: ["x**2"]}``
+        takes earlier candidates away.
+
+    Raises
+    ------
+    ExpressionError
+        If an expression uses a name that is not among `names`.
+    ValueError
+        If a term stands twice, or an excluded one is not there.
+    """
+    found: list[sp.Expr] = []
+    for entry in recipe:
+        ((kind, body),) = entry.items()
+        if kind == "exclude":
+            for text in body:
+                term = parse(text, names)
+                if term not in found:
+                    raise ValueError(f"exclude: {text!r} is not among the candidates")
+                found.remove(term)
+            continue
+        for term in _GENERATORS[kind](body, names):
+            if term in found:
+                raise ValueError(f"{kind}: the candidate {term} stands twice")
+            found.append(term)
+    return tuple(found)
+
+
+def _polynomial(body: Mapping, names: Sequence[str]) -> list[sp.Expr]:
+    variables = [parse(name, names) for name in body["of"]]
+    return [
+        sp.Mul(*factors)
+        for degree in range(body["degree"] + 1)
+        for factors in itertools.combinations_with_replacement(variables, degree)
+    ]
+
+
+def _functions(body: Mapping, names: Sequence[str]) -> list[sp.Expr]:
+    return [
+        parse(f"{function}({argument})", names)
+        for argument in body["to"]
+        for function in body["apply"]
+    ]
+
+
+def _terms(body: Sequence[str], names: Sequence[str]) -> list[sp.Expr]:
+    return [parse(text, names) for text in body]
+
+
+_GENERATORS = {"polynomial": _polynomial, "functions": _functions, "terms": _terms}
+
+
+def parameter_free(terms: Sequence[sp.Expr], names: Sequence[str]) -> bool:
+    """Whether the terms depend on the measured quantities `names` alone."""
+    allowed = {symbol(name) for name in names}
+    return all(term.free_symbols <= allowed for term in terms)

@@ -1,0 +1,63 @@
+"""Compiled evaluation of many expressions at many states at once."""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import sympy as sp
+
+from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.mechanics.euler_lagrange import velocity_names
+
+KERNEL = """
+@njit(cache=True, nogil=True)
+def evaluate(q, qdot, parameters, values):
+    {parameters}
+    for n in range(q.shape[0]):
+        {state}
+        {values}
+"""
+
+
+def evaluator(
+    expressions: Sequence[sp.Expr],
+    coordinates: Sequence[str],
+    parameters: Sequence[str] = (),
+) -> Callable[..., np.ndarray]:
+    """Compile `expressions` in (q, q̇) and parameters into one function.
+
+    Returns
+    -------
+    callable
+        ``evaluate(q, qdot, parameter_values=())`` with `q` and `qdot` of shape
+        (samples, dof); the result has shape (samples, expression).
+    """
+    position = [f"q[n, {i}]" for i in range(len(coordinates))]
+    rate = [f"qdot[n, {i}]" for i in range(len(coordinates))]
+    names = [*coordinates, *velocity_names(coordinates)]
+    functions = kernel(
+        KERNEL,
+        {
+            "parameters": unpack(list(parameters), "parameters"),
+            "state": "\n".join(
+                f"{name} = {place}"
+                for name, place in zip(names, position + rate, strict=True)
+            ),
+            "values": assignments(
+                [f"values[n, {i}]" for i in range(len(expressions))],
+                list(expressions),
+                "shared_",
+            ),
+        },
+    )
+
+    def evaluate(q, qdot, parameter_values=()):
+        values = np.empty((q.shape[0], len(expressions)))
+        functions.evaluate(
+            np.ascontiguousarray(q, dtype=float),
+            np.ascontiguousarray(qdot, dtype=float),
+            np.asarray(parameter_values, dtype=float),
+            values,
+        )
+        return values
+
+    return evaluate

@@ -1,0 +1,133 @@
+"""Gauge freedom: candidates whose Euler–Lagrange expression says nothing new.
+
+Two Lagrangians that differ by a total time derivative have the same equations of
+motion, so no data can tell them apart. Such candidates are found symbolically before
+any regression; numerically they would not be exactly zero, and a least-squares fit
+would give them huge coefficients.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sympy as sp
+from sympy.polys.matrices import DomainMatrix
+
+from leastaction.mechanics.euler_lagrange import euler_lagrange
+from leastaction.mechanics.expressions import to_text
+
+
+@dataclass(frozen=True)
+class Freedom:
+    """What symbolic algebra says about each candidate of a library.
+
+    Attributes
+    ----------
+    status
+        ``independent``, ``null`` (Euler–Lagrange expression identically zero),
+        ``duplicate`` (a multiple of an earlier candidate) or ``dependent`` (a linear
+        combination of several earlier ones), one per candidate.
+    equivalent
+        The candidate's equivalent among the independent ones, as text, or ``""``.
+    """
+
+    status: tuple[str, ...]
+    equivalent: tuple[str, ...]
+
+    @property
+    def independent(self) -> list[int]:
+        """Positions of the candidates that a regression may use."""
+        return [i for i, status in enumerate(self.status) if status == "independent"]
+
+
+def gauge_freedom(candidates: Sequence[sp.Expr], coordinates: Sequence[str]) -> Freedom:
+    """Classify candidates by exact linear algebra on their Euler–Lagrange expressions.
+
+    Trigonometric functions are rewritten as exponentials, so that every expression is
+    a combination of linearly independent functions; the combinations that vanish are
+    then the null space of a matrix of exact numbers. An earlier candidate is preferred
+    to a later one.
+
+    Parameters
+    ----------
+    candidates
+        Terms D_i(q, q̇) of a Lagrangian.
+    coordinates
+        Names of q.
+    """
+    columns = [_fingerprint(euler_lagrange(c, coordinates)) for c in candidates]
+    pivots, relations = _column_relations(columns)
+    status, equivalent = [], []
+    for i, column in enumerate(columns):
+        if i in pivots:
+            status.append("independent")
+            equivalent.append("")
+        elif not column:
+            status.append("null")
+            equivalent.append("0")
+        else:
+            parts = relations[i]
+            status.append("duplicate" if len(parts) == 1 else "dependent")
+            equivalent.append(
+                to_text(sum(sp.nsimplify(w) * candidates[j] for j, w in parts.items()))
+            )
+    return Freedom(tuple(status), tuple(equivalent))
+
+
+def representation(
+    lagrangian: sp.Expr, candidates: Sequence[sp.Expr], coordinates: Sequence[str]
+) -> dict[int, sp.Expr] | None:
+    """Coefficients over independent candidates with the equations of `lagrangian`.
+
+    Returns
+    -------
+    dict or None
+        Coefficient by position of the candidate; None if `lagrangian` is not a linear
+        combination of the candidates, up to a total time derivative.
+    """
+    columns = [
+        _fingerprint(euler_lagrange(c, coordinates)) for c in (*candidates, lagrangian)
+    ]
+    pivots, relations = _column_relations(columns)
+    last = len(candidates)
+    return None if last in pivots else relations.get(last, {})
+
+
+def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
+    """Coefficients over linearly independent functions, keyed by (equation, function)."""
+    trigonometric = (sp.sin, sp.cos, sp.tan, sp.sinh, sp.cosh, sp.tanh)
+    entries: dict = {}
+    for equation, expression in enumerate(expressions):
+        if expression.has(*trigonometric):
+            expression = expression.rewrite(trigonometric, sp.exp)
+        expression = sp.powsimp(sp.expand(expression))
+        for term in sp.Add.make_args(sp.expand(expression)):
+            coefficient, function = term.as_independent(
+                *expression.free_symbols, as_Add=False
+            )
+            if coefficient != 0:
+                key = (equation, function)
+                entries[key] = entries.get(key, 0) + coefficient
+    return {key: value for key, value in entries.items() if sp.expand(value) != 0}
+
+
+def _column_relations(columns: Sequence[dict]) -> tuple[list[int], dict]:
+    """Pivot columns, and each other column as a combination of the pivots before it."""
+    rows = {key: i for i, key in enumerate(dict.fromkeys(k for c in columns for k in c))}
+    if not rows:
+        return [], {}
+    matrix = sp.zeros(len(rows), len(columns))
+    for j, column in enumerate(columns):
+        for key, value in column.items():
+            matrix[rows[key], j] = value
+    reduced, pivots = DomainMatrix.from_Matrix(matrix).to_field().to_sparse().rref()
+    reduced = reduced.to_Matrix()
+    relations = {
+        j: {
+            pivot: reduced[row, j]
+            for row, pivot in enumerate(pivots)
+            if reduced[row, j] != 0
+        }
+        for j in range(len(columns))
+        if j not in pivots
+    }
+    return list(pivots), relations

@@ -1,0 +1,130 @@
+"""The identified model: read it, print it, derive from it, simulate it."""
+
+from pathlib import Path
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.system import System
+
+
+def load_model(path: str | Path, replicate: int = 0) -> "IdentifiedModel":
+    """Load one replicate of a ``model.nc``.
+
+    Raises
+    ------
+    ContractError
+        If the file is absent, is not readable or holds something else.
+    IndexError
+        If the file has fewer replicates.
+    """
+    from leastaction import datasets
+
+    dataset = datasets.load(path, "model")
+    count = dataset.sizes["replicate"]
+    if not 0 <= replicate < count:
+        raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
+    return IdentifiedModel(dataset.isel(replicate=replicate))
+
+
+class IdentifiedModel:
+    """One identified Lagrangian with its volatility and error bars.
+
+    ``print(model)`` shows the Lagrangian with standard errors, the equations of motion
+    and the Hamiltonian; :attr:`system` is the same kind of object as a simulated truth.
+    """
+
+    def __init__(self, dataset: xr.Dataset):
+        self.dataset = dataset
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the generalised coordinates."""
+        return tuple(str(name) for name in self.dataset["dof"].values)
+
+    @property
+    def support(self) -> list[str]:
+        """Selected terms, the reference term among them."""
+        chosen = self.dataset["support"].values.astype(bool)
+        return [str(t) for t in self.dataset["term"].values[chosen]]
+
+    def coefficient(self, term: str) -> float:
+        """Estimate of one coefficient (zero if the term was not selected)."""
+        return float(self.dataset["coefficient_estimate"].sel(term=term))
+
+    def standard_error(self, term: str) -> float:
+        """Standard error of one coefficient; NaN if the method gives none."""
+        return float(self.dataset["coefficient_std"].sel(term=term))
+
+    @property
+    def system(self) -> System:
+        """The model as a :class:`System`; coefficients are its parameters.
+
+        Models with the same support share their compiled integrator, whatever their
+        coefficients.
+        """
+        names = (*self.coordinates, *velocity_names(self.coordinates))
+        parameters: dict[str, float] = {}
+        lagrangian = sp.Integer(0)
+        for i, term in enumerate(self.dataset["term"].values):
+            if self.dataset["support"].values[i]:
+                parameters[f"c_{i}"] = self.coefficient(term)
+                lagrangian += symbol(f"c_{i}") * parse(str(term), names)
+        volatility = self._volatility(names, parameters)
+        return System(
+            coordinates=self.coordinates,
+            parameters=parameters,
+            lagrangian=lagrangian,
+            volatility=volatility,
+        )
+
+    def _volatility(self, names, parameters: dict[str, float]) -> sp.Matrix:
+        """Symmetric root of the noise covariance, or a diagonal of √(Σ β G)."""
+        dof = len(self.coordinates)
+        matrix = sp.zeros(dof, dof)
+        if self.dataset["volatility_is_constant"].values.all():
+            root = _symmetric_root(self.dataset["noise_covariance"].values)
+            for a in range(dof):
+                for b in range(dof):
+                    if root[a, b] != 0:
+                        parameters[f"sigma_{a}_{b}"] = float(root[a, b])
+                        matrix[a, b] = symbol(f"sigma_{a}_{b}")
+            return matrix
+        beta = self.dataset["volatility_coefficient_estimate"].values
+        for a in range(dof):
+            square = sp.Integer(0)
+            for i, term in enumerate(self.dataset["volatility_term"].values):
+                if beta[a, i] != 0:
+                    parameters[f"beta_{a}_{i}"] = float(beta[a, i])
+                    square += symbol(f"beta_{a}_{i}") * parse(str(term), names)
+            matrix[a, a] = sp.sqrt(square)
+        return matrix
+
+    def __str__(self) -> str:
+        lines = ["Terms of the Lagrangian"]
+        for term in self.support:
+            error = self.standard_error(term)
+            if error > 0:
+                shown = f" +- {error:.2g}"
+            else:
+                shown = " (given)" if error == 0 else ""
+            lines.append(f"  {self.coefficient(term):.6g}{shown}  {term}")
+        alternatives = str(self.dataset["alternatives"].values)
+        if alternatives:
+            lines.append(f"The data cannot tell these terms from: {alternatives}")
+        lines.append("Volatility")
+        for i, name in enumerate(self.coordinates):
+            value = float(self.dataset["volatility_estimate"][i])
+            lines.append(
+                f"  {name}: {value:.5g} +- {float(self.dataset['volatility_std'][i]):.2g}"
+            )
+        return "\n".join(lines) + "\n" + str(self.system)
+
+
+def _symmetric_root(covariance: np.ndarray) -> np.ndarray:
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
+    return np.where(np.abs(root) > 1e-12 * np.abs(root).max(), root, 0.0)

@@ -1,0 +1,51 @@
+"""What a long stage tells while it works: a log file and the terminal."""
+
+import logging
+import sys
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+EVERY = 10.0
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+def start_logging(path: str | Path) -> None:
+    """Send messages, warnings and the traceback of a failure to `path` and the terminal.
+
+    A script calls this first; Snakemake's ``log:`` redirects nothing by itself.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        datefmt="%H:%M:%S",
+        handlers=[logging.FileHandler(path, mode="w"), logging.StreamHandler()],
+        force=True,
+    )
+    logging.captureWarnings(True)
+    sys.excepthook = _log_failure
+
+
+def _log_failure(kind, error, trace) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    logging.error("%s: %s", kind.__name__, error, exc_info=(kind, error, trace))
+
+
+def tracked(items: Collection[T], what: str) -> Iterator[T]:
+    """Pass `items` on and report how many are done, at most every ten seconds."""
+    start = last = time.monotonic()
+    for done, item in enumerate(items):
+        now = time.monotonic()
+        if now - last > EVERY:
+            last = now
+            left = (now - start) / max(1, done) * (len(items) - done)
+            log.info("%s: %d of %d, about %.0f s left", what, done, len(items), left)
+        yield item
+    log.info("%s: %d done in %.1f s", what, len(items), time.monotonic() - start)

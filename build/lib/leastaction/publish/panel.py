@@ -1,0 +1,218 @@
+"""Panel: one example in a figure, its truth and what the estimators made of it."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pint
+import sympy as sp
+import xarray as xr
+
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.system import System
+from leastaction.mechanics.units import (
+    DimensionError,
+    dimension_of,
+    state_units,
+    unit,
+)
+
+MAIN = "recommended"
+BASELINE = "published"
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One example as the figures see it.
+
+    Attributes
+    ----------
+    example
+        Its name, for error messages.
+    config
+        The whole example: sections `title`, `system`, `library`, ...
+    models
+        Contract ``model`` of each estimator, all replicates.
+    rollouts
+        Contract ``rollout`` of each estimator, all replicates.
+    """
+
+    example: str
+    config: Mapping
+    models: Mapping[str, xr.Dataset]
+    rollouts: Mapping[str, xr.Dataset]
+
+    @property
+    def title(self) -> str:
+        """Title of the example."""
+        return str(self.config.get("title", self.example))
+
+    @cached_property
+    def truth(self) -> System:
+        """The system behind the data."""
+        return System.from_config(self.config["system"])
+
+    @cached_property
+    def library(self) -> Library:
+        """Candidates of the Lagrangian."""
+        return Library.from_config(self.config["library"], self.truth.coordinates)
+
+    def model(self, estimator: str) -> xr.Dataset:
+        """Return the identified models of one estimator.
+
+        Raises
+        ------
+        ValueError
+            If the panel has none.
+        """
+        return self._of("model", self.models, estimator)
+
+    def rollout(self, estimator: str) -> xr.Dataset:
+        """Return the rollouts of one estimator.
+
+        Raises
+        ------
+        ValueError
+            If the panel has none.
+        """
+        return self._of("rollout", self.rollouts, estimator)
+
+    def _of(self, kind: str, datasets: Mapping, estimator: str) -> xr.Dataset:
+        if estimator not in datasets:
+            has = ", ".join(datasets) or "none"
+            raise ValueError(
+                f"example {self.example!r}: no {kind} of estimator {estimator!r}; "
+                f"there are: {has}"
+            )
+        return datasets[estimator]
+
+    @cached_property
+    def _projection(self) -> tuple[np.ndarray, float] | None:
+        return self.library.projection(self.truth)
+
+    @property
+    def scale(self) -> float:
+        """Factor from the Lagrangian of the truth to the one the library can name."""
+        return 1.0 if self._projection is None else self._projection[1]
+
+    @cached_property
+    def coefficients_true(self) -> dict[str, float] | None:
+        """True coefficient of every candidate of L; None if L is not in their span."""
+        if self._projection is None:
+            return None
+        return dict(
+            zip(self.library.names, map(float, self._projection[0]), strict=True)
+        )
+
+    def squared_volatility_true(
+        self, dof: int, terms: list[str]
+    ) -> dict[str, float] | None:
+        """Return the true coefficient of every candidate of (S Sᵀ)_aa, a = `dof`.
+
+        Returns
+        -------
+        dict or None
+            In the scale of the identified Lagrangian; None if the truth is not a
+            combination of `terms`.
+        """
+        row = self.truth.volatility.row(dof)
+        square = sum((entry**2 for entry in row), sp.Integer(0))
+        square = sp.expand(self.scale**2 * self.truth.evaluated(square))
+        names = {self._read(term): term for term in terms}
+        found = dict.fromkeys(terms, 0.0)
+        for term in sp.Add.make_args(square):
+            factor, rest = term.as_coeff_Mul()
+            if factor == 0:
+                continue
+            if rest not in names:
+                return None
+            found[names[rest]] += float(factor)
+        return found
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the state (q, q̇)."""
+        q = self.truth.coordinates
+        return (*q, *velocity_names(q))
+
+    def _read(self, text: str) -> sp.Expr:
+        # Candidates are stored as SymPy prints them, Abs where the parser reads abs.
+        return parse(text.replace("Abs(", "abs("), self.names)
+
+    @cached_property
+    def _latex_names(self) -> dict[sp.Symbol, str]:
+        labels = {}
+        for name, entry in self.config["system"]["coordinates"].items():
+            label = str(entry.get("label", name))
+            labels[symbol(name)] = label
+            labels[symbol(f"{name}dot")] = rf"\dot{{{label}}}"
+        return labels
+
+    def label(self, expression: str) -> str:
+        """Mathtext of an expression in (q, q̇), such as ``x**2`` or ``cos(xdot)``."""
+        text = sp.latex(
+            self._read(expression),
+            symbol_names=self._latex_names,
+            fold_func_brackets=True,
+        )
+        return f"${text}$"
+
+    @cached_property
+    def _units(self) -> dict[str, pint.Unit]:
+        coordinates = self.config["system"]["coordinates"]
+        declared = {name: str(entry["unit"]) for name, entry in coordinates.items()}
+        return state_units(declared, self.truth.coordinates)
+
+    @cached_property
+    def lagrangian_unit(self) -> pint.Unit:
+        """Unit of the identified L (and H), whose reference term has no parameter."""
+        reference = self.library.terms[self.library.reference]
+        return dimension_of(reference, self._units)
+
+    def coordinate_unit(self, name: str) -> str:
+        """Mathtext of the unit of a coordinate or a velocity."""
+        return unit_label(self._units[name], keep_radian=True)
+
+    def coefficient_unit(self, term: str, of: pint.Unit) -> str:
+        """Mathtext of the unit of the coefficient of `term` in a sum of unit `of`.
+
+        Empty for a term that has no unit, such as the sine of a length.
+        """
+        expression = self._read(term)
+        try:
+            return unit_label(of / dimension_of(expression, self._units))
+        except DimensionError:
+            return ""
+
+    def squared_volatility_unit(self, dof: int) -> pint.Unit:
+        """Return the unit of (S Sᵀ)_aa, that of ((unit of L) / (unit of q_a))² s."""
+        coordinate = self._units[self.truth.coordinates[dof]]
+        return (self.lagrangian_unit / coordinate) ** 2 * unit("s")
+
+
+def unit_label(value: pint.Unit, keep_radian: bool = False) -> str:
+    """Mathtext of a unit, negative exponents instead of a solidus; 1 if dimensionless.
+
+    Radians are written only where an angle itself is meant: in a stiffness they would
+    be noise.
+    """
+    shown = []
+    for sign, name, power in re.findall(
+        r"([*/]?)([^\W\d]+)(?:\*\*([\d.]+))?", f"{value:~C}"
+    ):
+        if name == "rad" and not keep_radian:
+            continue
+        exponent = float(power or 1) * (-1 if sign == "/" else 1)
+        raised = "" if exponent == 1 else f"^{{{exponent:g}}}"
+        shown.append(rf"\mathrm{{{name}}}{raised}")
+    return "$" + r"\,".join(shown) + "$" if shown else "1"
+
+
+def panel_title(panels: Sequence[Panel], index: int) -> str:
+    """Return the title of a panel, lettered (a), (b), ... if there are several."""
+    letter = f"({chr(ord('a') + index)}) " if len(panels) > 1 else ""
+    return letter + panels[index].title

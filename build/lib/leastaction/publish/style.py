@@ -1,0 +1,129 @@
+"""House style of the figures: print size, colours, and bytes that repeat."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from matplotlib import rc_context
+from matplotlib.figure import Figure
+
+MILLIMETRES_PER_INCH = 25.4
+NARROWEST = 120.0
+SMALL = 0.85
+
+DEFAULTS = {
+    "font_size": 8.0,
+    "width": 180.0,
+    "truth_color": "#c4242b",
+    "estimate_color": "#1b4f9c",
+    "published_color": "#e08a00",
+    "band_color": "#a5d8c0",
+    "dpi": 300,
+}
+
+
+class StyledFigure(Figure):
+    """A figure that is laid out and written in the style it was drawn in.
+
+    Matplotlib reads fonts and the salt of SVG identifiers when it writes, not when it
+    draws, so the bytes would otherwise depend on who calls `savefig`.
+    """
+
+    def __init__(self, settings: Mapping, height: float, **options):
+        """Empty figure of the width of `settings` and a height in mm."""
+        self._settings = dict(settings)
+        size = (
+            settings["width"] / MILLIMETRES_PER_INCH,
+            height / MILLIMETRES_PER_INCH,
+        )
+        options = {"layout": "constrained", "dpi": settings["dpi"]} | options
+        super().__init__(figsize=size, **options)
+
+    def savefig(self, *arguments, **options):
+        """Write the figure; arguments as for any Matplotlib figure."""
+        with style(self._settings):
+            super().savefig(*arguments, **options)
+
+
+def complete(settings: Mapping) -> dict:
+    """Fill in the defaults of `settings`.
+
+    Parameters
+    ----------
+    settings
+        Any of `font_size` (pt), `width` (mm), `dpi`, and the colours `truth_color`,
+        `estimate_color`, `published_color`, `band_color`.
+
+    Raises
+    ------
+    ValueError
+        If a key is unknown, or the width leaves no room for two axes side by side.
+    """
+    unknown = sorted(set(settings) - set(DEFAULTS))
+    if unknown:
+        raise ValueError(
+            f"style: unknown {', '.join(unknown)}; known: {', '.join(DEFAULTS)}"
+        )
+    settings = DEFAULTS | dict(settings)
+    if settings["width"] < NARROWEST:
+        raise ValueError(
+            f"style: width is {settings['width']:g} mm, but the figures stand two "
+            f"axes side by side; give at least {NARROWEST:g} mm"
+        )
+    return settings
+
+
+@contextmanager
+def style(settings: Mapping) -> Iterator[dict]:
+    """Matplotlib parameters of all figures, in force inside the ``with`` block.
+
+    Yields
+    ------
+    dict
+        The settings with defaults filled in; see :func:`complete`.
+    """
+    settings = complete(settings)
+    size = settings["font_size"]
+    # The STIX fonts come with Matplotlib; a font of the machine would change the bytes.
+    parameters = {
+        "font.family": "STIXGeneral",
+        "mathtext.fontset": "stix",
+        "font.size": size,
+        "axes.titlesize": size,
+        "axes.labelsize": size,
+        "xtick.labelsize": SMALL * size,
+        "ytick.labelsize": SMALL * size,
+        "legend.fontsize": size,
+        "axes.linewidth": 0.6,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.titlelocation": "left",
+        "axes.titlepad": 4.0,
+        "axes.labelpad": 2.5,
+        "axes.formatter.use_mathtext": True,
+        "xtick.major.width": 0.6,
+        "ytick.major.width": 0.6,
+        "xtick.major.size": 2.5,
+        "ytick.major.size": 2.5,
+        "xtick.minor.size": 1.5,
+        "ytick.minor.size": 1.5,
+        "lines.linewidth": 1.0,
+        "legend.frameon": False,
+        "legend.handlelength": 2.4,
+        "legend.columnspacing": 1.6,
+        "figure.constrained_layout.h_pad": 0.03,
+        "figure.constrained_layout.w_pad": 0.03,
+        "svg.hashsalt": "leastaction",
+        "svg.fonttype": "path",
+        "pdf.fonttype": 42,
+        "savefig.dpi": "figure",
+        "savefig.bbox": None,
+    }
+    with rc_context(parameters):
+        yield settings
+
+
+def legend_on_top(figure: Figure, handles: list, columns: int | None = None) -> None:
+    """One legend for the whole figure, above all axes."""
+    figure.legend(
+        handles=handles, loc="outside upper center", ncols=columns or len(handles)
+    )

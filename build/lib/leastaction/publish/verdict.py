@@ -1,0 +1,143 @@
+"""Limits that a score must keep, and the verdict on it.
+
+A target is one of
+
+``{relative_error: x}``
+    |value − corrected| ≤ x |corrected|, for the median over the replicates *and* for
+    the 5th and 95th percentile: nine replicates of ten keep the limit;
+``{maximum: x}``
+    median and 95th percentile ≤ x;
+``{minimum: x}``
+    value ≥ x (a count of replicates);
+``{between: [a, b]}``
+    a ≤ value ≤ b (a share).
+"""
+
+from collections.abc import Mapping
+from decimal import Decimal
+
+import numpy as np
+from scipy.stats import binom
+
+MEETS, MISSES, PAPER_IN_ERROR = "meets", "misses", "paper-in-error"
+# A recomputation starts from parameters that the paper rounds: an error printed with two
+# figures cannot be recomputed better than to a few per cent.
+RECOMPUTED = 0.05
+# Slack for decimal fractions that binary floats do not hit.
+ROUNDING = 1e-9
+
+
+def target_text(target: Mapping | None, unit: str) -> str:
+    """The limit as a person reads it; empty if there is none.
+
+    Raises
+    ------
+    ValueError
+        If the kind of target is not known.
+    """
+    if not target:
+        return ""
+    kind, limit = _only(target)
+    symbol = "" if unit == "1" or unit.startswith("of ") else f" {unit}"
+    match kind:
+        case "relative_error":
+            return f"<= {100 * limit:g} % of corrected" if limit else "= corrected"
+        case "maximum":
+            return f"<= {limit:g}{symbol}"
+        case "minimum":
+            return f">= {limit:g}{symbol}"
+        case _:
+            return f"{limit[0]:g} ... {limit[1]:g}{symbol}"
+
+
+def _only(target: Mapping) -> tuple:
+    known = ("relative_error", "maximum", "minimum", "between")
+    if len(target) != 1 or next(iter(target)) not in known:
+        raise ValueError(f"target {dict(target)} must be one of {', '.join(known)}")
+    return next(iter(target.items()))
+
+
+def keeps(target: Mapping, corrected: float, summary: tuple) -> bool:
+    """Whether a score keeps its limit.
+
+    Parameters
+    ----------
+    target
+        As in the head of this module.
+    corrected
+        The truth, for a relative error.
+    summary
+        (median, 5th percentile, 95th percentile); percentiles that are NaN (a count, a
+        single number) are left out.
+    """
+    median, low, high = summary
+    if np.isnan(median):
+        return False
+    kind, limit = _only(target)
+    values = [v for v in summary if not np.isnan(v)]
+    match kind:
+        case "relative_error":
+            allowed = (limit + ROUNDING) * abs(corrected)
+            return all(abs(v - corrected) <= allowed for v in values)
+        case "maximum":
+            return median <= limit and not high > limit
+        case "minimum":
+            return median >= limit - ROUNDING
+        case _:
+            return limit[0] - ROUNDING <= median <= limit[1] + ROUNDING
+
+
+def half_digit(printed: float | str) -> float:
+    """Half a unit of the last digit of a number as printed: 0.005 for 1.03.
+
+    YAML drops trailing zeros (9.80 is read as 9.8), so that this is rather too large
+    than too small, in favour of the paper.
+    """
+    return 0.5 * 10.0 ** int(Decimal(str(printed)).as_tuple().exponent)
+
+
+def printed_in_error(
+    printed: float | str, corrected: float, target: Mapping
+) -> bool:
+    """Whether a printed number disagrees with what it should be.
+
+    The paper's estimate is held to the limit that ours is held to. These limits are
+    about three standard errors of the best estimator, so that an honest random estimate
+    is not called an error; half a unit of the last printed digit is added. A number
+    without such a limit (a recomputed norm) may be off by `RECOMPUTED`.
+    """
+    if np.isnan(corrected) or np.isnan(float(printed)):
+        return False
+    tolerance = target.get("relative_error", RECOMPUTED)
+    allowed = half_digit(printed) + tolerance * abs(corrected)
+    return abs(float(printed) - corrected) > allowed * (1 + ROUNDING)
+
+
+def verdict(
+    target: Mapping | None, printed: float | str, corrected: float, summary: tuple
+) -> str:
+    """``meets``, ``misses`` or ``paper-in-error``; empty without a target.
+
+    ``paper-in-error`` needs both: the printed number disagrees with the corrected one,
+    and ours keeps its limit. An estimator that misses its limit misses it, whatever the
+    paper prints.
+    """
+    if not target:
+        return ""
+    if not keeps(target, corrected, summary):
+        return MISSES
+    return PAPER_IN_ERROR if printed_in_error(printed, corrected, target) else MEETS
+
+
+def summary_of(values: np.ndarray) -> tuple[float, float, float]:
+    """Median, 5th and 95th percentile; a value that does not exist counts as infinite."""
+    values = np.where(np.isnan(values), np.inf, np.asarray(values, dtype=float))
+    with np.errstate(invalid="ignore"):
+        found = np.quantile(values, [0.5, 0.05, 0.95])
+    return tuple(float(v) for v in np.where(np.isnan(found), np.inf, found))
+
+
+def binomial_band(count: int, share: float = 0.95) -> dict:
+    """Target that a share of `count` trials keeps in 99.9 % of all experiments."""
+    low, high = binom.ppf([0.0005, 0.9995], count, share) / count
+    return {"between": [round(float(low), 4), round(float(high), 4)]}

@@ -1,0 +1,154 @@
+"""Order 1.5 strong Taylor scheme for a second-order stochastic system.
+
+Kloeden and Platen (1992), eq. (10.4.6) for additive and for diagonal noise:
+
+.. math::
+
+    Y^k_{n+1} = Y^k + a^k Δ + b^{kj} ΔW^j + ½ L^0 a^k Δ² + L^j a^k ΔZ^j
+        + L^0 b^{kj} (ΔW^j Δ − ΔZ^j) + ½ L^j b^{kj} ((ΔW^j)² − Δ)
+        + ½ L^j L^j b^{kj} (⅓ (ΔW^j)² − Δ) ΔW^j .
+
+The operators are applied symbolically, so the step is exact to its order for every
+:class:`~leastaction.mechanics.system.System`, and the loop is compiled.
+"""
+
+import numpy as np
+import sympy as sp
+
+from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.mechanics.expressions import symbol
+from leastaction.mechanics.system import System
+
+KERNEL = """
+@njit(cache=True, nogil=True)
+def integrate(initial, normals, dt, parameters, every, path):
+    root = math.sqrt(dt)
+    {parameters}
+    {load}
+    {record_start}
+    for n in range(normals.shape[0]):
+        {increments}
+        {step}
+        {advance}
+        if (n + 1) % every == 0:
+            row = (n + 1) // every
+            {record}
+"""
+
+
+class NoiseError(ValueError):
+    """A volatility outside what the scheme covers."""
+
+
+def integrator(system: System):
+    """Compiled integrator of `system`.
+
+    Returns
+    -------
+    callable
+        ``integrate(initial_state, normals, time_step, every=1)`` with the state
+        (q, q̇) of shape (state,) and `normals` of shape (steps, wiener, 2) from
+        :func:`leastaction.simulate.wiener.standard_normals`; it returns the path of
+        shape (steps // every + 1, state). Parameter values are those of `system`.
+
+    Raises
+    ------
+    NoiseError
+        If the noise is neither additive nor diagonal (g_i may depend on q and on its
+        own q̇_i only), because the scheme would then need Lévy areas.
+    """
+    functions = kernel(KERNEL, _blocks(system))
+    parameters = system.parameter_values
+
+    def integrate(initial_state, normals, time_step, every=1):
+        initial_state = np.ascontiguousarray(initial_state, dtype=float)
+        path = np.empty((normals.shape[0] // every + 1, initial_state.size))
+        functions.integrate(
+            initial_state, normals, float(time_step), parameters, every, path
+        )
+        return path
+
+    return integrate
+
+
+def _blocks(system: System) -> dict[str, str]:
+    state = [s.name for s in system.state]
+    wiener = range(system.wiener_processes)
+    dw = [f"dw_{j}" for j in wiener]
+    dz = [f"dz_{j}" for j in wiener]
+    new = [f"new_{name}" for name in state]
+    increments = "\n".join(
+        f"{dw[j]} = root * normals[n, {j}, 0]\n"
+        f"{dz[j]} = 0.5 * dt * root * "
+        f"(normals[n, {j}, 0] + normals[n, {j}, 1] / math.sqrt(3.0))"
+        for j in wiener
+    )
+    return {
+        "parameters": unpack(list(system.parameters), "parameters"),
+        "load": unpack(state, "initial"),
+        "record_start": "\n".join(f"path[0, {i}] = {s}" for i, s in enumerate(state)),
+        "increments": increments,
+        "step": assignments(new, step(system), "shared_"),
+        "advance": "\n".join(
+            f"{old} = {fresh}" for old, fresh in zip(state, new, strict=True)
+        ),
+        "record": "\n".join(f"path[row, {i}] = {s}" for i, s in enumerate(state)),
+    }
+
+
+def step(system: System) -> list[sp.Expr]:
+    """One step of the scheme as expressions in the state, ``dt``, ``dw_j``, ``dz_j``."""
+    dt = symbol("dt")
+    drift = list(system.drift)
+    noise = sp.zeros(system.dof, system.wiener_processes).col_join(system.diffusion)
+    _check_noise(system, noise)
+    result = []
+    for k, (x, a) in enumerate(zip(system.state, drift, strict=True)):
+        y = x + a * dt + _l0(a, system, drift, noise) * dt**2 / 2
+        for j in range(system.wiener_processes):
+            dw, dz = symbol(f"dw_{j}"), symbol(f"dz_{j}")
+            b = noise[k, j]
+            y += b * dw + _lj(a, system, noise, j) * dz
+            y += _l0(b, system, drift, noise) * (dw * dt - dz)
+            first = _lj(b, system, noise, j)
+            y += first * (dw**2 - dt) / 2
+            second = _lj(first, system, noise, j)
+            y += second * (dw**2 / 3 - dt) * dw / 2
+        result.append(y)
+    return result
+
+
+def _l0(f: sp.Expr, system: System, drift, noise: sp.Matrix) -> sp.Expr:
+    """Itô generator L⁰ f = a·∇f + ½ Σ_j b_jᵀ (∇∇f) b_j."""
+    gradient = [sp.diff(f, x) for x in system.state]
+    result = sum(a * g for a, g in zip(drift, gradient, strict=True))
+    for j in range(noise.cols):
+        for k, x in enumerate(system.state):
+            if noise[k, j] == 0:
+                continue
+            inner = _lj(gradient[k], system, noise, j)
+            result += noise[k, j] * inner / 2
+    return sp.sympify(result)
+
+
+def _lj(f: sp.Expr, system: System, noise: sp.Matrix, j: int) -> sp.Expr:
+    """Directional derivative along the j-th noise, L^j f = b_j·∇f."""
+    return sum(
+        (noise[k, j] * sp.diff(f, x) for k, x in enumerate(system.state)),
+        sp.Integer(0),
+    )
+
+
+def _check_noise(system: System, noise: sp.Matrix) -> None:
+    for j in range(noise.cols):
+        for other in range(noise.cols):
+            if j == other:
+                continue
+            for entry in noise.col(other):
+                if sp.simplify(_lj(entry, system, noise, j)) != 0:
+                    raise NoiseError(
+                        f"volatility: the noise of process {other + 1} depends on a "
+                        f"velocity that process {j + 1} excites. The order 1.5 scheme "
+                        "covers additive noise and diagonal noise, where g_i depends "
+                        "on the coordinates and on its own velocity only"
+                    )

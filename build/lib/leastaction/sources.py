@@ -1,0 +1,68 @@
+"""Source files of this package that a piece of work depends on.
+
+Snakemake does not see what a script imports. Each rule therefore lists as inputs the
+files that its script and its methods import, directly or not; files of this size are
+compared by content, so an edit re-runs exactly what it can change and a touched file
+re-runs nothing.
+"""
+
+import ast
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+
+def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[Path]:
+    """Files of this package that `modules` and `scripts` consist of and import.
+
+    Raises
+    ------
+    FileNotFoundError
+        If a module of this package does not exist.
+    """
+    files: set[Path] = set()
+    waiting = [name for name in modules]
+    for script in scripts:
+        files.add(Path(script))
+        waiting += _imports(Path(script))
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        path = _path(name)
+        files.add(path)
+        waiting += _imports(path)
+        if "." in name:
+            waiting.append(name.rpartition(".")[0])
+    return sorted(files)
+
+
+def _path(module: str) -> Path:
+    base = PACKAGE.parent.joinpath(*module.split("."))
+    for path in (base.with_suffix(".py"), base / "__init__.py"):
+        if path.is_file():
+            return path
+    raise FileNotFoundError(f"{module!r} is not a module of leastaction")
+
+
+@lru_cache(maxsize=512)
+def _imports(path: Path) -> tuple[str, ...]:
+    """Modules of this package that a file imports, also inside functions."""
+    found = []
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                name = f"{node.module}.{alias.name}"
+                found.append(name if _is_module(name) else node.module)
+    return tuple(name for name in found if name.split(".")[0] == PACKAGE.name)
+
+
+def _is_module(name: str) -> bool:
+    base = PACKAGE.parent.joinpath(*name.split("."))
+    return base.with_suffix(".py").is_file() or (base / "__init__.py").is_file()

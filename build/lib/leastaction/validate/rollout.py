@@ -1,0 +1,190 @@
+"""Rollout of truth and model on common random numbers.
+
+Both are driven by the same Wiener paths from the same initial states. With independent
+paths the scatter of two finite ensembles would hide the error of a good model.
+"""
+
+from collections.abc import Mapping
+from importlib import import_module
+
+import numpy as np
+import xarray as xr
+
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.system import System
+from leastaction.model import IdentifiedModel
+from leastaction.simulate import METHODS
+from leastaction.simulate.initial_state import initial_state
+from leastaction.simulate.time_grid import step_count
+from leastaction.simulate.wiener import generator, standard_normals
+
+
+def validate(
+    system: System,
+    model: xr.Dataset,
+    simulation: Mapping,
+    settings: Mapping,
+    library: Mapping,
+    *,
+    example: str,
+    seed: int,
+) -> xr.Dataset:
+    """Roll out one replicate over several training lengths.
+
+    Parameters
+    ----------
+    system
+        The truth.
+    model
+        One replicate, contract ``model``.
+    simulation
+        The `simulate` section: time step, training duration, initial state.
+    settings
+        The `validate` section: `lengths` (rollout in units of the training duration),
+        `trajectories`, `samples` (stored times).
+    library
+        The `library` section; it tells how the scale of L is fixed.
+    example, seed
+        Key of the random numbers, which differ from those of the training data.
+
+    Returns
+    -------
+    xr.Dataset
+        Mean and standard deviation over the ensemble of truth and model, their mean
+        Hamiltonian along time, the Hamiltonian of the mean path (what the paper plots),
+        the growth of energy by Itô's formula, relative errors of the mean path over the
+        training and the prediction window, and the number of trajectories of the model
+        that did not stay finite (they are left out of its statistics).
+    """
+    replicate = int(model["replicate"].values[0])
+    estimate = IdentifiedModel(model.isel(replicate=0)).system
+    training = simulation["duration"]
+    steps = step_count(settings["lengths"] * training, simulation["time_step"])
+    every = max(1, steps // (settings["samples"] - 1))
+    n = settings["trajectories"]
+    scheme = import_module(METHODS[simulation["method"]])
+    runs = [scheme.integrator(system), scheme.integrator(estimate)]
+    paths = [np.empty((n, steps // every + 1, 2 * system.dof)) for _ in runs]
+    for trajectory in range(n):
+        rng = generator(seed, example, "validate", replicate, trajectory)
+        start = initial_state(simulation["initial_state"], system, rng)
+        wiener = max(system.wiener_processes, estimate.wiener_processes)
+        normals = standard_normals(rng, steps, wiener)
+        for run, path in zip(runs, paths, strict=True):
+            path[trajectory] = run(start, normals, simulation["time_step"], every)
+    time = np.arange(steps // every + 1) * every * simulation["time_step"]
+    projection = Library.from_config(library, system.coordinates).projection(system)
+    scale = 1.0 if projection is None else projection[1]
+    truth = _statistics(paths[0], system, scale)
+    found = _statistics(paths[1], estimate, 1.0)
+    names = [s.name for s in system.state]
+    return _dataset(truth, found, time, names, training, system, scale, model)
+
+
+def _statistics(path: np.ndarray, system: System, scale: float) -> dict:
+    """Ensemble statistics over the trajectories that stay finite."""
+    alive = np.isfinite(path).all(axis=(1, 2))
+    energy = _energy(system)
+    if not alive.any():
+        empty = np.full(path.shape[1:], np.nan)
+        nothing = empty[:, 0]
+        return {
+            "mean": empty,
+            "std": empty,
+            "hamiltonian": nothing,
+            "hamiltonian_of_mean": nothing,
+            "diverged": len(path),
+        }
+    kept = path[alive]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, std = kept.mean(axis=0), kept.std(axis=0)
+        hamiltonian = energy(kept.reshape(-1, kept.shape[-1])).reshape(kept.shape[:2])
+        return {
+            "mean": mean,
+            "std": std,
+            "hamiltonian": scale * hamiltonian.mean(axis=0),
+            "hamiltonian_of_mean": scale * energy(mean),
+            "diverged": int((~alive).sum()),
+        }
+
+
+def _energy(system: System):
+    """Hamiltonian of states (q, q̇) of shape (samples, state)."""
+    evaluate = evaluator(
+        [system.hamiltonian], system.coordinates, list(system.parameters)
+    )
+
+    def energy(state):
+        q, qdot = state[:, : system.dof], state[:, system.dof :]
+        return evaluate(q, qdot, system.parameter_values)[:, 0]
+
+    return energy
+
+
+def _dataset(truth, found, time, names, training, system, scale, model) -> xr.Dataset:
+    state, energy = ("replicate", "time", "state"), ("replicate", "time")
+    growth = float(system.evaluated(system.energy_growth)) if _additive(system) else 0.0
+    data = {}
+    for end, one in (("true", truth), ("estimate", found)):
+        for key, meaning in (("mean", "ensemble mean"), ("std", "standard deviation")):
+            data[f"{key}_{end}"] = (
+                state,
+                one[key][None],
+                {"units": "unit of the state", "long_name": f"{meaning} of the state"},
+            )
+        for key, meaning in (
+            ("hamiltonian", "ensemble mean of the Hamiltonian"),
+            ("hamiltonian_of_mean", "Hamiltonian of the mean path"),
+        ):
+            data[f"{key}_{end}"] = (
+                energy,
+                one[key][None],
+                {"units": "unit of L", "long_name": meaning},
+            )
+    data["hamiltonian_growth"] = (
+        energy,
+        (truth["hamiltonian"][0] + scale * growth * time)[None],
+        {"units": "unit of L", "long_name": "H(0) plus the growth by Ito's formula"},
+    )
+    dof = system.dof
+    for window, rows in (
+        ("training", time <= training),
+        ("prediction", time > training),
+    ):
+        data[f"mean_error_{window}"] = (
+            "replicate",
+            [_relative_error(found["mean"][rows, :dof], truth["mean"][rows, :dof])],
+            {
+                "units": "1",
+                "long_name": f"relative error of the mean path, {window} window",
+            },
+        )
+    data["std_error"] = (
+        "replicate",
+        [_relative_error(found["std"][:, :dof], truth["std"][:, :dof])],
+        {"units": "1", "long_name": "relative error of the standard deviation"},
+    )
+    data["diverged"] = (
+        "replicate",
+        [found["diverged"]],
+        {"units": "1", "long_name": "trajectories of the model that diverged"},
+    )
+    return xr.Dataset(
+        data,
+        coords={
+            "replicate": model["replicate"],
+            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "state": names,
+        },
+        attrs={"training_duration": float(training)},
+    )
+
+
+def _relative_error(estimate: np.ndarray, truth: np.ndarray) -> float:
+    with np.errstate(over="ignore", invalid="ignore"):
+        return float(np.linalg.norm(estimate - truth) / np.linalg.norm(truth))
+
+
+def _additive(system: System) -> bool:
+    return not system.evaluated(system.energy_growth).free_symbols

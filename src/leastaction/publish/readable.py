@@ -1,0 +1,112 @@
+"""Formulas and numbers as a person writes them: ``0.5 X'^2 - 500 X^2``."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import sympy as sp
+
+from leastaction.mechanics.expressions import symbol
+
+DIGITS = 6
+
+
+def number_text(value: float, digits: int = DIGITS) -> str:
+    """Text of a number to `digits` significant digits; empty if it is NaN."""
+    return "" if np.isnan(value) else f"{value:.{digits}g}"
+
+
+def measured_text(value: float, error: float) -> str:
+    """Magnitude with its standard error, ``(499.98 ± 0.10)``.
+
+    The error has two significant digits and the value as many decimals; without an
+    error (zero or NaN), the value alone.
+    """
+    if not error > 0 or not np.isfinite(error):
+        return number_text(value)
+    rounded = float(f"{error:.1e}")
+    decimals = max(0, 1 - int(np.floor(np.log10(rounded))))
+    if decimals > 12:
+        return f"({value:.{DIGITS}g} ± {error:.2g})"
+    return f"({value:.{decimals}f} ± {error:.{decimals}f})"
+
+
+def sum_text(parts: Iterable[tuple[float, float, str]]) -> str:
+    """Sum of (coefficient, standard error, function as text); ``0`` if empty."""
+    text = ""
+    for value, error, function in parts:
+        if value == 0:
+            continue
+        size = measured_text(abs(value), error)
+        shown = function if size == "1" and function else f"{size} {function}".strip()
+        if text:
+            text += f" {'-' if value < 0 else '+'} {shown}"
+        else:
+            text = f"-{shown}" if value < 0 else shown
+    return text or "0"
+
+
+def function_text(expression: sp.Expr, names: Mapping[sp.Symbol, str]) -> str:
+    """Text of a function such as ``X'^2``; empty for the constant one."""
+    if expression == 1:
+        return ""
+    shown = expression.subs({old: sp.Symbol(new) for old, new in names.items()})
+    return str(shown).replace("**", "^").replace("*", " ").replace("Abs(", "abs(")
+
+
+def coordinate_names(coordinates: Mapping[str, Mapping]) -> dict[sp.Symbol, str]:
+    """Names of q, q̇ and q̈ on paper: the label, with one or two primes.
+
+    Parameters
+    ----------
+    coordinates
+        ``system.coordinates`` of an example; a label may be LaTeX.
+    """
+    shown = {}
+    for name, entry in coordinates.items():
+        label = str((entry or {}).get("label") or name)
+        for mark in "\\{}$":
+            label = label.replace(mark, "")
+        shown[symbol(name)] = label
+        shown[symbol(f"{name}dot")] = f"{label}'"
+        shown[symbol(f"{name}ddot")] = f"{label}''"
+    return shown
+
+
+def linear_text(
+    operator: Callable[[sp.Expr], sp.Expr],
+    terms: Sequence[sp.Expr],
+    coefficients: Sequence[float],
+    errors: Sequence[float],
+    names: Mapping[sp.Symbol, str],
+) -> str:
+    """Text of ``Σ c_i operator(D_i)``, equal functions collected.
+
+    Standard errors are added in quadrature: where two candidates share a function (none
+    of the papers' do), their correlation is not known here.
+
+    Parameters
+    ----------
+    operator
+        A linear map of expressions; the identity gives the Lagrangian.
+    terms
+        D_i, in the order in which they are to be shown.
+    coefficients, errors
+        c_i and its standard error (NaN or zero if there is none).
+    names
+        How symbols are written.
+    """
+    total: dict[sp.Expr, float] = {}
+    square: dict[sp.Expr, float] = {}
+    for term, c, error in zip(terms, coefficients, errors, strict=True):
+        if c == 0:
+            continue
+        for function, factor in (
+            sp.expand(operator(term)).as_coefficients_dict().items()
+        ):
+            factor = float(factor)
+            total[function] = total.get(function, 0.0) + c * factor
+            square[function] = square.get(function, 0.0) + (error * factor) ** 2
+    return sum_text(
+        (value, float(np.sqrt(square[f])), function_text(f, names))
+        for f, value in total.items()
+    )

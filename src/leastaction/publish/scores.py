@@ -1,0 +1,256 @@
+"""Scores of identified models against the truth, replicate by replicate."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+
+from leastaction.mechanics.euler_lagrange import euler_lagrange
+from leastaction.mechanics.expressions import ExpressionError, parse
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.system import System
+
+NORMAL_95 = 1.959963984540054
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The truth in the words of a library.
+
+    Attributes
+    ----------
+    library
+        Candidates D_i of L.
+    coefficients
+        c of the Lagrangian Σ c_i D_i with the true equations of motion, shape (term,).
+    scale
+        Factor between that Lagrangian and the one of the system.
+    volatility
+        √(S Sᵀ)_aa times `scale`, shape (dof,); NaN where S depends on the state.
+    """
+
+    library: Library
+    coefficients: np.ndarray
+    scale: float
+    volatility: np.ndarray
+
+    @property
+    def terms(self) -> list[int]:
+        """Positions of the true terms whose coefficients are to be identified."""
+        found = np.flatnonzero(self.coefficients)
+        return [int(i) for i in found if i != self.library.reference]
+
+    @property
+    def support(self) -> np.ndarray:
+        """Whether a candidate is in the true Lagrangian, shape (term,)."""
+        return self.coefficients != 0
+
+
+def truth_of(config: Mapping) -> Truth | None:
+    """Truth of an example; None if its library cannot express the system.
+
+    Parameters
+    ----------
+    config
+        An example with the sections `system` and `library`.
+
+    Raises
+    ------
+    ValueError
+        If the system or the library is not valid.
+    """
+    system = System.from_config(config["system"])
+    library = Library.from_config(config["library"], system.coordinates)
+    projection = library.projection(system)
+    if projection is None:
+        return None
+    coefficients, scale = projection
+    volatility = abs(scale) * np.array(
+        [_size(system, system.volatility.row(a)) for a in range(system.dof)]
+    )
+    return Truth(library, coefficients, scale, volatility)
+
+
+def _size(system: System, row) -> float:
+    value = system.evaluated(sp.sqrt(sum((entry**2 for entry in row), sp.Integer(0))))
+    return np.nan if value.free_symbols else float(value)
+
+
+def term_position(text: str, library: Library) -> int:
+    """Position of a candidate, however it is written.
+
+    Raises
+    ------
+    ValueError
+        If `text` is no candidate of the library.
+    """
+    names = (*library.coordinates, *(f"{name}dot" for name in library.coordinates))
+    try:
+        return library.terms.index(parse(text, names))
+    except ExpressionError as error:
+        raise ValueError(f"coefficient {text!r}: {error}") from None
+    except ValueError:
+        raise ValueError(
+            f"coefficient {text!r} is not a candidate of L; these are "
+            f"{', '.join(library.names)}"
+        ) from None
+
+
+def _coefficients(model: xr.Dataset, truth: Truth, name: str) -> np.ndarray:
+    """One variable of shape (replicate, term), in the order of the library."""
+    given = [str(term) for term in model["term"].values]
+    if given != truth.library.names:
+        raise ValueError(
+            "the model was identified with another library: it has the candidates "
+            f"{', '.join(given)}; the example has {', '.join(truth.library.names)}"
+        )
+    return model[name].transpose("replicate", "term").values
+
+
+def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
+    """Exact recovery: the selected candidates are the true ones, shape (replicate,)."""
+    found = _coefficients(model, truth, "support").astype(bool)
+    return (found == truth.support).all(axis=1)
+
+
+def coefficient_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
+    """Relative ℓ² error ‖ĉ − c‖/‖c‖ over the true terms, shape (replicate,).
+
+    The reference term is left out: its coefficient is given. A true term that was not
+    selected counts with ĉ = 0; a wrong one shows in :func:`exact_support`.
+    """
+    c = truth.coefficients[truth.terms]
+    found = _coefficients(model, truth, "coefficient_estimate")[:, truth.terms]
+    return _ratio(np.linalg.norm(found - c, axis=1), np.linalg.norm(c))
+
+
+def volatility_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
+    """Relative error |σ̂ − σ|/σ, shape (replicate, dof); NaN where σ is no constant."""
+    found = model["volatility_estimate"].transpose("replicate", "dof").values
+    return _ratio(np.abs(found - truth.volatility), truth.volatility)
+
+
+def _ratio(error: np.ndarray, size) -> np.ndarray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return error / size
+
+
+def coefficient_coverage(model: xr.Dataset, truth: Truth) -> np.ndarray | None:
+    """Whether ĉ ± 1.96 SE covers c, shape (replicate, true term).
+
+    A true term that was not selected has the interval [0, 0], which does not cover.
+
+    Returns
+    -------
+    ndarray or None
+        None if the method gives no standard errors.
+    """
+    return _covered(
+        _coefficients(model, truth, "coefficient_estimate")[:, truth.terms],
+        _coefficients(model, truth, "coefficient_std")[:, truth.terms],
+        truth.coefficients[truth.terms],
+    )
+
+
+def volatility_coverage(model: xr.Dataset, truth: Truth) -> np.ndarray | None:
+    """Whether σ̂ ± 1.96 SE covers σ, shape (replicate, dof); None without SE."""
+    return _covered(
+        model["volatility_estimate"].transpose("replicate", "dof").values,
+        model["volatility_std"].transpose("replicate", "dof").values,
+        truth.volatility,
+    )
+
+
+def _covered(estimate, std, truth) -> np.ndarray | None:
+    if not np.isfinite(std).any():
+        return None
+    return np.abs(estimate - truth) <= NORMAL_95 * std
+
+
+@lru_cache(maxsize=32)
+def equation_matrix(
+    library: Library,
+) -> tuple[tuple[tuple[int, sp.Expr], ...], np.ndarray]:
+    """Parameters of the equations of motion as a linear map of the coefficients.
+
+    The Euler–Lagrange expression of Σ c_i D_i, expanded over functions f of (q, q̇, q̈),
+    is Σ_f θ_f f with θ = A c.
+
+    Returns
+    -------
+    functions
+        (equation, f) of each row.
+    matrix
+        A, shape (function, term).
+    """
+    rows: dict[tuple[int, sp.Expr], int] = {}
+    entries = []
+    for i, term in enumerate(library.terms):
+        for a, expression in enumerate(euler_lagrange(term, library.coordinates)):
+            for function, factor in expression.as_coefficients_dict().items():
+                if factor != 0:
+                    row = rows.setdefault((a, function), len(rows))
+                    entries.append((row, i, float(factor)))
+    matrix = np.zeros((len(rows), len(library.terms)))
+    for row, i, factor in entries:
+        matrix[row, i] = factor
+    matrix.setflags(write=False)
+    return tuple(rows), matrix
+
+
+def parameter_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
+    """Parameter error of Tripura et al., Table 2: 100 ‖θ − θ*‖/‖θ‖, shape (replicate,).
+
+    θ holds the parameters of the equations of motion and the volatilities. The
+    parameters of the reference term, which is given, are left out.
+
+    Paper: a stiffness of 1000 hides a volatility of 1 in this norm, whatever its error;
+    the scorecard therefore has the errors of coefficients and volatility apart.
+    """
+    _, matrix = equation_matrix(truth.library)
+    others = np.delete(np.arange(matrix.shape[1]), truth.library.reference)
+    found = _coefficients(model, truth, "coefficient_estimate")
+    sigma = model["volatility_estimate"].transpose("replicate", "dof").values
+    estimate = np.hstack([found[:, others] @ matrix[:, others].T, sigma])
+    exact = np.hstack(
+        [matrix[:, others] @ truth.coefficients[others], truth.volatility]
+    )
+    return 100 * _ratio(np.linalg.norm(estimate - exact, axis=1), np.linalg.norm(exact))
+
+
+def constant_volatility(model: xr.Dataset) -> np.ndarray:
+    """Whether S² is the constant alone in every equation, shape (replicate,)."""
+    constant = np.array([_is_number(name) for name in model["volatility_term"].values])
+    support = model["volatility_support"].transpose(
+        "replicate", "dof", "volatility_term"
+    )
+    return (support.values.astype(bool) == constant).all(axis=(1, 2))
+
+
+def _is_number(text) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def rollout_errors(rollout: xr.Dataset) -> dict[str, np.ndarray]:
+    """Relative errors of the rollout by name, each of shape (replicate,).
+
+    An ensemble that does not stay finite is infinitely wrong.
+    """
+    names = ("mean_error_training", "mean_error_prediction", "std_error")
+    return {
+        name: np.where(np.isfinite(rollout[name]), rollout[name], np.inf)
+        for name in names
+    }
+
+
+def root_mean_square(values: np.ndarray) -> float:
+    """√ of the mean of the squares; inf if a value does not exist."""
+    result = float(np.sqrt(np.mean(np.square(values))))
+    return result if np.isfinite(result) else np.inf

@@ -1,0 +1,279 @@
+"""Tables 1–3 of Tripura et al., printed and corrected, beside what we identify.
+
+Each table is long: per system one row as printed, one of the truth derived from the
+system, and one per estimator: medians over the replicates with the most frequent terms
+± the median standard error of one replicate. Errors are medians over all replicates.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+import sympy as sp
+import xarray as xr
+
+from leastaction.mechanics.euler_lagrange import (
+    euler_lagrange,
+    symbols,
+    velocity_names,
+)
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.system import System
+from leastaction.publish import readable, scores
+
+PRINTED, CORRECTED = "printed", "corrected"
+FIRST = ("recommended", "published")
+COEFFICIENT_ERROR = "coefficient error (%)"
+VOLATILITY_ERROR = "volatility error (%)"
+PARAMETER_ERROR = "error of Table 2, sigma in the norm (%)"
+TERMS = "replicates with these terms"
+EXACT = "exact supports"
+
+
+class _Sheet:
+    """One example, ready to be written down."""
+
+    def __init__(self, panel):
+        self.panel = panel
+        system = panel.config["system"]
+        self.truth = scores.truth_of(panel.config)
+        self.system = System.from_config(system)
+        self.coordinates = self.system.coordinates
+        self.library = Library.from_config(panel.config["library"], self.coordinates)
+        self.names = readable.coordinate_names(system["coordinates"])
+        # Kinetic energy first, as in every textbook.
+        reference = self.library.reference
+        others = [i for i in range(len(self.library.terms)) if i != reference]
+        self.order = [reference, *others]
+
+    @property
+    def publish(self) -> Mapping:
+        return self.panel.config.get("publish") or {}
+
+    @property
+    def estimators(self) -> list[str]:
+        given = self.panel.models
+        first = [name for name in FIRST if name in given]
+        return [*first, *sorted(set(given) - set(first))]
+
+    def printed(self, key: str) -> str:
+        return (self.publish.get("texts") or {}).get(key, "")
+
+    def printed_error(self) -> float:
+        rows = self.publish.get("rows") or []
+        found = [r["printed"] for r in rows if r["ours"].get("parameter_error")]
+        return float(found[0]) if found else np.nan
+
+    def linear(self, operator: Callable, coefficients, errors) -> str:
+        return readable.linear_text(
+            operator,
+            [self.library.terms[i] for i in self.order],
+            [coefficients[i] for i in self.order],
+            [errors[i] for i in self.order],
+            self.names,
+        )
+
+    def potential(self, volatility, errors, constant: bool) -> str:
+        if not constant:
+            return "none: sigma depends on the state"
+        shown = [self.names[q] for q in symbols(self.coordinates)]
+        return readable.sum_text(zip(volatility, errors, shown, strict=True))
+
+    def motion(self, coefficients, errors, volatility, volatility_errors) -> str:
+        """Equations of motion, separated by semicolons."""
+        lines = []
+        for a in range(len(self.coordinates)):
+            left = self.linear(
+                lambda term, a=a: euler_lagrange(term, self.coordinates)[a],
+                coefficients,
+                errors,
+            )
+            number = "" if len(self.coordinates) == 1 else str(a + 1)
+            lines.append(
+                f"{left} = {self.noise(volatility, volatility_errors, a, number)}"
+            )
+        return "; ".join(lines)
+
+    def noise(self, volatility, errors, a: int, number: str) -> str:
+        if np.isnan(volatility[a]):
+            return f"sigma(q, q') W{number}'"
+        return readable.sum_text([(volatility[a], errors[a], f"W{number}'")])
+
+    def hamiltonian(self, term: sp.Expr) -> sp.Expr:
+        """Legendre transform q̇ ∂D/∂q̇ − D, linear in D."""
+        velocities = symbols(velocity_names(self.coordinates))
+        return sum((v * sp.diff(term, v) for v in velocities), sp.Integer(0)) - term
+
+
+def _typical(model: xr.Dataset) -> tuple[np.ndarray, int]:
+    """Replicates with the most frequent support (the first of equals), and all.
+
+    Medians over different supports would be a formula that no replicate has.
+    """
+    support = model["support"].values.astype(bool)
+    kinds, first, inverse, count = np.unique(
+        support, axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    best = max(range(len(kinds)), key=lambda k: (count[k], -first[k]))
+    return inverse.reshape(-1) == best, len(support)
+
+
+def _rows(panel, key: str, write: Callable) -> list[dict]:
+    """Rows of one example: `write(sheet, c, c_std, sigma, sigma_std, constant)`."""
+    sheet = _Sheet(panel)
+    system = panel.config.get("title", panel.example)
+    rows = [{"system": system, "source": PRINTED, **write(sheet, None)}]
+    if sheet.truth is not None:
+        none = np.full(len(sheet.library.terms), np.nan)
+        sigma = sheet.truth.volatility
+        exact = (sheet.truth.coefficients, none, sigma, np.full(len(sigma), np.nan))
+        rows.append({"system": system, "source": CORRECTED, **write(sheet, exact)})
+    for estimator in sheet.estimators:
+        model = panel.models[estimator]
+        chosen, count = _typical(model)
+        found = [
+            np.median(model[name].values[chosen], axis=0)
+            for name in (
+                "coefficient_estimate",
+                "coefficient_std",
+                "volatility_estimate",
+                "volatility_std",
+            )
+        ]
+        rows.append(
+            {
+                "system": system,
+                "source": estimator,
+                **write(sheet, found),
+                TERMS: f"{int(chosen.sum())} of {count}",
+                **_errors(sheet, model, key),
+            }
+        )
+    if key == "equation_of_motion":
+        rows[0][PARAMETER_ERROR] = sheet.printed_error()
+    return rows
+
+
+def _errors(sheet: _Sheet, model: xr.Dataset, key: str) -> dict:
+    """Medians of the relative errors over the replicates, in per cent."""
+    if sheet.truth is None:
+        return {}
+    exact = scores.exact_support(model, sheet.truth)
+    result = {EXACT: f"{int(exact.sum())} of {len(exact)}"}
+    if sheet.truth.terms:
+        error = scores.coefficient_error(model, sheet.truth)
+        result[COEFFICIENT_ERROR] = 100 * float(np.median(error))
+    if key != "hamiltonian":
+        worst = scores.volatility_error(model, sheet.truth).max(axis=1)
+        result[VOLATILITY_ERROR] = 100 * float(np.median(worst))
+    if key == "equation_of_motion":
+        error = scores.parameter_error(model, sheet.truth)
+        result[PARAMETER_ERROR] = float(np.median(error))
+    return result
+
+
+def _frame(panels: Sequence, key: str, columns: Sequence[str], write) -> pd.DataFrame:
+    rows = [row for panel in panels for row in _rows(panel, key, write)]
+    return pd.DataFrame(rows, columns=["system", "source", *columns])
+
+
+def table_1(panels: Sequence) -> pd.DataFrame:
+    """Table 1: Lagrangian density and Wiener potential of each system.
+
+    The Wiener potential σ q is the integral over q of the constant volatility σ; the
+    constant is what is identified, and the potential is written for comparison.
+
+    Parameters
+    ----------
+    panels
+        Objects with the attributes `example`, `config`, `models` and `rollouts`.
+
+    Returns
+    -------
+    DataFrame
+        Rows `printed`, `corrected` and one per estimator for each system. Errors are
+        medians over the replicates; several degrees of freedom give the largest error
+        of their volatilities.
+    """
+    lagrangian, potential = "Lagrangian density", "Wiener potential (integral of sigma)"
+
+    def write(sheet: _Sheet, found) -> dict:
+        if found is None:
+            return {
+                lagrangian: sheet.printed("lagrangian"),
+                potential: sheet.printed("wiener_potential"),
+            }
+        c, c_std, sigma, sigma_std = found
+        constant = not np.isnan(sigma).any()
+        return {
+            lagrangian: "L = " + sheet.linear(lambda term: term, c, c_std),
+            potential: sheet.potential(sigma, sigma_std, constant),
+        }
+
+    columns = [lagrangian, potential, TERMS, EXACT, COEFFICIENT_ERROR, VOLATILITY_ERROR]
+    return _frame(panels, "lagrangian", columns, write)
+
+
+def table_2(panels: Sequence) -> pd.DataFrame:
+    """Table 2: equations of motion with errors of coefficients and volatility apart.
+
+    Paper: its error is 100 ‖θ − θ*‖/‖θ‖ over all parameters, sigma among them, in
+    which a stiffness of 1000 hides any error of the volatility. It is the last column.
+
+    Parameters and result as :func:`table_1`.
+    """
+    motion = "equation of motion"
+
+    def write(sheet: _Sheet, found) -> dict:
+        if found is None:
+            return {motion: sheet.printed("equation_of_motion")}
+        return {motion: sheet.motion(*found)}
+
+    errors = [TERMS, EXACT, COEFFICIENT_ERROR, VOLATILITY_ERROR, PARAMETER_ERROR]
+    return _frame(panels, "equation_of_motion", [motion, *errors], write)
+
+
+def table_3(panels: Sequence) -> pd.DataFrame:
+    """Table 3: Hamiltonian H = q̇ ∂L/∂q̇ − L in (q, q̇), of the Lagrangian found.
+
+    Parameters and result as :func:`table_1`.
+    """
+    energy = "Hamiltonian"
+
+    def write(sheet: _Sheet, found) -> dict:
+        if found is None:
+            return {energy: sheet.printed("hamiltonian")}
+        return {energy: "H = " + sheet.linear(sheet.hamiltonian, *found[:2])}
+
+    return _frame(
+        panels, "hamiltonian", [energy, TERMS, EXACT, COEFFICIENT_ERROR], write
+    )
+
+
+TABLES = {"table_1": table_1, "table_2": table_2, "table_3": table_3}
+
+
+def render(frame: pd.DataFrame, kind: str) -> str:
+    """Text of a table: ``csv`` with every digit, ``md`` and ``tex`` to be read.
+
+    Raises
+    ------
+    ValueError
+        If `kind` is something else.
+    """
+    if kind == "csv":
+        return frame.to_csv(index=False, lineterminator="\n")
+    shown = frame.copy()
+    for name in frame.columns:
+        if frame[name].dtype.kind == "f":
+            shown[name] = frame[name].map(lambda v: readable.number_text(v, 4))
+    shown = shown.astype("object").where(shown.notna(), "")
+    if kind == "md":
+        text = shown.map(lambda v: v.replace("|", r"\|"))
+        return text.to_markdown(index=False, disable_numparse=True) + "\n"
+    if kind == "tex":
+        widths = [min(5.0, 0.5 + 0.15 * shown[n].str.len().max()) for n in shown]
+        layout = "".join(f"p{{{width:.1f}cm}}" for width in widths)
+        text = shown.to_latex(index=False, escape=True, column_format=layout)
+        return text.replace("±", r"$\pm$")
+    raise ValueError(f"kind {kind!r} must be one of csv, md, tex")

@@ -1,0 +1,48 @@
+"""Shared ensembles: simulated once, used by many laws."""
+
+import os
+
+import numpy as np
+import pytest
+from hypothesis import settings
+from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
+
+settings.register_profile("leastaction", deadline=None, derandomize=True)
+settings.load_profile("leastaction")
+
+
+def pytest_configure(config):
+    """Keep generated kernels with the other caches of pytest, away from the user's."""
+    cache = getattr(config, "cache", None)
+    if cache is not None and "LEASTACTION_CACHE" not in os.environ:
+        os.environ["LEASTACTION_CACHE"] = str(cache.mkdir("leastaction-kernels"))
+
+
+@pytest.fixture(scope="session")
+def observations():
+    """One ensemble of the oscillator x'' = -25 x + W'."""
+    return observe(oscillator(), trajectories=20, steps=2000)
+
+
+@pytest.fixture(scope="session")
+def moments(observations):
+    """Martingale moments of `observations` over the 25-term library."""
+    return recommended(observations, OSCILLATOR_LIBRARY).moments
+
+
+@pytest.fixture(scope="session")
+def replicated():
+    """Forty small independent ensembles, each identified by the recommended recipe."""
+    return [
+        recommended(
+            observe(oscillator(), trajectories=20, steps=2000, replicate=i),
+            OSCILLATOR_LIBRARY,
+        )
+        for i in range(40)
+    ]
+
+
+@pytest.fixture
+def rng():
+    """Random numbers that are the same in every run."""
+    return np.random.default_rng(20261121)

@@ -1,0 +1,164 @@
+"""Compiled kernels compute what the expressions say, and are made once."""
+
+import itertools
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import sympy as sp
+from leastaction.mechanics.compiled import fill
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.library import Library
+from support import OSCILLATOR_LIBRARY
+
+x, v = symbol("x"), symbol("xdot")
+
+
+def exactly(expressions, q, qdot):
+    """Values by SymPy itself, one substitution at a time: slow, and independent."""
+    return np.array(
+        [
+            [float(sp.N(sp.sympify(e).subs({x: a, v: b}))) for e in expressions]
+            for a, b in zip(q, qdot, strict=True)
+        ]
+    )
+
+
+def states(rng, n):
+    return rng.normal(size=(n, 1)), rng.normal(size=(n, 1))
+
+
+def test_evaluator_equals_sympy_on_the_whole_library_and_its_derivatives(rng):
+    library = Library.from_config(OSCILLATOR_LIBRARY, ["x"])
+    first = [*library.momenta[0], *library.forces[0]]
+    second = [sp.diff(e, s) for e in first for s in (x, v)]
+    expressions = [*library.terms, *first, *second]
+    q, qdot = states(rng, 6)
+    by_numpy = sp.lambdify((x, v), expressions, "numpy", cse=False)
+    expected = np.array(
+        [by_numpy(a, b) for a, b in zip(q[:, 0], qdot[:, 0], strict=True)]
+    )
+    found = evaluator(expressions, ["x"])(q, qdot)
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(
+        found[:2], exactly(expressions, q[:2, 0], qdot[:2, 0]), rtol=1e-12, atol=1e-12
+    )
+
+
+def test_products_left_unevaluated_are_not_taken_for_sums(rng):
+    """SymPy's cse takes an unevaluated x*x for 2*x; the kernel must not."""
+    products = [
+        sp.Mul(*factors, evaluate=False)
+        for degree in (2, 3, 4)
+        for factors in itertools.combinations_with_replacement((x, v), degree)
+    ]
+    expressions = [*products, 2 * x, 2 * v, 2 * x * v, x + v, 3 * x, x**2 * v]
+    q, qdot = states(rng, 4)
+    np.testing.assert_allclose(
+        evaluator(expressions, ["x"])(q, qdot),
+        exactly(expressions, q[:, 0], qdot[:, 0]),
+        rtol=1e-12,
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "x**8",
+        "x**9",
+        "1/(1 + x**2)",
+        "(1 + x**2)**-3",
+        "(1 + x**2)**(3/2)",
+        "sqrt(1 + xdot**2)",
+        "exp(-x**2)",
+        "abs(x)*sign(xdot)",
+        "log(2 + sin(x))",
+        "atan(x) + tanh(xdot) + cosh(x)/3",
+        "0.1*x + 1/3",
+        "(1 + x**2)**sin(xdot)",
+        "pi*x",
+    ],
+)
+def test_every_function_prints_right(text, rng):
+    expression = parse(text, ["x", "xdot"])
+    q, qdot = states(rng, 5)
+    np.testing.assert_allclose(
+        evaluator([expression], ["x"])(q, qdot),
+        exactly([expression], q[:, 0], qdot[:, 0]),
+        rtol=1e-12,
+    )
+
+
+def test_second_derivatives_of_absolute_values_compile(rng):
+    """d²(x |x| x)/dx² holds a delta function, which is zero off the origin."""
+    drag = parse("x**2*abs(x)", ["x"])
+    q, qdot = states(rng, 5)
+    found = evaluator([sp.diff(drag, x, 2)], ["x"])(q, qdot)
+    np.testing.assert_allclose(found, 6 * np.abs(q), rtol=1e-12)
+
+
+def test_parameters_are_given_at_run_time(rng):
+    run = evaluator([symbol("a") * x + symbol("b") * v], ["x"], ["a", "b"])
+    q, qdot = states(rng, 3)
+    np.testing.assert_allclose(run(q, qdot, (2.0, -1.0)), 2 * q - qdot)
+    np.testing.assert_allclose(run(q, qdot, (0.0, 3.0)), 3 * qdot)
+
+
+def test_coordinates_are_not_confused(rng):
+    names = ["a", "b"]
+    q, qdot = rng.normal(size=(3, 2)), rng.normal(size=(3, 2))
+    expressions = [symbol(n) for n in ("b", "adot", "bdot", "a")]
+    expected = np.column_stack([q[:, 1], qdot, q[:, 0]])
+    np.testing.assert_array_equal(evaluator(expressions, names)(q, qdot), expected)
+
+
+def test_blocks_keep_the_indentation_of_their_mark():
+    template = "if a:\n    {body}\n{tail}\n"
+    text = fill(template, {"body": "b = 1\nc = 2", "tail": ""})
+    assert text == "if a:\n    b = 1\n    c = 2\npass\n"
+
+
+PROGRAM = """
+import numpy as np, sympy as sp
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.expressions import symbol
+x = symbol("x")
+run = evaluator([x**3 + sp.sin(x)], ["x"])
+print(repr(float(run(np.array([[0.5]]), np.array([[0.0]]))[0, 0])))
+"""
+
+
+def start(cache):
+    return subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        env={**os.environ, "LEASTACTION_CACHE": str(cache)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def contents(folder: Path):
+    return {
+        str(p.relative_to(folder)): (p.stat().st_mtime_ns, p.stat().st_ino)
+        for p in folder.rglob("*")
+        if p.is_file()
+    }
+
+
+def test_two_processes_race_on_an_empty_cache_and_a_third_writes_nothing(tmp_path):
+    racers = [start(tmp_path / "new") for _ in range(2)]
+    outcomes = [racer.communicate(timeout=60) for racer in racers]
+    assert [racer.returncode for racer in racers] == [0, 0], outcomes
+    assert outcomes[0][0] == outcomes[1][0]
+    assert float(outcomes[0][0]) == pytest.approx(0.5**3 + np.sin(0.5), rel=1e-14)
+    before = contents(tmp_path)
+    assert any(name.endswith(".nbi") for name in before)
+    assert not [name for name in before if name.endswith(".part")]
+    third = start(tmp_path / "new")
+    assert third.communicate(timeout=60)[0] == outcomes[0][0]
+    assert contents(tmp_path) == before

@@ -1,0 +1,95 @@
+"""Gauge freedom: what no data can tell is found by algebra."""
+
+import pytest
+import sympy as sp
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from leastaction.mechanics.candidates import candidates
+from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.gauge import gauge_freedom, representation
+from support import example
+
+XY = ("x", "y")
+x, y = symbol("x"), symbol("y")
+xdot, ydot = symbol("xdot"), symbol("ydot")
+
+POLYNOMIALS = st.dictionaries(
+    st.tuples(st.integers(0, 3), st.integers(0, 3)),
+    st.integers(-5, 5).filter(bool),
+    min_size=1,
+    max_size=4,
+).map(lambda c: sum(w * x**i * y**j for (i, j), w in c.items()))
+
+
+def rate(f):
+    """Total time derivative of F(q)."""
+    return sp.diff(f, x) * xdot + sp.diff(f, y) * ydot
+
+
+@given(POLYNOMIALS)
+def test_total_time_derivatives_are_null(f):
+    freedom = gauge_freedom([rate(f)], XY)
+    assert freedom.status == ("null",)
+    assert freedom.equivalent == ("0",)
+
+
+@given(POLYNOMIALS, st.sampled_from([xdot**2, xdot * ydot, x * y, x**2 * ydot]))
+def test_a_null_part_does_not_hide_a_candidate(f, term):
+    """x² ẏ alone is a magnetic field, not a gauge."""
+    assert gauge_freedom([term + rate(f)], XY).status == ("independent",)
+    assert gauge_freedom([term, term + rate(f)], XY).status[1] == "duplicate"
+
+
+@given(POLYNOMIALS, POLYNOMIALS)
+def test_only_exact_linear_forms_are_null(f, g):
+    """f ẋ + g ẏ is null if and only if it is closed, ∂f/∂y = ∂g/∂x."""
+    closed = sp.expand(sp.diff(f, y) - sp.diff(g, x)) == 0
+    status = gauge_freedom([f * xdot + g * ydot], XY).status[0]
+    assert (status == "null") == closed
+
+
+@given(POLYNOMIALS, st.fractions(-5, 5, max_denominator=7).filter(bool))
+def test_multiples_are_duplicates_of_the_earlier_candidate(f, factor):
+    assume(f.free_symbols)
+    freedom = gauge_freedom([f, sp.Rational(factor) * f], XY)
+    assert freedom.status == ("independent", "duplicate")
+    assert sp.simplify(parse(freedom.equivalent[1], XY) - sp.Rational(factor) * f) == 0
+
+
+def test_squares_of_sine_and_cosine_depend_on_each_other():
+    """sin² + cos² = 1, so that sin² = −cos² up to a constant; cos 2x too."""
+    terms = [sp.sin(x) ** 2, sp.cos(x) ** 2, sp.cos(2 * x), sp.cos(x)]
+    freedom = gauge_freedom(terms, ("x",))
+    assert freedom.status == ("independent", "duplicate", "duplicate", "independent")
+    assert parse(freedom.equivalent[1], ("x",)) == -(sp.sin(x) ** 2)
+    assert parse(freedom.equivalent[2], ("x",)) == -2 * sp.sin(x) ** 2
+
+
+def test_a_combination_of_several_earlier_candidates_is_dependent():
+    terms = [x**2, y**2, (x - y) ** 2, x * y]
+    freedom = gauge_freedom(terms, XY)
+    assert freedom.status == ("independent",) * 3 + ("dependent",)
+    expected = (x**2 + y**2 - (x - y) ** 2) / 2
+    assert sp.expand(parse(freedom.equivalent[3], XY) - expected) == 0
+
+
+def test_the_order_decides_which_duplicate_is_kept():
+    for terms in ([x**2, 2 * x**2], [2 * x**2, x**2]):
+        assert gauge_freedom(terms, ("x",)).independent == [0]
+
+
+@pytest.mark.parametrize(("name", "null"), [("harmonic", 6), ("duffing", 5)])
+def test_null_candidates_of_the_paper(name, null):
+    """1, ẋ, x ẋ, x² ẋ, x³ ẋ (and x⁴ ẋ) are null; nothing else is."""
+    terms = candidates(example(name)["library"]["lagrangian"], ("x", "xdot"))
+    status = gauge_freedom(terms, ("x",)).status
+    found = {term for term, s in zip(terms, status, strict=True) if s == "null"}
+    assert found == {sp.Integer(1), *(x**n * xdot for n in range(null - 1))}
+    assert set(status) == {"null", "independent"}
+
+
+def test_representation_is_modulo_total_derivatives():
+    terms = [xdot**2, x**2, sp.cos(x)]
+    lagrangian = 3 * xdot**2 - 7 * x**2 + x**5 * xdot + 4
+    assert representation(lagrangian, terms, ("x",)) == {0: 3, 1: -7}
+    assert representation(lagrangian + x**3, terms, ("x",)) is None

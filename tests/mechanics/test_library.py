@@ -1,0 +1,97 @@
+"""Library: scale fixed by the reference, and the truth recovered by projection."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from leastaction.mechanics.euler_lagrange import euler_lagrange
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.system import System
+from support import OSCILLATOR_LIBRARY, example, system
+
+
+@pytest.fixture(scope="module")
+def library():
+    return Library.from_config(OSCILLATOR_LIBRARY, ["x"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_projection_recovers_any_combination_up_to_scale(library, seed):
+    """Null candidates leave no trace, because they do nothing."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(-20, 20, len(library.terms))
+    numbers[rng.random(numbers.size) < 0.5] = 0
+    numbers[library.reference] = rng.integers(1, 9)
+    lagrangian = sum(
+        (
+            sp.Rational(int(c), 4) * t
+            for c, t in zip(numbers, library.terms, strict=True)
+        ),
+        sp.Integer(0),
+    )
+    truth = System(coordinates=("x",), parameters={}, lagrangian=lagrangian)
+    coefficients, scale = library.projection(truth)
+    visible = np.array([s in ("reference", "independent") for s in library.status])
+    np.testing.assert_allclose(
+        coefficients, np.where(visible, scale * numbers / 4, 0.0), atol=1e-12
+    )
+    assert coefficients[library.reference] == library.reference_coefficient
+
+
+def test_the_projection_has_the_equations_of_the_system(library):
+    truth = system("m*xdot**2/2 - k*x**2/2", parameters={"m": 2.5, "k": 7.0})
+    coefficients, scale = library.projection(truth)
+    lagrangian = sum(
+        sp.nsimplify(c) * t for c, t in zip(coefficients, library.terms, strict=True)
+    )
+    (found,) = euler_lagrange(lagrangian, ("x",))
+    (expected,) = euler_lagrange(truth.evaluated(truth.lagrangian), ("x",))
+    assert scale == pytest.approx(1 / 2.5)
+    difference = sp.Poly(found - expected / 2.5, *sp.symbols("x xddot", real=True))
+    assert max(abs(float(c)) for c in difference.coeffs()) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("harmonic", {"x**2": -500.0}),
+        ("duffing", {"x**2": -500.0, "x**4": -1250.0}),
+        ("pendulum", {"cos(theta)": 9.81}),
+    ],
+)
+def test_truths_of_the_paper_lie_in_their_libraries(name, expected):
+    config = example(name)
+    truth = System.from_config(config["system"])
+    terms = Library.from_config(config["library"], truth.coordinates)
+    coefficients, scale = terms.projection(truth)
+    found = {
+        n: c
+        for i, (n, c) in enumerate(zip(terms.names, coefficients, strict=True))
+        if c != 0 and i != terms.reference
+    }
+    assert found == pytest.approx(expected)
+    assert scale == pytest.approx(1.0)
+
+
+def test_a_system_outside_the_span_has_no_projection(library):
+    assert library.projection(system("xdot**2/2 - x**8")) is None
+    assert library.projection(system("xdot**2/2 - exp(x)")) is None
+
+
+def test_a_reference_must_be_a_multiple_of_a_candidate():
+    config = {"reference": "xdot**2/2", "lagrangian": [{"terms": ["x**2", "xdot**4"]}]}
+    with pytest.raises(ValueError, match="not a multiple of a candidate"):
+        Library.from_config(config, ["x"])
+
+
+def test_a_reference_that_algebra_removes_is_refused():
+    terms = {"terms": ["x**2", "xdot**2", "3*xdot**2 + x*xdot"]}
+    config = {"reference": "3*xdot**2 + x*xdot", "lagrangian": [terms]}
+    with pytest.raises(ValueError, match="duplicate in this library"):
+        _ = Library.from_config(config, ["x"]).status
+
+
+def test_momenta_and_forces_are_the_derivatives(library):
+    x, v = sp.Symbol("x", real=True), sp.Symbol("xdot", real=True)
+    for i, term in enumerate(library.terms):
+        assert library.momenta[0][i] == sp.diff(term, v)
+        assert library.forces[0][i] == sp.diff(term, x)

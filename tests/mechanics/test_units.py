@@ -1,0 +1,49 @@
+"""Dimensions: what is added must be of one kind."""
+
+import pytest
+from leastaction.mechanics.units import DimensionError, check_dimensions, unit
+from support import system
+
+UNITS = {
+    "x": "m",
+    "m": "kg",
+    "k": "N/m",
+    "c": "N s/m",
+    "s": "N s^0.5",
+    "w": "rad/m",
+}
+
+
+def checked(lagrangian="m*xdot**2/2 - k*x**2/2", units=None, **rest):
+    truth = system(
+        lagrangian, parameters=dict.fromkeys(["m", "k", "c", "s", "w"], 1.0), **rest
+    )
+    check_dimensions(truth, {**UNITS, **(units or {})})
+
+
+def test_a_consistent_system_passes():
+    checked(dissipation="c*xdot**2/2", volatility={"x": "s"})
+    checked("m*xdot**2/2 + k*cos(w*x)/w**2")
+    checked("m*xdot**2/2 - k*x*abs(x)/2")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"lagrangian": "m*xdot**2/2 - k*x"}, "cannot be added"),
+        ({"lagrangian": "m*xdot**2/2 - k*x**2*cos(x)"}, "number or an angle"),
+        ({"dissipation": "c*xdot"}, "dissipation is in"),
+        ({"dissipation": "k*x**2"}, "dissipation is in"),
+        ({"volatility": {"x": "k*x"}}, "volatility of x is in"),
+        ({"units": {"k": "furlongs per lightyearr"}}, "not a unit"),
+        ({"units": {"k": 3}}, "not a unit"),
+    ],
+)
+def test_an_inconsistent_one_does_not(changes, message):
+    with pytest.raises(DimensionError, match=message):
+        checked(**changes)
+
+
+def test_one_is_dimensionless():
+    assert unit("1").dimensionless
+    assert unit("rad").dimensionless

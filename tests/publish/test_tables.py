@@ -1,0 +1,123 @@
+from io import StringIO
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import pytest
+from synthetic import STIFFNESS, config, model
+
+from leastaction.publish.readable import measured_text, sum_text
+from leastaction.publish.tables import TABLES, render
+
+TEXTS = {"lagrangian": "L = 50% & _more_ {x}^2", "hamiltonian": "H"}
+
+
+def panel(models=None, **publish):
+    models = models or {"published": model(std=np.nan), "recommended": model()}
+    example = config(texts=TEXTS, **publish)
+    return SimpleNamespace(example="one", config=example, models=models, rollouts={})
+
+
+def cell(table, source, column, **more):
+    frame = TABLES[table]([panel(**more)]).set_index("source")
+    return frame.loc[source, column]
+
+
+def test_sources_stand_in_order():
+    frame = TABLES["table_1"]([panel(), panel()])
+    sources = ["printed", "corrected", "recommended", "published"]
+    assert frame["source"].tolist() == sources * 2
+
+
+def test_table_1_is_derived_from_the_system():
+    assert cell("table_1", "printed", "Lagrangian density") == TEXTS["lagrangian"]
+    wanted = "L = 0.5 X'^2 - 4.5 X^2"
+    assert cell("table_1", "corrected", "Lagrangian density") == wanted
+    column = "Wiener potential (integral of sigma)"
+    assert cell("table_1", "corrected", column) == "0.5 X"
+    assert cell("table_1", "recommended", column) == "(0.5000 ± 0.0010) X"
+
+
+def test_table_2_is_the_equation_of_motion_with_errors_apart():
+    found = model([[1.1 * STIFFNESS, 0.5, 0.25, 0]] * 3, sigma=[0.25] * 3, std=np.nan)
+    frame = TABLES["table_2"](
+        [panel({"recommended": found}, rows=[PARAMETER_ERROR_ROW])]
+    ).set_index("source")
+    assert frame.loc["corrected", "equation of motion"] == "X'' + 9 X = 0.5 W'"
+    ours = frame.loc["recommended"]
+    wanted = "X'' + 9.9 X - X^3 = (0.2500 ± 0.0010) W'"
+    assert ours["equation of motion"] == wanted
+    assert ours["coefficient error (%)"] == pytest.approx(10)
+    assert ours["volatility error (%)"] == pytest.approx(50)
+    mixed = 100 * np.linalg.norm([0.9, 1, 0.25]) / np.linalg.norm([9, 0, 0.5])
+    assert ours["error of Table 2, sigma in the norm (%)"] == pytest.approx(mixed)
+    assert ours["exact supports"] == "0 of 3"
+    printed = frame.loc["printed", "error of Table 2, sigma in the norm (%)"]
+    assert printed == 0.07
+
+
+PARAMETER_ERROR_ROW = {"ours": {"parameter_error": True}, "printed": 0.07}
+
+
+def test_table_3_is_the_legendre_transform():
+    assert cell("table_3", "corrected", "Hamiltonian") == "H = 0.5 X'^2 + 4.5 X^2"
+    found = {"recommended": model([[-4.5, 0.5, -1.0, 0]], std=np.nan)}
+    wanted = "H = 0.5 X'^2 + 4.5 X^2 + X^4"
+    assert cell("table_3", "recommended", "Hamiltonian", models=found) == wanted
+
+
+def test_a_formula_is_that_of_the_most_frequent_support():
+    exact, wrong = [STIFFNESS, 0.5, 0, 0], [-2.0, 0.5, -3.0, 0]
+    found = {"published": model([exact, wrong, wrong], std=np.nan)}
+    shown = cell("table_1", "published", "Lagrangian density", models=found)
+    assert shown == "L = 0.5 X'^2 - 2 X^2 - 3 X^4"
+    shown = cell("table_1", "published", "replicates with these terms", models=found)
+    assert shown == "2 of 3"
+
+
+def test_an_example_without_texts_or_truth_in_the_library():
+    example = config()
+    example["system"]["lagrangian"] += " - x**6"
+    one = SimpleNamespace(
+        example="one", config=example, models={"mine": model()}, rollouts={}
+    )
+    for table in TABLES.values():
+        frame = table([one])
+        assert frame["source"].tolist() == ["printed", "mine"]
+        assert render(frame, "md")
+
+
+def test_equations_of_two_degrees_of_freedom():
+    example = config()
+    example["system"]["coordinates"]["y"] = {"unit": "m"}
+    example["system"]["lagrangian"] = "xdot**2/2 + ydot**2/2 - 3*(x - y)**2"
+    example["library"]["lagrangian"] = [
+        {"terms": ["xdot**2", "ydot**2", "x**2", "y**2", "x*y"]}
+    ]
+    one = SimpleNamespace(example="two", config=example, models={}, rollouts={})
+    frame = TABLES["table_2"]([one]).set_index("source")
+    shown = frame.loc["corrected", "equation of motion"]
+    assert shown == "X'' + 6 X - 6 y = W1'; y'' + 6 y - 6 X = 0"
+
+
+def test_numbers_have_as_many_digits_as_they_deserve():
+    assert measured_text(499.9701, 0.0995) == "(499.97 ± 0.10)"
+    assert measured_text(4998.2, 6.2) == "(4998.2 ± 6.2)"
+    assert measured_text(4998.2, 62.0) == "(4998 ± 62)"
+    assert measured_text(0.70718, np.nan) == "0.70718"
+    assert sum_text([(-1.0, 0, "X"), (2.0, 0, "Y"), (0.0, 0, "Z")]) == "-X + 2 Y"
+    assert sum_text([]) == "0"
+
+
+def test_renderings():
+    frame = TABLES["table_1"]([panel()])
+    back = pd.read_csv(StringIO(render(frame, "csv")))
+    assert back["Lagrangian density"].tolist() == frame["Lagrangian density"].tolist()
+    tex = render(frame, "tex")
+    assert r"50\% \& \_more\_ \{x\}" in tex
+    assert r"$\pm$" in tex
+    assert tex.count(r"\\") == len(frame) + 1
+    assert "nan" not in render(frame, "md").lower()
+    assert render(frame, "md") == render(TABLES["table_1"]([panel()]), "md")
+    with pytest.raises(ValueError, match="csv, md, tex"):
+        render(frame, "xls")

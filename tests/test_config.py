@@ -1,0 +1,89 @@
+"""Laws of the configuration: merging, defaults, variants, all problems at once."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+from leastaction.config import (
+    ConfigError,
+    check_example,
+    complete,
+    merge,
+    with_variants,
+)
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
+EXAMPLES = sorted((ROOT / "config/examples").glob("*/*.yaml"))
+
+
+@pytest.fixture
+def harmonic():
+    path = ROOT / "config/examples/stochastic_lagrangian/harmonic.yaml"
+    return yaml.safe_load(path.read_text())
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_every_example_and_variant_is_valid(path):
+    for name, content in with_variants(path.stem, yaml.safe_load(path.read_text())):
+        check_example(complete(content, SCHEMA, name), name)
+
+
+def test_completing_twice_changes_nothing(harmonic):
+    once = complete(harmonic, SCHEMA, "x")
+    assert complete(once, SCHEMA, "x") == once
+
+
+def test_completing_leaves_the_given_config_alone(harmonic):
+    before = yaml.safe_dump(harmonic)
+    complete(harmonic, SCHEMA, "x")
+    assert yaml.safe_dump(harmonic) == before
+
+
+def test_defaults_reach_through_references_and_methods(harmonic):
+    recipe = complete(harmonic, SCHEMA, "x")["estimators"]["recommended"]
+    assert recipe["identify"]["volatility"]["max_terms"] == 3
+    assert recipe["assemble"]["instrument_degree"] == 5
+
+
+def test_all_problems_are_reported_at_once(harmonic):
+    wrong = merge(
+        harmonic,
+        {"titel": "x", "simulate": {"time_step": "fast", "trajectories": 0}},
+    )
+    with pytest.raises(ConfigError) as caught:
+        complete(wrong, SCHEMA, "x")
+    assert len(caught.value.problems) == 3
+
+
+def test_all_semantic_problems_are_reported_at_once(harmonic):
+    wrong = merge(
+        harmonic,
+        {
+            "system": {"lagrangian": "m*xdot**2/2 - q*x"},
+            "simulate": {"duration": 1.00005},
+            "estimators": {"recommended": {"assemble": {"method": "ensemble_mean"}}},
+        },
+    )
+    with pytest.raises(ConfigError) as caught:
+        check_example(complete(wrong, SCHEMA, "x"), "x")
+    text = str(caught.value)
+    assert "unknown name 'q'" in text
+    assert "not a multiple" in text
+    assert "needs differentiate method" in text
+
+
+def test_merge_is_deep_and_leaves_its_arguments_alone():
+    base = {"a": {"b": 1, "c": 2}, "d": [1]}
+    merged = merge(base, {"a": {"b": 3}, "d": [2]})
+    assert merged == {"a": {"b": 3, "c": 2}, "d": [2]}
+    assert base == {"a": {"b": 1, "c": 2}, "d": [1]}
+
+
+def test_variants_override_the_base_and_nothing_else(harmonic):
+    found = dict(with_variants("harmonic", harmonic))
+    base, zero = found["harmonic"], found["harmonic-zero_mean"]
+    assert "variants" not in base
+    assert zero["simulate"]["initial_state"] == {"x": 0.0, "xdot": 0.0}
+    assert zero["simulate"]["time_step"] == base["simulate"]["time_step"]
+    assert zero["system"] == base["system"]

@@ -1,0 +1,65 @@
+"""What the default target leaves behind."""
+
+import pandas as pd
+import pytest
+import xarray as xr
+from leastaction import load_model
+
+PAPER = "results/stochastic_lagrangian"
+
+
+def test_every_promised_file_is_there(finished):
+    expected = [f"results/scorecard.{kind}" for kind in ("csv", "md", "html")]
+    for number in (1, 2, 4):
+        for kind in ("svg", "png", "pdf"):
+            expected.append(f"{PAPER}/figures/figure_{number}.{kind}")
+    for number in (1, 2, 3):
+        for kind in ("csv", "md", "tex", "html"):
+            expected.append(f"{PAPER}/tables/table_{number}.{kind}")
+    for example in ("harmonic", "pendulum", "duffing"):
+        for figure in ("coefficients", "response", "hamiltonian"):
+            expected.append(f"{PAPER}/{example}/figures/{figure}.svg")
+    missing = [path for path in expected if not (finished.folder / path).is_file()]
+    assert not missing
+
+
+def test_every_variable_has_units_and_a_name(finished):
+    files = sorted((finished.folder / "results").rglob("*.nc"))
+    assert len(files) == 3 * (1 + 2 * 4)
+    for path in files:
+        with xr.open_dataset(path, decode_times=False) as dataset:
+            for name, variable in dataset.data_vars.items():
+                assert {"units", "long_name"} <= set(variable.attrs), (path, name)
+
+
+def test_model_file_is_self_contained(finished):
+    path = finished.folder / PAPER / "duffing/recommended/model.nc"
+    text = str(load_model(path))
+    for word in ("x**4", "Equations of motion", "Hamiltonian", "+-"):
+        assert word in text
+
+
+def test_scorecard_has_the_columns_of_the_design(finished):
+    table = pd.read_csv(finished.folder / "results/scorecard.csv")
+    wanted = (
+        "paper item example estimator quantity unit printed corrected ours_median "
+        "ours_low ours_high replicates target verdict"
+    ).split()
+    assert list(table.columns[: len(wanted)]) == wanted
+    assert set(table["verdict"]) <= {"meets", "misses", "paper-in-error"}
+    assert {"published", "recommended"} <= set(table["estimator"])
+
+
+def test_each_job_leaves_a_log_and_a_benchmark(finished):
+    models = sorted((finished.folder / "results").rglob("model.nc"))
+    for model in models:
+        logs = finished.folder / "logs" / model.parent.relative_to(
+            finished.folder / "results"
+        )
+        assert "done" in (logs / "identify.log").read_text()
+        assert (logs / "identify.tsv").is_file()
+
+
+@pytest.mark.parametrize("suffix", ["*.part", ".*.part"])
+def test_nothing_half_written_remains(finished, suffix):
+    assert not list((finished.folder / "results").rglob(suffix))

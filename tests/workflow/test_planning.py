@@ -1,0 +1,144 @@
+"""Exactly what must run again does."""
+
+import os
+import time
+
+import yaml
+from workflow_support import BELOW_PAPER, below
+
+PAPER = "stochastic_lagrangian"
+
+
+def edit(project, path, old, new):
+    file = project.folder / path
+    text = file.read_text()
+    assert old in text
+    file.write_text(text.replace(old, new, 1))
+
+
+def override(project, **changes):
+    file = project.folder / "overrides.yaml"
+    config = yaml.safe_load(file.read_text())
+    for key, value in changes.items():
+        node, *rest = reversed(key.split("__"))
+        target = config
+        for name in reversed(rest):
+            target = target.setdefault(name, {})
+        target[node] = value
+    file.write_text(yaml.safe_dump(config))
+
+
+def test_nothing_to_do(finished):
+    start = time.monotonic()
+    result = finished.snakemake()
+    assert "Nothing to be done" in result.stdout + result.stderr
+    assert time.monotonic() - start < 60
+    assert finished.plan() == set()
+
+
+def test_touched_files_run_nothing(restored):
+    now = time.time()
+    for top in ("Snakefile", "config", "workflow", "src", "profiles"):
+        path = restored.folder / top
+        files = path.rglob("*") if path.is_dir() else [path]
+        for file in files:
+            os.utime(file, (now, now))
+    assert restored.plan() == set()
+
+
+def test_one_identification_setting_of_one_example(restored):
+    override(
+        restored,
+        examples__stochastic_lagrangian__harmonic__estimators__recommended__identify={
+            "max_terms": 3
+        },
+    )
+    assert restored.plan() == {
+        "Identifying harmonic (recommended)",
+        *below("harmonic", "recommended"),
+        *BELOW_PAPER,
+    }
+
+
+def test_threshold_of_the_published_estimator(restored):
+    edit(
+        restored,
+        f"config/examples/{PAPER}/duffing.yaml",
+        "threshold: 400",
+        "threshold: 401",
+    )
+    assert restored.plan() == {
+        "Identifying duffing (published)",
+        *below("duffing", "published"),
+        *BELOW_PAPER,
+    }
+
+
+def test_source_of_one_identification_method(restored):
+    edit(
+        restored,
+        "src/leastaction/identify/moment_gmm.py",
+        "ITERATIONS = 3",
+        "ITERATIONS = 4",
+    )
+    expected = set(BELOW_PAPER)
+    for example in ("harmonic", "pendulum", "duffing"):
+        expected |= {f"Identifying {example} (recommended)"}
+        expected |= below(example, "recommended")
+    assert restored.plan() == expected
+
+
+def test_source_of_the_simulation(restored):
+    edit(
+        restored,
+        "src/leastaction/simulate/wiener.py",
+        '"simulate": 0',
+        '"simulate": 2',
+    )
+    plan = restored.plan()
+    assert {f"Simulating {e}" for e in ("harmonic", "pendulum", "duffing")} <= plan
+    assert len(plan) == 3 * (1 + 2 * 4 + 2) + len(BELOW_PAPER)
+
+
+def test_style_of_the_figures(restored):
+    figures = {
+        *(f"Drawing the figures of {e}" for e in ("harmonic", "pendulum", "duffing")),
+        *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
+    }
+    override(restored, figures={"font_size": 9})
+    assert restored.plan() == figures
+
+
+def test_source_of_the_style(restored):
+    figures = {
+        *(f"Drawing the figures of {e}" for e in ("harmonic", "pendulum", "duffing")),
+        *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
+    }
+    edit(
+        restored,
+        "src/leastaction/publish/style.py",
+        "SMALL = 0.85",
+        "SMALL = 0.9",
+    )
+    assert restored.plan() == figures
+
+
+def test_label_of_a_coordinate_reaches_figures_and_tables_only(restored):
+    edit(
+        restored, f"config/examples/{PAPER}/harmonic.yaml", "label: X}", "label: Y}"
+    )
+    plan = restored.plan()
+    assert not any(m.startswith(("Simulating", "Identifying", "Rolling")) for m in plan)
+    assert "Drawing the figures of harmonic" in plan
+
+
+def test_one_more_example_touches_no_other(restored):
+    source = restored.folder / f"config/examples/{PAPER}/harmonic.yaml"
+    new = source.with_name("softer.yaml")
+    new.write_text(source.read_text().replace("value: 1000.0", "value: 900.0"))
+    try:
+        plan = restored.plan()
+    finally:
+        new.unlink()
+    assert "Simulating softer" in plan
+    assert not any("harmonic" in message for message in plan)

@@ -1,0 +1,112 @@
+"""A wrong configuration gets one clear message before any job runs."""
+
+import pytest
+from conftest import Project
+
+HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
+
+CASES = {
+    "misspelt key": (
+        {"simulate": {"time_stepp": 1.0e-4}},
+        ["simulate", "time_stepp", "did you mean 'time_step'"],
+    ),
+    "unknown estimator": (
+        {"estimators": {"recomended": {}}},
+        ["estimators", "recomended", "did you mean 'recommended'"],
+    ),
+    "unknown method": (
+        {"estimators": {"recommended": {"identify": {"method": "moment_gm"}}}},
+        ["estimators.recommended.identify", "did you mean 'moment_gmm'"],
+    ),
+    "code instead of a Lagrangian": (
+        {"system": {"lagrangian": "__import__('os').system('touch hacked')"}},
+        ["system", "lagrangian", "character 1", "only numbers"],
+    ),
+    "missing parameter": (
+        {"system": {"lagrangian": "m*xdot**2/2 - k*x**2/2 - alpha*x**4/4"}},
+        ["system", "lagrangian", "unknown name 'alpha'"],
+    ),
+    "missing entry": (
+        {"system": {"parameters": {"k": {"value": None, "unit": "N/m"}}}},
+        ["system.parameters.k.value", "expected a number"],
+    ),
+    "text instead of seconds": (
+        {"simulate": {"duration": "one second"}},
+        ["simulate.duration", "expected a number", "one second", "Duration, s"],
+    ),
+    "exponent without a point": (
+        {"simulate": {"time_step": "1e-4"}},
+        ["simulate.time_step", "write 1.0e-04"],
+    ),
+    "unit of the wrong type": (
+        {"system": {"parameters": {"k": {"value": 1000.0, "unit": 5}}}},
+        ["system.parameters.k.unit", "expected text", "N/m"],
+    ),
+    "unit of the wrong dimension": (
+        {"system": {"parameters": {"k": {"value": 1000.0, "unit": "N"}}}},
+        ["lagrangian", "cannot be added", "kg*m**2/s**2"],
+    ),
+    "unit that does not exist": (
+        {"system": {"parameters": {"k": {"value": 1000.0, "unit": "N/metre-ish"}}}},
+        ["'N/metre-ish' is not a unit"],
+    ),
+    "duration that is no multiple": (
+        {"simulate": {"duration": 1.00005}},
+        ["not a multiple", "time_step"],
+    ),
+    "methods that do not fit": (
+        {"estimators": {"recommended": {"assemble": {"method": "ensemble_mean"}}}},
+        ["ensemble_mean", "needs differentiate method 'central_difference'"],
+    ),
+    "initial state of another coordinate": (
+        {"simulate": {"initial_state": {"y": 0.0}}},
+        ["initial_state", "['x', 'xdot']"],
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def untouched(tmp_path_factory) -> Project:
+    return Project.copy(tmp_path_factory.mktemp("untouched"), {})
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_wrong_example(untouched, name):
+    overrides, words = CASES[name]
+    config = overrides
+    for key in reversed(HARMONIC):
+        config = {key: config}
+    untouched.configure(config)
+    result = untouched.snakemake("--cores", "1")
+    text = result.stdout + result.stderr
+    assert result.returncode != 0
+    for word in words:
+        assert word in text
+    assert text.count("cannot be used") == 1, text
+    assert "stochastic_lagrangian/harmonic" in text
+    assert "Traceback" not in text
+    assert not (untouched.folder / "results").exists()
+    assert not (untouched.folder / "hacked").exists()
+
+
+def test_wrong_key_of_the_configuration(untouched):
+    untouched.configure({"sed": 7})
+    result = untouched.snakemake("-n")
+    text = result.stdout + result.stderr
+    assert result.returncode != 0
+    assert "unknown key 'sed'; did you mean 'seed'" in text
+    assert "Traceback" not in text
+
+
+def test_broken_yaml(untouched):
+    file = untouched.folder / "config/examples/stochastic_lagrangian/broken.yaml"
+    file.write_text("title: [unclosed\n")
+    untouched.configure({})
+    try:
+        result = untouched.snakemake("-n")
+    finally:
+        file.unlink()
+    text = result.stdout + result.stderr
+    assert result.returncode != 0
+    assert "broken.yaml" in text and "is not YAML" in text
+    assert "Traceback" not in text

@@ -1,0 +1,125 @@
+"""The workflow is written as its own rules ask."""
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from leastaction import assemble, differentiate, identify, simulate
+from leastaction.publish.figures import FIGURES
+from leastaction.publish.tables import TABLES
+
+ROOT = Path(__file__).parents[2]
+SCHEMAS = ROOT / "workflow" / "schemas"
+
+
+def schema(name):
+    return yaml.safe_load((SCHEMAS / f"{name}.schema.yaml").read_text())
+
+
+def methods(part):
+    return {branch["properties"]["method"]["const"] for branch in part["oneOf"]}
+
+
+def test_schema_and_code_know_the_same_methods():
+    example = schema("example")
+    stages = example["$defs"]["estimator"]["properties"]
+    assert methods(example["properties"]["simulate"]) == set(simulate.METHODS)
+    assert methods(stages["differentiate"]) == set(differentiate.METHODS)
+    assert methods(stages["assemble"]) == set(assemble.METHODS)
+    assert methods(stages["identify"]) == set(identify.METHODS)
+    assert methods(example["$defs"]["volatility"]) == set(identify.VOLATILITY_METHODS)
+    papers = schema("config")["properties"]["papers"]["additionalProperties"]
+    figures = papers["properties"]["figures"]["additionalProperties"]["enum"]
+    assert set(figures) == set(FIGURES)
+    assert set(papers["properties"]["tables"]["items"]["enum"]) == set(TABLES)
+
+
+def objects(part):
+    if isinstance(part, dict):
+        if "properties" in part and part.get("type") == "object":
+            yield part
+        for value in part.values():
+            yield from objects(value)
+    elif isinstance(part, list):
+        for value in part:
+            yield from objects(value)
+
+
+@pytest.mark.parametrize("name", ["config", "example"])
+def test_no_object_of_a_schema_lets_a_misspelt_key_pass(name):
+    for part in objects(schema(name)):
+        assert "additionalProperties" in part, part
+
+
+def test_environment_and_pyproject_name_the_same_packages():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = set(project["dependencies"])
+    for extra in project["optional-dependencies"].values():
+        declared |= set(extra)
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    python = f"python{project['requires-python']}"
+    assert set(conda) == declared | {python}
+
+
+def test_lock_pins_every_declared_package_and_names_no_index():
+    lock = (ROOT / "requirements.lock").read_text()
+    assert "://" not in lock and "--index" not in lock
+    pinned = {
+        line.split("==")[0].lower().replace("_", "-")
+        for line in lock.splitlines()
+        if line and not line.startswith("#")
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = set(project["dependencies"])
+    for extra in project["optional-dependencies"].values():
+        declared |= set(extra)
+    names = {re.split(r"[<>=]", d)[0].lower() for d in declared}
+    assert names <= pinned
+    assert "setuptools" in pinned
+
+
+def test_scripts_are_seams():
+    for path in sorted((ROOT / "workflow/scripts").glob("*.py")):
+        lines = path.read_text().splitlines()
+        assert 15 <= len(lines) <= 50, (path.name, len(lines))
+        tree = ast.parse(path.read_text())
+        names = [n.name for n in tree.body if isinstance(n, ast.FunctionDef)]
+        assert names == ["main"], path.name
+
+
+def test_package_never_imports_snakemake_and_touches_files_in_one_module():
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        text = path.read_text()
+        assert "import snakemake" not in text and "from snakemake" not in text
+        if path.name in ("datasets.py", "compiled.py", "sources.py", "progress.py"):
+            continue
+        assert not re.search(
+            r"\bopen\(|\.write_text\(|\.to_netcdf\(|savefig\((?!self)|to_csv\(\"", text
+        ), path
+
+
+def test_modules_stay_short():
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        assert len(path.read_text().splitlines()) <= 310, path
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["-m", "snakemake", "--lint"],
+        ["-m", "snakefmt", "--check", "Snakefile", "workflow"],
+        ["-m", "ruff", "check", "."],
+        ["-m", "ruff", "format", "--check", "."],
+    ],
+    ids=lambda command: " ".join(command[1:3]),
+)
+def test_lint_and_format(command):
+    result = subprocess.run(
+        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True
+    )
+    assert result.returncode == 0, result.stdout + result.stderr

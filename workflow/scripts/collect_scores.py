@@ -1,0 +1,27 @@
+"""Rule `collect_scores`: the rows of all examples in one scorecard."""
+
+from leastaction.datasets import load_table, save_text
+from leastaction.progress import start_logging
+from leastaction.publish.scorecard import scorecard, to_csv, to_html, to_markdown
+
+TITLES = {
+    "scorecard": "Scorecard: every printed number beside ours",
+    "studies": "Scorecard of our own studies",
+}
+
+
+def main(scores: list, collection: str, csv: str, md: str, html: str) -> None:
+    """Put the rows together, add what is pooled over examples, and render them."""
+    table = scorecard([load_table(path) for path in scores])
+    save_text(to_csv(table), csv)
+    save_text(to_markdown(table), md)
+    save_text(to_html(table, TITLES[collection]), html)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.scores,
+        snakemake.wildcards.collection,
+        **dict(snakemake.output.items()),
+    )

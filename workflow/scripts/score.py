@@ -1,0 +1,27 @@
+"""Rule `score`: rows of the scorecard of one example."""
+
+from leastaction.datasets import load, save_text
+from leastaction.progress import start_logging
+from leastaction.publish.panel import panels_from
+from leastaction.publish.scorecard import example_rows, to_csv
+
+
+def main(models: list, rollouts: list, settings: dict, scores: str) -> None:
+    """Compare every estimator with the truth and with the paper."""
+    (panel,) = panels_from(
+        settings["panels"], [load(p) for p in models], [load(p) for p in rollouts]
+    )
+    rows = example_rows(
+        settings["paper"], panel.example, panel.config, panel.models, panel.rollouts
+    )
+    save_text(to_csv(rows), scores)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.models,
+        snakemake.input.rollouts,
+        snakemake.params.settings,
+        snakemake.output.scores,
+    )

@@ -1,0 +1,23 @@
+"""Rule `tabulate`: one table of a paper, with its printed values beside ours."""
+
+from leastaction.datasets import load, save_text
+from leastaction.progress import start_logging
+from leastaction.publish.panel import panels_from
+from leastaction.publish.tables import TABLES, render
+
+
+def main(models: list, settings: dict, files: dict) -> None:
+    """Make one table in every format."""
+    panels = panels_from(settings["panels"], [load(p) for p in models], [])
+    table = TABLES[settings["table"]](panels)
+    for kind, path in files.items():
+        save_text(render(table, kind), path)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.models,
+        snakemake.params.settings,
+        dict(snakemake.output.items()),
+    )
