@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
 from leastaction.identify import moment_gmm, squared_increments

@@ -322,3 +322,8 @@ def save_figure(figure, path: str | Path) -> None:
     kind = path.suffix[1:]
     figure.savefig(part, format=kind, metadata=stamp.get(kind))
     os.replace(part, path)
+
+
+def load_text(path: str | Path) -> str:
+    """Read a text file."""
+    return Path(path).read_text()

@@ -4,9 +4,10 @@ import math
 
 import pytest
 import sympy as sp
+from support import example
+
 from leastaction.mechanics.candidates import candidates, parameter_free
 from leastaction.mechanics.expressions import ExpressionError, parse
-from support import example
 
 NAMES = ("x", "xdot")
 

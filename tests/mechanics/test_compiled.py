@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import sympy as sp
+from support import OSCILLATOR_LIBRARY
+
 from leastaction.mechanics.compiled import fill
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.library import Library
-from support import OSCILLATOR_LIBRARY
 
 x, v = symbol("x"), symbol("xdot")
 

@@ -7,6 +7,7 @@ import pytest
 import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
+
 from leastaction.mechanics.expressions import (
     ExpressionError,
     check_name,

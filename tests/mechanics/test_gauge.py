@@ -4,10 +4,11 @@ import pytest
 import sympy as sp
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support import example
+
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.gauge import gauge_freedom, representation
-from support import example
 
 XY = ("x", "y")
 x, y = symbol("x"), symbol("y")

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import sympy as sp
+from support import OSCILLATOR_LIBRARY, example, system
+
 from leastaction.mechanics.euler_lagrange import euler_lagrange
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
-from support import OSCILLATOR_LIBRARY, example, system
 
 
 @pytest.fixture(scope="module")

@@ -3,10 +3,11 @@
 import numpy as np
 import pytest
 import sympy as sp
+from support import roll, system
+
 from leastaction.mechanics.euler_lagrange import euler_lagrange, total_derivative
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.system import System
-from support import roll, system
 
 DOUBLE = {"m_1": 1.3, "m_2": 0.7, "l_1": 0.9, "l_2": 1.1, "g": 9.81}
 
@@ -127,7 +128,7 @@ def test_canonical_hamiltonian_gives_hamiltons_equations():
         accelerations = dict(
             zip((symbol("addot"), symbol("bddot")), truth.acceleration, strict=True)
         )
-        assert zero((rate.subs(accelerations) + sp.diff(h, x).subs(at)))
+        assert zero(rate.subs(accelerations) + sp.diff(h, x).subs(at))
     assert zero(h.subs(at) - truth.hamiltonian)
 
 

@@ -1,8 +1,9 @@
 """Dimensions: what is added must be of one kind."""
 
 import pytest
-from leastaction.mechanics.units import DimensionError, check_dimensions, unit
 from support import system
+
+from leastaction.mechanics.units import DimensionError, check_dimensions, unit
 
 UNITS = {
     "x": "m",

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from support import observe, oscillator, system
+
 from leastaction.datasets import problems
 from leastaction.simulate.ensemble import DivergenceError
 from leastaction.simulate.initial_state import initial_state
 from leastaction.simulate.time_grid import step_count
-from support import observe, oscillator, system
 
 
 def test_observations_honour_their_contract(observations):

@@ -4,8 +4,9 @@ import itertools
 
 import numpy as np
 import pytest
-from leastaction.simulate.wiener import generator, increments, standard_normals
 from support import observe, oscillator, roll, system
+
+from leastaction.simulate.wiener import generator, increments, standard_normals
 
 KEY = {"seed": 1, "example": "a", "purpose": "simulate", "replicate": 0}
 

@@ -1,5 +1,6 @@
 # The only file with functions: the examples, and what each rule needs of them.
 
+import os
 import re
 from pathlib import Path
 

@@ -1,8 +1,14 @@
 """Rule `collect_scores`: the rows of all examples in one scorecard."""
 
-from leastaction.datasets import load_table, save_text
+from leastaction.datasets import load_text, save_text
 from leastaction.progress import start_logging
-from leastaction.publish.scorecard import scorecard, to_csv, to_html, to_markdown
+from leastaction.publish.scorecard import (
+    from_csv,
+    scorecard,
+    to_csv,
+    to_html,
+    to_markdown,
+)
 
 TITLES = {
     "scorecard": "Scorecard: every printed number beside ours",
@@ -12,7 +18,7 @@ TITLES = {
 
 def main(scores: list, collection: str, csv: str, md: str, html: str) -> None:
     """Put the rows together, add what is pooled over examples, and render them."""
-    table = scorecard([load_table(path) for path in scores])
+    table = scorecard([from_csv(load_text(path)) for path in scores])
     save_text(to_csv(table), csv)
     save_text(to_markdown(table), md)
     save_text(to_html(table, TITLES[collection]), html)

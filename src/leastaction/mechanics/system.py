@@ -213,7 +213,7 @@ class System:
             )
         return replace(self, parameters={**self.parameters, **values})
 
-    def evaluated(self, expression: sp.Expr) -> sp.Expr:
+    def evaluated(self, expression: sp.Expr | sp.Matrix) -> sp.Expr | sp.Matrix:
         """`expression` with the parameter values put in."""
         values = {symbol(name): value for name, value in self.parameters.items()}
         return sp.sympify(expression).subs(values)

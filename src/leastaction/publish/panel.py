@@ -122,7 +122,7 @@ class Panel:
         row = self.truth.volatility.row(dof)
         square = sum((entry**2 for entry in row), sp.Integer(0))
         square = sp.expand(self.scale**2 * self.truth.evaluated(square))
-        names = {self._read(term): term for term in terms}
+        names = {parse(term, self.names): term for term in terms}
         found = dict.fromkeys(terms, 0.0)
         for term in sp.Add.make_args(square):
             factor, rest = term.as_coeff_Mul()
@@ -133,21 +133,30 @@ class Panel:
             found[names[rest]] += float(factor)
         return found
 
+    def volatility_true(self, dof: int) -> float:
+        """True volatility √(S Sᵀ)_aa of a constant S, in the scale of the model.
+
+        Raises
+        ------
+        ValueError
+            If S depends on the state.
+        """
+        row = self.truth.evaluated(self.truth.volatility).row(dof)
+        if row.free_symbols:
+            raise ValueError(f"example {self.example!r}: the volatility is not constant")
+        return abs(self.scale) * float(sum(entry**2 for entry in row)) ** 0.5
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the state (q, q̇)."""
         q = self.truth.coordinates
         return (*q, *velocity_names(q))
 
-    def _read(self, text: str) -> sp.Expr:
-        # Candidates are stored as SymPy prints them, Abs where the parser reads abs.
-        return parse(text.replace("Abs(", "abs("), self.names)
-
     @cached_property
     def _latex_names(self) -> dict[sp.Symbol, str]:
         labels = {}
         for name, entry in self.config["system"]["coordinates"].items():
-            label = str(entry.get("label", name))
+            label = str(entry.get("label") or name)
             labels[symbol(name)] = label
             labels[symbol(f"{name}dot")] = rf"\dot{{{label}}}"
         return labels
@@ -155,7 +164,7 @@ class Panel:
     def label(self, expression: str) -> str:
         """Mathtext of an expression in (q, q̇), such as ``x**2`` or ``cos(xdot)``."""
         text = sp.latex(
-            self._read(expression),
+            parse(expression, self.names),
             symbol_names=self._latex_names,
             fold_func_brackets=True,
         )
@@ -184,7 +193,7 @@ class Panel:
 
         Empty for a term that has no unit, such as the sine of a length.
         """
-        expression = self._read(term)
+        expression = parse(term, self.names)
         try:
             return unit_label(of / dimension_of(expression, self._units))
         except DimensionError:
@@ -194,6 +203,36 @@ class Panel:
         """Return the unit of (S Sᵀ)_aa, that of ((unit of L) / (unit of q_a))² s."""
         coordinate = self._units[self.truth.coordinates[dof]]
         return (self.lagrangian_unit / coordinate) ** 2 * unit("s")
+
+
+def panels_from(
+    settings: Mapping[str, Mapping],
+    models: Sequence[xr.Dataset],
+    rollouts: Sequence[xr.Dataset],
+) -> list[Panel]:
+    """Panels of the examples in `settings`, in that order.
+
+    Parameters
+    ----------
+    settings
+        By example: its configuration, with the list of its `estimators`.
+    models, rollouts
+        Datasets of every estimator of every example, in the same order; either may be
+        empty if it is not shown.
+    """
+    pairs = [(name, e) for name in settings for e in settings[name]["estimators"]]
+    by_pair = [
+        dict(zip(pairs, datasets, strict=True)) if datasets else {}
+        for datasets in (models, rollouts)
+    ]
+    return [
+        Panel(
+            name,
+            config,
+            *({e: d for (owner, e), d in some.items() if owner == name} for some in by_pair),
+        )
+        for name, config in settings.items()
+    ]
 
 
 def unit_label(value: pint.Unit, keep_radian: bool = False) -> str:

@@ -151,13 +151,9 @@ def to_csv(frame: pd.DataFrame) -> str:
 
 def from_csv(text: str) -> pd.DataFrame:
     """Inverse of :func:`to_csv`."""
-    frame = pd.read_csv(
-        StringIO(text),
-        dtype=dict.fromkeys(set(COLUMNS) - {*NUMBERS, "replicates"}, "object"),
-        keep_default_na=False,
-        na_values=dict.fromkeys(NUMBERS, [""]),
-        float_precision="round_trip",
-    )
+    frame = pd.read_csv(StringIO(text), dtype="object", keep_default_na=False)
+    for name in NUMBERS:
+        frame[name] = frame[name].map(lambda shown: float(shown or "nan"))
     return _frame(frame.to_dict("records"))
 
 

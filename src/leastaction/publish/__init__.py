@@ -1,0 +1,1 @@
+"""Stage `publish`: figures, tables and the scorecard."""

@@ -1,0 +1,173 @@
+"""Martingale moments: sums over the ensemble, however it is walked through."""
+
+import numpy as np
+import pytest
+from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
+
+from leastaction.assemble import martingale_moments
+from leastaction.datasets import ContractError, problems
+from leastaction.identify import moment_gmm
+from leastaction.mechanics.library import Library
+
+SUMS = ("instrument_gram", "increment_gram")
+
+
+def close(a, b):
+    scale = np.abs(b).max()
+    np.testing.assert_allclose(a, b, rtol=1e-10, atol=1e-10 * scale)
+
+
+def test_they_honour_their_contract(moments):
+    assert problems(moments, "moments") == []
+
+
+@pytest.mark.parametrize("block", [1, 97, 1999, 10**6])
+def test_nothing_depends_on_the_size_of_the_blocks(block, monkeypatch):
+    paths = observe(oscillator(), trajectories=4, steps=2000)
+    expected = recommended(paths, OSCILLATOR_LIBRARY)
+    monkeypatch.setattr(martingale_moments, "BLOCK", block)
+    found = recommended(paths, OSCILLATOR_LIBRARY)
+    for name in ("moment", *SUMS):
+        close(found.moments[name].values, expected.moments[name].values)
+    assert found.support == expected.support
+    np.testing.assert_allclose(
+        found.lagrangian.coefficients, expected.lagrangian.coefficients, rtol=1e-10
+    )
+
+
+def test_nothing_depends_on_the_order_of_the_trajectories(observations, moments):
+    order = np.random.default_rng(2).permutation(observations.sizes["trajectory"])
+    shuffled = recommended(observations.isel(trajectory=order), OSCILLATOR_LIBRARY)
+    close(
+        shuffled.moments["moment"].values,
+        moments["moment"].isel(trajectory=order).values,
+    )
+    for name in SUMS:
+        close(shuffled.moments[name].values, moments[name].values)
+    expected = moment_gmm.identify(moments, {"max_terms": 3})
+    np.testing.assert_allclose(
+        shuffled.lagrangian.coefficients, expected.coefficients, rtol=1e-10
+    )
+    np.testing.assert_allclose(shuffled.lagrangian.std, expected.std, rtol=1e-10)
+
+
+def test_moments_add_up_over_disjoint_ensembles(observations, moments):
+    halves = [
+        recommended(observations.isel(trajectory=part), OSCILLATOR_LIBRARY).moments
+        for part in (slice(0, 7), slice(7, None))
+    ]
+    for name in SUMS:
+        close(sum(half[name].values for half in halves), moments[name].values)
+    assert sum(half["samples"].item() for half in halves) == moments["samples"].item()
+
+
+def test_they_are_what_the_definition_says():
+    """Two steps of one path, by hand: Σ Z (Δ∂D/∂q̇ − ∫∂D/∂q dt)."""
+    dt = 0.01
+    paths = observe(oscillator(), trajectories=1, steps=2, time_step=dt)
+    library = {
+        "reference": "xdot**2/2",
+        "lagrangian": [{"terms": ["xdot**2", "x**4", "x*xdot**2"]}],
+    }
+    found = recommended(paths, library, degree=1, max_terms=1).moments
+    x, v = paths["q"].values[0, 0, :, 0], paths["qdot"].values[0, 0, :, 0]
+
+    def integral(f, rate):
+        trapezoid = dt / 2 * (f[1:] + f[:-1])
+        return trapezoid + dt**2 / 12 * (rate[:-1] - rate[1:])
+
+    increments = np.array(
+        [
+            np.diff(2 * v),
+            -integral(4 * x**3, 12 * x**2 * v),
+            np.diff(2 * x * v) - integral(v**2, 0 * v),
+        ]
+    )
+    z = np.array([np.ones(2), x[:-1], v[:-1]])
+    assert list(found["instrument"].values) == ["1", "x", "xdot"]
+    assert list(found["term"].values) == ["xdot**2", "x**4", "x*xdot**2"]
+    close(found["moment"].values[0, 0, 0], z @ increments.T)
+    close(found["instrument_gram"].values[0], z @ z.T)
+    close(found["increment_gram"].values[0, 0, 0], increments @ increments.T)
+    assert found["samples"].item() == 2
+    assert found["time_step"].item() == pytest.approx(dt)
+
+
+def test_the_truth_has_moments_of_mean_zero(moments):
+    """Each moment of the true combination lies within its error σ √(dt ΣZ²)."""
+    names = list(moments["term"].values)
+    truth = np.zeros(len(names))
+    truth[names.index("xdot**2")], truth[names.index("x**2")] = 0.5, -12.5
+    total = moments["moment"].values[0].sum(axis=0)[0] @ truth
+    error = np.sqrt(1e-3 * np.diag(moments["instrument_gram"].values[0]))
+    assert (np.abs(total) < 4.5 * error).all()
+    truth[names.index("x**2")] *= 1.2
+    wrong = moments["moment"].values[0].sum(axis=0)[0] @ truth
+    assert (np.abs(wrong) > 10 * error).any()
+
+
+def test_candidates_that_algebra_removes_are_not_there(moments):
+    library = Library.from_config(OSCILLATOR_LIBRARY, ["x"])
+    kept = [
+        name
+        for name, status in zip(library.names, library.status, strict=True)
+        if status in ("reference", "independent")
+    ]
+    assert list(moments["term"].values) == kept
+    assert list(moments["library_status"].values) == library.status
+
+
+def test_the_integral_is_exact_enough_for_coarse_steps():
+    """Without noise the true combination leaves O(dt⁵) per step of the exact motion."""
+    left = []
+    for dt in (0.04, 0.02):
+        t = np.arange(round(2 / dt) + 1) * dt
+        paths = observe(
+            oscillator(sigma=0.0), trajectories=1, steps=t.size - 1, time_step=dt
+        )
+        paths["q"][0, 0, :, 0] = np.cos(5 * t)
+        paths["qdot"][0, 0, :, 0] = -5 * np.sin(5 * t)
+        library = {
+            "reference": "xdot**2/2",
+            "lagrangian": [{"terms": ["xdot**2", "x**2"]}],
+        }
+        gram = recommended(paths, library, max_terms=1).moments["increment_gram"]
+        c = np.array([0.5, -12.5])
+        left.append(np.sqrt(c @ gram.values[0, 0, 0] @ c / t.size))
+    assert 25 < left[0] / left[1] < 40
+
+
+def test_a_derivative_of_the_wrong_kind_gets_the_advice(observations):
+    from leastaction.differentiate import differentiate
+
+    wrong = differentiate(
+        observations.isel(trajectory=slice(0, 1)),
+        {"method": "central_difference"},
+        OSCILLATOR_LIBRARY,
+    ).assign_attrs(contract="ensemble_derivatives")
+    with pytest.raises(ContractError, match="choose methods that fit together"):
+        martingale_moments.assemble(
+            observations, wrong, {"instrument_degree": 1}, OSCILLATOR_LIBRARY
+        )
+
+
+def test_two_degrees_of_freedom_keep_their_places():
+    truth = system(
+        "adot**2/2 + bdot**2/2 - 2*a**2 - 8*b**2 + a*b",
+        ("a", "b"),
+        volatility={"a": "1", "b": "2"},
+    )
+    library = {
+        "reference": "(adot**2 + bdot**2)/2",
+        "lagrangian": [{"terms": ["adot**2 + bdot**2", "a**2", "b**2", "a*b", "a**4"]}],
+    }
+    paths = observe(truth, trajectories=20, steps=2000, start={"b": -1.0})
+    found = recommended(paths, library, degree=2, max_terms=4)
+    expected = {"adot**2 + bdot**2": 0.5, "a**2": -2.0, "b**2": -8.0, "a*b": 1.0}
+    assert found.support == set(expected)
+    for term, value in expected.items():
+        estimate, error = found.coefficient(term)
+        assert abs(estimate - value) <= 4.5 * error
+    np.testing.assert_allclose(
+        found.lagrangian.noise_covariance, np.diag([1.0, 4.0]), atol=0.15
+    )

@@ -1,0 +1,75 @@
+"""Realised covariation: the noise, without any model."""
+
+import logging
+
+import numpy as np
+import pytest
+import xarray as xr
+from support import observe, oscillator, system
+
+from leastaction.datasets import problems
+from leastaction.differentiate import differentiate
+
+
+def realised(observations):
+    found = differentiate(observations, {"method": "realised_variation"}, {})
+    assert problems(found, "realised_variation") == []
+    return found
+
+
+@pytest.mark.parametrize("sigma", [0.05, 1.0, 3.0])
+def test_squared_volatility_is_recovered_within_monte_carlo_error(sigma):
+    """Second differences overlap: the variance of the estimate is 3 σ⁴/N."""
+    paths = observe(oscillator(sigma=sigma), trajectories=20, steps=2000)
+    found = float(realised(paths)["realised_covariation"].squeeze())
+    assert abs(found / sigma**2 - 1) < 4.5 * np.sqrt(3 / 40_000)
+
+
+def test_the_smooth_part_of_the_motion_does_not_count():
+    """Without noise, what is left falls with dt³."""
+    left = []
+    for dt in (2e-3, 1e-3):
+        paths = observe(
+            oscillator(sigma=0.0),
+            trajectories=1,
+            steps=round(1 / dt),
+            time_step=dt,
+        )
+        left.append(float(realised(paths)["realised_covariation"].squeeze()))
+    assert 6.0 < left[0] / left[1] < 10.0
+
+
+def test_correlated_noise_gives_its_covariance():
+    s = np.array([[1.0, 0.0], [0.6, 0.8]])
+    truth = system(
+        "adot**2/2 + bdot**2/2 - 4*a**2 - 9*b**2",
+        ("a", "b"),
+        volatility=[[str(e) for e in row] for row in s],
+    )
+    paths = observe(truth, trajectories=20, steps=2000)
+    found = realised(paths)["realised_covariation"].values[0]
+    np.testing.assert_allclose(found, s @ s.T, atol=4.5 * np.sqrt(3 / 40_000))
+    np.testing.assert_array_equal(found, found.T)
+
+
+def test_the_frequency_is_that_of_the_motion():
+    recipe = {"x": 1.0, "xdot": 0.0}
+    paths = observe(
+        oscillator(k=25.0, sigma=0.0), trajectories=1, steps=12_566, start=recipe
+    )
+    assert float(realised(paths)["frequency"].squeeze()) == pytest.approx(5.0, rel=0.01)
+
+
+@pytest.mark.parametrize(("step", "warned"), [(1e-3, False), (0.05, True)])
+def test_coarse_sampling_is_warned_of(step, warned, caplog):
+    paths = observe(oscillator(), trajectories=2, steps=200, time_step=step)
+    with caplog.at_level(logging.WARNING):
+        realised(paths)
+    assert ("sample faster" in caplog.text) == warned
+
+
+def test_a_coordinate_at_rest_is_no_error():
+    still = xr.zeros_like(observe(oscillator(), trajectories=2, steps=20))
+    still = still.assign_coords(time=np.arange(21) * 1e-3)
+    found = differentiate(still, {"method": "realised_variation"}, {})
+    assert float(found["realised_covariation"].squeeze()) == 0.0

@@ -1,0 +1,104 @@
+"""Best subset selection is exhaustive, and its penalty counts the subsets."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from leastaction.identify.best_subset import best_subset, extended_penalty
+
+
+def brute_force(a, b, k):
+    """Residual of every subset of size k by plain least squares, best first."""
+    residuals = {}
+    for subset in itertools.combinations(range(a.shape[1]), k):
+        active = a[:, subset]
+        x = np.linalg.lstsq(active, b, rcond=None)[0] if k else np.zeros(0)
+        residuals[subset] = float(np.square(b - active @ x).sum())
+    return sorted(residuals.items(), key=lambda item: item[1])
+
+
+@pytest.mark.parametrize("shape", [(30, 7), (8, 8), (4, 6)])
+def test_it_equals_brute_force(shape, rng):
+    a, b = rng.normal(size=shape), rng.normal(size=shape[0])
+    a *= 10.0 ** rng.integers(-6, 6, shape[1])
+    path = best_subset(a, b, shape[1])
+    assert len(path.supports) == min(shape) + 1
+    for k, (support, objective) in enumerate(
+        zip(path.supports, path.objectives, strict=True)
+    ):
+        best = brute_force(a, b, k)
+        assert objective == pytest.approx(best[0][1], rel=1e-9, abs=1e-12)
+        if best[0][1] > 1e-12:
+            assert support == best[0][0]
+
+
+def test_correlated_columns_do_not_mislead_it(rng):
+    """A greedy search starts with the sum of two columns, and stays there."""
+    a = rng.normal(size=(50, 6))
+    b = a[:, 1] + a[:, 4]
+    a[:, 0] = b + 0.1 * rng.normal(size=50)
+    path = best_subset(a, b, 3)
+    assert path.supports[1] == (0,)
+    assert path.supports[2] == (1, 4)
+    assert path.objectives[2] == pytest.approx(0.0, abs=1e-20)
+
+
+def test_residuals_fall_with_the_size(rng):
+    path = best_subset(rng.normal(size=(20, 6)), rng.normal(size=20), 6)
+    assert (np.diff(path.objectives) < 0).all()
+
+
+def test_ties_choose_the_earliest_and_name_the_others(rng):
+    a = rng.normal(size=(20, 4))
+    a[:, 3] = 2 * a[:, 1]
+    b = a[:, 1] + 0.01 * rng.normal(size=20)
+    path = best_subset(a, b, 2, margin=1e-9)
+    assert path.supports[1] == (1,)
+    assert path.ties[1] == ((3,),)
+    mirrored = best_subset(a[:, ::-1], b, 2, margin=1e-9)
+    assert mirrored.supports[1] == (0,)
+    assert mirrored.ties[1] == ((2,),)
+
+
+def test_only_residuals_within_the_margin_are_ties(rng):
+    a, b = rng.normal(size=(30, 5)), rng.normal(size=30)
+    ranked = brute_force(a, b, 2)
+    margin = (ranked[2][1] + ranked[3][1]) / 2 - ranked[0][1]
+    path = best_subset(a, b, 2, margin)
+    close = sorted(subset for subset, _ in ranked[:3])
+    assert [path.supports[2], *path.ties[2]] == close
+    assert not best_subset(a, b, 2).ties[2]
+
+
+def test_a_column_of_zeros_is_never_useful(rng):
+    a, b = rng.normal(size=(20, 4)), rng.normal(size=20)
+    a[:, 0] = 0.0
+    path = best_subset(a, b, 2)
+    assert 0 not in path.supports[1] + path.supports[2]
+    assert np.isfinite(path.objectives).all()
+
+
+def test_too_many_subsets_are_refused_with_the_remedy(rng):
+    with pytest.raises(ValueError, match=r"too many.*lower identify\.max_terms"):
+        best_subset(rng.normal(size=(60, 50)), rng.normal(size=60), 8)
+
+
+def test_the_penalty_is_bayesian_and_grows_with_the_library():
+    sizes = np.arange(4)
+    for m, n in ((5, 100), (50, 100), (5, 10_000)):
+        expected = [k * math.log(n) + 2 * math.log(math.comb(m, k)) for k in sizes]
+        np.testing.assert_allclose(extended_penalty(sizes, m, n), expected)
+    assert (np.diff(extended_penalty(sizes, 50, 100)) > math.log(100)).all()
+
+
+def test_noise_alone_is_rarely_fitted(rng):
+    """With the penalty, no column is chosen where there is nothing to find."""
+    wrong = 0
+    for _ in range(100):
+        a, b = rng.normal(size=(200, 10)), rng.normal(size=200)
+        path = best_subset(a, b, 3)
+        criterion = path.objectives + extended_penalty(np.arange(4), 10, 200)
+        wrong += int(np.argmin(criterion)) != 0
+    assert wrong <= 6

@@ -1,0 +1,183 @@
+"""Estimates from martingale moments: right, with honest errors, and gauge invariant."""
+
+import numpy as np
+import pytest
+from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
+
+from leastaction.datasets import ContractError
+from leastaction.identify import moment_gmm
+
+K = 25.0
+SUPPORT = {"x**2", "xdot**2"}
+
+
+def test_the_support_is_exact_in_small_ensembles(replicated):
+    right = sum(one.support == SUPPORT for one in replicated)
+    assert right >= 0.95 * len(replicated)
+
+
+def test_confidence_intervals_cover_the_truth(replicated):
+    """Nominal 95 %: fewer than 33 of 40 has probability 1e-3; z has unit spread."""
+    z = np.array(
+        [
+            (estimate + K / 2) / error
+            for estimate, error in (
+                one.coefficient("x**2") for one in replicated if one.support == SUPPORT
+            )
+        ]
+    )
+    assert (np.abs(z) < 1.96).sum() >= 33 * z.size / 40
+    assert 0.65 < np.sqrt(np.mean(z**2)) < 1.35
+    assert abs(z.mean()) < 3.5 / np.sqrt(z.size)
+
+
+def test_the_noise_is_found_within_its_standard_error(replicated):
+    z = np.array(
+        [
+            (one.lagrangian.noise_covariance[0, 0] - 1.0)
+            / one.lagrangian.noise_std[0, 0]
+            for one in replicated
+        ]
+    )
+    assert 0.65 < np.sqrt(np.mean(z**2)) < 1.35
+
+
+def test_the_j_statistic_has_the_mean_and_spread_of_chi_square(replicated):
+    good = [one.lagrangian.diagnostics for one in replicated if one.support == SUPPORT]
+    j = np.array([d["j_statistic"][0] for d in good])
+    degrees = np.array([d["j_degrees"][0] for d in good])
+    assert (degrees > 5).all()
+    z = (j - degrees) / np.sqrt(2 * degrees)
+    assert abs(z.mean()) < 4 / np.sqrt(z.size)
+    assert 0.6 < z.std() < 1.5
+    p = np.array([d["j_p_value"][0] for d in good])
+    assert 0.25 < p.mean() < 0.75
+
+
+def test_a_law_outside_the_library_is_told_by_j():
+    """The absolute test of fit: a strong quartic spring, and only x² to offer."""
+    truth = system("xdot**2/2 - 12*x**2 - 20*x**4", volatility={"x": "1"})
+    library = {
+        "reference": "xdot**2/2",
+        "lagrangian": [{"polynomial": {"of": ["x", "xdot"], "degree": 2}}],
+    }
+    paths = observe(truth, trajectories=10, steps=1000)
+    found = recommended(paths, library, degree=4, max_terms=2)
+    assert found.lagrangian.diagnostics["j_p_value"][0] < 1e-6
+    library["lagrangian"].append({"terms": ["x**4"]})
+    found = recommended(paths, library, degree=4, max_terms=2)
+    assert found.support == {"x**2", "xdot**2", "x**4"}
+    assert found.lagrangian.diagnostics["j_p_value"][0] > 1e-4
+
+
+@pytest.mark.parametrize("sigma", [1e-3, 0.1, 1.0, 2.0])
+def test_the_volatility_is_followed_over_orders_of_magnitude(sigma):
+    paths = observe(oscillator(sigma=sigma), trajectories=10, steps=2000)
+    found = recommended(paths, OSCILLATOR_LIBRARY)
+    assert found.support == SUPPORT
+    (volatility,), (error,) = found.volatility.volatility, found.volatility.std
+    assert abs(volatility - sigma) < 4.5 * error
+    assert error == pytest.approx(sigma / np.sqrt(2 * 20_000), rel=0.05)
+    stiffness, std = found.coefficient("x**2")
+    assert abs(stiffness + K / 2) < 4.5 * std + 1e-6
+
+
+def test_an_ensemble_that_starts_at_rest_still_tells_the_stiffness():
+    """Its mean is zero for ever: the mean of the ensemble would tell nothing."""
+    paths = observe(oscillator(), trajectories=30, steps=3000, start={"x": 0.0})
+    found = recommended(paths, OSCILLATOR_LIBRARY)
+    assert found.support == SUPPORT
+    estimate, error = found.coefficient("x**2")
+    assert error < 0.1 * K / 2
+    assert abs(estimate + K / 2) < 4.5 * error
+
+
+NULLS = ["1", "xdot", "x*xdot", "x**2*xdot", "x**3*xdot", "xdot*cos(x)", "7*x**2"]
+
+
+@pytest.mark.parametrize("where", ["before", "after"])
+def test_candidates_that_say_nothing_change_nothing(observations, where):
+    """Null candidates and duplicates leave estimate, errors, J and criterion alone."""
+    useful = ["xdot**2", "x**2", "x**4", "x*xdot**2", "xdot**4", "cos(x)"]
+    extra = {"before": [*NULLS[:-1], *useful], "after": [*useful, *NULLS]}[where]
+    results = [
+        recommended(
+            observations,
+            {"reference": "xdot**2/2", "lagrangian": [{"terms": terms}]},
+        )
+        for terms in (useful, extra)
+    ]
+    plain, more = (r.lagrangian for r in results)
+    assert results[0].support == results[1].support == SUPPORT
+    for term in useful:
+        np.testing.assert_allclose(
+            results[1].coefficient(term), results[0].coefficient(term), rtol=1e-12
+        )
+    assert not [
+        c
+        for t, c in zip(more.terms, more.coefficients, strict=True)
+        if t not in useful and c != 0
+    ]
+    np.testing.assert_allclose(more.criterion, plain.criterion, rtol=1e-12)
+    np.testing.assert_allclose(
+        more.noise_covariance, plain.noise_covariance, rtol=1e-12
+    )
+    for name, value in plain.diagnostics.items():
+        assert more.diagnostics[name][0] == pytest.approx(value[0], rel=1e-12)
+
+
+def test_scaling_a_candidate_only_scales_its_coefficient(observations):
+    estimates = []
+    for term, factor in (("x**2", 1.0), ("1000*x**2", 1000.0)):
+        library = {
+            "reference": "xdot**2/2",
+            "lagrangian": [{"terms": ["xdot**2", term, "x**4"]}],
+        }
+        found = recommended(observations, library)
+        assert found.support == {"xdot**2", term}
+        estimates.append(factor * np.array(found.coefficient(term)))
+    np.testing.assert_allclose(*estimates, rtol=1e-9)
+
+
+def test_the_reference_fixes_the_scale(observations):
+    """3 ẋ² instead of ½ ẋ² makes L, and S, six times as large."""
+    found = []
+    for reference in ("xdot**2/2", "3*xdot**2"):
+        library = {
+            "reference": reference,
+            "lagrangian": [{"terms": ["xdot**2", "x**2"]}],
+        }
+        found.append(recommended(observations, library))
+    small, large = (np.array(one.coefficient("x**2")) for one in found)
+    np.testing.assert_allclose(large, 6 * small, rtol=1e-9)
+    np.testing.assert_allclose(
+        found[1].lagrangian.noise_covariance,
+        36 * found[0].lagrangian.noise_covariance,
+        rtol=1e-9,
+    )
+
+
+def test_errors_shrink_with_the_root_of_the_ensemble(observations):
+    few = recommended(observations.isel(trajectory=slice(0, 5)), OSCILLATOR_LIBRARY)
+    many = recommended(observations, OSCILLATOR_LIBRARY)
+    ratio = few.coefficient("x**2")[1] / many.coefficient("x**2")[1]
+    assert ratio == pytest.approx(2.0, rel=0.15)
+
+
+def test_terms_that_the_data_cannot_tell_apart_are_named():
+    """On small motions x² and cos x have the same force: neither is preferred aloud."""
+    paths = observe(oscillator(), trajectories=5, steps=1000, start={"x": 0.1})
+    library = {
+        "reference": "xdot**2/2",
+        "lagrangian": [{"terms": ["xdot**2", "x**2", "cos(x)"]}],
+    }
+    found = recommended(paths, library, degree=2, max_terms=1)
+    assert found.support == SUPPORT
+    assert "cos(x)" in found.lagrangian.alternatives
+
+
+def test_another_contract_is_refused(moments):
+    with pytest.raises(ContractError, match="choose methods that fit together"):
+        moment_gmm.identify(
+            moments.assign_attrs(contract="regression"), {"max_terms": 2}
+        )

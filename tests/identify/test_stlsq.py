@@ -1,0 +1,85 @@
+"""Sequential thresholded least squares."""
+
+import numpy as np
+import pytest
+from support import OSCILLATOR_LIBRARY, observe, oscillator
+
+from leastaction.assemble import assemble
+from leastaction.differentiate import differentiate
+from leastaction.identify import stlsq as method
+from leastaction.identify.stlsq import stlsq
+
+
+def test_threshold_zero_is_plain_least_squares(rng):
+    theta, target = rng.normal(size=(40, 6)), rng.normal(size=40)
+    expected = np.linalg.lstsq(theta, target, rcond=None)[0]
+    np.testing.assert_allclose(stlsq(theta, target, 0.0), expected)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_sparse_truth_is_recovered_exactly_without_noise(seed):
+    rng = np.random.default_rng(seed)
+    theta = rng.normal(size=(60, 12))
+    truth = np.zeros(12)
+    truth[rng.choice(12, 3, replace=False)] = rng.choice([-3.0, 2.0, 5.0], 3)
+    found = stlsq(theta, theta @ truth, 0.5)
+    np.testing.assert_allclose(found, truth, atol=1e-10)
+    assert ((found != 0) == (truth != 0)).all()
+
+
+def test_what_is_left_is_the_least_squares_fit_of_the_support(rng):
+    theta = rng.normal(size=(60, 8))
+    target = theta @ np.array([3.0, 0, 0, -2.0, 0, 0, 0, 0]) + rng.normal(size=60) / 5
+    found = stlsq(theta, target, 1.0)
+    active = found != 0
+    assert active.tolist() == [True, False, False, True] + [False] * 4
+    expected = np.linalg.lstsq(theta[:, active], target, rcond=None)[0]
+    np.testing.assert_allclose(found[active], expected)
+
+
+def test_terms_that_shrink_later_are_dropped_later(rng):
+    """A coefficient above the threshold at first may fall below it in the refit."""
+    first = rng.normal(size=200)
+    theta = np.column_stack([first, first + 0.05 * rng.normal(size=200)])
+    target = theta @ np.array([1.0, 1.0])
+    assert (np.abs(stlsq(theta, target, 0.9)) > 0).all()
+    found = stlsq(theta, 2 * theta[:, 0] + 0.01 * rng.normal(size=200), 0.9)
+    assert (np.abs(found) > 0).tolist() == [True, False]
+
+
+def test_too_high_a_threshold_leaves_nothing(rng):
+    theta = rng.normal(size=(30, 3))
+    assert not stlsq(theta, theta @ [1.0, 2.0, 3.0], 10.0).any()
+
+
+def published(paths, threshold, remove=True):
+    derivatives = differentiate(
+        paths, {"method": "central_difference"}, OSCILLATOR_LIBRARY
+    )
+    equations = assemble(
+        paths,
+        derivatives,
+        {"method": "ensemble_mean", "remove_null_candidates": remove},
+        OSCILLATOR_LIBRARY,
+    )
+    return method.identify(equations, {"threshold": threshold})
+
+
+def test_without_noise_the_law_of_the_oscillator_comes_out():
+    found = published(
+        observe(oscillator(sigma=0.0), trajectories=1, steps=2000), threshold=5.0
+    )
+    chosen = {
+        t: c for t, c in zip(found.terms, found.coefficients, strict=True) if c != 0
+    }
+    assert chosen == pytest.approx({"x**2": -12.5, "xdot**2": 0.5}, rel=1e-4)
+    assert np.isnan(found.std).all()
+
+
+def test_the_reference_is_given_and_removed_terms_are_zero(observations):
+    found = published(observations, threshold=0.0)
+    for coefficient, status in zip(found.coefficients, found.status, strict=True):
+        if status == "reference":
+            assert coefficient == 0.5
+        elif status != "independent":
+            assert coefficient == 0.0
