@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from leastaction.config import (
     ConfigError,
     check_example,

@@ -4,6 +4,7 @@ A YAML file is data. Its shape is checked against the schema, its expressions by
 whitelist parser, its units by dimensional analysis; all problems are reported at once.
 """
 
+import contextlib
 import copy
 import difflib
 from collections.abc import Callable, Iterator, Mapping
@@ -96,11 +97,15 @@ def check_example(example: Mapping, where: str) -> None:
 
 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
-    """The example itself, then each of its variants as ``<name>-<variant>``."""
+    """The example itself, then each of its variants as ``<name>-<variant>``.
+
+    A variant has none of the paper's printed numbers and formulas.
+    """
     base = {key: value for key, value in example.items() if key != "variants"}
     yield name, copy.deepcopy(base)
+    own = {k: v for k, v in (base.get("publish") or {}).items() if k == "targets"}
     for variant, overrides in (example.get("variants") or {}).items():
-        yield f"{name}-{variant}", merge(base, overrides)
+        yield f"{name}-{variant}", merge({**base, "publish": own}, overrides)
 
 
 def _check_library(example: Mapping, system: System) -> None:
@@ -214,10 +219,8 @@ def _shown(value) -> str:
     text = f"{type(value).__name__} {value!r}"
     if isinstance(value, str):
         text = f"the text {value!r}"
-        try:
+        with contextlib.suppress(ValueError):
             text += f"; for YAML a number needs a point, write {float(value):.1e}"
-        except ValueError:
-            pass
     return text
 
 

@@ -255,9 +255,7 @@ def save(dataset: xr.Dataset, path: str | Path, name: str) -> None:
     save_replicates([dataset], path, name)
 
 
-def save_replicates(
-    pieces: Iterable[xr.Dataset], path: str | Path, name: str
-) -> None:
+def save_replicates(pieces: Iterable[xr.Dataset], path: str | Path, name: str) -> None:
     """Write pieces along `replicate` as they come, holding one in memory at a time.
 
     Raises

@@ -118,9 +118,9 @@ class IdentifiedModel:
         lines.append("Volatility")
         for i, name in enumerate(self.coordinates):
             value = float(self.dataset["volatility_estimate"][i])
-            lines.append(
-                f"  {name}: {value:.5g} +- {float(self.dataset['volatility_std'][i]):.2g}"
-            )
+            error = float(self.dataset["volatility_std"][i])
+            shown = f" +- {error:.2g}" if error > 0 else ""
+            lines.append(f"  {value:.6g}{shown}  {name}")
         return "\n".join(lines) + "\n" + str(self.system)
 
 

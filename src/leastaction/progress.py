@@ -14,7 +14,7 @@ log = logging.getLogger(__name__)
 
 
 def start_logging(path: str | Path) -> None:
-    """Send messages, warnings and the traceback of a failure to `path` and the terminal.
+    """Send messages, warnings and a failure's traceback to `path` and the terminal.
 
     A script calls this first; Snakemake's ``log:`` redirects nothing by itself.
     """

@@ -11,6 +11,7 @@ from leastaction.identify.best_subset import best_subset, extended_penalty
 
 def brute_force(a, b, k):
     """Residual of every subset of size k by plain least squares, best first."""
+    a = a / np.linalg.norm(a, axis=0)
     residuals = {}
     for subset in itertools.combinations(range(a.shape[1]), k):
         active = a[:, subset]

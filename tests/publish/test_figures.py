@@ -9,8 +9,8 @@ from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import unit
 from leastaction.publish.figures import FIGURES, draw
+from leastaction.publish.figures.style import StyledFigure
 from leastaction.publish.panel import Panel, unit_label
-from leastaction.publish.style import StyledFigure
 
 ONE = {
     "title": "One mass",

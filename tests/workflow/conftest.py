@@ -92,8 +92,7 @@ def restored(finished) -> Project:
     kept = {
         path: path.read_bytes()
         for top in ("config", "src", "workflow", "overrides.yaml")
-        for path in sorted((finished.folder / top).rglob("*"))
-        + [finished.folder / top]
+        for path in sorted((finished.folder / top).rglob("*")) + [finished.folder / top]
         if path.is_file() and "__pycache__" not in path.parts
     }
     yield finished

@@ -124,9 +124,7 @@ def test_source_of_the_style(restored):
 
 
 def test_label_of_a_coordinate_reaches_figures_and_tables_only(restored):
-    edit(
-        restored, f"config/examples/{PAPER}/harmonic.yaml", "label: X}", "label: Y}"
-    )
+    edit(restored, f"config/examples/{PAPER}/harmonic.yaml", "label: X}", "label: Y}")
     plan = restored.plan()
     assert not any(m.startswith(("Simulating", "Identifying", "Rolling")) for m in plan)
     assert "Drawing the figures of harmonic" in plan

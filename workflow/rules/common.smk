@@ -7,7 +7,13 @@ from pathlib import Path
 import yaml
 
 from leastaction import assemble, differentiate, identify, simulate
-from leastaction.config import ConfigError, check_example, complete, merge, with_variants
+from leastaction.config import (
+    ConfigError,
+    check_example,
+    complete,
+    merge,
+    with_variants,
+)
 from leastaction.sources import source_files
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
@@ -229,9 +235,16 @@ def paper_outputs(paper):
     settings = config["papers"].get(paper, {"figures": {}, "tables": []})
     return [
         *expand(f"{base}/figures/{{f}}.{{k}}", f=settings["figures"], k=kinds),
-        *expand(f"{base}/tables/{{t}}.{{k}}", t=settings["tables"], k=["csv", "md", "tex", "html"]),
         *expand(
-            f"{base}/{{e}}/figures/{{f}}.{{k}}", e=examples_of(paper), f=FIGURES, k=kinds
+            f"{base}/tables/{{t}}.{{k}}",
+            t=settings["tables"],
+            k=["csv", "md", "tex", "html"],
+        ),
+        *expand(
+            f"{base}/{{e}}/figures/{{f}}.{{k}}",
+            e=examples_of(paper),
+            f=FIGURES,
+            k=kinds,
         ),
     ]
 
@@ -239,9 +252,7 @@ def paper_outputs(paper):
 def sources(script, *modules):
     """Our own files that a job consists of: its script, its methods, their imports."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
-    return [
-        os.path.relpath(file) for file in source_files(modules, scripts=[path])
-    ]
+    return [os.path.relpath(file) for file in source_files(modules, scripts=[path])]
 
 
 def simulate_sources(wildcards):

@@ -2,8 +2,9 @@
 
 from leastaction.datasets import load_text, save_text
 from leastaction.progress import start_logging
-from leastaction.publish.scorecard import (
+from leastaction.publish.scorecard.collect import (
     from_csv,
+    pooled_rows,
     scorecard,
     to_csv,
     to_html,
@@ -18,7 +19,8 @@ TITLES = {
 
 def main(scores: list, collection: str, csv: str, md: str, html: str) -> None:
     """Put the rows together, add what is pooled over examples, and render them."""
-    table = scorecard([from_csv(load_text(path)) for path in scores])
+    frames = [from_csv(load_text(path)) for path in scores]
+    table = scorecard([*frames, pooled_rows(frames)])
     save_text(to_csv(table), csv)
     save_text(to_markdown(table), md)
     save_text(to_html(table, TITLES[collection]), html)

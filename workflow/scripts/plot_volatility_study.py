@@ -2,9 +2,9 @@
 
 from leastaction.datasets import load, save_figure
 from leastaction.progress import start_logging
+from leastaction.publish.figures.style import style
+from leastaction.publish.figures.volatility_study import volatility_study
 from leastaction.publish.panel import panels_from
-from leastaction.publish.style import style
-from leastaction.publish.volatility_study import volatility_study
 
 
 def main(models: list, settings: dict, files: list) -> None:

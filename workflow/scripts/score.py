@@ -3,7 +3,7 @@
 from leastaction.datasets import load, save_text
 from leastaction.progress import start_logging
 from leastaction.publish.panel import panels_from
-from leastaction.publish.scorecard import example_rows, to_csv
+from leastaction.publish.scorecard.collect import example_rows, to_csv
 
 
 def main(models: list, rollouts: list, settings: dict, scores: str) -> None:

@@ -9,9 +9,9 @@ orthogonal to every function Z of the state at the *left* end of the step:
 
 .. math::  E[Z(t_k) \\, Σ_i c_i X_i] = 0 .
 
-No ensemble mean is taken, hence zero-mean and stationary data carry full information;
-no derivative is formed, hence nothing is amplified; and the noise in X_i is uncorrelated
-with Z, hence no errors-in-variables bias.
+No ensemble mean is taken, hence zero-mean and stationary data carry full
+information; no derivative is formed, hence nothing is amplified; and the noise in X_i
+is uncorrelated with Z, hence no errors-in-variables bias.
 """
 
 from collections.abc import Mapping
@@ -62,9 +62,7 @@ def assemble(
     check(derivatives, "realised_variation")
     coordinates = [str(name) for name in observations["dof"].values]
     terms = Library.from_config(library, coordinates)
-    keep = [
-        i for i, s in enumerate(terms.status) if s in ("reference", "independent")
-    ]
+    keep = [i for i, s in enumerate(terms.status) if s in ("reference", "independent")]
     instruments = candidates(
         [
             {
@@ -169,8 +167,11 @@ def _accumulate(observations, coordinates, terms, keep, instruments):
             x_gram += x.T @ x
     moment = np.moveaxis(moment.reshape(-1, p, dof, m), 1, 2)
     x_gram = np.moveaxis(x_gram.reshape(dof, m, dof, m), 2, 1)
-    return np.ascontiguousarray(moment), z_gram, np.ascontiguousarray(x_gram), (
-        q.shape[0] * steps
+    return (
+        np.ascontiguousarray(moment),
+        z_gram,
+        np.ascontiguousarray(x_gram),
+        (q.shape[0] * steps),
     )
 
 

@@ -61,7 +61,10 @@ def differentiate(
             "momentum_rate": (
                 dims,
                 rate[None],
-                {"units": "mixed", "long_name": "d/dt of the ensemble mean of dD/dqdot"},
+                {
+                    "units": "mixed",
+                    "long_name": "d/dt of the ensemble mean of dD/dqdot",
+                },
             ),
             "generalised_force": (
                 dims,

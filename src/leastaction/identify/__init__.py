@@ -24,7 +24,9 @@ def identify(observations, equations, settings, library):
     """
     from leastaction.identify.model import model_dataset
 
-    lagrangian = import_module(METHODS[settings["method"]]).identify(equations, settings)
+    lagrangian = import_module(METHODS[settings["method"]]).identify(
+        equations, settings
+    )
     recipe = settings["volatility"]
     volatility = import_module(VOLATILITY_METHODS[recipe["method"]]).identify(
         observations, lagrangian, recipe, library

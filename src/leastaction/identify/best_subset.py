@@ -1,4 +1,4 @@
-"""Best subset selection by exhaustive search, with an extended information criterion."""
+"""Best subset selection by exhaustive search, with the extended BIC."""
 
 import itertools
 import math

@@ -65,6 +65,4 @@ class VolatilityEstimate:
     coefficients: np.ndarray
     coefficient_std: np.ndarray
     constant: np.ndarray
-    diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(
-        default_factory=dict
-    )
+    diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(default_factory=dict)

@@ -94,9 +94,7 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
             "j_p_value": (float(chdtrc(degrees, fit.j)), "1", "p-value of J"),
         },
         criterion=fit.criterion,
-        alternatives="; ".join(
-            " + ".join(names[i] for i in tie) for tie in fit.ties
-        ),
+        alternatives="; ".join(" + ".join(names[i] for i in tie) for tie in fit.ties),
     )
 
 

@@ -18,8 +18,12 @@ class Residual:
         terms = Library.from_config(library, coordinates)
         names = [f"c_{i}" for i in range(len(terms.terms))]
         c = [symbol(name) for name in names]
-        combine = [sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.momenta]
-        force = [sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.forces]
+        combine = [
+            sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.momenta
+        ]
+        force = [
+            sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.forces
+        ]
         rate = [
             sum(
                 sp.diff(f, x) * v
@@ -33,9 +37,7 @@ class Residual:
         ]
         value = sum(x * d for x, d in zip(c, terms.terms, strict=True))
         self._dof = len(coordinates)
-        self._evaluate = evaluator(
-            [*combine, *force, *rate, value], coordinates, names
-        )
+        self._evaluate = evaluator([*combine, *force, *rate, value], coordinates, names)
 
     def increments(self, q, qdot, dt: float, coefficients) -> np.ndarray:
         """Δ(∂L/∂q̇) − ∫∂L/∂q dt of each step, shape (samples − 1, dof)."""
@@ -60,4 +62,9 @@ class Residual:
     def _parts(self, q, qdot, coefficients):
         values = self._evaluate(q, qdot, coefficients)
         n = self._dof
-        return values[:, :n], values[:, n : 2 * n], values[:, 2 * n : -1], values[:, -1:]
+        return (
+            values[:, :n],
+            values[:, n : 2 * n],
+            values[:, 2 * n : -1],
+            values[:, -1:],
+        )

@@ -1,0 +1,1 @@
+"""Symbolic core: expressions, Lagrangian mechanics, libraries, compiled code."""

@@ -8,9 +8,7 @@ import sympy as sp
 from leastaction.mechanics.expressions import parse, symbol
 
 
-def candidates(
-    recipe: Sequence[Mapping], names: Sequence[str]
-) -> tuple[sp.Expr, ...]:
+def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr, ...]:
     """Expand a recipe into distinct candidate functions, in a fixed order.
 
     Each entry of `recipe` is one of

@@ -93,7 +93,7 @@ def representation(
 
 
 def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
-    """Coefficients over linearly independent functions, keyed by (equation, function)."""
+    """Coefficients over independent functions, keyed by (equation, function)."""
     trigonometric = (sp.sin, sp.cos, sp.tan, sp.sinh, sp.cosh, sp.tanh)
     entries: dict = {}
     for equation, expression in enumerate(expressions):
@@ -112,7 +112,9 @@ def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
 
 def _column_relations(columns: Sequence[dict]) -> tuple[list[int], dict]:
     """Pivot columns, and each other column as a combination of the pivots before it."""
-    rows = {key: i for i, key in enumerate(dict.fromkeys(k for c in columns for k in c))}
+    rows = {
+        key: i for i, key in enumerate(dict.fromkeys(k for c in columns for k in c))
+    }
     if not rows:
         return [], {}
     matrix = sp.zeros(len(rows), len(columns))

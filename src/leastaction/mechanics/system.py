@@ -2,7 +2,8 @@
 
 .. math::
 
-    \\frac{d}{dt}\\frac{\\partial L}{\\partial \\dot q} - \\frac{\\partial L}{\\partial q}
+    \\frac{d}{dt}\\frac{\\partial L}{\\partial \\dot q}
+    - \\frac{\\partial L}{\\partial q}
     = -\\frac{\\partial D}{\\partial \\dot q} + S\\,\\dot W
 
 The truth behind simulated data and the model identified from data are both a
@@ -199,7 +200,7 @@ class System:
 
     @cached_property
     def energy_growth(self) -> sp.Expr:
-        """d E[H]/dt from additive noise, ½ tr(Sᵀ M⁻¹ S): Itô's formula."""
+        """D E[H]/dt from additive noise, ½ tr(Sᵀ M⁻¹ S): Itô's formula."""
         if not self.wiener_processes:
             return sp.Integer(0)
         return sp.expand((self.volatility.T * self.diffusion).trace() / 2)

@@ -143,7 +143,9 @@ class Panel:
         """
         row = self.truth.evaluated(self.truth.volatility).row(dof)
         if row.free_symbols:
-            raise ValueError(f"example {self.example!r}: the volatility is not constant")
+            raise ValueError(
+                f"example {self.example!r}: the volatility is not constant"
+            )
         return abs(self.scale) * float(sum(entry**2 for entry in row)) ** 0.5
 
     @property
@@ -229,7 +231,10 @@ def panels_from(
         Panel(
             name,
             config,
-            *({e: d for (owner, e), d in some.items() if owner == name} for some in by_pair),
+            *(
+                {e: d for (owner, e), d in some.items() if owner == name}
+                for some in by_pair
+            ),
         )
         for name, config in settings.items()
     ]

@@ -19,7 +19,8 @@ from leastaction.mechanics.euler_lagrange import (
 )
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
-from leastaction.publish import readable, scores
+from leastaction.publish import readable
+from leastaction.publish.scorecard import scores
 
 PRINTED, CORRECTED = "printed", "corrected"
 FIRST = ("recommended", "published")
@@ -253,8 +254,21 @@ def table_3(panels: Sequence) -> pd.DataFrame:
 TABLES = {"table_1": table_1, "table_2": table_2, "table_3": table_3}
 
 
+_PAGE = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><title>Table</title><style>
+body {{ font: 14px/1.4 system-ui, sans-serif; color: #1c2128; margin: 1.5rem; }}
+table {{ border-collapse: collapse; }}
+th, td {{ padding: .35rem .6rem; border-bottom: 1px solid #d9dde3; text-align: left;
+  vertical-align: top; }}
+th {{ background: #f3f5f8; font-size: .85rem; }}
+</style></head><body>
+{body}
+</body></html>
+"""
+
+
 def render(frame: pd.DataFrame, kind: str) -> str:
-    """Text of a table: ``csv`` with every digit, ``md`` and ``tex`` to be read.
+    """Text of a table: ``csv`` with every digit; ``md``, ``tex`` and ``html`` to read.
 
     Raises
     ------
@@ -276,4 +290,7 @@ def render(frame: pd.DataFrame, kind: str) -> str:
         layout = "".join(f"p{{{width:.1f}cm}}" for width in widths)
         text = shown.to_latex(index=False, escape=True, column_format=layout)
         return text.replace("±", r"$\pm$")
-    raise ValueError(f"kind {kind!r} must be one of csv, md, tex")
+    if kind == "html":
+        body = shown.to_html(index=False, escape=True, border=0, na_rep="")
+        return _PAGE.format(body=body)
+    raise ValueError(f"kind {kind!r} must be one of csv, md, tex, html")

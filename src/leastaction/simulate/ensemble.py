@@ -10,6 +10,7 @@ from leastaction.simulate.initial_state import initial_state
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator, standard_normals
 
+
 class DivergenceError(ArithmeticError):
     """A simulated trajectory left the range of floating-point numbers."""
 

@@ -97,7 +97,7 @@ def _blocks(system: System) -> dict[str, str]:
 
 
 def step(system: System) -> list[sp.Expr]:
-    """One step of the scheme as expressions in the state, ``dt``, ``dw_j``, ``dz_j``."""
+    """One step as expressions in the state, ``dt``, ``dw_j`` and ``dz_j``."""
     dt = symbol("dt")
     drift = list(system.drift)
     noise = sp.zeros(system.dof, system.wiener_processes).col_join(system.diffusion)
@@ -123,7 +123,7 @@ def _l0(f: sp.Expr, system: System, drift, noise: sp.Matrix) -> sp.Expr:
     gradient = [sp.diff(f, x) for x in system.state]
     result = sum(a * g for a, g in zip(drift, gradient, strict=True))
     for j in range(noise.cols):
-        for k, x in enumerate(system.state):
+        for k in range(noise.rows):
             if noise[k, j] == 0:
                 continue
             inner = _lj(gradient[k], system, noise, j)

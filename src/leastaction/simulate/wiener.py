@@ -30,9 +30,7 @@ def standard_normals(
     return rng.standard_normal((steps, wiener_processes, 2))
 
 
-def increments(
-    normals: np.ndarray, time_step: float
-) -> tuple[np.ndarray, np.ndarray]:
+def increments(normals: np.ndarray, time_step: float) -> tuple[np.ndarray, np.ndarray]:
     """Jointly Gaussian ΔW = ∫dW and ΔZ = ∫∫dW ds of each step.
 
     Var ΔW = dt, Var ΔZ = dt³/3, Cov(ΔW, ΔZ) = dt²/2 (Kloeden and Platen 1992,

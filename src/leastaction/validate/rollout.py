@@ -66,13 +66,15 @@ def validate(
     scheme = import_module(METHODS[simulation["method"]])
     runs = [scheme.integrator(system), scheme.integrator(estimate)]
     paths = [np.empty((n, steps // every + 1, 2 * system.dof)) for _ in runs]
+    wiener = max(system.wiener_processes, estimate.wiener_processes)
+    turn = _alignment(system, estimate, wiener)
     for trajectory in range(n):
         rng = generator(seed, example, "validate", replicate, trajectory)
         start = initial_state(simulation["initial_state"], system, rng)
-        wiener = max(system.wiener_processes, estimate.wiener_processes)
         normals = standard_normals(rng, steps, wiener)
-        for run, path in zip(runs, paths, strict=True):
-            path[trajectory] = run(start, normals, simulation["time_step"], every)
+        turned = np.einsum("ij,njk->nik", turn, normals)
+        for run, path, own in zip(runs, paths, (normals, turned), strict=True):
+            path[trajectory] = run(start, own, simulation["time_step"], every)
     time = np.arange(steps // every + 1) * every * simulation["time_step"]
     projection = Library.from_config(library, system.coordinates).projection(system)
     scale = 1.0 if projection is None else projection[1]
@@ -80,6 +82,23 @@ def validate(
     found = _statistics(paths[1], estimate, 1.0)
     names = [s.name for s in system.state]
     return _dataset(truth, found, time, names, training, system, scale, model)
+
+
+def _alignment(system: System, estimate: System, wiener: int) -> np.ndarray:
+    """Rotation Q of the Wiener processes that brings S_estimate Q closest to S_system.
+
+    Data tell S Sᵀ, hence S only up to a rotation; without it a perfect model would
+    give the same random force to the wrong process (orthogonal Procrustes problem).
+    """
+    roots = []
+    for one in (estimate, system):
+        volatility = one.evaluated(one.volatility)
+        if volatility.free_symbols:
+            return np.eye(wiener)
+        missing = wiener - volatility.cols
+        roots.append(np.pad(np.array(volatility, dtype=float), ((0, 0), (0, missing))))
+    left, _, right = np.linalg.svd(roots[0].T @ roots[1])
+    return left @ right
 
 
 def _statistics(path: np.ndarray, system: System, scale: float) -> dict:

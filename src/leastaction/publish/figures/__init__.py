@@ -1,0 +1,43 @@
+"""The figures that the publish stage can draw, by name."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from matplotlib.figure import Figure
+
+from leastaction.publish.figures.coefficients import coefficients
+from leastaction.publish.figures.hamiltonian import hamiltonian
+from leastaction.publish.figures.response import response
+from leastaction.publish.figures.style import style
+from leastaction.publish.panel import Panel
+
+FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
+    "coefficients": coefficients,
+    "response": response,
+    "hamiltonian": hamiltonian,
+}
+
+
+def draw(name: str, panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Figure `name` with one row per panel, in the style of `settings`.
+
+    Parameters
+    ----------
+    name
+        A key of :data:`FIGURES`.
+    panels
+        One example, or several for a composite.
+    settings
+        See :func:`leastaction.publish.figures.style.complete`.
+
+    Raises
+    ------
+    ValueError
+        If no such figure exists, there is nothing to draw, a setting is unknown, or a
+        panel lacks the datasets of the figure.
+    """
+    if name not in FIGURES:
+        raise ValueError(f"unknown figure {name!r}; known: {', '.join(FIGURES)}")
+    if not panels:
+        raise ValueError(f"figure {name!r}: no panels; give at least one example")
+    with style(settings) as complete:
+        return FIGURES[name](panels, complete)

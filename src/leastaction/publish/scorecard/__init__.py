@@ -1,0 +1,1 @@
+"""Scorecard: every printed number beside ours, with a verdict."""

@@ -1,0 +1,177 @@
+"""Rows of the scorecard that we add to a paper's numbers."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import xarray as xr
+
+from leastaction.publish.scorecard import scores, verdict
+from leastaction.publish.scorecard.case import Case
+from leastaction.publish.scorecard.scores import Truth
+
+ADDED = "added"
+COVERAGE = "coverage of the 95 % interval: "
+
+
+def added_rows(case: Case) -> Iterator[dict]:
+    """Rows that no paper prints, but a reader should know.
+
+    A count has no percentiles. The low and high of a root mean square are those of the
+    error of a single replicate.
+    """
+    if case.truth is not None:
+        yield from _recovery(case, case.truth)
+        yield from _coverage(case, case.truth)
+    yield from _volatility_terms(case)
+    if "j_p_value" in case.model:
+        yield _goodness_of_fit(case)
+    if case.rollout is not None:
+        yield from _rollout(case, case.rollout)
+    if case.truth is not None and "volatility_of_lagrangian" in case.model:
+        yield from _published_volatility(case, case.truth)
+
+
+def _recovery(case: Case, truth: Truth) -> Iterator[dict]:
+    exact = scores.exact_support(case.model, truth)
+    yield _count(case, "exact supports", exact, "exact_support")
+    if truth.terms:
+        error = scores.coefficient_error(case.model, truth)
+        yield _rms(case, "coefficients", error, "coefficient_rms")
+    error = scores.volatility_error(case.model, truth)
+    for a, name in enumerate(truth.library.coordinates):
+        if truth.volatility[a] > 0:
+            yield _rms(case, f"volatility of {name}", error[:, a], "volatility_rms")
+
+
+def _count(case: Case, quantity: str, hit: np.ndarray, name: str, note="") -> dict:
+    share = case.target(name, "minimum")
+    target = share and {"minimum": share["minimum"] * len(hit)}
+    return case.row(
+        ADDED,
+        quantity,
+        f"of {len(hit)}",
+        (float(hit.sum()), np.nan, np.nan),
+        len(hit),
+        target=target,
+        note=note,
+    )
+
+
+def _rms(case: Case, what: str, error: np.ndarray, name: str) -> dict:
+    _, low, high = verdict.summary_of(error)
+    return case.row(
+        ADDED,
+        f"relative error of the {what}, rms",
+        "1",
+        (scores.root_mean_square(error), low, high),
+        len(error),
+        target=case.target(name, "rms"),
+        note="all replicates, wrong supports included",
+    )
+
+
+def _coverage(case: Case, truth: Truth) -> Iterator[dict]:
+    names = [truth.library.names[i] for i in truth.terms]
+    found = scores.coefficient_coverage(case.model, truth)
+    if found is not None:
+        for i, name in enumerate(names):
+            yield _share(case, f"{COVERAGE}coefficient of {name}", found[:, i])
+    found = scores.volatility_coverage(case.model, truth)
+    if found is not None:
+        for a, name in enumerate(truth.library.coordinates):
+            if truth.volatility[a] > 0:
+                yield _share(case, f"{COVERAGE}volatility of {name}", found[:, a])
+
+
+def _share(case: Case, quantity: str, hit: np.ndarray) -> dict:
+    return case.row(
+        ADDED,
+        quantity,
+        "1",
+        (float(hit.mean()), np.nan, np.nan),
+        len(hit),
+        corrected=0.95,
+        target=verdict.binomial_band(len(hit)),
+        note=f"{int(hit.sum())} of {len(hit)}; the band is 99.9 % of the binomial law",
+    )
+
+
+def _volatility_terms(case: Case) -> Iterator[dict]:
+    if case.truth is None or (case.truth.volatility > 0).all():
+        hit = scores.constant_volatility(case.model)
+        note = "an additive noise is a constant; its integral is the Wiener potential"
+        yield _count(
+            case, "volatility is the constant alone", hit, "volatility_constant", note
+        )
+
+
+def _goodness_of_fit(case: Case) -> dict:
+    hit = case.model["j_p_value"].values > 0.05
+    return _share(case, "Hansen J test: share of p > 0.05", hit)
+
+
+def _rollout(case: Case, rollout: xr.Dataset) -> Iterator[dict]:
+    errors = scores.rollout_errors(rollout)
+    lost = int(rollout["diverged"].sum()) if "diverged" in rollout else 0
+    note = "common random numbers" + (f"; {lost} trajectories diverged" if lost else "")
+    for window in ("training", "prediction"):
+        values = errors[f"mean_error_{window}"]
+        yield case.row(
+            ADDED,
+            f"relative error of the mean path, {window} window",
+            "1",
+            verdict.summary_of(values),
+            len(values),
+            target=case.target(f"rollout_{window}", "maximum"),
+            note=note,
+        )
+    values = errors["std_error"]
+    yield case.row(
+        ADDED,
+        "relative error of the standard deviation of the path",
+        "1",
+        verdict.summary_of(values),
+        len(values),
+        target=case.target("rollout_std", "maximum"),
+        note=note,
+    )
+
+
+def _published_volatility(case: Case, truth: Truth) -> Iterator[dict]:
+    """How the printed volatilities came about, and what the written formula gives."""
+    exact = scores.exact_support(case.model, truth)
+    rows = case.publish.get("rows") or []
+    for a, name in enumerate(truth.library.coordinates):
+        sigma = truth.volatility[a]
+        if not sigma > 0:
+            continue
+        entry = next((r for r in rows if r["ours"].get("volatility") == name), {})
+        of_lagrangian = case.model["volatility_of_lagrangian"].values[exact, a]
+        printed = float(entry.get("printed", np.nan))
+        if exact.any():
+            distance = abs(np.median(of_lagrangian) / printed - 1)
+            yield case.row(
+                ADDED,
+                f"volatility of {name} from the value of L",
+                entry.get("unit", "(units of qddot) s^0.5"),
+                verdict.summary_of(of_lagrangian),
+                len(of_lagrangian),
+                target=entry.get("target"),
+                printed=printed,
+                corrected=sigma,
+                note="half the root of dt E[L^2] regressed on q^2; it hardly "
+                "depends on sigma. Replicates with the exact support"
+                + ("" if np.isnan(printed) else f"; {distance:.1%} off the printed"),
+            )
+        ratio = case.model["volatility_estimate"].values[:, a] / sigma
+        yield case.row(
+            ADDED,
+            f"volatility of {name} over the truth, equation (20)",
+            "1",
+            verdict.summary_of(ratio),
+            len(ratio),
+            target=entry.get("target"),
+            corrected=1.0,
+            note="low by sqrt(1/2) = 0.7071: one central difference averages two "
+            "independent increments, so that dt E[R^2] tends to sigma^2/2",
+        )

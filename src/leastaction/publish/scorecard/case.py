@@ -1,0 +1,84 @@
+"""One estimator on one example, and the form of a row of the scorecard."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from leastaction.mechanics.library import Library
+from leastaction.publish.scorecard import verdict
+from leastaction.publish.scorecard.scores import Truth
+
+
+@dataclass(frozen=True)
+class Case:
+    """One estimator on one example.
+
+    Attributes
+    ----------
+    head
+        `paper`, `example` and `estimator` of each row.
+    config
+        The example.
+    library
+        Candidates of L.
+    truth
+        None if the library cannot express the system.
+    model
+        Contract ``model``, all replicates.
+    rollout
+        Contract ``rollout``, or None.
+    """
+
+    head: Mapping[str, str]
+    config: Mapping
+    library: Library
+    truth: Truth | None
+    model: xr.Dataset
+    rollout: xr.Dataset | None
+
+    @property
+    def publish(self) -> Mapping:
+        """Section `publish`; an example may have none."""
+        return self.config.get("publish") or {}
+
+    def target(self, name: str, kind: str) -> dict | None:
+        """Our own limit `name` as a target; None if the example sets none."""
+        value = (self.publish.get("targets") or {}).get(name)
+        return None if value is None else {kind: value}
+
+    def row(self, *args, **options) -> dict:
+        """One row of this case: :func:`make_row` without its `head`."""
+        return make_row(self.head, *args, **options)
+
+
+def make_row(
+    head: Mapping[str, str],
+    item: str,
+    quantity: str,
+    unit: str,
+    summary: tuple,
+    replicates: int,
+    *,
+    target: Mapping | None = None,
+    printed: float = np.nan,
+    corrected: float = np.nan,
+    note: str = "",
+) -> dict:
+    """One row of the scorecard; `summary` is (median, 5th, 95th percentile)."""
+    return {
+        **head,
+        "item": str(item),
+        "quantity": quantity,
+        "unit": unit,
+        "printed": float(printed),
+        "corrected": float(corrected),
+        "ours_median": summary[0],
+        "ours_low": summary[1],
+        "ours_high": summary[2],
+        "replicates": int(replicates),
+        "target": verdict.target_text(target, unit),
+        "verdict": verdict.verdict(target, printed, corrected, summary),
+        "note": note,
+    }

@@ -1,0 +1,166 @@
+"""Scorecard: every printed number beside what it should be and what we find."""
+
+from collections.abc import Iterable, Mapping
+from io import StringIO
+
+import numpy as np
+import pandas as pd
+import xarray as xr
+
+from leastaction.mechanics.library import Library
+from leastaction.publish.readable import number_text
+from leastaction.publish.scorecard import scores, verdict
+from leastaction.publish.scorecard.added_rows import ADDED, COVERAGE, added_rows
+from leastaction.publish.scorecard.case import Case, make_row
+from leastaction.publish.scorecard.page import to_html
+from leastaction.publish.scorecard.printed_rows import printed_rows
+
+NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
+COLUMNS = (
+    "paper",
+    "item",
+    "example",
+    "estimator",
+    "quantity",
+    "unit",
+    *NUMBERS,
+    "replicates",
+    "target",
+    "verdict",
+    "note",
+)
+ORDER = ["paper", "example", "item", "quantity", "estimator"]
+POOLED = {"between": [0.90, 0.99]}
+# With fewer intervals, chance alone often leaves that band.
+ENOUGH_INTERVALS = 100
+
+__all__ = [
+    "COLUMNS",
+    "example_rows",
+    "from_csv",
+    "pooled_rows",
+    "scorecard",
+    "to_csv",
+    "to_html",
+    "to_markdown",
+]
+
+
+def example_rows(
+    paper: str,
+    example: str,
+    config: Mapping,
+    models: Mapping[str, xr.Dataset],
+    rollouts: Mapping[str, xr.Dataset],
+) -> pd.DataFrame:
+    """Rows of one example.
+
+    Parameters
+    ----------
+    paper, example
+        Names, for the columns.
+    config
+        The example: `system`, `library` and, optionally, `publish`.
+    models, rollouts
+        Contracts ``model`` and ``rollout`` of each estimator, all replicates. A rollout
+        may be missing.
+
+    Returns
+    -------
+    DataFrame
+        Columns `COLUMNS`. Low and high are the 5th and 95th percentile over the
+        replicates. `verdict` is empty where no target is set.
+
+    Raises
+    ------
+    ValueError
+        If the configuration does not fit the models or contradicts itself.
+    """
+    coordinates = tuple(config["system"]["coordinates"])
+    library = Library.from_config(config["library"], coordinates)
+    truth = scores.truth_of(config)
+    rows: list[dict] = []
+    for estimator, model in models.items():
+        head = {"paper": paper, "example": example, "estimator": estimator}
+        case = Case(head, config, library, truth, model, rollouts.get(estimator))
+        rows += [*printed_rows(case), *added_rows(case)]
+    return _frame(rows)
+
+
+def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Coverage of all 95 % intervals of each paper and estimator, example ``all``.
+
+    Parameters
+    ----------
+    frames
+        Results of :func:`example_rows`.
+
+    Returns
+    -------
+    DataFrame
+        Columns `COLUMNS`; `replicates` is the number of intervals.
+    """
+    together = _together(frames)
+    of_coverage = together["quantity"].str.startswith(COVERAGE)
+    rows = []
+    for (paper, estimator), group in together[of_coverage].groupby(
+        ["paper", "estimator"]
+    ):
+        count = int(group["replicates"].sum())
+        hits = round(float((group["ours_median"] * group["replicates"]).sum()))
+        head = {"paper": paper, "example": "all", "estimator": estimator}
+        rows.append(
+            make_row(
+                head,
+                ADDED,
+                f"{COVERAGE}all coefficients and volatilities",
+                "1",
+                (hits / count, np.nan, np.nan),
+                count,
+                corrected=0.95,
+                target=POOLED
+                if count >= ENOUGH_INTERVALS
+                else verdict.binomial_band(count),
+                note=f"{hits} of {count} intervals, all examples together",
+            )
+        )
+    return _frame(rows)
+
+
+def scorecard(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """All rows in one order, whatever the order of `frames`."""
+    together = _together(frames)
+    return together.sort_values(ORDER, kind="stable", ignore_index=True)
+
+
+def _frame(rows: list[dict]) -> pd.DataFrame:
+    frame = pd.DataFrame(rows, columns=list(COLUMNS))
+    types = dict.fromkeys(COLUMNS, "object") | dict.fromkeys(NUMBERS, "float64")
+    return frame.astype(types | {"replicates": "int64"})
+
+
+def _together(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    filled = [frame for frame in frames if len(frame)]
+    return pd.concat(filled, ignore_index=True) if filled else _frame([])
+
+
+def to_csv(frame: pd.DataFrame) -> str:
+    """Comma-separated values with every digit; an empty field is no number."""
+    return frame.to_csv(index=False, lineterminator="\n")
+
+
+def from_csv(text: str) -> pd.DataFrame:
+    """Inverse of :func:`to_csv`."""
+    frame = pd.read_csv(StringIO(text), dtype="object", keep_default_na=False)
+    for name in NUMBERS:
+        frame[name] = frame[name].map(lambda shown: float(shown or "nan"))
+    return _frame(frame.to_dict("records"))
+
+
+def to_markdown(frame: pd.DataFrame) -> str:
+    """Markdown table, numbers to six significant digits."""
+    shown = frame.copy().astype("object")
+    for name in NUMBERS:
+        shown[name] = frame[name].map(number_text)
+    shown = shown.map(lambda v: v.replace("|", r"\|") if isinstance(v, str) else v)
+    return shown.to_markdown(index=False, disable_numparse=True) + "\n"

@@ -1,0 +1,81 @@
+"""Rows of the scorecard for the numbers that a paper prints."""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from leastaction.publish.scorecard import scores, verdict
+from leastaction.publish.scorecard.case import Case
+
+TYPED = 1e-6
+
+
+def printed_rows(case: Case) -> Iterator[dict]:
+    """One row per entry of ``publish.rows``.
+
+    Raises
+    ------
+    ValueError
+        If an entry asks for something that the example does not have, or its
+        `corrected` disagrees with the truth derived from the system.
+    """
+    for entry in case.publish.get("rows") or []:
+        values, truth = _ours(case, entry["ours"])
+        corrected = float(entry["corrected"])
+        if truth is not None and abs(truth - corrected) > TYPED * abs(truth):
+            raise ValueError(
+                f"publish.rows, {entry['quantity']!r}: corrected is {corrected:g}, but "
+                f"the system of {case.head['example']!r} has {truth:g}; correct it, or "
+                "drop the rows of printed numbers where the system is not the paper's"
+            )
+        yield case.row(
+            entry["item"],
+            entry["quantity"],
+            entry["unit"],
+            verdict.summary_of(values),
+            len(values),
+            target=entry.get("target"),
+            printed=entry["printed"],
+            corrected=corrected,
+            note=entry.get("note", ""),
+        )
+
+
+def _ours(case: Case, ours: Mapping) -> tuple[np.ndarray, float | None]:
+    """Values of one quantity over the replicates, and its truth if it has one."""
+    model, truth = case.model, case.truth
+    if "coefficient" in ours:
+        i = scores.term_position(ours["coefficient"], case.library)
+        factor = float(ours.get("factor", 1))
+        values = model["coefficient_estimate"].transpose("replicate", "term").values
+        exact = None if truth is None else factor * float(truth.coefficients[i])
+        return factor * values[:, i], exact
+    if "volatility" in ours:
+        a = _dof(case, ours["volatility"])
+        exact = np.nan if truth is None else float(truth.volatility[a])
+        values = model["volatility_estimate"].transpose("replicate", "dof").values
+        return values[:, a], None if np.isnan(exact) else exact
+    if ours.get("parameter_error"):
+        if truth is None:
+            raise ValueError(
+                "parameter_error: the library cannot express the system, so that its "
+                "parameters have no counterpart"
+            )
+        return scores.parameter_error(model, truth), None
+    if "library_size" in ours:
+        dim = {"lagrangian": "term", "volatility": "volatility_term"}
+        size = model.sizes[dim[ours["library_size"]]]
+        return np.full(model.sizes["replicate"], float(size)), None
+    raise ValueError(
+        f"ours {dict(ours)} must be one of coefficient, volatility, parameter_error, "
+        "library_size"
+    )
+
+
+def _dof(case: Case, coordinate: str) -> int:
+    names = case.library.coordinates
+    if coordinate not in names:
+        raise ValueError(
+            f"volatility {coordinate!r} is not a coordinate; these are {list(names)}"
+        )
+    return names.index(coordinate)

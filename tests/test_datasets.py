@@ -1,0 +1,291 @@
+"""Files between stages: absent or complete, checked at the door, equal if equal."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+
+from leastaction.datasets import (
+    CONTRACTS,
+    ContractError,
+    Replicates,
+    check,
+    load,
+    problems,
+    save,
+    save_replicates,
+    save_text,
+)
+
+
+def ensemble(replicates=(0,), steps=6, seed=0):
+    """A small valid dataset of observations."""
+    shape = (len(replicates), 2, steps, 1)
+    draw = np.random.default_rng(seed + np.asarray(replicates).sum())
+    dims = ("replicate", "trajectory", "time", "dof")
+    return xr.Dataset(
+        {
+            name: (
+                dims,
+                draw.normal(size=shape),
+                {"units": unit, "long_name": f"the {name}"},
+            )
+            for name, unit in (("q", "m"), ("qdot", "m/s"))
+        },
+        coords={
+            "replicate": list(replicates),
+            "time": ("time", np.arange(steps) * 0.1, {"units": "s"}),
+            "dof": ["x"],
+        },
+    )
+
+
+def spoilt(change):
+    data = ensemble().copy(deep=True)
+    return change(data)
+
+
+def stuck(data):
+    time = data["time"].values.copy()
+    time[3] = time[2]
+    return data.assign_coords(time=time)
+
+
+def uneven(data):
+    time = data["time"].values.copy()
+    time[-1] += 0.05
+    return data.assign_coords(time=time)
+
+
+def nan(data):
+    data["q"][0, 1, 3, 0] = np.nan
+    return data
+
+
+def infinite(data):
+    data["qdot"][0, 0, 5, 0] = -np.inf
+    return data
+
+
+def no_units(data):
+    del data["q"].attrs["units"]
+    return data
+
+
+WRONG = {
+    "missing": (lambda d: d.drop_vars("q"), "'q'.*is missing"),
+    "dimensions": (
+        lambda d: d.transpose("replicate", "time", "trajectory", "dof"),
+        "'q' has dimensions.*expected",
+    ),
+    "units": (no_units, "'q' lacks the attribute units"),
+    "empty": (lambda d: d.isel(trajectory=slice(0, 0)), "'q' is empty"),
+    "nan": (nan, "1 values that are not finite.*'trajectory': 1, 'time': 3"),
+    "infinite": (infinite, "'qdot'.*not finite.*'trajectory': 0, 'time': 5"),
+    "short": (lambda d: d.isel(time=slice(0, 2)), "'time' has 2 samples"),
+    "stuck": (stuck, "'time' does not increase at sample 3"),
+    "uneven": (uneven, "'time' is not uniform"),
+}
+
+
+def test_valid_data_have_no_problems_and_come_through_unchanged():
+    data = ensemble()
+    assert problems(data, "observations") == []
+    assert check(data, "observations") is data
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_each_fault_is_found_and_located(name):
+    change, message = WRONG[name]
+    with pytest.raises(ContractError, match=message):
+        check(spoilt(change), "observations", "my.nc")
+
+
+def test_all_problems_are_reported_at_once():
+    data = stuck(nan(no_units(ensemble().copy(deep=True)))).drop_vars("qdot")
+    with pytest.raises(ContractError) as caught:
+        check(data, "observations", "my.nc")
+    text = str(caught.value)
+    assert text.startswith("my.nc is not a valid 'observations' dataset")
+    for part in ("lacks", "not finite", "missing", "does not increase", "simulate"):
+        assert part in text
+    assert text.count("\n  - ") == 4
+
+
+def test_the_wrong_kind_of_file_gets_the_advice(tmp_path):
+    save(ensemble(), tmp_path / "a.nc", "observations")
+    with pytest.raises(ContractError) as caught:
+        load(tmp_path / "a.nc", "model")
+    text = str(caught.value)
+    assert "'observations' (made by simulate)" in text
+    assert "'model' (made by identify)" in text
+    assert "choose methods that fit together" in text
+    assert "missing" not in text
+
+
+def test_a_file_from_elsewhere_is_refused_in_words(tmp_path):
+    ensemble().to_netcdf(tmp_path / "foreign.nc")
+    with pytest.raises(ContractError, match="not made by leastaction"):
+        load(tmp_path / "foreign.nc")
+    with pytest.raises(ContractError, match="not made by leastaction"):
+        list(Replicates(tmp_path / "foreign.nc"))
+    with pytest.raises(ContractError, match="not made by leastaction"):
+        check(ensemble().assign_attrs(contract="horoscope"), "observations")
+
+
+@pytest.mark.parametrize("contract", CONTRACTS)
+def test_every_contract_says_who_makes_it_and_what_must_be_finite(contract):
+    promised = CONTRACTS[contract]
+    assert promised.made_by
+    assert set(promised.finite) <= set(promised.variables)
+
+
+def test_a_file_gives_back_what_was_saved(tmp_path):
+    data = ensemble((0, 1))
+    save(data, tmp_path / "deep" / "er" / "a.nc", "observations")
+    found = load(tmp_path / "deep" / "er" / "a.nc", "observations")
+    xr.testing.assert_equal(found, data)
+    assert found["q"].attrs == data["q"].attrs
+    assert found.attrs["contract"] == "observations"
+
+
+def test_equal_content_gives_equal_bytes(tmp_path):
+    save(ensemble(), tmp_path / "a.nc", "observations")
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]);"
+        "from test_datasets import ensemble; from leastaction.datasets import save;"
+        "save(ensemble(), sys.argv[2], 'observations')"
+    )
+    subprocess.run(
+        [sys.executable, "-c", program, os.path.dirname(__file__), tmp_path / "b.nc"],
+        check=True,
+    )
+    assert (tmp_path / "a.nc").read_bytes() == (tmp_path / "b.nc").read_bytes()
+    save(ensemble(seed=1), tmp_path / "c.nc", "observations")
+    assert (tmp_path / "a.nc").read_bytes() != (tmp_path / "c.nc").read_bytes()
+
+
+def test_writing_replicate_by_replicate_equals_writing_at_once(tmp_path):
+    whole = ensemble((0, 1, 2))
+    pieces = (whole.isel(replicate=slice(i, i + 1)) for i in range(3))
+    save_replicates(pieces, tmp_path / "pieces.nc", "observations")
+    save(whole, tmp_path / "whole.nc", "observations")
+    one, other = (load(tmp_path / f"{n}.nc") for n in ("pieces", "whole"))
+    xr.testing.assert_identical(one, other)
+
+
+def test_texts_are_appended_too(tmp_path, observations):
+    """The alternatives of a model are a text for each replicate."""
+    from support import model_of
+
+    pieces = [
+        model_of(observations, {"xdot**2": 0.5, "x**2": -k}, [[1.0]])
+        .assign_coords(replicate=[i])
+        .assign(
+            alternatives=(
+                "replicate",
+                np.array([text], dtype=object),
+                {"units": "1", "long_name": "alternatives"},
+            )
+        )
+        for i, (k, text) in enumerate([(1.0, ""), (2.0, "cos(x); x**4")])
+    ]
+    save_replicates(pieces, tmp_path / "model.nc", "model")
+    found = load(tmp_path / "model.nc", "model")
+    assert found["alternatives"].values.tolist() == ["", "cos(x); x**4"]
+    assert found["coefficient_estimate"].values[:, 1].tolist() == [-1.0, -2.0]
+
+
+def test_replicates_come_side_by_side(tmp_path):
+    for name in ("a", "b"):
+        save(ensemble((3, 4), seed=ord(name)), tmp_path / f"{name}.nc", "observations")
+    both = Replicates(tmp_path / "a.nc", tmp_path / "b.nc")
+    assert len(both) == 2
+    for number, (a, b) in zip((3, 4), both, strict=True):
+        assert a["replicate"].values.tolist() == [number]
+        assert b["replicate"].values.tolist() == [number]
+        assert not a["q"].equals(b["q"])
+
+
+def test_files_that_differ_in_replicates_are_refused(tmp_path):
+    save(ensemble((0, 1)), tmp_path / "a.nc", "observations")
+    save(ensemble((0,)), tmp_path / "b.nc", "observations")
+    with pytest.raises(ContractError, match="differ in their replicates"):
+        Replicates(tmp_path / "a.nc", tmp_path / "b.nc")
+
+
+def faulty_pieces():
+    yield ensemble((0,))
+    yield nan(ensemble((1,)).copy(deep=True))
+
+
+def failing_pieces():
+    yield ensemble((0,))
+    raise RuntimeError("the second replicate failed")
+
+
+@pytest.mark.parametrize("pieces", [faulty_pieces, failing_pieces])
+def test_a_failed_writer_leaves_nothing(tmp_path, pieces):
+    with pytest.raises((ContractError, RuntimeError)):
+        save_replicates(pieces(), tmp_path / "a.nc", "observations")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_failed_writer_leaves_the_older_file_alone(tmp_path):
+    save(ensemble(), tmp_path / "a.nc", "observations")
+    before = (tmp_path / "a.nc").read_bytes()
+    with pytest.raises(RuntimeError):
+        save_replicates(failing_pieces(), tmp_path / "a.nc", "observations")
+    assert (tmp_path / "a.nc").read_bytes() == before
+
+
+KILLED = """
+import os, signal, sys
+sys.path.insert(0, sys.argv[1])
+from test_datasets import ensemble
+from leastaction.datasets import save_replicates
+def pieces():
+    yield ensemble((0,))
+    os.kill(os.getpid(), signal.SIGKILL)
+save_replicates(pieces(), sys.argv[2], "observations")
+"""
+
+
+def test_a_killed_writer_leaves_nothing_at_the_target(tmp_path):
+    target = tmp_path / "a.nc"
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED, os.path.dirname(__file__), target], check=False
+    )
+    assert killed.returncode == -signal.SIGKILL
+    assert not target.exists()
+    save(ensemble(), target, "observations")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
+    load(target, "observations")
+
+
+@pytest.mark.parametrize("part", [0.0, 0.3, 0.95])
+def test_a_truncated_file_gets_one_clear_message(tmp_path, part):
+    path = tmp_path / "a.nc"
+    save(ensemble((0, 1), steps=500), path, "observations")
+    content = path.read_bytes()
+    path.write_bytes(content[: int(part * len(content))])
+    with pytest.raises(ContractError, match=r"a\.nc is not readable NetCDF.*delete it"):
+        load(path, "observations")
+
+
+def test_text_that_is_no_netcdf_and_absent_files_are_told_apart(tmp_path):
+    (tmp_path / "a.nc").write_text("t,x\n0,1\n")
+    with pytest.raises(ContractError, match="not readable"):
+        load(tmp_path / "a.nc")
+    with pytest.raises(ContractError, match="does not exist"):
+        load(tmp_path / "b.nc")
+
+
+def test_text_files_are_whole(tmp_path):
+    save_text("σ = 1\n", tmp_path / "sub" / "a.txt")
+    assert (tmp_path / "sub" / "a.txt").read_text() == "σ = 1\n"
+    assert len(list((tmp_path / "sub").iterdir())) == 1
