@@ -5,6 +5,7 @@
 #   make beyond      our own studies
 #   make test        the tests
 #   make report      report.html of what was reproduced
+#   make bench       cost of one ensemble, stage by stage
 #   make check       lint and format checks
 
 PYTHON ?= python3
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick beyond test report check clean
+.PHONY: help reproduce quick beyond test report bench check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -40,6 +41,9 @@ test: $(READY)
 
 report: $(READY)
 	$(SNAKEMAKE) --report report.html
+
+bench: $(READY)
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/oscillators.py
 
 check: $(READY)
 	$(BIN)/ruff check .

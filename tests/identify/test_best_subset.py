@@ -6,7 +6,13 @@ import math
 import numpy as np
 import pytest
 
-from leastaction.identify.best_subset import best_subset, extended_penalty
+from leastaction.identify import best_subset as method
+from leastaction.identify.best_subset import extended_penalty
+
+
+def best_subset(a, b, *arguments, **keywords):
+    """All rows in one block."""
+    return method.best_subset(a[None], b[None], *arguments, **keywords)
 
 
 def brute_force(a, b, k):
@@ -33,6 +39,40 @@ def test_it_equals_brute_force(shape, rng):
         assert objective == pytest.approx(best[0][1], rel=1e-9, abs=1e-12)
         if best[0][1] > 1e-12:
             assert support == best[0][0]
+
+
+@pytest.mark.parametrize("blocks", [1, 2, 4])
+def test_blocks_of_equal_variance_are_one_block(blocks, rng):
+    a, b = rng.normal(size=(40, 6)), rng.normal(size=40)
+    whole = best_subset(a, b, 3)
+    found = method.best_subset(a.reshape(blocks, -1, 6), b.reshape(blocks, -1), 3)
+    assert found.supports == whole.supports
+    np.testing.assert_allclose(found.objectives, whole.objectives)
+
+
+def test_blocks_count_in_units_of_their_own_variance(rng):
+    """Plain least squares over all blocks, then each block's sum over its variance."""
+    a, b = rng.normal(size=(3, 15, 5)), rng.normal(size=(3, 15))
+    a *= 10.0 ** rng.integers(-3, 3, 5)
+
+    def variance_of(subset, x):
+        total = sum(abs(c) * (i + 1) for i, c in zip(subset, x, strict=True))
+        return 1.0 + total * np.array([0.0, 1.0, 2.0])
+
+    def variance(subsets, values):
+        pairs = zip(subsets, values, strict=True)
+        return np.array([variance_of(subset, x) for subset, x in pairs])
+
+    path = method.best_subset(a, b, 3, variance=variance)
+    for k in range(4):
+        objectives = {}
+        for subset in itertools.combinations(range(5), k):
+            active = a[:, :, list(subset)]
+            x = np.linalg.lstsq(active.reshape(45, k), b.ravel(), rcond=None)[0]
+            squares = np.square(active @ x - b).sum(axis=1)
+            objectives[subset] = (squares / variance_of(subset, x)).sum()
+        assert path.supports[k] == min(objectives, key=objectives.get)
+        assert path.objectives[k] == pytest.approx(min(objectives.values()))
 
 
 def test_correlated_columns_do_not_mislead_it(rng):

@@ -176,6 +176,17 @@ def test_terms_that_the_data_cannot_tell_apart_are_named():
     assert "cos(x)" in found.lagrangian.alternatives
 
 
+def test_a_candidate_that_cancels_the_kinetic_term_is_no_good_fit():
+    """Slow motion: cos q̇ is 1 − ½ q̇², and −L fits the data as well as nothing does."""
+    truth = oscillator(sigma=0.01)
+    paths = observe(truth, trajectories=10, steps=2000, start={"x": 0.01})
+    library = {
+        "reference": "xdot**2/2",
+        "lagrangian": [{"terms": ["xdot**2", "x**2", "cos(xdot)", "xdot**4"]}],
+    }
+    assert recommended(paths, library).support == SUPPORT
+
+
 def test_another_contract_is_refused(moments):
     with pytest.raises(ContractError, match="choose methods that fit together"):
         moment_gmm.identify(

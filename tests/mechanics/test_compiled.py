@@ -163,3 +163,11 @@ def test_two_processes_race_on_an_empty_cache_and_a_third_writes_nothing(tmp_pat
     third = start(tmp_path / "new")
     assert third.communicate(timeout=60)[0] == outcomes[0][0]
     assert contents(tmp_path) == before
+    for source in tmp_path.rglob("kernel_*.py"):
+        source.unlink()
+    fourth = start(tmp_path / "new")
+    assert fourth.communicate(timeout=60)[0] == outcomes[0][0]
+    after = contents(tmp_path)
+    assert after.keys() == before.keys()
+    compiled = {name for name in before if name.endswith((".nbi", ".nbc"))}
+    assert all(after[name] == before[name] for name in compiled)

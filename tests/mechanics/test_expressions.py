@@ -1,6 +1,7 @@
 """The parser accepts arithmetic over declared names, and nothing else."""
 
 import builtins
+import signal
 import time
 
 import pytest
@@ -94,8 +95,22 @@ HOSTILE = [
 ]
 
 
+@pytest.fixture
+def deadline():
+    """End a parser that hangs, so that the test fails instead."""
+
+    def too_late(*_):
+        pytest.fail("the parser takes longer than two seconds")
+
+    before = signal.signal(signal.SIGALRM, too_late)
+    signal.alarm(2)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
 @pytest.mark.parametrize("text", HOSTILE, ids=[ascii(t[:30]) for t in HOSTILE])
-def test_hostile_text_is_refused_at_once(text):
+def test_hostile_text_is_refused_at_once(text, deadline):
     start = time.perf_counter()
     with pytest.raises(ExpressionError):
         parse(text, NAMES)

@@ -18,8 +18,16 @@ COUPLED = system(
     ("a", "b"),
     volatility={"a": "1 + b*adot/4", "b": "cos(a)"},
 )
+STEEP = system(
+    "xdot**2/2 - 2*x**2",
+    dissipation="xdot**2/2 + xdot**4/8",
+    volatility={"x": "0.5 + 0.9*xdot"},
+)
+CURVED = system("xdot**2/2 - x**2", volatility={"x": "0.5 + 0.4*sin(2*xdot)"})
 CASES = {
     "additive": ADDITIVE,
+    "steep in qdot": STEEP,
+    "curved in qdot": CURVED,
     "g(q)": POSITION,
     "a + b qdot": VELOCITY,
     "two coupled": COUPLED,
@@ -66,6 +74,34 @@ def test_strong_order_is_one_and_a_half(name):
     error = np.sqrt(square.sum(axis=1))
     order = np.polyfit(np.log(ratios), np.log(error), 1)[0]
     assert order >= 1.35, f"order {order:.2f}, errors {error}"
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_mean_of_a_step_is_the_taylor_expansion_by_the_generator(name):
+    """E[Y] = x + a dt + ½ L⁰a dt², the second derivatives in L⁰ included."""
+    truth = CASES[name]
+    dt, w = sp.Symbol("dt", real=True), truth.wiener_processes
+    drift = [*truth.qdot, *truth.acceleration]
+    spread = truth.diffusion * truth.diffusion.T
+    nodes = np.array([-np.sqrt(3), 0.0, np.sqrt(3)])  # Gauss-Hermite, degree 5
+    weights = np.array([1.0, 4.0, 1.0]) / 6
+    run, start, h = integrator(truth), np.full(2 * truth.dof, 0.4), 0.1
+    mean = np.zeros(2 * truth.dof)
+    for choice in np.ndindex(*[3] * (2 * w)):
+        normals = nodes[list(choice)].reshape(1, w, 2)
+        mean += weights[list(choice)].prod() * run(start, normals, h)[-1]
+    at = dict(zip(truth.state, start, strict=True)) | {dt: h}
+    for k, (x, a) in enumerate(zip(truth.state, drift, strict=True)):
+        gradient = sum(
+            b * sp.diff(a, y) for b, y in zip(drift, truth.state, strict=True)
+        )
+        curvature = sum(
+            spread[i, j] * sp.diff(a, truth.qdot[i], truth.qdot[j]) / 2
+            for i in range(truth.dof)
+            for j in range(truth.dof)
+        )
+        expected = x + a * dt + (gradient + curvature) * dt**2 / 2
+        assert mean[k] == pytest.approx(float(expected.subs(at)), abs=1e-12)
 
 
 @pytest.mark.parametrize("name", ["a + b qdot", "g(q)"])

@@ -2,7 +2,7 @@
 
 import hashlib
 
-from conftest import TINY, Project
+from project import TINY, Project
 
 TARGETS = [
     f"results/stochastic_lagrangian/{example}/{estimator}/rollout.nc"

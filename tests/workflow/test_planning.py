@@ -4,7 +4,7 @@ import os
 import time
 
 import yaml
-from workflow_support import BELOW_PAPER, below
+from project import BELOW_PAPER, below
 
 PAPER = "stochastic_lagrangian"
 

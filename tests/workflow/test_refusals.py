@@ -1,7 +1,7 @@
 """A wrong configuration gets one clear message before any job runs."""
 
 import pytest
-from conftest import Project
+from project import Project
 
 HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
 

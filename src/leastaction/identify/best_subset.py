@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,9 +19,9 @@ class Path:
     supports
         Columns of the best subset of each size.
     objectives
-        Its residual sum of squares.
+        Its sum of squares, block by block in units of the block's own variance.
     ties
-        Other subsets of the same size whose residual is larger by less than `margin`.
+        Other subsets of the same size whose objective is larger by less than `margin`.
     """
 
     supports: tuple[tuple[int, ...], ...]
@@ -29,56 +30,82 @@ class Path:
 
 
 def best_subset(
-    a: np.ndarray, b: np.ndarray, max_terms: int, margin: float = 0.0
+    a: np.ndarray,
+    b: np.ndarray,
+    max_terms: int,
+    margin: float = 0.0,
+    variance: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Path:
-    """For each size k, the k columns of `a` that minimise ‖a_s x − b‖².
+    """For each size k, the k columns of `a` with the smallest objective.
 
-    All subsets are solved by batched QR of [a_s b]; the squared last entry of R is the
-    residual. Columns are scaled to unit length first, which changes no residual.
+    The coefficients of a subset s minimise Σ ‖a_s x − b‖² over all blocks; its
+    objective is Σ_blocks ‖a_s x − b‖² / variance_block(s, x). All subsets of one size
+    are solved by a batched QR of [a_s b]. Columns are scaled to unit length first,
+    which changes no residual.
 
     Parameters
     ----------
     a
-        Shape (row, term); rows whitened, so that the residual is a χ².
+        Shape (block, row, term); whitened, so that the objective is a χ².
     b
-        Shape (row,).
+        Shape (block, row).
     max_terms
         Largest size.
     margin
-        Subsets whose residuals differ by less are a tie; the first in the order of the
+        Subsets whose objectives differ by less are a tie; the first in the order of the
         columns (the simplest, in a library that starts with simple terms) wins.
+    variance
+        Called with subsets of shape (subset, size) and their coefficients of the same
+        shape; returns the variance of each block, shape (subset, block). One if absent.
 
     Raises
     ------
     ValueError
         If there are more than `MOST_SUBSETS` subsets to try.
     """
-    rows, terms = a.shape
-    max_terms = min(max_terms, terms, rows)
+    terms = a.shape[2]
+    max_terms = min(max_terms, terms, a.shape[0] * a.shape[1])
     count = sum(math.comb(terms, k) for k in range(max_terms + 1))
     if count > MOST_SUBSETS:
         raise ValueError(
             f"{count} subsets of up to {max_terms} of {terms} candidates are too many "
             f"to try (limit {MOST_SUBSETS}); lower identify.max_terms"
         )
-    length = np.linalg.norm(a, axis=0)
-    scaled = np.column_stack([a / np.where(length > 0, length, 1.0), b])
-    r = np.linalg.qr(scaled, mode="r")
-    supports: list[tuple[int, ...]] = [()]
-    objectives = [float(b @ b)]
-    ties: list[tuple[tuple[int, ...], ...]] = [()]
-    for k in range(1, max_terms + 1):
-        subsets = np.array(list(itertools.combinations(range(terms), k)))
-        columns = np.hstack([subsets, np.full((len(subsets), 1), terms)])
-        blocks = np.moveaxis(r[:, columns], 1, 0)
-        last = np.linalg.qr(blocks, mode="r")[:, k, k] if r.shape[0] > k else 0.0
-        residual = np.square(last) * np.ones(len(subsets))
-        close = np.flatnonzero(residual <= residual.min() + margin)
+    length = np.linalg.norm(a, axis=(0, 1))
+    length = np.where(length > 0, length, 1.0)
+    blocks = np.linalg.qr(np.concatenate([a / length, b[..., None]], axis=2), mode="r")
+    r = np.linalg.qr(blocks.reshape(-1, terms + 1), mode="r")
+    path: list[tuple] = []
+    for k in range(max_terms + 1):
+        subsets = np.array(list(itertools.combinations(range(terms), k)), dtype=int)
+        subsets = subsets.reshape(math.comb(terms, k), k)
+        x = _solve(r, subsets, terms)
+        residual = np.einsum("brsk,sk->sbr", blocks[:, :, subsets], x)
+        residual -= blocks[None, :, :, terms]
+        squares = np.square(residual).sum(axis=2)
+        if variance is not None:
+            squares = squares / variance(subsets, x / length[subsets])
+        objective = squares.sum(axis=1)
+        close = np.flatnonzero(objective <= objective.min() + margin)
         best, *others = (tuple(int(i) for i in subsets[j]) for j in close)
-        supports.append(best)
-        objectives.append(float(residual[close[0]]))
-        ties.append(tuple(others))
-    return Path(tuple(supports), np.array(objectives), tuple(ties))
+        path.append((best, float(objective[close[0]]), tuple(others)))
+    supports, objectives, ties = zip(*path, strict=True)
+    return Path(supports, np.array(objectives), ties)
+
+
+def _solve(r: np.ndarray, subsets: np.ndarray, terms: int) -> np.ndarray:
+    """Least-squares coefficients of every subset, shape (subset, size)."""
+    k = subsets.shape[1]
+    if k == 0:
+        return np.zeros((1, 0))
+    columns = np.hstack([subsets, np.full((len(subsets), 1), terms)])
+    triangle = np.linalg.qr(np.moveaxis(r[:, columns], 1, 0), mode="r")
+    square, right = triangle[:, :k, :k], triangle[:, :k, k]
+    diagonal = np.abs(np.einsum("sii->si", square))
+    collinear = diagonal.min(axis=1) <= np.finfo(float).eps * diagonal.max(axis=1)
+    square[collinear] = np.eye(k)
+    right[collinear] = 0.0
+    return np.linalg.solve(square, right[..., None])[..., 0]
 
 
 def extended_penalty(sizes: np.ndarray, terms: int, samples: float) -> np.ndarray:

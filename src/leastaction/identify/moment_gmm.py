@@ -7,7 +7,11 @@ covariance of the noise. The coefficients minimise the Hansen statistic
 
 which for the true support is χ² with (moments − terms) degrees of freedom: an absolute
 test of fit. Ω starts from the realised covariation and is updated from the residual.
-No threshold is tuned: subsets compete by J plus the penalty of the extended BIC.
+No threshold is tuned: subsets compete by J plus the penalty of the extended BIC. In
+that competition J is in units of each subset's *own* residual variance, as in the
+continuously updated estimator (Hansen, Heaton and Yaron 1996): otherwise candidates
+that contain accelerations, such as cos q̇, could cancel the kinetic term, and with it
+the noise, and an empty equation would seem to fit best.
 """
 
 from collections.abc import Mapping
@@ -60,7 +64,6 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     status = library["status"].values
     reference = int(np.flatnonzero(status == "reference")[0])
     scale = library.attrs["reference_coefficient"]
-    others = [i for i in range(len(status)) if i != reference]
     moment = library["moment"].values[0]
     gram = library["instrument_gram"].values[0]
     increments = library["increment_gram"].values[0]
@@ -69,7 +72,16 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     noise = library["realised_covariation"].values[0]
     total = moment.sum(axis=0)
     for _ in range(ITERATIONS):
-        fit = _fit(total, gram, noise * dt, reference, others, scale, settings, samples)
+        fit = _fit(
+            total,
+            gram,
+            noise * dt,
+            increments / samples,
+            reference,
+            scale,
+            settings,
+            samples,
+        )
         noise = _residual_covariance(fit.coefficients, increments, samples * dt)
     names = [str(term) for term in library["term"].values]
     all_names = [str(term) for term in library["candidate"].values]
@@ -98,39 +110,53 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     )
 
 
-def _fit(total, gram, noise, reference, others, scale, settings, samples) -> _Fit:
-    """Whitened least squares over all subsets, given the noise covariance."""
-    whiten = _whitening(noise, gram)
-    columns = whiten @ total.reshape(-1, total.shape[-1])
-    a, b = columns[:, others], -scale * columns[:, reference]
-    path = best_subset(a, b, settings["max_terms"], INDISTINGUISHABLE)
+def _fit(total, gram, noise, increments, reference, scale, settings, samples) -> _Fit:
+    """Select and solve, given the noise covariance that weights the moments."""
+    directions, z = _root_inverse(noise), _root_inverse(gram)
+    columns = np.einsum("da,rp,apm->drm", directions, z, total)
+    others = [i for i in range(total.shape[-1]) if i != reference]
+    a, b = columns[..., others], -scale * columns[..., reference]
+
+    def variance(subsets, values):
+        c = np.zeros((len(subsets), total.shape[-1]))
+        c[:, reference] = scale
+        rows = np.arange(len(subsets))[:, None]
+        c[rows, np.asarray(others)[subsets]] = values
+        own = np.einsum("abij,ni,nj->nab", increments, c, c, optimize=True)
+        return np.einsum("da,nab,db->nd", directions, own, directions)
+
+    path = best_subset(a, b, settings["max_terms"], INDISTINGUISHABLE, variance)
     sizes = np.arange(len(path.supports))
     criterion = path.objectives + extended_penalty(sizes, len(others), samples)
     size = int(np.argmin(criterion))
-    chosen = path.supports[size]
+    chosen = list(path.supports[size])
     support = [others[i] for i in chosen]
     coefficients = np.zeros(total.shape[-1])
     covariance = np.zeros((total.shape[-1],) * 2)
     coefficients[reference] = scale
-    j = float(b @ b)
+    residual = b.ravel()
     if support:
-        active = a[:, chosen]
+        active = a[..., chosen].reshape(-1, len(chosen))
         length = np.linalg.norm(active, axis=0)
         q, r = np.linalg.qr(active / length)
-        solution = np.linalg.solve(r, q.T @ b) / length
+        solution = np.linalg.solve(r, q.T @ b.ravel()) / length
         inverse = np.linalg.inv(r) / length[:, None]
         coefficients[support] = solution
         covariance[np.ix_(support, support)] = inverse @ inverse.T
-        residual = b - active @ solution
-        j = float(residual @ residual)
-    ties = tuple(tuple(others[i] for i in tie) for tie in path.ties[size])
+        residual = b.ravel() - active @ solution
     return _Fit(
-        coefficients, covariance, tuple(support), criterion, j, columns.shape[0], ties
+        coefficients,
+        covariance,
+        tuple(support),
+        criterion,
+        float(residual @ residual),
+        residual.size,
+        tuple(tuple(others[i] for i in tie) for tie in path.ties[size]),
     )
 
 
-def _whitening(noise: np.ndarray, gram: np.ndarray) -> np.ndarray:
-    """Matrix W with W (noise ⊗ gram) Wᵀ = 1 on the well-determined instruments.
+def _root_inverse(gram: np.ndarray) -> np.ndarray:
+    """Matrix W with W gram Wᵀ = 1 on the well-determined directions.
 
     On one energy shell the monomials are nearly collinear; directions below the
     rounding error of the Gram matrix are dropped.
@@ -138,11 +164,7 @@ def _whitening(noise: np.ndarray, gram: np.ndarray) -> np.ndarray:
     scale = np.sqrt(np.diag(gram))
     values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
     good = values > RANK_TOLERANCE * values[-1]
-    z = (vectors[:, good] / np.sqrt(values[good])).T / scale
-    n_values, n_vectors = np.linalg.eigh(noise)
-    alive = n_values > RANK_TOLERANCE * n_values[-1]
-    e = (n_vectors[:, alive] / np.sqrt(n_values[alive])).T
-    return np.kron(e, z)
+    return (vectors[:, good] / np.sqrt(values[good])).T / scale
 
 
 def _residual_covariance(coefficients, increments, time) -> np.ndarray:

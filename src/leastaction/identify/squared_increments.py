@@ -88,7 +88,7 @@ def _select(gram: np.ndarray, max_terms: int, count: int):
     scale = np.sqrt(np.diag(gram))
     values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
     root = np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors.T * scale
-    path = best_subset(root[:, :m], root[:, m], max_terms)
+    path = best_subset(root[None, :, :m], root[None, :, m], max_terms)
     sizes = np.arange(len(path.supports))
     criterion = count * np.log(path.objectives / count) + extended_penalty(
         sizes, m, count

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.style import StyledFigure, legend_on_top, panel_letter
+from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 
 HEIGHT = 74.0
@@ -43,13 +43,13 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     left.set(xscale="log", yscale="log", xlim=limits)
     left.set_xlabel(r"true volatility $\sigma$ (m or rad s$^{-3/2}$)")
     left.set_ylabel(r"estimate $\hat\sigma$ (m or rad s$^{-3/2}$)")
-    left.set_title(f"{panel_letter(0)} Three ways to estimate it")
+    left.set_title("(a) Three ways to estimate it")
     right.axhspan(-LIMIT, LIMIT, color="0.93", zorder=0)
     right.axhline(0.0, color="black", linewidth=0.6, zorder=1)
     right.set(xscale="log", ylim=(-1.5 * LIMIT, 1.5 * LIMIT))
     right.set_xlabel(r"true volatility $\sigma$ (m or rad s$^{-3/2}$)")
     right.set_ylabel(r"$\hat\sigma/\sigma - 1$ of the recommended estimate (%)")
-    right.set_title(f"{panel_letter(1)} Limit ±{LIMIT} % shaded")
+    right.set_title(f"(b) Limit ±{LIMIT} % shaded")
     legend_on_top(figure, _handles(groups, settings), 3)
     return figure
 

@@ -1,0 +1,84 @@
+"""CPU seconds and peak memory of one ensemble of every stochastic oscillator.
+
+    python benchmarks/oscillators.py [example ...]
+
+Each stage runs once to compile and load, then `REPEATS` times; the median is printed.
+"""
+
+import resource
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import yaml
+
+from leastaction.assemble import assemble
+from leastaction.config import complete
+from leastaction.differentiate import differentiate
+from leastaction.identify import identify
+from leastaction.mechanics.system import System
+from leastaction.simulate import simulate
+from leastaction.validate import validate
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "config" / "examples" / "stochastic_lagrangian"
+REPEATS = 5
+
+
+def cpu_seconds(action) -> tuple[float, object]:
+    """Median CPU seconds of `action` after a first call, and its result."""
+    result = action()
+    seconds = []
+    for _ in range(REPEATS):
+        start = time.process_time()
+        result = action()
+        seconds.append(time.process_time() - start)
+    return statistics.median(seconds), result
+
+
+def measure(name: str) -> dict[str, float]:
+    """CPU seconds of each stage of the recommended estimator."""
+    schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
+    example = complete(
+        yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text()), schema, name
+    )
+    system = System.from_config(example["system"])
+    recipe, library = example["estimators"]["recommended"], example["library"]
+    units = {k: v["unit"] for k, v in example["system"]["coordinates"].items()}
+    key = {"example": name, "seed": 1}
+    seconds = {}
+    seconds["simulate"], data = cpu_seconds(
+        lambda: simulate(system, example["simulate"], replicate=0, units=units, **key)
+    )
+    seconds["differentiate"], rates = cpu_seconds(
+        lambda: differentiate(data, recipe["differentiate"], library)
+    )
+    seconds["assemble"], equations = cpu_seconds(
+        lambda: assemble(data, rates, recipe["assemble"], library)
+    )
+    seconds["identify"], model = cpu_seconds(
+        lambda: identify(data, equations, recipe["identify"], library)
+    )
+    seconds["validate"], _ = cpu_seconds(
+        lambda: validate(
+            system, model, example["simulate"], example["validate"], library, **key
+        )
+    )
+    return seconds
+
+
+def main(names: list[str]) -> None:
+    """Print one row per example."""
+    names = names or sorted(path.stem for path in EXAMPLES.glob("*.yaml"))
+    for i, name in enumerate(names):
+        seconds = measure(name)
+        if i == 0:
+            print("example".ljust(12), *(stage.rjust(14) for stage in seconds))
+        print(name.ljust(12), *(f"{value:14.3f}" for value in seconds.values()))
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+    print(f"CPU seconds per ensemble; peak memory {peak:.2f} GB")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,92 @@
+"""A working copy of the project, how to call Snakemake in it, and what its jobs say."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COPIED = ["Snakefile", "config", "workflow", "profiles", "src", "environment.yml"]
+EXAMPLES = ("harmonic", "pendulum", "duffing")
+TINY = {
+    "replicates": 2,
+    "examples": {
+        "stochastic_lagrangian": {
+            name: {
+                "simulate": {"trajectories": 20},
+                "validate": {"trajectories": 10, "samples": 401},
+            }
+            for name in EXAMPLES
+        }
+    },
+}
+
+
+@dataclass(frozen=True)
+class Project:
+    """A working copy and how to call Snakemake in it."""
+
+    folder: Path
+
+    @classmethod
+    def copy(cls, folder: Path, config: dict = TINY) -> "Project":
+        """Copy the project's files into `folder`."""
+        ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        for name in COPIED:
+            source = ROOT / name
+            if source.is_dir():
+                shutil.copytree(source, folder / name, ignore=ignored)
+            else:
+                shutil.copy2(source, folder / name)
+        project = cls(folder)
+        project.configure(config)
+        return project
+
+    def configure(self, config: dict) -> None:
+        """Write the overrides that every later call uses."""
+        (self.folder / "overrides.yaml").write_text(yaml.safe_dump(config))
+
+    def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
+        """Run Snakemake with the package of this copy."""
+        environment = {
+            **os.environ,
+            "PYTHONPATH": str(self.folder / "src"),
+            "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        }
+        return subprocess.run(
+            [sys.executable, "-m", "snakemake", *arguments]
+            + ["--configfile", "overrides.yaml"],
+            cwd=self.folder,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+        )
+
+    def plan(self, *arguments: str) -> set[str]:
+        """Messages of the jobs that would run."""
+        result = self.snakemake(*arguments, "-n")
+        text = result.stdout + result.stderr
+        assert result.returncode == 0, text
+        return set(re.findall(r"^Job \d+: (.*)$", text, flags=re.MULTILINE))
+
+
+BELOW_PAPER = {
+    *(f"Drawing figure_{n} of stochastic_lagrangian" for n in (1, 2, 4)),
+    *(f"Tabulating table_{n} of stochastic_lagrangian" for n in (1, 2, 3)),
+    "Collecting the scorecard",
+}
+
+
+def below(example: str, estimator: str) -> set[str]:
+    """Jobs of one example that use the model of one estimator."""
+    return {
+        f"Rolling out {example} ({estimator})",
+        f"Drawing the figures of {example}",
+        f"Scoring {example}",
+    }
