@@ -274,6 +274,8 @@ def save_replicates(pieces: Iterable[xr.Dataset], path: str | Path, name: str) -
                 _write(piece, part)
             else:
                 _append(piece, part)
+        if not part.exists():
+            raise ContractError(f"there is nothing to write to {path}: no replicates")
         os.replace(part, path)
     finally:
         part.unlink(missing_ok=True)

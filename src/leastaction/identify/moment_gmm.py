@@ -14,6 +14,7 @@ that contain accelerations, such as cos q̇, could cancel the kinetic term, and 
 the noise, and an empty equation would seem to fit best.
 """
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -28,8 +29,13 @@ from leastaction.identify.estimate import LagrangianEstimate
 CONTRACT = "moments"
 ITERATIONS = 3
 RANK_TOLERANCE = 1e-13
+# A residual this much below the realised covariation is rounding error.
+FAINTEST = 1e-10
 # Kass and Raftery (1995): less is "not worth more than a bare mention".
 INDISTINGUISHABLE = 2.0
+
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     increments = library["increment_gram"].values[0]
     samples = int(library["samples"].values[0])
     dt = float(library["time_step"].values[0])
-    noise = library["realised_covariation"].values[0]
+    first = noise = library["realised_covariation"].values[0]
     total = moment.sum(axis=0)
     for _ in range(ITERATIONS):
         fit = _fit(
@@ -83,6 +89,12 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
             samples,
         )
         noise = _residual_covariance(fit.coefficients, increments, samples * dt)
+        if not (np.diag(noise) > FAINTEST * np.diag(first)).all():
+            log.warning(
+                "no noise is left in the residual: the data look deterministic, and "
+                "standard errors and J mean nothing here"
+            )
+            noise = np.diag(np.maximum(np.diag(noise), FAINTEST * np.diag(first)))
     names = [str(term) for term in library["term"].values]
     all_names = [str(term) for term in library["candidate"].values]
     place = [all_names.index(name) for name in names]

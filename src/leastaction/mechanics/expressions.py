@@ -8,6 +8,7 @@ everything else is refused with its position.
 import ast
 import difflib
 import keyword
+import math
 import re
 from collections.abc import Iterable, Mapping
 
@@ -36,6 +37,7 @@ LONGEST_TEXT = 5000
 DEEPEST_NESTING = 60
 LARGEST_EXPONENT = 60
 MOST_DIGITS = 40
+MOST_TERMS = 500
 LARGEST_VALUE = 1e100
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
@@ -166,8 +168,8 @@ class _Reader:
                 return -self.read(operand, depth)
             case ast.BinOp(left=left, op=ast.Pow(), right=right):
                 return self.power(node, self.read(left, depth), self.read(right, depth))
-            case ast.BinOp(left=left, op=operator, right=right):
-                return self.binary(node, operator, left, right, depth)
+            case ast.BinOp():
+                return self.chain(node, depth)
             case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
                 if name not in FUNCTIONS:
                     raise self.refuse(node, self.unknown("function", name, FUNCTIONS))
@@ -191,11 +193,21 @@ class _Reader:
             raise self.refuse(node, self.unknown("name", name, self.table))
         return self.table[name]
 
-    def binary(
-        self, node: ast.AST, operator: ast.operator, left, right, depth: int
-    ) -> sp.Expr:
-        a, b = self.read(left, depth), self.read(right, depth)
-        match operator:
+    def chain(self, node: ast.BinOp, depth: int) -> sp.Expr:
+        """Operators of one chain a + b − c ..., which the tree nests to the left."""
+        operations = []
+        first: ast.AST = node
+        while isinstance(first, ast.BinOp) and not isinstance(first.op, ast.Pow):
+            operations.append(first)
+            first = first.left
+        value = self.read(first, depth)
+        for operation in reversed(operations):
+            right = self.read(operation.right, depth)
+            value = self.binary(operation, value, right)
+        return value
+
+    def binary(self, node: ast.BinOp, a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        match node.op:
             case ast.Add():
                 return a + b
             case ast.Sub():
@@ -209,12 +221,17 @@ class _Reader:
         raise self.refuse(node, "only + - * / ** are operators here")
 
     def power(self, node: ast.AST, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
-        if exponent.is_number and abs(exponent) > LARGEST_EXPONENT:
-            raise self.refuse(node, f"exponent larger than {LARGEST_EXPONENT}")
         if base.is_number and exponent.is_number and base.is_Rational:
             digits = len(str(base.p)) + len(str(base.q))
             if digits * max(1, abs(exponent)) > 300:
                 raise self.refuse(node, "a power with more than 300 digits")
+        total = exponent * (base.exp if base.is_Pow else 1)
+        if total.is_number and abs(total) > LARGEST_EXPONENT:
+            raise self.refuse(node, f"exponent larger than {LARGEST_EXPONENT}")
+        if base.is_Add and exponent.is_Integer:
+            terms = len(base.args)
+            if math.comb(abs(int(exponent)) + terms - 1, terms - 1) > MOST_TERMS:
+                raise self.refuse(node, f"a power with more than {MOST_TERMS} terms")
         return base**exponent
 
     def unknown(self, kind: str, name: str, known: Iterable[str]) -> str:
