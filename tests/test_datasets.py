@@ -9,17 +9,8 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from leastaction.datasets import (
-    CONTRACTS,
-    ContractError,
-    Replicates,
-    check,
-    load,
-    problems,
-    save,
-    save_replicates,
-    save_text,
-)
+from leastaction.contracts import CONTRACTS, ContractError, check, problems
+from leastaction.datasets import Replicates, load, save, save_replicates, save_text
 
 
 def ensemble(replicates=(0,), steps=6, seed=0):

@@ -13,7 +13,8 @@ from support import (
 )
 
 from leastaction import IdentifiedModel, load_model
-from leastaction.datasets import ContractError, save
+from leastaction.contracts import ContractError
+from leastaction.datasets import save
 from leastaction.simulate.strong_taylor import integrator
 
 

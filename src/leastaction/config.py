@@ -158,6 +158,9 @@ def _fill_properties(validator, properties, instance, schema):
 def _choose_by_method(validator, branches, instance, schema):
     """`oneOf` decided by the value of `method`, so that errors concern one branch."""
     known = {branch["properties"]["method"]["const"]: branch for branch in branches}
+    usual = schema.get("default", {}).get("method")
+    if isinstance(instance, dict) and usual:
+        instance.setdefault("method", usual)
     if not isinstance(instance, dict) or "method" not in instance:
         yield ValidationError(f"expected {{method: ...}} with one of {list(known)}")
     elif instance["method"] not in known:

@@ -5,7 +5,7 @@ import pytest
 from support import OSCILLATOR_LIBRARY
 
 from leastaction.assemble import assemble
-from leastaction.datasets import problems
+from leastaction.contracts import problems
 from leastaction.differentiate import differentiate
 
 

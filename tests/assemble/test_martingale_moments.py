@@ -5,7 +5,7 @@ import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
 from leastaction.assemble import martingale_moments
-from leastaction.datasets import ContractError, problems
+from leastaction.contracts import ContractError, problems
 from leastaction.identify import moment_gmm
 from leastaction.mechanics.library import Library
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
-from leastaction.datasets import problems
+from leastaction.contracts import problems
 from leastaction.differentiate import differentiate
 from leastaction.identify.residual import Residual
 from leastaction.mechanics.library import Library

@@ -7,7 +7,7 @@ import pytest
 import xarray as xr
 from support import observe, oscillator, system
 
-from leastaction.datasets import problems
+from leastaction.contracts import problems
 from leastaction.differentiate import differentiate
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
-from leastaction.datasets import ContractError
+from leastaction.contracts import ContractError
 from leastaction.identify import moment_gmm
 
 K = 25.0

@@ -43,7 +43,7 @@ TWO = {
     },
 }
 VOLATILITY_TERMS = {
-    "One mass": ["1", "x", "x*Abs(x)"],
+    "One mass": ["1", "x", "x*abs(x)"],
     "Two masses": ["1", "u", "v**2"],
 }
 
@@ -181,7 +181,7 @@ def test_truth_is_shown_in_the_scale_of_the_identified_lagrangian():
     found = panel(ONE)
     assert found.coefficients_true["x**2"] == pytest.approx(-150.0)
     square = found.squared_volatility_true(0, VOLATILITY_TERMS["One mass"])
-    assert square == {"1": pytest.approx(2.25), "x": 0.0, "x*Abs(x)": 0.0}
+    assert square == {"1": pytest.approx(2.25), "x": 0.0, "x*abs(x)": 0.0}
     assert found.squared_volatility_true(0, ["x"]) is None
 
 

@@ -172,7 +172,7 @@ def test_published_volatility_is_explained_and_misses():
     assert "sigma^2/2" in bias["note"]
     diagnostic = only(frame, "from the value of L")
     assert diagnostic["ours_median"] == 0.514
-    assert "does not depend on sigma" in diagnostic["note"]
+    assert "hardly depends on sigma" in diagnostic["note"]
     assert set(frame["verdict"]) <= {"misses", ""}
     assert not frame["quantity"].str.contains("coverage").any()
 

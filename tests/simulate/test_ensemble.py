@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import observe, oscillator, system
 
-from leastaction.datasets import problems
+from leastaction.contracts import problems
 from leastaction.simulate.ensemble import DivergenceError
 from leastaction.simulate.initial_state import initial_state
 from leastaction.simulate.time_grid import step_count

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, example, model_of, observe, oscillator, system
 
-from leastaction.datasets import problems
+from leastaction.contracts import problems
 from leastaction.validate import validate
 
 EXACT = {"xdot**2": 0.5, "x**2": -12.5}

@@ -100,13 +100,13 @@ def test_package_never_imports_snakemake_and_touches_files_in_one_module():
         if path.name in ("datasets.py", "compiled.py", "sources.py", "progress.py"):
             continue
         assert not re.search(
-            r"\bopen\(|\.write_text\(|\.to_netcdf\(|savefig\((?!self)|to_csv\(\"", text
+            r"\bopen\(|\.write_text\(|\.to_netcdf\(|(?<!super\(\))\.savefig\(", text
         ), path
 
 
 def test_modules_stay_short():
     for path in sorted((ROOT / "src").rglob("*.py")):
-        assert len(path.read_text().splitlines()) <= 310, path
+        assert len(path.read_text().splitlines()) <= 300, path
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.datasets import check
+from leastaction.contracts import check
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.evaluator import evaluator

@@ -22,7 +22,7 @@ import numpy as np
 import xarray as xr
 from scipy.special import chdtrc
 
-from leastaction.datasets import check
+from leastaction.contracts import check
 from leastaction.identify.best_subset import best_subset, extended_penalty
 from leastaction.identify.estimate import LagrangianEstimate
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.datasets import check
+from leastaction.contracts import check
 from leastaction.identify.estimate import LagrangianEstimate
 
 CONTRACT = "regression"

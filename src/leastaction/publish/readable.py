@@ -50,7 +50,7 @@ def function_text(expression: sp.Expr, names: Mapping[sp.Symbol, str]) -> str:
     if expression == 1:
         return ""
     shown = expression.subs({old: sp.Symbol(new) for old, new in names.items()})
-    return str(shown).replace("**", "^").replace("*", " ").replace("Abs(", "abs(")
+    return str(shown).replace("**", "^").replace("*", " ")
 
 
 def coordinate_names(coordinates: Mapping[str, Mapping]) -> dict[sp.Symbol, str]:

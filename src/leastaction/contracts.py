@@ -1,0 +1,176 @@
+"""What each file between the stages must hold, checked at the door."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+ENSEMBLE = ("replicate", "trajectory", "time", "dof")
+
+
+@dataclass(frozen=True)
+class Contract:
+    """What a dataset promises.
+
+    Attributes
+    ----------
+    made_by
+        Stage (and method) whose output it is, named in error messages.
+    variables
+        Dimensions of each variable, in order.
+    finite
+        Variables in which a NaN or an infinity is an error.
+    """
+
+    made_by: str
+    variables: Mapping[str, tuple[str, ...]]
+    finite: tuple[str, ...] = ()
+
+
+CONTRACTS = {
+    "observations": Contract(
+        "simulate",
+        {"q": ENSEMBLE, "qdot": ENSEMBLE},
+        finite=("q", "qdot"),
+    ),
+    "ensemble_derivatives": Contract(
+        "differentiate with method central_difference",
+        {
+            "momentum_rate": ("replicate", "dof", "time", "term"),
+            "generalised_force": ("replicate", "dof", "time", "term"),
+        },
+        finite=("momentum_rate", "generalised_force"),
+    ),
+    "realised_variation": Contract(
+        "differentiate with method realised_variation",
+        {
+            "realised_covariation": ("replicate", "dof", "dof_other"),
+            "frequency": ("replicate", "dof"),
+        },
+        finite=("realised_covariation",),
+    ),
+    "regression": Contract(
+        "assemble with method ensemble_mean",
+        {
+            "theta": ("replicate", "equation", "term"),
+            "target": ("replicate", "equation"),
+            "status": ("term",),
+        },
+        finite=("theta", "target"),
+    ),
+    "moments": Contract(
+        "assemble with method martingale_moments",
+        {
+            "moment": ("replicate", "trajectory", "dof", "instrument", "term"),
+            "instrument_gram": ("replicate", "instrument", "instrument_other"),
+            "increment_gram": ("replicate", "dof", "dof_other", "term", "term_other"),
+            "realised_covariation": ("replicate", "dof", "dof_other"),
+            "samples": ("replicate",),
+            "status": ("term",),
+        },
+        finite=("moment", "instrument_gram", "increment_gram"),
+    ),
+    "model": Contract(
+        "identify",
+        {
+            "coefficient_estimate": ("replicate", "term"),
+            "coefficient_std": ("replicate", "term"),
+            "support": ("replicate", "term"),
+            "status": ("term",),
+            "volatility_estimate": ("replicate", "dof"),
+            "volatility_std": ("replicate", "dof"),
+            "volatility_coefficient_estimate": (
+                "replicate",
+                "dof",
+                "volatility_term",
+            ),
+            "volatility_support": ("replicate", "dof", "volatility_term"),
+        },
+    ),
+    "rollout": Contract(
+        "validate",
+        {
+            "mean_true": ("replicate", "time", "state"),
+            "std_true": ("replicate", "time", "state"),
+            "mean_estimate": ("replicate", "time", "state"),
+            "std_estimate": ("replicate", "time", "state"),
+            "hamiltonian_true": ("replicate", "time"),
+            "hamiltonian_estimate": ("replicate", "time"),
+        },
+        finite=("mean_true", "std_true", "hamiltonian_true"),
+    ),
+}
+
+
+class ContractError(ValueError):
+    """A dataset that does not hold what its stage promised."""
+
+
+def problems(dataset: xr.Dataset, name: str) -> list[str]:
+    """Everything that is wrong with `dataset` as a ``CONTRACTS[name]``."""
+    contract = CONTRACTS[name]
+    found = []
+    for variable, dims in contract.variables.items():
+        if variable not in dataset:
+            found.append(f"variable {variable!r} {dims} is missing")
+            continue
+        array = dataset[variable]
+        if array.dims != dims:
+            found.append(f"{variable!r} has dimensions {array.dims}, expected {dims}")
+        missing = [key for key in ("units", "long_name") if key not in array.attrs]
+        if missing:
+            found.append(f"{variable!r} lacks the attribute {' and '.join(missing)}")
+        if 0 in array.shape:
+            found.append(f"{variable!r} is empty: {dict(array.sizes)}")
+        elif variable in contract.finite and not np.isfinite(array.values).all():
+            bad = np.argwhere(~np.isfinite(array.values))
+            where = dict(zip(array.dims, map(int, bad[0]), strict=True))
+            found.append(
+                f"{variable!r} has {len(bad)} values that are not finite, "
+                f"the first at {where}"
+            )
+    if "time" in dataset.coords:
+        found += _time_problems(dataset["time"])
+    return found
+
+
+def _time_problems(time: xr.DataArray) -> list[str]:
+    if time.size < 3:
+        return [f"'time' has {time.size} samples; at least 3 are needed"]
+    steps = np.diff(time.values)
+    if not (steps > 0).all():
+        return [f"'time' does not increase at sample {int(np.argmin(steps)) + 1}"]
+    if np.ptp(steps) > 1e-6 * steps.mean():
+        return [f"'time' is not uniform: steps {steps.min():g} ... {steps.max():g} s"]
+    return []
+
+
+def check(dataset: xr.Dataset, name: str, source: str = "dataset") -> xr.Dataset:
+    """Return `dataset` if it honours the contract `name`.
+
+    Raises
+    ------
+    ContractError
+        Listing all problems at once.
+    """
+    kind = dataset.attrs.get("contract", name)
+    if kind not in CONTRACTS:
+        raise ContractError(
+            f"{source} was not made by leastaction (its attribute 'contract' is "
+            f"{kind!r}); known are {', '.join(CONTRACTS)}"
+        )
+    if kind != name:
+        raise ContractError(
+            f"{source} holds {kind!r} (made by {CONTRACTS[kind].made_by}), but "
+            f"{name!r} (made by {CONTRACTS[name].made_by}) is needed here; "
+            "choose methods that fit together"
+        )
+    found = problems(dataset, name)
+    if found:
+        listing = "\n".join(f"  - {problem}" for problem in found)
+        raise ContractError(
+            f"{source} is not a valid {name!r} dataset "
+            f"(made by {CONTRACTS[name].made_by}):\n{listing}"
+        )
+    return dataset
