@@ -36,12 +36,16 @@ rule papers:
     input:
         expand("<results>/scorecard.{kind}", kind=["csv", "md", "html"]),
         [paper_outputs(paper) for paper in PAPERS],
+    message:
+        "All papers are reproduced; see results/scorecard.html"
 
 
 rule beyond:
     input:
         expand("<results>/studies.{kind}", kind=["csv", "md", "html"]),
         expand("<results>/studies/volatility.{kind}", kind=["svg", "png", "pdf"]),
+    message:
+        "All studies are made; see results/studies.html"
 
 
 for PAPER in PAPERS:
@@ -51,3 +55,5 @@ for PAPER in PAPERS:
             PAPER
         input:
             paper_outputs(PAPER),
+        message:
+            "This paper is reproduced"

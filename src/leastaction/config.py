@@ -7,7 +7,8 @@ whitelist parser, its units by dimensional analysis; all problems are reported a
 import contextlib
 import copy
 import difflib
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
@@ -20,6 +21,9 @@ from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
 from leastaction.simulate.initial_state import initial_expressions
 from leastaction.simulate.time_grid import step_count
+
+# Targets and folders of the workflow's own.
+RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"}
 
 
 class ConfigError(ValueError):
@@ -59,6 +63,46 @@ def complete(config: Mapping, schema: Mapping, where: str) -> dict:
     if found:
         raise ConfigError(where, list(dict.fromkeys(found)))
     return config
+
+
+def check_label(kind: str, name: str) -> None:
+    """Check the name of a paper, an example or a variant: it names files, targets.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", str(name)) or name in RESERVED:
+        reason = (
+            f"{name!r} cannot name it: use letters, digits and underscores, a letter "
+            f"first, and none of {', '.join(sorted(RESERVED))}"
+        )
+        raise ConfigError(f"{kind} {name!r}", [reason])
+
+
+def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
+    """Check that the examples and papers that `config` names exist.
+
+    Raises
+    ------
+    ConfigError
+    """
+    problems = [
+        f"studies.{study}.{paper}: {_unknown('example', name, known)}"
+        for study, listed in config["studies"].items()
+        for paper, names in listed.items()
+        for known in [[n for p, n in examples if p == paper]]
+        for name in names
+        if name not in known
+    ]
+    papers = sorted({paper for paper, _ in examples})
+    problems += [
+        f"papers: {_unknown('paper', paper, papers)}"
+        for paper in config["papers"]
+        if paper not in papers
+    ]
+    if problems:
+        raise ConfigError("the configuration", problems)
 
 
 def check_example(example: Mapping, where: str) -> None:
@@ -101,10 +145,14 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
 
     A variant has none of the paper's printed numbers and formulas.
     """
+    if not isinstance(example, Mapping):
+        raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
+    check_label("example", name)
     base = {key: value for key, value in example.items() if key != "variants"}
     yield name, copy.deepcopy(base)
     own = {k: v for k, v in (base.get("publish") or {}).items() if k == "targets"}
     for variant, overrides in (example.get("variants") or {}).items():
+        check_label("variant", variant)
         yield f"{name}-{variant}", merge({**base, "publish": own}, overrides)
 
 

@@ -2,7 +2,7 @@ rule assemble:
     input:
         observations="<results>/{paper}/{example}/observations.nc",
         derivatives="<results>/{paper}/{example}/{estimator}/derivatives.nc",
-        sources=assemble_sources,
+        sources=sources_of("assemble"),
     output:
         library="<results>/{paper}/{example}/{estimator}/library.nc",
     log:
@@ -16,7 +16,7 @@ rule assemble:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
         runtime=30,
     params:
-        settings=assemble_settings,
+        settings=settings_of("assemble"),
     message:
         "Assembling the library of {wildcards.example} ({wildcards.estimator})"
     script:

@@ -6,14 +6,16 @@ from pathlib import Path
 
 import yaml
 
-from leastaction import assemble, differentiate, identify, simulate
 from leastaction.config import (
     ConfigError,
     check_example,
+    check_label,
+    check_references,
     complete,
     merge,
     with_variants,
 )
+from leastaction.recipes import MODULES, SETTINGS, panel
 from leastaction.sources import source_files
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
@@ -31,15 +33,17 @@ def read_yaml(path):
 def read_examples():
     """Every example and variant by (paper, name): completed, checked, overridden."""
     schema = read_yaml(SCHEMAS / "example.schema.yaml")
-    found, problems = {}, []
-    written = {}
-    for path in sorted(EXAMPLE_FILES.glob("*/*.yaml")):
-        written[path.parent.name, path.stem] = read_yaml(path) or {}
+    written = {
+        (path.parent.name, path.stem): read_yaml(path) or {}
+        for path in sorted(EXAMPLE_FILES.glob("*/*.yaml"))
+    }
     for paper, given in config["examples"].items():
         for name, overrides in given.items():
             written[paper, name] = merge(written.get((paper, name), {}), overrides)
+    found, problems = {}, []
     for (paper, name), example in written.items():
         try:
+            check_label("paper", paper)
             for variant, content in with_variants(name, example):
                 where = f"example {paper}/{variant}"
                 content = complete(content, schema, where)
@@ -47,6 +51,8 @@ def read_examples():
                 content["simulate"]["replicates"] = config.get(
                     "replicates", content["simulate"]["replicates"]
                 )
+                content["key"] = f"{paper}/{variant}"
+                content["seed"] = config["seed"]
                 found[paper, variant] = content
         except ConfigError as error:
             problems.append(str(error))
@@ -59,10 +65,11 @@ try:
     config.update(
         complete(config, read_yaml(SCHEMAS / "config.schema.yaml"), "the configuration")
     )
+    EXAMPLES = read_examples()
+    check_references(config, EXAMPLES)
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-EXAMPLES = read_examples()
 PAPERS = sorted({paper for paper, _ in EXAMPLES})
 ESTIMATORS = sorted({name for e in EXAMPLES.values() for name in e["estimators"]})
 
@@ -83,76 +90,22 @@ def examples_of(paper, variants=False):
     return sorted(names, key=lambda name: (EXAMPLES[paper, name]["section"], name))
 
 
-def of(wildcards):
+def example_of(wildcards):
     return EXAMPLES[wildcards.paper, wildcards.example]
 
 
-def recipe(wildcards):
-    return of(wildcards)["estimators"][wildcards.estimator]
+def settings_of(stage):
+    """Params of a stage: the part of the example's configuration that it uses."""
+    return lambda wildcards: SETTINGS[stage](
+        example_of(wildcards), wildcards.get("estimator")
+    )
 
 
-def physics(example):
-    """The system without what only a figure needs."""
-    coordinates = {
-        name: {"unit": entry["unit"]}
-        for name, entry in example["system"]["coordinates"].items()
-    }
-    return {**example["system"], "coordinates": coordinates}
-
-
-def lagrangian_library(example):
-    return {key: example["library"][key] for key in ("reference", "lagrangian")}
-
-
-def simulate_settings(wildcards):
-    example = of(wildcards)
-    return {
-        "example": f"{wildcards.paper}/{wildcards.example}",
-        "seed": config["seed"],
-        "system": physics(example),
-        "simulate": example["simulate"],
-    }
-
-
-def differentiate_settings(wildcards):
-    settings = recipe(wildcards)["differentiate"]
-    uses_library = settings["method"] in differentiate.USES_LIBRARY
-    return {
-        "differentiate": settings,
-        "library": lagrangian_library(of(wildcards)) if uses_library else {},
-    }
-
-
-def assemble_settings(wildcards):
-    return {
-        "assemble": recipe(wildcards)["assemble"],
-        "library": lagrangian_library(of(wildcards)),
-    }
-
-
-def identify_settings(wildcards):
-    return {
-        "identify": recipe(wildcards)["identify"],
-        "library": of(wildcards)["library"],
-    }
-
-
-def validate_settings(wildcards):
-    return {
-        **simulate_settings(wildcards),
-        "validate": of(wildcards)["validate"],
-        "library": lagrangian_library(of(wildcards)),
-    }
-
-
-def panel(paper, example):
-    """What a figure or a table shows of one example."""
-    content = EXAMPLES[paper, example]
-    keys = ("title", "section", "system", "library", "simulate", "validate", "publish")
-    return {
-        **{key: content[key] for key in keys},
-        "estimators": list(content["estimators"]),
-    }
+def sources_of(stage):
+    """Inputs of a stage: its script, the methods of the recipe, what they import."""
+    return lambda wildcards: sources(
+        stage, *MODULES[stage](example_of(wildcards), wildcards.get("estimator"))
+    )
 
 
 def panels(wildcards):
@@ -162,13 +115,13 @@ def panels(wildcards):
         if "example" in wildcards.keys()
         else examples_of(wildcards.paper)
     )
-    return {name: panel(wildcards.paper, name) for name in names}
+    return {name: panel(EXAMPLES[wildcards.paper, name]) for name in names}
 
 
 def estimates(paper, names, dataset):
     """Files `dataset` of every estimator of the examples `names`."""
     return [
-        f"results/{paper}/{name}/{estimator}/{dataset}.nc"
+        f"<results>/{paper}/{name}/{estimator}/{dataset}.nc"
         for name in names
         for estimator in EXAMPLES[paper, name]["estimators"]
     ]
@@ -201,7 +154,7 @@ def score_settings(wildcards):
 def scores(wildcards):
     studies = wildcards.collection == "studies"
     return [
-        f"results/{paper}/{name}/scores.csv"
+        f"<results>/{paper}/{name}/scores.csv"
         for paper in PAPERS
         for name in examples_of(paper, variants=studies)
     ]
@@ -223,7 +176,9 @@ def study_models(wildcards):
 
 def study_settings(wildcards):
     return {
-        "panels": {name: panel(paper, name) for paper, name in volatility_study()},
+        "panels": {
+            name: panel(EXAMPLES[paper, name]) for paper, name in volatility_study()
+        },
         "style": config["figures"],
     }
 
@@ -231,7 +186,7 @@ def study_settings(wildcards):
 def paper_outputs(paper):
     """Every figure and table of one paper, and the figures of its examples."""
     kinds = ["svg", "png", "pdf"]
-    base = f"results/{paper}"
+    base = f"<results>/{paper}"
     settings = config["papers"].get(paper, {"figures": {}, "tables": []})
     return [
         *expand(f"{base}/figures/{{f}}.{{k}}", f=settings["figures"], k=kinds),
@@ -253,30 +208,3 @@ def sources(script, *modules):
     """Our own files that a job consists of: its script, its methods, their imports."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
     return [os.path.relpath(file) for file in source_files(modules, scripts=[path])]
-
-
-def simulate_sources(wildcards):
-    return sources("simulate", simulate.METHODS[of(wildcards)["simulate"]["method"]])
-
-
-def differentiate_sources(wildcards):
-    method = recipe(wildcards)["differentiate"]["method"]
-    return sources("differentiate", differentiate.METHODS[method])
-
-
-def assemble_sources(wildcards):
-    method = recipe(wildcards)["assemble"]["method"]
-    return sources("assemble", assemble.METHODS[method])
-
-
-def identify_sources(wildcards):
-    settings = recipe(wildcards)["identify"]
-    return sources(
-        "identify",
-        identify.METHODS[settings["method"]],
-        identify.VOLATILITY_METHODS[settings["volatility"]["method"]],
-    )
-
-
-def validate_sources(wildcards):
-    return sources("validate", simulate.METHODS[of(wildcards)["simulate"]["method"]])

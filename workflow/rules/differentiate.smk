@@ -1,7 +1,7 @@
 rule differentiate:
     input:
         observations="<results>/{paper}/{example}/observations.nc",
-        sources=differentiate_sources,
+        sources=sources_of("differentiate"),
     output:
         derivatives="<results>/{paper}/{example}/{estimator}/derivatives.nc",
     log:
@@ -15,7 +15,7 @@ rule differentiate:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
         runtime=30,
     params:
-        settings=differentiate_settings,
+        settings=settings_of("differentiate"),
     message:
         "Differentiating {wildcards.example} ({wildcards.estimator})"
     script:

@@ -2,7 +2,7 @@ rule identify:
     input:
         observations="<results>/{paper}/{example}/observations.nc",
         library="<results>/{paper}/{example}/{estimator}/library.nc",
-        sources=identify_sources,
+        sources=sources_of("identify"),
     output:
         model="<results>/{paper}/{example}/{estimator}/model.nc",
     log:
@@ -16,7 +16,7 @@ rule identify:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
         runtime=30,
     params:
-        settings=identify_settings,
+        settings=settings_of("identify"),
     message:
         "Identifying {wildcards.example} ({wildcards.estimator})"
     script:

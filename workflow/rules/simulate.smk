@@ -1,6 +1,6 @@
 rule simulate:
     input:
-        sources=simulate_sources,
+        sources=sources_of("simulate"),
     output:
         observations="<results>/{paper}/{example}/observations.nc",
     log:
@@ -14,7 +14,7 @@ rule simulate:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
         runtime=30,
     params:
-        settings=simulate_settings,
+        settings=settings_of("simulate"),
     message:
         "Simulating {wildcards.example}"
     script:

@@ -1,7 +1,7 @@
 rule validate:
     input:
         model="<results>/{paper}/{example}/{estimator}/model.nc",
-        sources=validate_sources,
+        sources=sources_of("validate"),
     output:
         rollout="<results>/{paper}/{example}/{estimator}/rollout.nc",
     log:
@@ -15,7 +15,7 @@ rule validate:
         mem_mb=lambda wildcards, attempt: 1000 * attempt,
         runtime=30,
     params:
-        settings=validate_settings,
+        settings=settings_of("validate"),
     message:
         "Rolling out {wildcards.example} ({wildcards.estimator})"
     script:

@@ -10,6 +10,7 @@ import difflib
 import keyword
 import math
 import re
+import warnings
 from collections.abc import Iterable, Mapping
 
 import sympy as sp
@@ -109,7 +110,9 @@ def parse(text: str | int | float, names: Iterable[str]) -> sp.Expr:
     table = {name: symbol(name) for name in names} | CONSTANTS
     source = text.strip()
     try:
-        tree = ast.parse(source, mode="eval").body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(source, mode="eval").body
     except SyntaxError as error:
         position = _place(source, error.lineno or 1, (error.offset or 1) - 1)
         raise ExpressionError(source, position, "not an expression") from None

@@ -1,0 +1,112 @@
+"""What each stage of the workflow needs of an example: settings, and modules.
+
+A rule gets exactly the part of an example's configuration that its stage uses, in one
+dictionary: a change elsewhere does not re-run it. The modules are those that the
+methods named in the configuration live in; what they import follows from their source
+(:mod:`leastaction.sources`).
+"""
+
+from collections.abc import Callable, Mapping
+
+from leastaction import assemble, differentiate, identify, simulate
+
+
+def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
+    """Truth, simulation and the key of the random numbers; no label of a figure."""
+    coordinates = {
+        name: {"unit": entry["unit"]}
+        for name, entry in example["system"]["coordinates"].items()
+    }
+    return {
+        "example": example["key"],
+        "seed": example["seed"],
+        "system": {**example["system"], "coordinates": coordinates},
+        "simulate": example["simulate"],
+    }
+
+
+def differentiate_settings(example: Mapping, estimator: str) -> dict:
+    """The method, and the library if the method evaluates candidates."""
+    settings = example["estimators"][estimator]["differentiate"]
+    uses_library = settings["method"] in differentiate.USES_LIBRARY
+    return {
+        "differentiate": settings,
+        "library": lagrangian_library(example) if uses_library else {},
+    }
+
+
+def assemble_settings(example: Mapping, estimator: str) -> dict:
+    """The method and the candidates of the Lagrangian."""
+    return {
+        "assemble": example["estimators"][estimator]["assemble"],
+        "library": lagrangian_library(example),
+    }
+
+
+def identify_settings(example: Mapping, estimator: str) -> dict:
+    """The methods and all candidates, those of the volatility among them."""
+    return {
+        "identify": example["estimators"][estimator]["identify"],
+        "library": example["library"],
+    }
+
+
+def validate_settings(example: Mapping, estimator: str | None = None) -> dict:
+    """Truth, simulation, rollout, and the library that fixes the scale of L."""
+    return {
+        **simulate_settings(example),
+        "validate": example["validate"],
+        "library": lagrangian_library(example),
+    }
+
+
+def lagrangian_library(example: Mapping) -> dict:
+    """The candidates of the Lagrangian without those of the volatility."""
+    return {key: example["library"][key] for key in ("reference", "lagrangian")}
+
+
+def panel(example: Mapping) -> dict:
+    """What figures, tables and the scorecard show of one example."""
+    shown = ("title", "section", "system", "library", "simulate", "validate", "publish")
+    return {
+        **{key: example[key] for key in shown},
+        "estimators": list(example["estimators"]),
+    }
+
+
+def _scheme(example: Mapping, estimator: str | None = None) -> list[str]:
+    return [simulate.METHODS[example["simulate"]["method"]]]
+
+
+def _differentiation(example: Mapping, estimator: str) -> list[str]:
+    recipe = example["estimators"][estimator]
+    return [differentiate.METHODS[recipe["differentiate"]["method"]]]
+
+
+def _assembly(example: Mapping, estimator: str) -> list[str]:
+    recipe = example["estimators"][estimator]
+    return [assemble.METHODS[recipe["assemble"]["method"]]]
+
+
+def _identification(example: Mapping, estimator: str) -> list[str]:
+    recipe = example["estimators"][estimator]["identify"]
+    return [
+        identify.METHODS[recipe["method"]],
+        identify.VOLATILITY_METHODS[recipe["volatility"]["method"]],
+    ]
+
+
+SETTINGS: Mapping[str, Callable] = {
+    "simulate": simulate_settings,
+    "differentiate": differentiate_settings,
+    "assemble": assemble_settings,
+    "identify": identify_settings,
+    "validate": validate_settings,
+}
+MODULES: Mapping[str, Callable] = {
+    "simulate": _scheme,
+    "differentiate": _differentiation,
+    "assemble": _assembly,
+    "identify": _identification,
+    "validate": _scheme,
+}
