@@ -10,7 +10,7 @@ from snakemake.utils import min_version
 min_version("9.19")
 
 
-configfile: "config/config.yaml"
+configfile: workflow.source_path("config/config.yaml")
 
 
 include: "workflow/rules/common.smk"

@@ -14,10 +14,10 @@ from pathlib import Path
 import yaml
 
 from leastaction.assemble import assemble
-from leastaction.config import complete
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
 from leastaction.mechanics.system import System
+from leastaction.schema import complete
 from leastaction.simulate import simulate
 from leastaction.validate import validate
 

@@ -6,12 +6,14 @@ import pytest
 import yaml
 
 from leastaction.config import (
-    ConfigError,
     check_example,
-    complete,
+    check_label,
+    check_overrides,
+    check_references,
     merge,
     with_variants,
 )
+from leastaction.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
@@ -88,3 +90,56 @@ def test_variants_override_the_base_and_nothing_else(harmonic):
     assert zero["simulate"]["initial_state"] == {"x": 0.0, "xdot": 0.0}
     assert zero["simulate"]["time_step"] == base["simulate"]["time_step"]
     assert zero["system"] == base["system"]
+
+
+def test_only_the_estimators_that_are_named_exist(harmonic):
+    harmonic["estimators"] = {"recommended": {}}
+    completed = complete(harmonic, SCHEMA, "x")
+    assert set(completed["estimators"]) == {"recommended"}
+
+
+def test_a_setting_alone_keeps_the_usual_method(harmonic):
+    harmonic["estimators"] = {"recommended": {"identify": {"max_terms": 2}}}
+    recipe = complete(harmonic, SCHEMA, "x")["estimators"]["recommended"]
+    assert recipe["identify"]["method"] == "moment_gmm"
+    assert recipe["identify"]["max_terms"] == 2
+
+
+def test_a_unit_with_a_prefix_is_refused(harmonic):
+    wrong = merge(harmonic, {"system": {"parameters": {"k": {"unit": "kN/m"}}}})
+    with pytest.raises(ConfigError, match="'kN/m' is 1000"):
+        check_example(complete(wrong, SCHEMA, "x"), "x")
+
+
+def test_noise_beyond_the_scheme_is_refused_at_the_door(harmonic):
+    system = {
+        "coordinates": {"x": {"unit": "m"}, "y": {"unit": "m"}},
+        "parameters": {"b": {"value": 1.0, "unit": "N s^1.5/m"}},
+        "lagrangian": "xdot**2/2 + ydot**2/2",
+        "volatility": {"x": "b*ydot", "y": "b*xdot"},
+    }
+    wrong = {**harmonic, "system": system}
+    with pytest.raises(ConfigError, match="Lévy areas|depends on a velocity"):
+        check_example(complete(wrong, SCHEMA, "x"), "x")
+
+
+@pytest.mark.parametrize("name", ["../evil", "two-words", "simulate", "", "7"])
+def test_a_name_that_would_not_do_for_a_folder_is_refused(name):
+    with pytest.raises(ConfigError, match="cannot name it"):
+        check_label("example", name)
+
+
+def test_a_misspelt_override_is_not_a_new_example(harmonic):
+    written = {("p", "harmonic"): harmonic, ("p", "harmonc"): {"title": "x"}}
+    with pytest.raises(ConfigError, match="did you mean 'harmonic'"):
+        check_overrides("p", "harmonc", written["p", "harmonc"], written)
+
+
+def test_names_of_studies_and_papers_must_exist():
+    config = {
+        "studies": {"volatility": {"p": ["harmonc"]}},
+        "papers": {"q": {}},
+    }
+    with pytest.raises(ConfigError) as caught:
+        check_references(config, {("p", "harmonic")})
+    assert len(caught.value.problems) == 2

@@ -121,7 +121,11 @@ class IdentifiedModel:
             error = float(self.dataset["volatility_std"][i])
             shown = f" +- {error:.2g}" if error > 0 else ""
             lines.append(f"  {value:.6g}{shown}  {name}")
-        return "\n".join(lines) + "\n" + str(self.system)
+        system = self.system
+        if sp.simplify(system.mass_matrix.det()) == 0:
+            lines.append("No equations of motion: a coordinate has no kinetic energy")
+            return "\n".join(lines)
+        return "\n".join(lines) + "\n" + str(system)
 
 
 def _symmetric_root(covariance: np.ndarray) -> np.ndarray:

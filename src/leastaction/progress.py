@@ -28,6 +28,7 @@ def start_logging(path: str | Path) -> None:
         force=True,
     )
     logging.captureWarnings(True)
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
     sys.excepthook = _log_failure
 
 

@@ -6,7 +6,7 @@ methods named in the configuration live in; what they import follows from their 
 (:mod:`leastaction.sources`).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from leastaction import assemble, differentiate, identify, simulate
 
@@ -65,11 +65,16 @@ def lagrangian_library(example: Mapping) -> dict:
     return {key: example["library"][key] for key in ("reference", "lagrangian")}
 
 
-def panel(example: Mapping) -> dict:
-    """What figures, tables and the scorecard show of one example."""
-    shown = ("title", "section", "system", "library", "simulate", "validate", "publish")
+# Parts of an example that the rules of the publish stage show.
+FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
+FOR_TABLES = ("title", "system", "library", "publish")
+FOR_SCORES = ("title", "system", "library", "publish")
+
+
+def panel(example: Mapping, parts: Collection[str]) -> dict:
+    """The `parts` of an example, and the names of its estimators."""
     return {
-        **{key: example[key] for key in shown},
+        **{key: example[key] for key in parts},
         "estimators": list(example["estimators"]),
     }
 

@@ -187,6 +187,45 @@ def test_a_candidate_that_cancels_the_kinetic_term_is_no_good_fit():
     assert recommended(paths, library).support == SUPPORT
 
 
+def test_strong_noise_does_not_invite_terms_that_inflate_it():
+    """A weak term with a huge coefficient raises the noise and so lowers its own J."""
+    truth = oscillator(k=1000.0, sigma=20.0)
+    library = {
+        "reference": "xdot**2/2",
+        "lagrangian": [
+            {"polynomial": {"of": ["x", "xdot"], "degree": 5}},
+            {"functions": {"apply": ["sin", "cos"], "to": ["x", "xdot"]}},
+        ],
+    }
+    right = 0
+    for replicate in range(4):
+        paths = observe(
+            truth,
+            trajectories=60,
+            steps=5000,
+            time_step=2e-4,
+            replicate=replicate,
+            start={"x": 0.5},
+        )
+        right += recommended(paths, library).support == SUPPORT
+    assert right == 4
+
+
+def test_deterministic_data_get_no_standard_error(caplog):
+    truth = oscillator(sigma=1e-9)
+    library = {
+        "reference": "xdot**2/2",
+        "lagrangian": [{"terms": ["xdot**2", "x**2"]}],
+    }
+    found = recommended(observe(truth, trajectories=2, steps=400), library)
+    value, error = found.coefficient("x**2")
+    assert value == pytest.approx(-K / 2, rel=1e-4)
+    if "deterministic" in caplog.text:
+        assert np.isnan(error)
+    else:
+        assert found.lagrangian.diagnostics["j_p_value"][0] < 1e-6
+
+
 def test_another_contract_is_refused(moments):
     with pytest.raises(ContractError, match="choose methods that fit together"):
         moment_gmm.identify(

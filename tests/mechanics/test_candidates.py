@@ -6,7 +6,7 @@ import pytest
 import sympy as sp
 from support import example
 
-from leastaction.mechanics.candidates import candidates, parameter_free
+from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.expressions import ExpressionError, parse
 
 NAMES = ("x", "xdot")
@@ -56,12 +56,6 @@ def test_a_candidate_may_not_stand_twice():
 def test_an_unknown_name_is_refused():
     with pytest.raises(ExpressionError, match="unknown name 'y'"):
         candidates([{"terms": ["y**2"]}], NAMES)
-
-
-def test_parameters_are_noticed():
-    terms = candidates([{"terms": ["x", "k*x**2"]}], (*NAMES, "k"))
-    assert parameter_free(terms[:1], NAMES)
-    assert not parameter_free(terms, NAMES)
 
 
 def test_candidates_read_back_from_their_text():

@@ -77,6 +77,19 @@ def test_a_model_that_diverges_is_counted(observations):
     assert np.isnan(found["mean_error_prediction"].item())
 
 
+def test_a_model_without_kinetic_energy_is_counted_as_diverged(observations):
+    """A baseline that finds an empty Lagrangian must not stop the others."""
+    empty = {"xdot**2": 0.0, "x**2": -12.5}
+    found = rolled(oscillator(), model_of(observations, empty, [[1.0]]))
+    assert found["diverged"].item() == SETTINGS["trajectories"]
+
+
+def test_damping_leaves_no_announced_growth(observations):
+    truth = oscillator(dissipation="0.1*xdot**2")
+    found = rolled(truth, model_of(observations, EXACT, [[1.0]]))
+    assert np.isnan(found["hamiltonian_growth"]).all()
+
+
 def test_only_the_diverging_trajectories_are_left_out(observations):
     """An inverted quartic well: some paths escape, the others tell the mean."""
     escaping = {"xdot**2": 0.5, "x**2": -12.5, "x**6": 6.5}

@@ -110,3 +110,11 @@ def test_broken_yaml(untouched):
     assert result.returncode != 0
     assert "broken.yaml" in text and "is not YAML" in text
     assert "Traceback" not in text
+
+
+def test_runs_from_another_folder(untouched, tmp_path):
+    (tmp_path / "overrides.yaml").write_text("replicates: 2\n")
+    plan = untouched.snakemake("--directory", str(tmp_path), "--cores", "1", "-n")
+    text = plan.stdout + plan.stderr
+    assert plan.returncode == 0, text
+    assert "Simulating harmonic" in text

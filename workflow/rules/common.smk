@@ -7,15 +7,22 @@ from pathlib import Path
 import yaml
 
 from leastaction.config import (
-    ConfigError,
     check_example,
     check_label,
+    check_overrides,
     check_references,
-    complete,
     merge,
     with_variants,
 )
-from leastaction.recipes import MODULES, SETTINGS, panel
+from leastaction.recipes import (
+    FOR_FIGURES,
+    FOR_SCORES,
+    FOR_TABLES,
+    MODULES,
+    SETTINGS,
+    panel,
+)
+from leastaction.schema import ConfigError, complete
 from leastaction.sources import source_files
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
@@ -44,6 +51,7 @@ def read_examples():
     for (paper, name), example in written.items():
         try:
             check_label("paper", paper)
+            check_overrides(paper, name, example, written)
             for variant, content in with_variants(name, example):
                 where = f"example {paper}/{variant}"
                 content = complete(content, schema, where)
@@ -108,14 +116,17 @@ def sources_of(stage):
     )
 
 
-def panels(wildcards):
-    """Panels of one example, or of all examples of a paper."""
-    names = (
-        [wildcards.example]
-        if "example" in wildcards.keys()
-        else examples_of(wildcards.paper)
-    )
-    return {name: panel(EXAMPLES[wildcards.paper, name]) for name in names}
+def shown_examples(wildcards):
+    """The example of the wildcards, or all examples of their paper."""
+    if "example" in wildcards.keys():
+        return [wildcards.example]
+    return examples_of(wildcards.paper)
+
+
+def panels(wildcards, parts):
+    """By example, the parts of its configuration that a figure or a table shows."""
+    names = shown_examples(wildcards)
+    return {name: panel(EXAMPLES[wildcards.paper, name], parts) for name in names}
 
 
 def estimates(paper, names, dataset):
@@ -128,27 +139,33 @@ def estimates(paper, names, dataset):
 
 
 def models(wildcards):
-    return estimates(wildcards.paper, panels(wildcards), "model")
+    return estimates(wildcards.paper, shown_examples(wildcards), "model")
 
 
 def rollouts(wildcards):
-    return estimates(wildcards.paper, panels(wildcards), "rollout")
+    return estimates(wildcards.paper, shown_examples(wildcards), "rollout")
 
 
 def figure_settings(wildcards):
-    settings = {"panels": panels(wildcards), "style": config["figures"]}
+    """Panels, style, and what each file (by its stem) shows."""
     if "figure" in wildcards.keys():
-        figures = config["papers"][wildcards.paper]["figures"]
-        settings["figure"] = figures[wildcards.figure]
-    return settings
+        numbered = config["papers"][wildcards.paper]["figures"]
+        figures = {wildcards.figure: numbered[wildcards.figure]}
+    else:
+        figures = {name: name for name in FIGURES}
+    return {
+        "panels": panels(wildcards, FOR_FIGURES),
+        "figures": figures,
+        "style": config["figures"],
+    }
 
 
 def table_settings(wildcards):
-    return {"panels": panels(wildcards), "table": wildcards.table}
+    return {"panels": panels(wildcards, FOR_TABLES), "table": wildcards.table}
 
 
 def score_settings(wildcards):
-    return {"panels": panels(wildcards), "paper": wildcards.paper}
+    return {"panels": panels(wildcards, FOR_SCORES), "paper": wildcards.paper}
 
 
 def scores(wildcards):
@@ -177,8 +194,10 @@ def study_models(wildcards):
 def study_settings(wildcards):
     return {
         "panels": {
-            name: panel(EXAMPLES[paper, name]) for paper, name in volatility_study()
+            f"{paper}/{name}": panel(EXAMPLES[paper, name], FOR_FIGURES)
+            for paper, name in volatility_study()
         },
+        "figures": {"volatility": "volatility_study"},
         "style": config["figures"],
     }
 
@@ -195,6 +214,7 @@ def paper_outputs(paper):
             t=settings["tables"],
             k=["csv", "md", "tex", "html"],
         ),
+        *expand(f"{base}/{{e}}/scores.csv", e=examples_of(paper)),
         *expand(
             f"{base}/{{e}}/figures/{{f}}.{{k}}",
             e=examples_of(paper),

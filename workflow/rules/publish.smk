@@ -2,7 +2,7 @@ rule plot_example:
     input:
         models=models,
         rollouts=rollouts,
-        sources=sources("plot_example"),
+        sources=sources("plot"),
     output:
         coefficients=report(
             "<results>/{paper}/{example}/figures/coefficients.svg",
@@ -45,14 +45,14 @@ rule plot_example:
     message:
         "Drawing the figures of {wildcards.example}"
     script:
-        "../scripts/plot_example.py"
+        "../scripts/plot.py"
 
 
 rule plot_paper:
     input:
         models=models,
         rollouts=rollouts,
-        sources=sources("plot_paper"),
+        sources=sources("plot"),
     output:
         svg=report(
             "<results>/{paper}/figures/{figure}.svg",
@@ -77,7 +77,7 @@ rule plot_paper:
     message:
         "Drawing {wildcards.figure} of {wildcards.paper}"
     script:
-        "../scripts/plot_paper.py"
+        "../scripts/plot.py"
 
 
 rule tabulate:
@@ -172,7 +172,7 @@ rule collect_scores:
 rule plot_volatility_study:
     input:
         models=study_models,
-        sources=sources("plot_volatility_study"),
+        sources=sources("plot"),
     output:
         svg=report(
             "<results>/studies/volatility.svg",
@@ -196,4 +196,4 @@ rule plot_volatility_study:
     message:
         "Drawing the volatility study"
     script:
-        "../scripts/plot_volatility_study.py"
+        "../scripts/plot.py"

@@ -62,7 +62,7 @@ def assemble(
             "target": (
                 ("replicate", "equation"),
                 -columns[None, :, terms.reference],
-                {"units": "m/s^2", "long_name": "minus the reference column"},
+                {"units": "mixed", "long_name": "minus the reference column"},
             ),
             "used": (
                 "term",

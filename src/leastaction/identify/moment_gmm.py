@@ -8,10 +8,12 @@ covariance of the noise. The coefficients minimise the Hansen statistic
 which for the true support is χ² with (moments − terms) degrees of freedom: an absolute
 test of fit. Ω starts from the realised covariation and is updated from the residual.
 No threshold is tuned: subsets compete by J plus the penalty of the extended BIC. In
-that competition J is in units of each subset's *own* residual variance, as in the
-continuously updated estimator (Hansen, Heaton and Yaron 1996): otherwise candidates
-that contain accelerations, such as cos q̇, could cancel the kinetic term, and with it
-the noise, and an empty equation would seem to fit best.
+that competition J is in units of each subset's own residual variance where that is
+*smaller* than Ω: candidates that contain accelerations, such as cos q̇, could
+otherwise cancel the kinetic term, and with it the noise, and an empty equation would
+seem to fit best. Where it is larger, Ω stays the unit: a subset must not gain from
+inflating the noise, as it could in the continuously updated estimator (Hansen, Heaton
+and Yaron 1996).
 """
 
 import logging
@@ -27,7 +29,7 @@ from leastaction.identify.best_subset import best_subset, extended_penalty
 from leastaction.identify.estimate import LagrangianEstimate
 
 CONTRACT = "moments"
-ITERATIONS = 3
+MOST_ITERATIONS = 6
 RANK_TOLERANCE = 1e-13
 # A residual this much below the realised covariation is rounding error.
 FAINTEST = 1e-10
@@ -77,7 +79,8 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     dt = float(library["time_step"].values[0])
     first = noise = library["realised_covariation"].values[0]
     total = moment.sum(axis=0)
-    for _ in range(ITERATIONS):
+    support, converged, deterministic = None, False, False
+    for _ in range(MOST_ITERATIONS):
         fit = _fit(
             total,
             gram,
@@ -85,16 +88,25 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
             increments / samples,
             reference,
             scale,
-            settings,
+            settings["max_terms"],
             samples,
         )
+        converged, support = fit.support == support, fit.support
         noise = _residual_covariance(fit.coefficients, increments, samples * dt)
-        if not (np.diag(noise) > FAINTEST * np.diag(first)).all():
-            log.warning(
-                "no noise is left in the residual: the data look deterministic, and "
-                "standard errors and J mean nothing here"
-            )
-            noise = np.diag(np.maximum(np.diag(noise), FAINTEST * np.diag(first)))
+        deterministic = not (np.diag(noise) > FAINTEST * np.diag(first)).all()
+        if converged or deterministic:
+            break
+    if deterministic:
+        log.warning(
+            "no noise is left in the residual: the data look deterministic, and there "
+            "is nothing to base standard errors and J on"
+        )
+    elif not converged:
+        log.warning(
+            "the selected terms changed in each of %d passes: the data cannot decide "
+            "between kinetic terms; list fewer of them",
+            MOST_ITERATIONS,
+        )
     names = [str(term) for term in library["term"].values]
     all_names = [str(term) for term in library["candidate"].values]
     place = [all_names.index(name) for name in names]
@@ -102,6 +114,10 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     coefficients[place] = fit.coefficients
     std[place] = np.sqrt(np.diag(fit.covariance))
     degrees = fit.rank - len(fit.support)
+    j, p_value = fit.j, float(chdtrc(degrees, fit.j))
+    if deterministic:
+        std[std > 0] = np.nan
+        j = p_value = np.nan
     return LagrangianEstimate(
         terms=all_names,
         coefficients=coefficients,
@@ -113,16 +129,21 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
             (noise**2 + np.outer(np.diag(noise), np.diag(noise))) / samples
         ),
         diagnostics={
-            "j_statistic": (fit.j, "1", "Hansen J statistic"),
+            "j_statistic": (j, "1", "Hansen J statistic"),
+            "converged": (
+                int(converged),
+                "1",
+                "whether the selection repeats itself under its own noise",
+            ),
             "j_degrees": (degrees, "1", "degrees of freedom of J"),
-            "j_p_value": (float(chdtrc(degrees, fit.j)), "1", "p-value of J"),
+            "j_p_value": (p_value, "1", "p-value of J"),
         },
         criterion=fit.criterion,
         alternatives="; ".join(" + ".join(names[i] for i in tie) for tie in fit.ties),
     )
 
 
-def _fit(total, gram, noise, increments, reference, scale, settings, samples) -> _Fit:
+def _fit(total, gram, noise, increments, reference, scale, max_terms, samples) -> _Fit:
     """Select and solve, given the noise covariance that weights the moments."""
     directions, z = _root_inverse(noise), _root_inverse(gram)
     columns = np.einsum("da,rp,apm->drm", directions, z, total)
@@ -135,9 +156,10 @@ def _fit(total, gram, noise, increments, reference, scale, settings, samples) ->
         rows = np.arange(len(subsets))[:, None]
         c[rows, np.asarray(others)[subsets]] = values
         own = np.einsum("abij,ni,nj->nab", increments, c, c, optimize=True)
-        return np.einsum("da,nab,db->nd", directions, own, directions)
+        own = np.einsum("da,nab,db->nd", directions, own, directions)
+        return np.minimum(own, 1.0)
 
-    path = best_subset(a, b, settings["max_terms"], INDISTINGUISHABLE, variance)
+    path = best_subset(a, b, max_terms, INDISTINGUISHABLE, variance)
     sizes = np.arange(len(path.supports))
     criterion = path.objectives + extended_penalty(sizes, len(others), samples)
     size = int(np.argmin(criterion))

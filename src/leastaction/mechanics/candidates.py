@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import sympy as sp
 
-from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.expressions import parse
 
 
 def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr, ...]:
@@ -68,9 +68,3 @@ def _terms(body: Sequence[str], names: Sequence[str]) -> list[sp.Expr]:
 
 
 _GENERATORS = {"polynomial": _polynomial, "functions": _functions, "terms": _terms}
-
-
-def parameter_free(terms: Sequence[sp.Expr], names: Sequence[str]) -> bool:
-    """Whether the terms depend on the measured quantities `names` alone."""
-    allowed = {symbol(name) for name in names}
-    return all(term.free_symbols <= allowed for term in terms)

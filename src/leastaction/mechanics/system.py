@@ -200,7 +200,13 @@ class System:
 
     @cached_property
     def energy_growth(self) -> sp.Expr:
-        """D E[H]/dt from additive noise, ½ tr(Sᵀ M⁻¹ S): Itô's formula."""
+        """Growth of E[H] by noise, ½ tr(Sᵀ M⁻¹ S): Itô's formula for S(q).
+
+        Dissipation takes energy out at the rate q̇·∂D/∂q̇, which is not in it.
+
+
+        Dissipation takes energy out at the rate q̇·∂D/∂q̇, which is not in it.
+        """
         if not self.wiener_processes:
             return sp.Integer(0)
         return sp.expand((self.volatility.T * self.diffusion).trace() / 2)

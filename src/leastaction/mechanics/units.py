@@ -33,11 +33,20 @@ def unit(text: str) -> pint.Unit:
     if text.strip() == "1":
         return _registry().dimensionless
     try:
-        return _registry().parse_units(text)
+        parsed = _registry().parse_units(text)
+        factor = _registry().get_base_units(parsed)[0]
     except Exception:
+        factor = None
+    if factor is None or not text.strip():
         raise DimensionError(
             f'{text!r} is not a unit; write something like "kg", "N/m", "m/s^2" or "1"'
-        ) from None
+        )
+    if abs(factor - 1) > 1e-12:
+        raise DimensionError(
+            f"{text!r} is {factor:g} {unit_text(parsed)}; give the value in SI units "
+            "without prefix"
+        )
+    return parsed
 
 
 def unit_text(value: pint.Unit) -> str:

@@ -102,7 +102,7 @@ class Panel:
     @cached_property
     def coefficients_true(self) -> dict[str, float] | None:
         """True coefficient of every candidate of L; None if L is not in their span."""
-        if self._projection is None:
+        if self._projection is None or self.truth.dissipation != 0:
             return None
         return dict(
             zip(self.library.names, map(float, self._projection[0]), strict=True)
@@ -133,19 +133,11 @@ class Panel:
             found[names[rest]] += float(factor)
         return found
 
-    def volatility_true(self, dof: int) -> float:
-        """True volatility √(S Sᵀ)_aa of a constant S, in the scale of the model.
-
-        Raises
-        ------
-        ValueError
-            If S depends on the state.
-        """
+    def volatility_true(self, dof: int) -> float | None:
+        """True volatility √(S Sᵀ)_aa in the model's scale; None unless constant."""
         row = self.truth.evaluated(self.truth.volatility).row(dof)
         if row.free_symbols:
-            raise ValueError(
-                f"example {self.example!r}: the volatility is not constant"
-            )
+            return None
         return abs(self.scale) * float(sum(entry**2 for entry in row)) ** 0.5
 
     @property

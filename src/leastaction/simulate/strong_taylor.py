@@ -101,7 +101,7 @@ def step(system: System) -> list[sp.Expr]:
     dt = symbol("dt")
     drift = list(system.drift)
     noise = sp.zeros(system.dof, system.wiener_processes).col_join(system.diffusion)
-    _check_noise(system, noise)
+    check_noise(system)
     result = []
     for k, (x, a) in enumerate(zip(system.state, drift, strict=True)):
         y = x + a * dt + _l0(a, system, drift, noise) * dt**2 / 2
@@ -139,7 +139,15 @@ def _lj(f: sp.Expr, system: System, noise: sp.Matrix, j: int) -> sp.Expr:
     )
 
 
-def _check_noise(system: System, noise: sp.Matrix) -> None:
+def check_noise(system: System) -> None:
+    """Refuse noise for which the scheme would need Lévy areas.
+
+    Raises
+    ------
+    NoiseError
+        If a process excites a velocity on which the noise of another one depends.
+    """
+    noise = sp.zeros(system.dof, system.wiener_processes).col_join(system.diffusion)
     for j in range(noise.cols):
         for other in range(noise.cols):
             if j == other:

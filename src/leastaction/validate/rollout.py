@@ -4,10 +4,13 @@ Both are driven by the same Wiener paths from the same initial states. With inde
 paths the scatter of two finite ensembles would hide the error of a good model.
 """
 
+import logging
+import math
 from collections.abc import Mapping
 from importlib import import_module
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.mechanics.evaluator import evaluator
@@ -18,6 +21,8 @@ from leastaction.simulate import METHODS
 from leastaction.simulate.initial_state import initial_state
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator, standard_normals
+
+log = logging.getLogger(__name__)
 
 
 def validate(
@@ -61,10 +66,10 @@ def validate(
     estimate = IdentifiedModel(model.isel(replicate=0)).system
     training = simulation["duration"]
     steps = step_count(settings["lengths"] * training, simulation["time_step"])
-    every = max(1, steps // (settings["samples"] - 1))
+    every = math.ceil(steps / (settings["samples"] - 1))
     n = settings["trajectories"]
     scheme = import_module(METHODS[simulation["method"]])
-    runs = [scheme.integrator(system), scheme.integrator(estimate)]
+    runs = [scheme.integrator(system), _model_integrator(scheme, estimate)]
     paths = [np.empty((n, steps // every + 1, 2 * system.dof)) for _ in runs]
     wiener = max(system.wiener_processes, estimate.wiener_processes)
     turn = _alignment(system, estimate, wiener)
@@ -82,6 +87,22 @@ def validate(
     found = _statistics(paths[1], estimate, 1.0)
     names = [s.name for s in system.state]
     return _dataset(truth, found, time, names, training, system, scale, model)
+
+
+def _model_integrator(scheme, model: System):
+    """Integrator of the model; if it has no equations of motion, of nothing at all."""
+    if sp.simplify(model.mass_matrix.det()) != 0:
+        return scheme.integrator(model)
+    log.warning(
+        "the identified Lagrangian %s lacks the kinetic energy of a coordinate; all "
+        "its trajectories count as diverged",
+        model.lagrangian,
+    )
+
+    def nowhere(initial_state, normals, time_step, every=1):
+        return np.full((len(normals) // every + 1, len(initial_state)), np.nan)
+
+    return nowhere
 
 
 def _alignment(system: System, estimate: System, wiener: int) -> np.ndarray:
@@ -143,7 +164,7 @@ def _energy(system: System):
 
 def _dataset(truth, found, time, names, training, system, scale, model) -> xr.Dataset:
     state, energy = ("replicate", "time", "state"), ("replicate", "time")
-    growth = float(system.evaluated(system.energy_growth)) if _additive(system) else 0.0
+    growth = _growth_rate(system)
     data = {}
     for end, one in (("true", truth), ("estimate", found)):
         for key, meaning in (("mean", "ensemble mean"), ("std", "standard deviation")):
@@ -201,9 +222,13 @@ def _dataset(truth, found, time, names, training, system, scale, model) -> xr.Da
 
 
 def _relative_error(estimate: np.ndarray, truth: np.ndarray) -> float:
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return float(np.linalg.norm(estimate - truth) / np.linalg.norm(truth))
 
 
-def _additive(system: System) -> bool:
-    return not system.evaluated(system.energy_growth).free_symbols
+def _growth_rate(system: System) -> float:
+    """Rate of E[H], W in the scale of L; NaN where it depends on the motion."""
+    rate = system.evaluated(system.energy_growth)
+    if rate.free_symbols or system.dissipation != 0:
+        return float("nan")
+    return float(rate)

@@ -8,17 +8,19 @@ from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.hamiltonian import hamiltonian
 from leastaction.publish.figures.response import response
 from leastaction.publish.figures.style import style
+from leastaction.publish.figures.volatility_study import volatility_study
 from leastaction.publish.panel import Panel
 
 FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "coefficients": coefficients,
     "response": response,
     "hamiltonian": hamiltonian,
+    "volatility_study": volatility_study,
 }
 
 
 def draw(name: str, panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Figure `name` with one row per panel, in the style of `settings`.
+    """Figure `name` of the panels, in the style of `settings`.
 
     Parameters
     ----------

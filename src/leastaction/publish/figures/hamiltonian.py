@@ -43,7 +43,7 @@ def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
         rollout = panel.rollout(MAIN)
         unit = unit_label(panel.lagrangian_unit)
         _range(left, rollout)
-        _means(left, rollout, settings, _has_growth(panel))
+        _means(left, rollout, settings, _has_growth(rollout))
         left.set_ylabel(f"$\\mathrm{{E}}[H]$ ({unit})")
         left.set_title(panel_title(panels, i))
         _of_mean_path(right, rollout)
@@ -61,9 +61,9 @@ def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def _has_growth(panel: Panel) -> bool:
-    """Whether Itô's growth is a number, so that the rollout could store it."""
-    return not panel.truth.evaluated(panel.truth.energy_growth).free_symbols
+def _has_growth(rollout: xr.Dataset) -> bool:
+    """Whether the growth of energy is the same for every motion."""
+    return bool(np.isfinite(rollout["hamiltonian_growth"].values).all())
 
 
 def _range(axes: Axes, rollout: xr.Dataset) -> None:

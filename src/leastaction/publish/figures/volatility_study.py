@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import BASELINE, MAIN, Panel
@@ -32,15 +33,27 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         Systems with constant volatility; those with the same Lagrangian share a marker.
     settings
         Complete style settings.
+
+    Raises
+    ------
+    ValueError
+        If no panel has a constant volatility.
     """
     figure = StyledFigure(settings, HEIGHT)
     left, right = figure.subplots(1, 2)
     groups = list(dict.fromkeys(panel.title for panel in panels))
-    for panel in panels:
+    excited = [
+        (panel, a)
+        for panel in panels
+        for a in range(panel.truth.dof)
+        if panel.volatility_true(a)
+    ]
+    if not excited:
+        raise ValueError("volatility study: no panel has a constant volatility")
+    for panel, a in excited:
         marker = MARKERS[groups.index(panel.title) % len(MARKERS)]
-        for a in range(panel.truth.dof):
-            _draw(left, right, panel, a, marker, settings)
-    truths = [p.volatility_true(a) for p in panels for a in range(p.truth.dof)]
+        _draw(left, right, panel, a, marker, settings)
+    truths = [panel.volatility_true(a) for panel, a in excited]
     limits = np.array([min(truths) / 1.6, max(truths) * 1.6])
     left.plot(limits, limits, color="black", linewidth=0.6, zorder=1)
     left.set(xscale="log", yscale="log", xlim=limits)
@@ -53,7 +66,7 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     right.set_xlabel(r"true volatility $\sigma$ (m or rad s$^{-3/2}$)")
     right.set_ylabel(r"$\hat\sigma/\sigma - 1$ of the recommended estimate (%)")
     right.set_title(f"(b) Limit ±{LIMIT} % shaded")
-    legend_on_top(figure, _handles(groups, settings), 3)
+    legend_on_top(figure, _handles(groups, settings, panels), 3)
     return figure
 
 
@@ -105,9 +118,7 @@ def _exact(panel: Panel, model: xr.Dataset) -> np.ndarray:
     return ((model["support"].values != 0) == (true != 0)).all(axis=1)
 
 
-def _handles(groups: Sequence[str], settings: Mapping) -> list:
-    from matplotlib.lines import Line2D
-
+def _handles(groups: Sequence[str], settings: Mapping, panels) -> list:
     def dot(color, label, marker="o", face=None):
         return Line2D(
             [],
@@ -120,11 +131,12 @@ def _handles(groups: Sequence[str], settings: Mapping) -> list:
             label=label,
         )
 
-    methods = [
-        dot(settings["estimate_color"], "recommended"),
-        dot(settings["published_color"], "published, as written (eq. 20)"),
-        dot(settings["truth_color"], "what gives the printed numbers", face="none"),
-    ]
+    methods = [dot(settings["estimate_color"], "recommended")]
+    if any(BASELINE in panel.models for panel in panels):
+        methods += [
+            dot(settings["published_color"], "published, as written (eq. 20)"),
+            dot(settings["truth_color"], "what gives the printed numbers", face="none"),
+        ]
     systems = [
         dot("0.3", group, marker=MARKERS[i % len(MARKERS)])
         for i, group in enumerate(groups)

@@ -116,6 +116,8 @@ def _rollout(case: Case, rollout: xr.Dataset) -> Iterator[dict]:
     note = "common random numbers" + (f"; {lost} trajectories diverged" if lost else "")
     for window in ("training", "prediction"):
         values = errors[f"mean_error_{window}"]
+        if np.isnan(values).all():
+            continue
         yield case.row(
             ADDED,
             f"relative error of the mean path, {window} window",

@@ -65,7 +65,7 @@ def truth_of(config: Mapping) -> Truth | None:
     system = System.from_config(config["system"])
     library = Library.from_config(config["library"], system.coordinates)
     projection = library.projection(system)
-    if projection is None:
+    if projection is None or system.dissipation != 0:
         return None
     coefficients, scale = projection
     volatility = abs(scale) * np.array(

@@ -142,7 +142,9 @@ def summary_of(values: np.ndarray) -> tuple[float, float, float]:
     return tuple(float(v) for v in np.where(np.isnan(found), np.inf, found))
 
 
-def binomial_band(count: int, share: float = 0.95) -> dict:
+def binomial_band(count: int, share: float = 0.95) -> dict | None:
     """Target that a share of `count` trials keeps in 99.9 % of all experiments."""
     low, high = binom.ppf([0.0005, 0.9995], count, share) / count
+    if low == 0:
+        return None  # So few trials could not miss.
     return {"between": [round(float(low), 4), round(float(high), 4)]}

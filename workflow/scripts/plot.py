@@ -1,4 +1,6 @@
-"""Rule `plot_paper`: one figure of a paper, all its examples together."""
+"""Rules `plot_*`: figures of one example, of a paper, or of a study."""
+
+from pathlib import Path
 
 from leastaction.datasets import load, save_figure
 from leastaction.progress import start_logging
@@ -7,20 +9,23 @@ from leastaction.publish.panel import panels_from
 
 
 def main(models: list, rollouts: list, settings: dict, files: list) -> None:
-    """Draw one figure and save it in every format."""
+    """Draw each figure once and save it in every format."""
     panels = panels_from(
         settings["panels"], [load(p) for p in models], [load(p) for p in rollouts]
     )
-    figure = draw(settings["figure"], panels, settings["style"])
-    for path in files:
-        save_figure(figure, path)
+    drawn = {
+        name: draw(kind, panels, settings["style"])
+        for name, kind in settings["figures"].items()
+    }
+    for path in map(Path, files):
+        save_figure(drawn[path.stem], path)
 
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     main(
         snakemake.input.models,
-        snakemake.input.rollouts,
+        snakemake.input.get("rollouts", []),
         snakemake.params.settings,
         list(snakemake.output),
     )
