@@ -69,11 +69,12 @@ class Project:
         )
 
     def plan(self, *arguments: str) -> set[str]:
-        """Messages of the jobs that would run."""
+        """Messages of the jobs that would run, without the target itself."""
         result = self.snakemake(*arguments, "-n")
         text = result.stdout + result.stderr
         assert result.returncode == 0, text
-        return set(re.findall(r"^Job \d+: (.*)$", text, flags=re.MULTILINE))
+        jobs = set(re.findall(r"^Job \d+: (.*)$", text, flags=re.MULTILINE))
+        return {message for message in jobs if not message.startswith("All ")}
 
 
 BELOW_PAPER = {
