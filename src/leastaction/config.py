@@ -12,10 +12,11 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from leastaction import assemble, identify
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import unknown
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
-from leastaction.schema import ConfigError, unknown
+from leastaction.schema import ConfigError
 from leastaction.simulate.initial_state import initial_expressions
 from leastaction.simulate.strong_taylor import check_noise
 from leastaction.simulate.time_grid import step_count
@@ -71,7 +72,7 @@ def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
     """
     if isinstance(example, Mapping) and "system" not in example:
         known = [n for p, n in written if p == paper and n != name]
-        reason = f"{unknown('example', name, known)}. A new example needs a system"
+        reason = f"{unknown('example', name, known)}; a new example needs a system"
         if "-" in name:
             reason += "; override a variant under `variants` of its example"
         raise ConfigError(f"example {paper}/{name}", [reason])

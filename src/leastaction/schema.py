@@ -2,11 +2,12 @@
 
 import contextlib
 import copy
-import difflib
 from collections.abc import Mapping
 
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
+
+from leastaction.mechanics.expressions import unknown
 
 
 class ConfigError(ValueError):
@@ -35,14 +36,6 @@ def complete(config: Mapping, schema: Mapping, where: str) -> dict:
     if found:
         raise ConfigError(where, list(dict.fromkeys(found)))
     return config
-
-
-def unknown(kind: str, given, known) -> str:
-    """One sentence about a name that is not among `known`, with a suggestion."""
-    names = [str(name) for name in known]
-    close = difflib.get_close_matches(str(given), names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"unknown {kind} {given!r}{hint} Known: {', '.join(names) or 'none'}"
 
 
 def _fill_properties(validator, properties, instance, schema):

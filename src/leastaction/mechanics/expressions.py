@@ -62,6 +62,14 @@ def symbol(name: str) -> sp.Symbol:
     return sp.Symbol(name, real=True)
 
 
+def unknown(kind: str, given, known: Iterable) -> str:
+    """One sentence about a name that is not among `known`, with a suggestion."""
+    names = [str(name) for name in known]
+    close = difflib.get_close_matches(str(given), names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"unknown {kind} {given!r}{hint} Known: {', '.join(names) or 'none'}"
+
+
 def check_name(name: str) -> None:
     """Refuse a name that could not stand in an expression.
 
@@ -175,7 +183,9 @@ class _Reader:
                 return self.chain(node, depth)
             case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
                 if name not in FUNCTIONS:
-                    raise self.refuse(node, self.unknown("function", name, FUNCTIONS))
+                    raise self.refuse(
+                        node, unknown("function", name, sorted(FUNCTIONS))
+                    )
                 return FUNCTIONS[name](self.read(argument, depth))
         raise self.refuse(
             node,
@@ -193,7 +203,7 @@ class _Reader:
 
     def name(self, node: ast.AST, name: str) -> sp.Expr:
         if name not in self.table:
-            raise self.refuse(node, self.unknown("name", name, self.table))
+            raise self.refuse(node, unknown("name", name, sorted(self.table)))
         return self.table[name]
 
     def chain(self, node: ast.BinOp, depth: int) -> sp.Expr:
@@ -236,9 +246,3 @@ class _Reader:
             if math.comb(abs(int(exponent)) + terms - 1, terms - 1) > MOST_TERMS:
                 raise self.refuse(node, f"a power with more than {MOST_TERMS} terms")
         return base**exponent
-
-    def unknown(self, kind: str, name: str, known: Iterable[str]) -> str:
-        known = sorted(known)
-        close = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        return f"unknown {kind} {name!r}{hint} Known: {', '.join(known)}"
