@@ -6,7 +6,7 @@ from support import observe, oscillator, system
 
 from leastaction.contracts import problems
 from leastaction.simulate.ensemble import DivergenceError
-from leastaction.simulate.initial_state import initial_state
+from leastaction.simulate.initial_state import initial_states
 from leastaction.simulate.time_grid import step_count
 
 
@@ -50,11 +50,11 @@ def test_rounding_does_not_spoil_a_whole_number_of_steps(duration, dt, n):
 
 def test_initial_states_follow_their_expressions(rng):
     truth = oscillator(k=4.0)
-    found = initial_state(
+    draw = initial_states(
         {"x": 0.5, "xdot": "-x_0*sqrt(k)", "random": {"x_0": {"uniform": [2.0, 2.0]}}},
         truth,
-        rng,
     )
+    found = draw(rng)
     np.testing.assert_allclose(found, [0.5, -4.0])
 
 
@@ -76,8 +76,12 @@ def test_random_phases_are_drawn_for_every_trajectory():
         ({"x": 1.0}, "check \\['xdot'\\]"),
         ({"x": 1.0, "xdot": 0.0, "y": 0.0}, "check \\['y'\\]"),
         ({"x": "phase", "xdot": 0.0}, "unknown name 'phase'"),
+        (
+            {"x": "k", "xdot": 0.0, "random": {"k": {"uniform": [0, 1]}}},
+            "'k' is a parameter",
+        ),
     ],
 )
-def test_an_unusable_initial_state_is_refused(recipe, message, rng):
+def test_an_unusable_initial_state_is_refused(recipe, message):
     with pytest.raises(ValueError, match=message):
-        initial_state(recipe, oscillator(), rng)
+        initial_states(recipe, oscillator())

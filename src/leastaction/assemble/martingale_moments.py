@@ -24,6 +24,7 @@ from leastaction.contracts import check
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.increments import step_increments
 from leastaction.mechanics.library import Library
 
 CONTRACT = "moments"
@@ -158,9 +159,7 @@ def _accumulate(observations, coordinates, terms, keep, instruments):
             momentum, force, rate = (
                 values[:, i * width : (i + 1) * width] for i in range(3)
             )
-            x = np.diff(momentum, axis=0)
-            x -= (dt / 2) * (force[1:] + force[:-1])
-            x += (dt**2 / 12) * np.diff(rate, axis=0)
+            x = step_increments(momentum, force, rate, dt)
             z = np.ascontiguousarray(values[:-1, 3 * width :])
             moment[trajectory] += z.T @ x
             z_gram += z.T @ z

@@ -8,6 +8,7 @@ import sympy as sp
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import symbol
+from leastaction.mechanics.increments import step_increments
 from leastaction.mechanics.library import Library
 
 
@@ -42,11 +43,7 @@ class Residual:
     def increments(self, q, qdot, dt: float, coefficients) -> np.ndarray:
         """Δ(∂L/∂q̇) − ∫∂L/∂q dt of each step, shape (samples − 1, dof)."""
         momentum, force, rate, _ = self._parts(q, qdot, coefficients)
-        return (
-            np.diff(momentum, axis=0)
-            - (dt / 2) * (force[1:] + force[:-1])
-            + (dt**2 / 12) * np.diff(rate, axis=0)
-        )
+        return step_increments(momentum, force, rate, dt)
 
     def central(self, q, qdot, dt: float, coefficients) -> tuple[np.ndarray, ...]:
         """Euler–Lagrange residual by central difference, and L, at interior samples.

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.mechanics.system import System
-from leastaction.simulate.initial_state import initial_state
+from leastaction.simulate.initial_state import initial_states
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator, standard_normals
 
@@ -53,13 +53,14 @@ def ensemble(
     """
     integrate = integrator(system)
     steps = step_count(settings["duration"], settings["time_step"])
+    draw = initial_states(settings["initial_state"], system)
     dt = settings["time_step"]
     n, dof = settings["trajectories"], system.dof
     q = np.empty((1, n, steps + 1, dof))
     qdot = np.empty_like(q)
     for trajectory in range(n):
         rng = generator(seed, example, "simulate", replicate, trajectory)
-        start = initial_state(settings["initial_state"], system, rng)
+        start = draw(rng)
         normals = standard_normals(rng, steps, system.wiener_processes)
         path = integrate(start, normals, dt)
         if not np.isfinite(path).all():

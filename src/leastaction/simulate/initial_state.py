@@ -1,6 +1,6 @@
 """Initial states: numbers, or expressions of parameters and random draws."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -8,10 +8,10 @@ from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.system import System
 
 
-def initial_state(
-    settings: Mapping, system: System, rng: np.random.Generator
-) -> np.ndarray:
-    """Draw one initial state (q, q̇).
+def initial_states(
+    settings: Mapping, system: System
+) -> Callable[[np.random.Generator], np.ndarray]:
+    """Sampler of initial states (q, q̇).
 
     Parameters
     ----------
@@ -22,24 +22,29 @@ def initial_state(
         ``{normal: [mean, std]}``.
     system
         Its `state` gives the order.
-    rng
-        Source of the draws.
+
+    Returns
+    -------
+    callable
+        ``draw(rng)``: one state, shape (state,).
 
     Raises
     ------
     ValueError
         If a state is missing or unknown, or an expression is not arithmetic.
     """
-    drawn = {
-        name: getattr(rng, kind)(*bounds)
+    expressions = [system.evaluated(e) for e in initial_expressions(settings, system)]
+    recipes = [
+        (symbol(name), kind, bounds)
         for name, recipe in settings.get("random", {}).items()
         for kind, bounds in recipe.items()
-    }
-    values = {
-        symbol(name): value for name, value in {**system.parameters, **drawn}.items()
-    }
-    expressions = initial_expressions(settings, system)
-    return np.array([float(e.subs(values)) for e in expressions])
+    ]
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        drawn = {name: getattr(rng, kind)(*bounds) for name, kind, bounds in recipes}
+        return np.array([float(e.subs(drawn)) for e in expressions])
+
+    return draw
 
 
 def initial_expressions(settings: Mapping, system: System) -> list:
@@ -51,5 +56,9 @@ def initial_expressions(settings: Mapping, system: System) -> list:
         raise ValueError(
             f"initial_state: expected exactly {names}, got {given}; check {wrong}"
         )
-    known = [*system.parameters, *settings.get("random", {})]
+    drawn = settings.get("random", {})
+    for name in drawn:
+        if name in system.parameters:
+            raise ValueError(f"initial_state.random: {name!r} is a parameter already")
+    known = [*system.parameters, *drawn]
     return [parse(settings[name], known) for name in names]

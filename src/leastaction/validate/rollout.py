@@ -18,7 +18,7 @@ from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
 from leastaction.model import IdentifiedModel
 from leastaction.simulate import METHODS
-from leastaction.simulate.initial_state import initial_state
+from leastaction.simulate.initial_state import initial_states
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator, standard_normals
 
@@ -73,9 +73,10 @@ def validate(
     paths = [np.empty((n, steps // every + 1, 2 * system.dof)) for _ in runs]
     wiener = max(system.wiener_processes, estimate.wiener_processes)
     turn = _alignment(system, estimate, wiener)
+    draw = initial_states(simulation["initial_state"], system)
     for trajectory in range(n):
         rng = generator(seed, example, "validate", replicate, trajectory)
-        start = initial_state(simulation["initial_state"], system, rng)
+        start = draw(rng)
         normals = standard_normals(rng, steps, wiener)
         turned = np.einsum("ij,njk->nik", turn, normals)
         for run, path, own in zip(runs, paths, (normals, turned), strict=True):
