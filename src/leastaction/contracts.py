@@ -174,3 +174,9 @@ def check(dataset: xr.Dataset, name: str, source: str = "dataset") -> xr.Dataset
             f"(made by {CONTRACTS[name].made_by}):\n{listing}"
         )
     return dataset
+
+
+def time_step(dataset: xr.Dataset) -> float:
+    """Time step, s, of a dataset whose time its contract has found uniform."""
+    time = dataset["time"].values
+    return float((time[-1] - time[0]) / (time.size - 1))

@@ -20,7 +20,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.contracts import check
+from leastaction.contracts import check, time_step
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.evaluator import evaluator
@@ -103,7 +103,7 @@ def assemble(
             ),
             "time_step": (
                 "replicate",
-                [_time_step(observations)],
+                [time_step(observations)],
                 {"units": "s", "long_name": "time step"},
             ),
             "status": (
@@ -146,7 +146,7 @@ def _accumulate(observations, coordinates, terms, keep, instruments):
     ]
     evaluate = evaluator([*momenta, *forces, *rates, *instruments], coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
-    dt = _time_step(observations)
+    dt = time_step(observations)
     steps = q.shape[1] - 1
     width = dof * m
     moment = np.zeros((q.shape[0], p, width))
@@ -172,8 +172,3 @@ def _accumulate(observations, coordinates, terms, keep, instruments):
         np.ascontiguousarray(x_gram),
         (q.shape[0] * steps),
     )
-
-
-def _time_step(observations: xr.Dataset) -> float:
-    time = observations["time"].values
-    return float((time[-1] - time[0]) / (time.size - 1))

@@ -13,6 +13,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.contracts import time_step
+
 CONTRACT = "realised_variation"
 COARSE = 0.1
 
@@ -38,7 +40,7 @@ def differentiate(
         `frequency` (replicate, dof), rad/s, the ratio of the spread of q̇ to that of q.
     """
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
-    dt = float(observations["time"][1] - observations["time"][0])
+    dt = time_step(observations)
     dof = q.shape[-1]
     covariation = np.zeros((dof, dof))
     for path in qdot:

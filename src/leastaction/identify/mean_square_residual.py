@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.contracts import time_step
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.residual import Residual
 from leastaction.identify.stlsq import stlsq
@@ -56,7 +57,7 @@ def identify(
     regressors = evaluator(list(terms), coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
     count, samples, dof = q.shape
-    dt = float(observations["time"][-1] - observations["time"][0]) / (samples - 1)
+    dt = time_step(observations)
     square = np.zeros((samples - 2, dof))
     of_lagrangian = np.zeros(samples - 2)
     position_square = np.zeros((samples - 2, dof))

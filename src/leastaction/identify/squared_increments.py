@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.contracts import time_step
 from leastaction.identify.best_subset import best_subset, extended_penalty
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.residual import Residual
@@ -57,7 +58,7 @@ def identify(
     dof, m = len(coordinates), len(terms)
     gram = np.zeros((dof, m + 1, m + 1))
     steps = q.shape[1] - 1
-    dt = float(observations["time"][-1] - observations["time"][0]) / steps
+    dt = time_step(observations)
     for trajectory in range(q.shape[0]):
         for start in range(0, steps, BLOCK):
             window = slice(start, min(start + BLOCK, steps) + 1)
