@@ -1,0 +1,22 @@
+"""The system of an example: of coordinates, or a field."""
+
+from collections.abc import Mapping
+
+from leastaction.mechanics.field_system import FieldSystem
+from leastaction.mechanics.system import System
+
+
+def is_field(config: Mapping) -> bool:
+    """Whether a `system` section describes a field."""
+    return "field" in config
+
+
+def system_from_config(config: Mapping) -> System | FieldSystem:
+    """System described by the `system` section of an example.
+
+    Raises
+    ------
+    ValueError
+        See :meth:`System.from_config` and :meth:`FieldSystem.from_config`.
+    """
+    return (FieldSystem if is_field(config) else System).from_config(config)
