@@ -1,4 +1,4 @@
-"""Lagrangian density of a one-dimensional field: names and Euler–Lagrange expression."""
+"""Lagrangian density of a one-dimensional field: its names, its Euler equation."""
 
 from collections.abc import Iterable
 

@@ -62,7 +62,7 @@ class DiscretePotential:
 
     @cached_property
     def stiffness(self) -> np.ndarray:
-        """Matrix of second derivatives of a quadratic form, shape (node, node).
+        """Matrix of a quadratic form, shape (node, node).
 
         Raises
         ------
@@ -75,14 +75,20 @@ class DiscretePotential:
                 f"the potential density {self.density} is not quadratic in ({names}), "
                 "so it has no stiffness matrix and no modes; use method leapfrog"
             )
-        stiffness = np.zeros((self.domain.nodes, self.domain.nodes))
+        return self.hessian(np.zeros(self.domain.nodes))
+
+    def hessian(self, u: np.ndarray) -> np.ndarray:
+        """Second derivatives of the energy at u of shape (node,): (node, node)."""
+        hessian = np.zeros((self.domain.nodes, self.domain.nodes))
         for term, operators in self._groups:
-            for s, left in zip(self.derivatives, operators, strict=False):
-                for r, right in zip(self.derivatives, operators, strict=False):
-                    value = float(sp.diff(term, s, r))
-                    weighted = value * left.weights[:, None] * right.matrix
-                    stiffness += left.matrix.T @ weighted
-        return (stiffness + stiffness.T) / 2
+            used = self.derivatives[: len(operators)]
+            at_points = [operator.matrix @ u for operator in operators]
+            for s, left in zip(used, operators, strict=True):
+                for r, right in zip(used, operators, strict=True):
+                    value = sp.lambdify(used, sp.diff(term, s, r), "numpy")(*at_points)
+                    weighted = (value * left.weights)[:, None] * right.matrix
+                    hessian += left.matrix.T @ weighted
+        return (hessian + hessian.T) / 2
 
     def force(self, u: np.ndarray) -> np.ndarray:
         """Force on the nodes, −∂(energy)/∂u; u and result of shape (..., node)."""
