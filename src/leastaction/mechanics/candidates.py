@@ -39,6 +39,8 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
                     raise ValueError(f"exclude: {text!r} is not among the candidates")
                 found.remove(term)
             continue
+        if kind not in _GENERATORS:
+            raise ValueError(f"{kind}: only the library of a field can have this entry")
         for term in _GENERATORS[kind](body, names):
             if term in found:
                 raise ValueError(f"{kind}: the candidate {term} stands twice")

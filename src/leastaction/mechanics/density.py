@@ -1,13 +1,12 @@
-"""Lagrangian density of a one-dimensional field: its names, its Euler equation."""
+"""Densities of one-dimensional fields: names, jet and Euler–Lagrange expression."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import sympy as sp
 
 from leastaction.mechanics.expressions import check_name, symbol
 
 RESERVED = ("x", "t", "length")
-HIGHEST = 2
 
 
 def density_names(field: str) -> tuple[str, str, str, str]:
@@ -15,14 +14,8 @@ def density_names(field: str) -> tuple[str, str, str, str]:
     return (field, f"{field}_t", f"{field}_x", f"{field}_xx")
 
 
-def derivative(field: str, times: int = 0, along: int = 0) -> sp.Symbol:
-    """Symbol of a derivative of the field, such as ``u_txx``."""
-    mark = "t" * times + "x" * along
-    return symbol(f"{field}_{mark}" if mark else field)
-
-
 def declared_names(field: str, parameters: Iterable[str] = ()) -> tuple[str, ...]:
-    """Names that a density may use, checked for clashes."""
+    """Names that the density of a system may use, checked for clashes."""
     names = (*density_names(field), *parameters)
     for name in names:
         check_name(name)
@@ -34,29 +27,58 @@ def declared_names(field: str, parameters: Iterable[str] = ()) -> tuple[str, ...
     return names
 
 
-def total_derivative(expression: sp.Expr, field: str, direction: str) -> sp.Expr:
-    """Total derivative of a function of the field along ``"t"`` or ``"x"``."""
-    total = sp.Integer(0)
-    for times in range(HIGHEST + 1):
-        for along in range(2 * HIGHEST):
-            slope = sp.diff(expression, derivative(field, times, along))
-            if direction == "t":
-                total += slope * derivative(field, times + 1, along)
-            else:
-                total += slope * derivative(field, times, along + 1)
-    return total
+def jet_symbol(field: str, along_x: int, along_t: int = 0) -> sp.Symbol:
+    """Symbol of ∂^(a+b) u / ∂x^a ∂t^b, such as ``u_xxt``."""
+    suffix = "x" * along_x + "t" * along_t
+    return symbol(f"{field}_{suffix}" if suffix else field)
 
 
-def euler_lagrange(density: sp.Expr, field: str) -> sp.Expr:
-    """Euler–Lagrange expression of a density in (u, u_t, u_x, u_xx).
+def spatial_order(expression: sp.Expr, field: str) -> int:
+    """Highest derivative along x in `expression`; quadrature points belong to it."""
+    return max(
+        (k for k in (1, 2) if expression.has(jet_symbol(field, k))),
+        default=0,
+    )
 
-    d/dt ∂L/∂u_t − ∂L/∂u + d/dx ∂L/∂u_x − d²/dx² ∂L/∂u_xx, in derivatives of the field.
+
+def density_euler_lagrange(
+    density: sp.Expr, coordinates: Sequence[str]
+) -> tuple[sp.Expr]:
+    """Euler–Lagrange expression of a density D(u, u_t, u_x, u_xx).
+
+    .. math::
+
+        \\frac{d}{dt}\\frac{∂D}{∂u_t} + \\frac{d}{dx}\\frac{∂D}{∂u_x}
+        − \\frac{d^2}{dx^2}\\frac{∂D}{∂u_{xx}} − \\frac{∂D}{∂u}
+
+    It vanishes for divergences, such as constants, u_t, u_x, u_xx and u u_x.
+
+    Parameters
+    ----------
+    density
+        Expression in the jet of the field.
+    coordinates
+        The name of the field, alone.
     """
+    (field,) = coordinates
     u, u_t, u_x, u_xx = (symbol(name) for name in density_names(field))
-    bending = total_derivative(sp.diff(density, u_xx), field, "x")
-    return sp.expand(
-        total_derivative(sp.diff(density, u_t), field, "t")
+    expression = (
+        _total(sp.diff(density, u_t), field, (0, 1))
+        + _total(sp.diff(density, u_x), field, (1, 0))
+        - _total(_total(sp.diff(density, u_xx), field, (1, 0)), field, (1, 0))
         - sp.diff(density, u)
-        + total_derivative(sp.diff(density, u_x), field, "x")
-        - total_derivative(bending, field, "x")
+    )
+    return (sp.expand(expression),)
+
+
+def _total(expression: sp.Expr, field: str, along: tuple[int, int]) -> sp.Expr:
+    """Total derivative along x, (1, 0), or t, (0, 1), on the jet of the field."""
+    jet = [(a, b) for a in range(5) for b in range(3)]
+    return sum(
+        (
+            sp.diff(expression, jet_symbol(field, a, b))
+            * jet_symbol(field, a + along[0], b + along[1])
+            for a, b in jet
+        ),
+        sp.Integer(0),
     )

@@ -23,9 +23,9 @@ import sympy as sp
 
 from leastaction.mechanics.density import (
     declared_names,
+    density_euler_lagrange,
     density_names,
-    derivative,
-    euler_lagrange,
+    jet_symbol,
 )
 from leastaction.mechanics.discrete_potential import DiscretePotential
 from leastaction.mechanics.domain import Domain
@@ -133,8 +133,9 @@ class FieldSystem:
     @cached_property
     def acceleration(self) -> sp.Expr:
         """u_tt without noise, in (u, u_x, u_xx, u_xxx, u_xxxx), from the density."""
-        kinetic = self.kinetic * derivative(self.field, 2)
-        rest = kinetic - euler_lagrange(self.lagrangian, self.field)
+        kinetic = self.kinetic * jet_symbol(self.field, 0, 2)
+        (equation,) = density_euler_lagrange(self.lagrangian, self.coordinates)
+        rest = kinetic - equation
         return sp.expand(rest / self.kinetic)
 
     @cached_property

@@ -6,7 +6,7 @@ any regression; numerically they would not be exactly zero, and a least-squares 
 would give them huge coefficients.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import sympy as sp
@@ -39,7 +39,11 @@ class Freedom:
         return [i for i, status in enumerate(self.status) if status == "independent"]
 
 
-def gauge_freedom(candidates: Sequence[sp.Expr], coordinates: Sequence[str]) -> Freedom:
+def gauge_freedom(
+    candidates: Sequence[sp.Expr],
+    coordinates: Sequence[str],
+    equations: Callable = euler_lagrange,
+) -> Freedom:
     """Classify candidates by exact linear algebra on their Euler–Lagrange expressions.
 
     Trigonometric functions are rewritten as exponentials, so that every expression is
@@ -53,8 +57,10 @@ def gauge_freedom(candidates: Sequence[sp.Expr], coordinates: Sequence[str]) -> 
         Terms D_i(q, q̇) of a Lagrangian.
     coordinates
         Names of q.
+    equations
+        Euler–Lagrange expressions of a candidate; those of a density differ.
     """
-    columns = [_fingerprint(euler_lagrange(c, coordinates)) for c in candidates]
+    columns = [_fingerprint(equations(c, coordinates)) for c in candidates]
     pivots, relations = _column_relations(columns)
     status, equivalent = [], []
     for i, column in enumerate(columns):
@@ -74,7 +80,10 @@ def gauge_freedom(candidates: Sequence[sp.Expr], coordinates: Sequence[str]) -> 
 
 
 def representation(
-    lagrangian: sp.Expr, candidates: Sequence[sp.Expr], coordinates: Sequence[str]
+    lagrangian: sp.Expr,
+    candidates: Sequence[sp.Expr],
+    coordinates: Sequence[str],
+    equations: Callable = euler_lagrange,
 ) -> dict[int, sp.Expr] | None:
     """Coefficients over independent candidates with the equations of `lagrangian`.
 
@@ -85,7 +94,7 @@ def representation(
         combination of the candidates, up to a total time derivative.
     """
     columns = [
-        _fingerprint(euler_lagrange(c, coordinates)) for c in (*candidates, lagrangian)
+        _fingerprint(equations(c, coordinates)) for c in (*candidates, lagrangian)
     ]
     pivots, relations = _column_relations(columns)
     last = len(candidates)

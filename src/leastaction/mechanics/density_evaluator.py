@@ -1,0 +1,189 @@
+"""Compiled evaluation of densities on a domain, and of the forces they exert."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import sympy as sp
+
+from leastaction.mechanics.compiled import assignments, kernel
+from leastaction.mechanics.density import jet_symbol, spatial_order
+from leastaction.mechanics.domain import Domain
+
+KERNEL = """
+@njit(cache=True, nogil=True)
+def evaluate(u, u_t, start, node, entry, values):
+    for k in range(u.shape[0]):
+        for p in range(start.shape[1] - 1):
+            {jet}
+            {values}
+"""
+GATHER = """\
+{name} = 0.0
+for j in range(start[{order}, p], start[{order}, p + 1]):
+    {name} += entry[j] * {array}[k, node[j]]"""
+
+ROUNDING = 1e-12
+
+
+class PointEvaluator:
+    """Functions of the jet (u, u_t, u_x, u_xx) at the points of one spatial order.
+
+    Parameters
+    ----------
+    expressions
+        Functions of the jet.
+    field
+        Name of u.
+    domain
+        Nodes and difference operators.
+    points_of
+        Spatial order whose quadrature points are used.
+    """
+
+    def __init__(
+        self,
+        expressions: Sequence[sp.Expr],
+        field: str,
+        domain: Domain,
+        points_of: int,
+    ):
+        self._count = len(expressions)
+        self._table = _rows(
+            [domain.operator(k, points_of) for k in range(points_of + 1)]
+        )
+        jet = [(jet_symbol(field, k), k, "u") for k in range(points_of + 1)]
+        jet.append((jet_symbol(field, 0, 1), 0, "u_t"))
+        used = [s for s in jet if any(e.has(s[0]) for e in expressions)]
+        self._functions = kernel(
+            KERNEL,
+            {
+                "jet": "\n".join(
+                    GATHER.format(name=f"at_{s}", order=order, array=array)
+                    for s, order, array in used
+                ),
+                "values": assignments(
+                    [f"values[{i}, k, p]" for i in range(self._count)],
+                    [
+                        e.subs({s: sp.Symbol(f"at_{s}", real=True) for s, _, _ in used})
+                        for e in expressions
+                    ],
+                    "shared_",
+                ),
+            },
+        )
+
+    def __call__(self, u: np.ndarray, u_t: np.ndarray | None = None) -> np.ndarray:
+        """Values of shape (expression, sample, point) at fields of (sample, node)."""
+        u = np.ascontiguousarray(u, dtype=float)
+        u_t = u if u_t is None else np.ascontiguousarray(u_t, dtype=float)
+        start, node, entry = self._table
+        values = np.empty((self._count, len(u), start.shape[1] - 1))
+        self._functions.evaluate(u, u_t, start, node, entry, values)
+        return values
+
+
+def _rows(operators) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nonzero entries of the operators, row by row: (start, node, entry)."""
+    start, node, entry = [], [], []
+    for operator in operators:
+        first = [len(node)]
+        for row in operator.matrix:
+            nonzero = np.flatnonzero(row)
+            node += list(nonzero)
+            entry += list(row[nonzero])
+            first.append(len(node))
+        start.append(first)
+    return np.array(start), np.array(node), np.array(entry, dtype=float)
+
+
+class ModalForces:
+    """Generalised forces of candidate densities on test functions.
+
+    .. math::  F_{im} = \\sum_a φ_{am} \\frac{∂}{∂u_a} \\sum_p w_p D_i(u, u_x, u_xx)_p
+
+    Linear forces are one matrix product; nonlinear ones go through the points.
+
+    Parameters
+    ----------
+    terms
+        Candidates D_i without u_t.
+    field
+        Name of u.
+    domain
+        Nodes and difference operators.
+    phi
+        Test functions, shape (node, mode).
+    """
+
+    def __init__(
+        self, terms: Sequence[sp.Expr], field: str, domain: Domain, phi: np.ndarray
+    ):
+        self._count, self._modes = len(terms), phi.shape[1]
+        self._phi = domain.cell[:, None] * phi
+        self._linear, self._diagonal, self._nonlinear = {}, {}, []
+        curved: dict[int, list] = {}
+        for i, term in enumerate(terms):
+            if is_quadratic(term, field):
+                self._add_linear(i, linear_force(term, field, domain), phi)
+                continue
+            points = spatial_order(term, field)
+            for order in range(points + 1):
+                slope = sp.diff(term, jet_symbol(field, order))
+                if slope != 0:
+                    curved.setdefault(points, []).append((i, order, slope))
+        for points, parts in curved.items():
+            weighted = {
+                order: domain.operator(order, points).weights[:, None]
+                * (domain.operator(order, points).matrix @ phi)
+                for _, order, _ in parts
+            }
+            evaluate = PointEvaluator([s for _, _, s in parts], field, domain, points)
+            place = [(i, weighted[order]) for i, order, _ in parts]
+            self._nonlinear.append((evaluate, place))
+
+    def _add_linear(self, i: int, matrix: np.ndarray, phi: np.ndarray) -> None:
+        """Keep K φ, or the eigenvalues if φ are eigenvectors of K."""
+        projected = matrix @ phi
+        eigenvalues = (projected * phi).sum(axis=0)
+        error = np.abs(projected - self._phi * eigenvalues).max()
+        if error < ROUNDING * np.abs(projected).max() * len(phi):
+            self._diagonal[i] = eigenvalues
+        else:
+            self._linear[i] = projected
+
+    def __call__(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Modal displacements (sample, mode) and forces (term, sample, mode)."""
+        q = u @ self._phi
+        forces = np.zeros((self._count, len(u), self._modes))
+        for i, eigenvalues in self._diagonal.items():
+            np.multiply(q, eigenvalues, out=forces[i])
+        for i, projected in self._linear.items():
+            np.matmul(u, projected, out=forces[i])
+        for evaluate, place in self._nonlinear:
+            for (i, projected), slope in zip(place, evaluate(u), strict=True):
+                forces[i] += slope @ projected
+        return q, forces
+
+
+def is_quadratic(term: sp.Expr, field: str) -> bool:
+    """Whether a density without u_t is a quadratic form: its force is linear in u."""
+    jet = [jet_symbol(field, k) for k in range(3)]
+    if not term.is_polynomial(*jet):
+        return False
+    return {sum(powers) for powers in sp.Poly(term, *jet).monoms()} == {2}
+
+
+def linear_force(term: sp.Expr, field: str, domain: Domain) -> np.ndarray:
+    """Matrix of ∂/∂u Σ_p w_p D_p for a quadratic form D, shape (node, node)."""
+    points = spatial_order(term, field)
+    operators = [domain.operator(k, points) for k in range(points + 1)]
+    jet = [jet_symbol(field, k) for k in range(points + 1)]
+    matrix = np.zeros((domain.nodes, domain.nodes))
+    for a, left in zip(jet, operators, strict=True):
+        for b, right in zip(jet, operators, strict=True):
+            value = float(sp.diff(term, a, b))
+            if value:
+                matrix += value * (
+                    left.matrix.T @ (left.weights[:, None] * right.matrix)
+                )
+    return (matrix + matrix.T) / 2

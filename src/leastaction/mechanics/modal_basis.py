@@ -1,0 +1,41 @@
+"""Test functions in space: eigenvectors of a candidate's stiffness."""
+
+import numpy as np
+
+from leastaction.mechanics.density import spatial_order
+from leastaction.mechanics.density_evaluator import is_quadratic, linear_force
+from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.mechanics.domain import Domain
+
+
+def test_functions(library: DensityLibrary, domain: Domain) -> tuple[str, np.ndarray]:
+    """Eigenvectors of the quadratic candidate with the highest derivative.
+
+    K Φ = M Φ Λ with Φᵀ M Φ = 1 and the lumped mass M = diag(cell). Any function may
+    serve as a test function; these turn every mode of a uniform field into one narrow
+    band of frequencies, and independent noise at the nodes stays independent.
+
+    Returns
+    -------
+    term, phi
+        The candidate as text, and Φ of shape (node, mode), lowest eigenvalue first.
+
+    Raises
+    ------
+    ValueError
+        If no candidate is a quadratic form in u, u_x or u_xx.
+    """
+    quadratic = [
+        i for i in library.forces if is_quadratic(library.terms[i], library.field)
+    ]
+    if not quadratic:
+        raise ValueError(
+            "library: there is no quadratic candidate to take test functions from; "
+            f"add {library.field}_x**2 or {library.field}_xx**2. Candidates: "
+            f"{', '.join(library.names)}"
+        )
+    top = max(quadratic, key=lambda i: spatial_order(library.terms[i], library.field))
+    root = np.sqrt(domain.cell)
+    stiffness = linear_force(library.terms[top], library.field, domain)
+    _, vectors = np.linalg.eigh(stiffness / np.outer(root, root))
+    return library.names[top], vectors / root[:, None]
