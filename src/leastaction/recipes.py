@@ -9,18 +9,23 @@ methods named in the configuration live in; what they import follows from their 
 from collections.abc import Callable, Collection, Mapping
 
 from leastaction import assemble, differentiate, identify, simulate
+from leastaction.mechanics.from_config import is_field
 
 
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
     """Truth, simulation and the key of the random numbers; no label of a figure."""
-    coordinates = {
-        name: {"unit": entry["unit"]}
-        for name, entry in example["system"]["coordinates"].items()
-    }
+    system = dict(example["system"])
+    if is_field(system):
+        system["field"] = {key: system["field"][key] for key in ("name", "unit")}
+    else:
+        system["coordinates"] = {
+            name: {"unit": entry["unit"]}
+            for name, entry in system["coordinates"].items()
+        }
     return {
         "example": example["key"],
         "seed": example["seed"],
-        "system": {**example["system"], "coordinates": coordinates},
+        "system": system,
         "simulate": example["simulate"],
     }
 
