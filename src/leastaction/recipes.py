@@ -8,7 +8,7 @@ methods named in the configuration live in; what they import follows from their 
 
 from collections.abc import Callable, Collection, Mapping
 
-from leastaction import assemble, differentiate, identify, simulate
+from leastaction import assemble, differentiate, identify, simulate, validate
 from leastaction.mechanics.from_config import is_field
 
 
@@ -88,6 +88,11 @@ def _scheme(example: Mapping, estimator: str | None = None) -> list[str]:
     return [simulate.METHODS[example["simulate"]["method"]]]
 
 
+def _rollout(example: Mapping, estimator: str) -> list[str]:
+    kind = simulate.MAKES[example["simulate"]["method"]]
+    return [*_scheme(example), validate.METHODS[kind]]
+
+
 def _differentiation(example: Mapping, estimator: str) -> list[str]:
     recipe = example["estimators"][estimator]
     return [differentiate.METHODS[recipe["differentiate"]["method"]]]
@@ -118,5 +123,5 @@ MODULES: Mapping[str, Callable] = {
     "differentiate": _differentiation,
     "assemble": _assembly,
     "identify": _identification,
-    "validate": _scheme,
+    "validate": _rollout,
 }
