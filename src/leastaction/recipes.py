@@ -70,6 +70,21 @@ def lagrangian_library(example: Mapping) -> dict:
     return {key: example["library"][key] for key in ("reference", "lagrangian")}
 
 
+# Figures that show one kind of system only; the others show both.
+OF_FIELDS = {"response": False, "space_time": True}
+
+
+def shows(figure: str, example: Mapping) -> bool:
+    """Whether a figure can show an example."""
+    kind = is_field(example["system"])
+    return OF_FIELDS.get(figure, kind) == kind
+
+
+def response_figure(example: Mapping) -> str:
+    """The figure of an example's response: paths, or maps of a field."""
+    return "space_time" if is_field(example["system"]) else "response"
+
+
 # Parts of an example that the rules of the publish stage show.
 FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
 FOR_TABLES = ("title", "system", "library", "publish")
