@@ -159,7 +159,7 @@ FIELD_CHANGES = [
     ({"simulate": {"method": "leapfrog", "time_step": 0.01}}, "leapfrog needs omega"),
     ({"simulate": {"initial_state": {"u": "1"}}}, "u is 1 at the left end"),
     ({"system": {"lagrangian": "u_t**2/2 + c**2*u_x**2"}}, "negative potential energy"),
-    ({"system": {"lagrangian": "u_t**2/2 - c**2*u_x**4"}}, "cannot be added"),
+    ({"system": {"lagrangian": "u_t**2/2 - c**2*u_x**4"}}, "not quadratic"),
     ({"system": {"domain": {"right": "loose"}}}, "system.domain.right: 'loose' is not"),
     ({"system": {"domain": {"nodes": 3}}}, "system.domain.nodes: 3 is less than"),
     ({"system": {"parameters": {"c": {"unit": "m"}}}}, "cannot be added"),
