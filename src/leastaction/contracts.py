@@ -71,6 +71,33 @@ CONTRACTS = {
         },
         finite=("moment", "instrument_gram", "increment_gram"),
     ),
+    "modal_basis": Contract(
+        "differentiate with method modal_projection",
+        {
+            "phi": ("replicate", "node", "mode"),
+            "turn": ("replicate", "mode"),
+            "group": ("replicate", "mode"),
+        },
+        finite=("phi", "turn"),
+    ),
+    "modal_moments": Contract(
+        "assemble with method modal_moments",
+        {
+            "moment": ("replicate", "group", "instrument", "column"),
+            "instrument_gram": (
+                "replicate",
+                "group",
+                "lag",
+                "instrument",
+                "instrument_other",
+            ),
+            "increment_gram": ("replicate", "group", "lag", "column", "column_other"),
+            "samples": ("replicate", "group"),
+            "pairs": ("replicate", "group"),
+            "spatial_order": ("candidate",),
+        },
+        finite=("moment", "instrument_gram", "increment_gram"),
+    ),
     "model": Contract(
         "identify",
         {

@@ -118,7 +118,7 @@ class ModalForces:
     def __init__(
         self, terms: Sequence[sp.Expr], field: str, domain: Domain, phi: np.ndarray
     ):
-        self._count, self._modes = len(terms), phi.shape[1]
+        self.terms, self._modes = len(terms), phi.shape[1]
         self._phi = domain.cell[:, None] * phi
         self._linear, self._diagonal, self._nonlinear = {}, {}, []
         curved: dict[int, list] = {}
@@ -151,17 +151,27 @@ class ModalForces:
         else:
             self._linear[i] = projected
 
-    def __call__(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Modal displacements (sample, mode) and forces (term, sample, mode)."""
+    def __call__(
+        self, u: np.ndarray, spare: int = 0
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Modal displacements (sample, mode) and forces (term, sample, mode).
+
+        The forces have `spare` rows more than there are terms, for the caller to fill.
+        """
         q = u @ self._phi
-        forces = np.zeros((self._count, len(u), self._modes))
+        forces = np.empty((self.terms + spare, len(u), self._modes))
         for i, eigenvalues in self._diagonal.items():
             np.multiply(q, eigenvalues, out=forces[i])
         for i, projected in self._linear.items():
             np.matmul(u, projected, out=forces[i])
+        seen: set[int] = set()
         for evaluate, place in self._nonlinear:
             for (i, projected), slope in zip(place, evaluate(u), strict=True):
-                forces[i] += slope @ projected
+                if i in seen:
+                    forces[i] += slope @ projected
+                else:
+                    np.matmul(slope, projected, out=forces[i])
+                    seen.add(i)
         return q, forces
 
 

@@ -39,3 +39,13 @@ def test_functions(library: DensityLibrary, domain: Domain) -> tuple[str, np.nda
     stiffness = linear_force(library.terms[top], library.field, domain)
     _, vectors = np.linalg.eigh(stiffness / np.outer(root, root))
     return library.names[top], vectors / root[:, None]
+
+
+def domain_of(attributes) -> Domain:
+    """Domain that a dataset of a field names in its attributes."""
+    return Domain(
+        float(attributes["domain_length"]),
+        int(attributes["domain_nodes"]),
+        str(attributes["domain_left"]),
+        str(attributes["domain_right"]),
+    )
