@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 ENSEMBLE = ("replicate", "trajectory", "time", "dof")
+FIELD_ENSEMBLE = ("replicate", "trajectory", "time", "node")
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,11 @@ CONTRACTS = {
         "simulate",
         {"q": ENSEMBLE, "qdot": ENSEMBLE},
         finite=("q", "qdot"),
+    ),
+    "field_observations": Contract(
+        "simulate",
+        {"u": FIELD_ENSEMBLE, "u_t": FIELD_ENSEMBLE},
+        finite=("u", "u_t"),
     ),
     "ensemble_derivatives": Contract(
         "differentiate with method central_difference",
@@ -122,6 +128,18 @@ CONTRACTS = {
             "std_true": ("replicate", "time", "state"),
             "mean_estimate": ("replicate", "time", "state"),
             "std_estimate": ("replicate", "time", "state"),
+            "hamiltonian_true": ("replicate", "time"),
+            "hamiltonian_estimate": ("replicate", "time"),
+        },
+        finite=("mean_true", "std_true", "hamiltonian_true"),
+    ),
+    "field_rollout": Contract(
+        "validate",
+        {
+            "mean_true": ("replicate", "time", "node"),
+            "std_true": ("replicate", "time", "node"),
+            "mean_estimate": ("replicate", "time", "node"),
+            "std_estimate": ("replicate", "time", "node"),
             "hamiltonian_true": ("replicate", "time"),
             "hamiltonian_estimate": ("replicate", "time"),
         },

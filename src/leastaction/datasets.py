@@ -105,6 +105,7 @@ def save_replicates(pieces: Iterable[xr.Dataset], path: str | Path, name: str) -
                 _write(piece, part)
             else:
                 _append(piece, part)
+            del piece
         if not part.exists():
             raise ContractError(f"there is nothing to write to {path}: no replicates")
         os.replace(part, path)

@@ -1,11 +1,30 @@
-"""Densities of one-dimensional fields: their jet and their Euler–Lagrange expression."""
+"""Densities of one-dimensional fields: names, jet and Euler–Lagrange expression."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import sympy as sp
 
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.field_system import density_names
+from leastaction.mechanics.expressions import check_name, symbol
+
+RESERVED = ("x", "t", "length")
+
+
+def density_names(field: str) -> tuple[str, str, str, str]:
+    """Names that a density is written in: ``u, u_t, u_x, u_xx``."""
+    return (field, f"{field}_t", f"{field}_x", f"{field}_xx")
+
+
+def declared_names(field: str, parameters: Iterable[str] = ()) -> tuple[str, ...]:
+    """Names that the density of a system may use, checked for clashes."""
+    names = (*density_names(field), *parameters)
+    for name in names:
+        check_name(name)
+        if name in RESERVED:
+            raise ValueError(f"{name!r} is reserved in a field; choose another name")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the names {twice} are declared twice")
+    return names
 
 
 def jet_symbol(field: str, along_x: int, along_t: int = 0) -> sp.Symbol:

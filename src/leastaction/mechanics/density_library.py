@@ -10,12 +10,13 @@ import sympy as sp
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.density import (
     density_euler_lagrange,
+    density_names,
     jet_symbol,
     spatial_order,
 )
 from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.expressions import parse, symbol, to_text
-from leastaction.mechanics.field_system import FieldSystem, density_names
+from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.gauge import Freedom, gauge_freedom, representation
 
 

@@ -4,11 +4,11 @@ A potential density V(u, u_x, u_xx) becomes a sum over quadrature points,
 
 .. math::
 
-    \\int_0^\\ell V\\,dx \\approx \\sum_p w_p\\,V\\big((D_0 u)_p, (D_1 u)_p, (D_2 u)_p\\big),
+    \\int_0^\\ell V dx \\approx \\sum_p w_p V((D_0 u)_p, (D_1 u)_p, (D_2 u)_p),
 
-a function of the nodal values alone. The discrete field is therefore a Lagrangian system
-itself: its stiffness is symmetric, its energy is conserved, and the conditions at a free
-end are natural, so that nothing has to be imposed there.
+a function of the nodal values alone. The discrete field is therefore a Lagrangian
+system itself: its stiffness is symmetric, its energy is conserved, and the conditions
+at a free end are natural, so that nothing has to be imposed there.
 """
 
 from collections.abc import Mapping

@@ -21,20 +21,21 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
+from leastaction.mechanics.density import (
+    declared_names,
+    density_euler_lagrange,
+    density_names,
+    jet_symbol,
+)
+from leastaction.mechanics.discrete_potential import DiscretePotential
 from leastaction.mechanics.domain import Domain
-from leastaction.mechanics.expressions import check_name, parse, symbol
+from leastaction.mechanics.expressions import parse, symbol
 
-RESERVED = ("x", "t", "length")
 ROUNDING = 1e-10
 
 
 class IllPosedError(ValueError):
     """A density without kinetic energy, or whose energy is not positive."""
-
-
-def density_names(field: str) -> tuple[str, str, str, str]:
-    """Names that a density is written in: ``u, u_t, u_x, u_xx``."""
-    return (field, f"{field}_t", f"{field}_x", f"{field}_xx")
 
 
 @dataclass(frozen=True)
@@ -132,23 +133,10 @@ class FieldSystem:
     @cached_property
     def acceleration(self) -> sp.Expr:
         """u_tt without noise, in (u, u_x, u_xx, u_xxx, u_xxxx), from the density."""
-        u, _, u_x, u_xx = self.jet
-        bending = self._along(self._along(sp.diff(self.lagrangian, u_xx)))
-        force = (
-            sp.diff(self.lagrangian, u)
-            - self._along(sp.diff(self.lagrangian, u_x))
-            + bending
-        )
-        return sp.expand(force / self.kinetic)
-
-    def _along(self, expression: sp.Expr) -> sp.Expr:
-        """Total derivative along x."""
-        jet = [symbol(self.field)]
-        jet += [symbol(f"{self.field}_{'x' * k}") for k in range(1, 5)]
-        return sum(
-            (sp.diff(expression, low) * high for low, high in zip(jet, jet[1:])),
-            sp.Integer(0),
-        )
+        kinetic = self.kinetic * jet_symbol(self.field, 0, 2)
+        (equation,) = density_euler_lagrange(self.lagrangian, self.coordinates)
+        rest = kinetic - equation
+        return sp.expand(rest / self.kinetic)
 
     @cached_property
     def equations_of_motion(self) -> tuple[sp.Eq]:
@@ -174,115 +162,57 @@ class FieldSystem:
         return self.mass_density * self.domain.cell
 
     @cached_property
-    def sigma(self) -> np.ndarray:
-        """Volatility of the acceleration of each node, shape (node,).
-
-        S/ρ times sqrt(dx/cell): what space–time white noise gives a smaller cell. The
-        noise of every mode Φ with ΦᵀMΦ = 1 is then independent, with intensity
-        S/ρ · sqrt(ρ dx).
-        """
-        full = abs(float(self.evaluated(self.volatility))) / self.mass_density
-        return full * np.sqrt(self.domain.dx / self.domain.cell)
+    def volatility_of_acceleration(self) -> float:
+        """|S|/ρ: that of a node with a full cell."""
+        return abs(float(self.evaluated(self.volatility))) / self.mass_density
 
     @cached_property
+    def sigma(self) -> np.ndarray:
+        """Volatility of the acceleration of each node, S/ρ · √(dx/cell), shape (node,).
+
+        That is what space–time white noise of intensity S/ρ · √dx gives a cell. The
+        noise of the modes is then independent and equal, :attr:`modal_sigma`.
+        """
+        domain = self.domain
+        return self.volatility_of_acceleration * np.sqrt(domain.dx / domain.cell)
+
+    @property
     def modal_sigma(self) -> float:
-        """Intensity of the noise of every mode of unit mass, S/ρ · sqrt(ρ dx)."""
-        full = abs(float(self.evaluated(self.volatility))) / self.mass_density
-        return full * float(np.sqrt(self.mass_density * self.domain.dx))
+        """Intensity of the noise of every mode with Φᵀ M Φ = 1, S/ρ · √(ρ dx)."""
+        unit = np.sqrt(self.mass_density * self.domain.dx)
+        return self.volatility_of_acceleration * float(unit)
 
     @cached_property
     def energy_growth(self) -> float:
         """Growth of E[H] by noise, ½ Σ m σ² = n (S/ρ)² ρ dx/2: Itô's formula."""
         return float((self.mass * self.sigma**2).sum() / 2)
 
+    @cached_property
+    def discrete_potential(self) -> DiscretePotential:
+        """Potential energy as a function of the nodal values."""
+        u, _, u_x, u_xx = self.jet
+        return DiscretePotential(
+            sp.expand(self.evaluated(self.potential)), (u, u_x, u_xx), self.domain
+        )
+
     @property
     def is_quadratic(self) -> bool:
         """Whether V is a quadratic form (and a constant), so that modes exist."""
-        variables = [self.jet[0], *self.jet[2:]]
-        if not self.potential.is_polynomial(*variables):
-            return False
-        degrees = {
-            sum(powers) for powers in sp.Poly(self.potential, *variables).monoms()
-        }
-        return degrees <= {0, 2}
+        return self.discrete_potential.is_quadratic
 
-    @cached_property
-    def _terms(self) -> list[tuple[sp.Expr, int]]:
-        """Summands of V with the order at whose points each is evaluated."""
-        derivatives = (self.jet[0], *self.jet[2:])
-        grouped = {}
-        for term in sp.Add.make_args(self.evaluated(self.potential)):
-            order = max(
-                (k for k, s in enumerate(derivatives) if term.has(s)), default=0
-            )
-            grouped[order] = grouped.get(order, sp.Integer(0)) + term
-        return [(term, order) for order, term in grouped.items()]
-
-    @cached_property
+    @property
     def stiffness(self) -> np.ndarray:
-        """K = ∂²(potential energy)/∂u∂u, shape (node, node).
-
-        Raises
-        ------
-        ValueError
-            If the density is not quadratic.
-        """
-        if not self.is_quadratic:
-            raise ValueError(
-                f"the density {self.evaluated(self.lagrangian)} is not quadratic in "
-                f"({', '.join(self.names)}), so it has no stiffness matrix and no "
-                "modes; simulate it with method leapfrog"
-            )
-        derivatives = (self.jet[0], *self.jet[2:])
-        stiffness = np.zeros((self.domain.nodes, self.domain.nodes))
-        for term, points in self._terms:
-            for a in range(points + 1):
-                for b in range(points + 1):
-                    value = float(sp.diff(term, derivatives[a], derivatives[b]))
-                    if value:
-                        left = self.domain.operator(a, points)
-                        right = self.domain.operator(b, points)
-                        weighted = left.weights[:, None] * right.matrix
-                        stiffness += value * (left.matrix.T @ weighted)
-        return (stiffness + stiffness.T) / 2
-
-    @cached_property
-    def _compiled(self) -> list:
-        """Per group of summands: operators, V and its gradient as functions."""
-        derivatives = (self.jet[0], *self.jet[2:])
-        found = []
-        for term, points in self._terms:
-            used = derivatives[: points + 1]
-            operators = [self.domain.operator(k, points) for k in range(points + 1)]
-            gradient = [sp.diff(term, s) for s in used]
-            functions = sp.lambdify(used, [term, *gradient], "numpy")
-            found.append((operators, functions))
-        return found
+        """K, shape (node, node); ValueError if the density is not quadratic."""
+        return self.discrete_potential.stiffness
 
     def force(self, u: np.ndarray) -> np.ndarray:
-        """Force on each node, −∂(potential energy)/∂u.
-
-        Parameters
-        ----------
-        u
-            Shape (..., node), m.
-        """
-        force = np.zeros(np.shape(u))
-        for operators, functions in self._compiled:
-            at_points = [u @ operator.matrix.T for operator in operators]
-            _, *gradient = functions(*at_points)
-            for operator, slope in zip(operators, gradient, strict=True):
-                force -= (operator.weights * slope) @ operator.matrix
-        return force
+        """Force on each node, −∂(potential energy)/∂u; shape (..., node)."""
+        return self.discrete_potential.force(u)
 
     def energy(self, u: np.ndarray, u_t: np.ndarray) -> np.ndarray:
         """Hamiltonian of states of shape (..., node), J: shape (...)."""
-        energy = (self.mass / 2 * u_t**2).sum(axis=-1)
-        for operators, functions in self._compiled:
-            at_points = [u @ operator.matrix.T for operator in operators]
-            density = functions(*at_points)[0]
-            energy = energy + (operators[-1].weights * density).sum(axis=-1)
-        return energy
+        kinetic = (self.mass / 2 * u_t**2).sum(axis=-1)
+        return kinetic + self.discrete_potential.energy(u)
 
     @cached_property
     def modes(self) -> tuple[np.ndarray, np.ndarray]:
@@ -352,19 +282,6 @@ class FieldSystem:
             f"Equation of motion\n  {equation.lhs} = {self.evaluated(equation.rhs)}\n"
             f"Hamiltonian density\n  {self.evaluated(self.hamiltonian)}"
         )
-
-
-def declared_names(field: str, parameters: Mapping) -> tuple[str, ...]:
-    """Names that a density may use, checked for clashes."""
-    names = (*density_names(field), *parameters)
-    for name in names:
-        check_name(name)
-        if name in RESERVED:
-            raise ValueError(f"{name!r} is reserved in a field; choose another name")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"the names {twice} are declared twice")
-    return names
 
 
 def _read(where: str, text, names) -> sp.Expr:

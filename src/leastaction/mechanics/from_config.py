@@ -11,6 +11,18 @@ def is_field(config: Mapping) -> bool:
     return "field" in config
 
 
+def declared_units(config: Mapping) -> dict[str, str]:
+    """Unit of every coordinate (or of the field) and of every parameter."""
+    if is_field(config):
+        quantities = {config["field"]["name"]: config["field"]}
+    else:
+        quantities = config["coordinates"]
+    return {
+        name: entry["unit"]
+        for name, entry in {**quantities, **config["parameters"]}.items()
+    }
+
+
 def system_from_config(config: Mapping) -> System | FieldSystem:
     """System described by the `system` section of an example.
 

@@ -6,7 +6,9 @@ from functools import lru_cache
 import pint
 import sympy as sp
 
+from leastaction.mechanics.density import density_names
 from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.field_system import FieldSystem
 
 
 class DimensionError(ValueError):
@@ -65,6 +67,17 @@ def state_units(units: Mapping[str, str], coordinates) -> dict[str, pint.Unit]:
     return known
 
 
+def density_units(units: Mapping[str, str], field: str) -> dict[str, pint.Unit]:
+    """Units of every declared name and of u_t, u_x, u_xx; x is a length in m."""
+    known = {name: unit(text) for name, text in units.items()}
+    second, metre = _registry().second, _registry().meter
+    _, u_t, u_x, u_xx = density_names(field)
+    known[u_t] = known[field] / second
+    known[u_x] = known[field] / metre
+    known[u_xx] = known[field] / metre**2
+    return known
+
+
 def dimension_of(expression: sp.Expr, units: Mapping[str, pint.Unit]) -> pint.Unit:
     """Unit of an expression, or the reason why it has none.
 
@@ -117,14 +130,21 @@ def check_dimensions(system, units: Mapping[str, str]) -> None:
     """Check a system's Lagrangian, dissipation and volatility against its units.
 
     A volatility S in ``M q̈ = ... + S dW/dt`` has the unit of its generalised force
-    times s^0.5.
+    times s^0.5; that of a field, the unit of its force density times s^0.5.
 
     Raises
     ------
     DimensionError
     """
-    known = state_units(units, system.coordinates)
     second = _registry().second
+    if isinstance(system, FieldSystem):
+        known = density_units(units, system.field)
+        energy = _dimension("lagrangian", system.lagrangian, known)
+        if system.volatility != 0:
+            given = _dimension("volatility", system.volatility, known)
+            _compare("volatility", given, energy / known[system.field] * second**0.5)
+        return
+    known = state_units(units, system.coordinates)
     energy = _dimension("lagrangian", system.lagrangian, known)
     if system.dissipation != 0:
         power = _dimension("dissipation", system.dissipation, known)

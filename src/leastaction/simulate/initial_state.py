@@ -3,9 +3,13 @@
 from collections.abc import Callable, Mapping
 
 import numpy as np
+import sympy as sp
 
 from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System
+
+REST = 1e-6
 
 
 def initial_states(
@@ -34,22 +38,87 @@ def initial_states(
         If a state is missing or unknown, or an expression is not arithmetic.
     """
     expressions = [system.evaluated(e) for e in initial_expressions(settings, system)]
+    draw_names = _random(settings)
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        drawn = draw_names(rng)
+        return np.array([float(e.subs(drawn)) for e in expressions])
+
+    return draw
+
+
+def field_initial_states(
+    settings: Mapping, system: FieldSystem
+) -> Callable[[np.random.Generator], np.ndarray]:
+    """Sampler of initial states (u, u_t) of a field.
+
+    Parameters
+    ----------
+    settings
+        As in :func:`initial_states`; the expressions may use the position ``x`` and
+        the ``length`` of the domain as well.
+    system
+        Its domain gives the nodes.
+
+    Returns
+    -------
+    callable
+        ``draw(rng)``: one state, shape (2, node).
+
+    Raises
+    ------
+    ValueError
+        If an expression is missing, unknown or not arithmetic; by ``draw``, if a state
+        moves an end that is fixed.
+    """
+    x, length = symbol("x"), symbol("length")
+    domain = system.domain
+    expressions = [
+        system.evaluated(e).subs(length, domain.length)
+        for e in initial_expressions(settings, system)
+    ]
+    draw_names = _random(settings)
+    ends = {"left": 0.0, "right": domain.length}
+    held = {side: at for side, at in ends.items() if getattr(domain, side) != "free"}
+    places = np.append(domain.x, list(held.values()))
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        drawn = draw_names(rng)
+        values = [
+            np.broadcast_to(sp.lambdify(x, e.subs(drawn), "numpy")(places), places.size)
+            for e in expressions
+        ]
+        state = np.array(values, dtype=float)
+        for name, row in zip(system.names, state, strict=False):
+            for side, at_end in zip(held, row[domain.nodes :], strict=True):
+                if abs(at_end) > REST * max(1.0, np.abs(row).max()):
+                    raise ValueError(
+                        f"initial_state: {name} is {at_end:.4g} at the {side} end, "
+                        f"which is {getattr(domain, side)}; it must be 0 there"
+                    )
+        return state[:, : domain.nodes]
+
+    return draw
+
+
+def _random(settings: Mapping) -> Callable[[np.random.Generator], dict]:
+    """Sampler of the names under `random`."""
     recipes = [
         (symbol(name), kind, bounds)
         for name, recipe in settings.get("random", {}).items()
         for kind, bounds in recipe.items()
     ]
 
-    def draw(rng: np.random.Generator) -> np.ndarray:
-        drawn = {name: getattr(rng, kind)(*bounds) for name, kind, bounds in recipes}
-        return np.array([float(e.subs(drawn)) for e in expressions])
+    def draw(rng: np.random.Generator) -> dict:
+        return {name: getattr(rng, kind)(*bounds) for name, kind, bounds in recipes}
 
     return draw
 
 
-def initial_expressions(settings: Mapping, system: System) -> list:
+def initial_expressions(settings: Mapping, system: System | FieldSystem) -> list:
     """Expressions of an initial state, in the order of the state, checked."""
-    names = [s.name for s in system.state]
+    on_a_domain = isinstance(system, FieldSystem)
+    names = list(system.names[:2] if on_a_domain else map(str, system.state))
     given = [name for name in settings if name != "random"]
     wrong = sorted(set(names) ^ set(given))
     if wrong:
@@ -60,5 +129,5 @@ def initial_expressions(settings: Mapping, system: System) -> list:
     for name in drawn:
         if name in system.parameters:
             raise ValueError(f"initial_state.random: {name!r} is a parameter already")
-    known = [*system.parameters, *drawn]
+    known = [*system.parameters, *drawn, *(("x", "length") if on_a_domain else ())]
     return [parse(settings[name], known) for name in names]

@@ -21,13 +21,16 @@ def generator(
 
 
 def standard_normals(
-    rng: np.random.Generator, steps: int, wiener_processes: int
+    rng: np.random.Generator,
+    steps: int,
+    wiener_processes: int,
+    out: np.ndarray | None = None,
 ) -> np.ndarray:
     """Two independent N(0, 1) per step and Wiener process.
 
-    Shape (steps, wiener, 2).
+    Shape (steps, wiener, 2); put into `out` if that is given.
     """
-    return rng.standard_normal((steps, wiener_processes, 2))
+    return rng.standard_normal((steps, wiener_processes, 2), out=out)
 
 
 def increments(normals: np.ndarray, time_step: float) -> tuple[np.ndarray, np.ndarray]:

@@ -1,0 +1,106 @@
+"""Ensembles of trajectories of a stochastic field."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.mechanics.field_system import FieldSystem
+from leastaction.simulate.ensemble import DivergenceError
+from leastaction.simulate.initial_state import field_initial_states
+from leastaction.simulate.time_grid import step_count
+from leastaction.simulate.wiener import generator
+
+
+def field_ensemble(
+    paths: Callable,
+    system: FieldSystem,
+    settings: Mapping,
+    *,
+    example: str,
+    seed: int,
+    replicate: int,
+    units: Mapping[str, str],
+) -> xr.Dataset:
+    """Simulate one replicate: an ensemble of independent trajectories.
+
+    Parameters
+    ----------
+    paths
+        Scheme that fills u and u_t: ``paths(system, starts, generators, dt, u, u_t)``.
+    system
+        The truth.
+    settings
+        The `simulate` section of an example.
+    example, seed, replicate
+        Key of the random numbers.
+    units
+        Unit of the field.
+
+    Returns
+    -------
+    xr.Dataset
+        `u` and `u_t` of shape (replicate=1, trajectory, time, node), contract
+        ``field_observations``; the attributes tell the field and its domain.
+
+    Raises
+    ------
+    DivergenceError
+        If a trajectory does not stay finite.
+    """
+    steps = step_count(settings["duration"], settings["time_step"])
+    dt, n = settings["time_step"], settings["trajectories"]
+    draw = field_initial_states(settings["initial_state"], system)
+    generators = [
+        generator(seed, example, "simulate", replicate, trajectory)
+        for trajectory in range(n)
+    ]
+    starts = np.array([draw(rng) for rng in generators])
+    u = np.empty((1, n, steps + 1, system.dof))
+    u_t = np.empty_like(u)
+    with np.errstate(over="ignore", invalid="ignore"):
+        paths(system, starts, generators, dt, u[0], u_t[0])
+    last = np.isfinite(u[0, :, -1]).all(axis=1) & np.isfinite(u_t[0, :, -1]).all(axis=1)
+    if not last.all():
+        raise DivergenceError(
+            f"trajectory {int(np.argmin(last))} of replicate {replicate} does not stay "
+            f"finite; reduce simulate.time_step ({dt:g} s)"
+        )
+    return _dataset(u, u_t, system, dt, replicate, units[system.field])
+
+
+def domain_attributes(system: FieldSystem) -> dict:
+    """Attributes that carry the field and its domain from file to file."""
+    domain = system.domain
+    return {
+        "field": system.field,
+        "domain_length": float(domain.length),
+        "domain_nodes": int(domain.nodes),
+        "domain_left": domain.left,
+        "domain_right": domain.right,
+    }
+
+
+def _dataset(u, u_t, system, dt, replicate, unit) -> xr.Dataset:
+    dims = ("replicate", "trajectory", "time", "node")
+    time = np.arange(u.shape[2]) * dt
+    return xr.Dataset(
+        {
+            "u": (dims, u, {"units": unit, "long_name": "field"}),
+            "u_t": (
+                dims,
+                u_t,
+                {"units": f"({unit})/s", "long_name": "velocity of the field"},
+            ),
+        },
+        coords={
+            "replicate": [replicate],
+            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "node": (
+                "node",
+                system.domain.x,
+                {"units": "m", "long_name": "position of the node"},
+            ),
+        },
+        attrs=domain_attributes(system),
+    )
