@@ -100,6 +100,7 @@ CONTRACTS = {
             "increment_gram": ("replicate", "group", "lag", "column", "column_other"),
             "samples": ("replicate", "group"),
             "pairs": ("replicate", "group"),
+            "largest_turn": ("replicate", "group"),
             "spatial_order": ("candidate",),
         },
         finite=("moment", "instrument_gram", "increment_gram"),

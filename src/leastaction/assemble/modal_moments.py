@@ -76,7 +76,7 @@ def assemble(
     group = derivatives["group"].values[0]
     turn = derivatives["turn"].values[0]
     top = used.index(terms.names.index(derivatives.attrs["operator"]))
-    u, dt = observations[terms.field].values[0], time_step(observations)
+    u, dt = observations["u"].values[0], time_step(observations)
     largest = turn[group < GROUPS].max()
     sums = []
     for g in range(GROUPS):
@@ -122,10 +122,10 @@ def assemble(
                 [[total.pairs for total in sums]],
                 {"units": "1", "long_name": "number of those in second moments"},
             ),
-            "time_step": (
-                "replicate",
-                [dt],
-                {"units": "s", "long_name": "time step"},
+            "largest_turn": (
+                ("replicate", "group"),
+                [[turn[group <= g].max() for g in range(GROUPS)]],
+                {"units": "rad", "long_name": "largest omega dt up to this group"},
             ),
             "spatial_order": (
                 "candidate",
@@ -157,7 +157,6 @@ def assemble(
         attrs={
             "reference_coefficient": terms.reference_coefficient,
             "reference": terms.names[terms.reference],
-            "dx": domain.dx,
         },
     )
 

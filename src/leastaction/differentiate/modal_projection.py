@@ -16,12 +16,14 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
 from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.modal_basis import domain_of, test_functions
+from leastaction.mechanics.modal_basis import (
+    domain_of,
+    test_functions,
+    turn_per_sample,
+)
 
 CONTRACT = "modal_basis"
-TRIPLES = 20_000
 FLOORS = 5
 
 log = logging.getLogger(__name__)
@@ -58,8 +60,8 @@ def differentiate(
     domain = domain_of(observations.attrs)
     terms = DensityLibrary.from_config(library, observations.attrs["field"])
     operator, phi = test_functions(terms, domain)
-    u = observations[terms.field].values[0]
-    turn = _turn(u, domain.cell[:, None] * phi)
+    u = observations["u"].values[0]
+    turn = turn_per_sample(u, domain.cell[:, None] * phi)
     floor = FLOORS * np.sqrt(2 / u.shape[1])
     cuts = [max(settings[name], floor) for name in ("resolved", "dispersive")]
     group = np.searchsorted(cuts, turn).astype("int8")
@@ -103,16 +105,3 @@ def differentiate(
         },
         attrs={"operator": operator},
     )
-
-
-def _turn(u: np.ndarray, test: np.ndarray) -> np.ndarray:
-    """Root of E(Δ²q)² / E(Δq)² of each mode, from evenly spaced triples of samples."""
-    step = max(1, u.shape[0] * (u.shape[1] - 2) // TRIPLES)
-    first = second = 0.0
-    for path in u:
-        start = np.arange(0, len(path) - 2, step)
-        before = path[start + 1] - path[start]
-        after = path[start + 2] - path[start + 1]
-        first = first + np.square(before @ test).sum(axis=0)
-        second = second + np.square((after - before) @ test).sum(axis=0)
-    return np.sqrt(second / first)

@@ -161,7 +161,9 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         (free.rho, free.rho_std) if dispersive else None, fit.noise[1] / fit.noise[0]
     )
     log.info("the samples look like those of: %s", scheme)
-    return _estimate(library, support, path, criterion, size, converged, fit, free, scheme)
+    return _estimate(
+        library, support, path, criterion, size, converged, fit, free, scheme
+    )
 
 
 def _select(moments: _Moments, max_terms: int):
@@ -260,12 +262,21 @@ def _estimate(
                 "1",
                 "whether modes that show the dispersion are in the estimate",
             ),
+            "largest_turn": (
+                float(library["largest_turn"].values[0, int(fit is free)]),
+                "rad",
+                "largest omega dt of the modes in the estimate",
+            ),
             "residual_autocorrelation": (
                 fit.noise[1] / fit.noise[0],
                 "1",
                 "gamma_1 / gamma_0 of the residual",
             ),
-            "scheme": (scheme, "1", "time scheme whose samples look like these"),
+            "scheme": (
+                np.array(scheme, dtype=object),
+                "1",
+                "time scheme whose samples look like these",
+            ),
         },
         criterion=criterion,
         alternatives="; ".join(

@@ -151,9 +151,7 @@ class ModalForces:
         else:
             self._linear[i] = projected
 
-    def __call__(
-        self, u: np.ndarray, spare: int = 0
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def __call__(self, u: np.ndarray, spare: int = 0) -> tuple[np.ndarray, np.ndarray]:
         """Modal displacements (sample, mode) and forces (term, sample, mode).
 
         The forces have `spare` rows more than there are terms, for the caller to fill.
@@ -197,3 +195,33 @@ def linear_force(term: sp.Expr, field: str, domain: Domain) -> np.ndarray:
                     left.matrix.T @ (left.weights[:, None] * right.matrix)
                 )
     return (matrix + matrix.T) / 2
+
+
+class NodeEvaluator:
+    """Functions of the jet at the nodes, each from the points where it lives.
+
+    Between its points a function is interpolated linearly.
+    """
+
+    def __init__(self, expressions: Sequence[sp.Expr], field: str, domain: Domain):
+        self._count = len(expressions)
+        self._groups = []
+        for points in sorted({spatial_order(e, field) for e in expressions}):
+            place = [
+                i
+                for i, e in enumerate(expressions)
+                if spatial_order(e, field) == points
+            ]
+            evaluate = PointEvaluator(
+                [expressions[i] for i in place], field, domain, points
+            )
+            at = domain.operator(points).positions
+            mean = np.array([np.interp(domain.x, at, row) for row in np.eye(len(at))])
+            self._groups.append((place, evaluate, mean))
+
+    def __call__(self, u: np.ndarray, u_t: np.ndarray) -> np.ndarray:
+        """Values of shape (expression, sample, node) at fields of (sample, node)."""
+        values = np.empty((self._count, *u.shape))
+        for place, evaluate, mean in self._groups:
+            values[place] = evaluate(u, u_t) @ mean
+        return values
