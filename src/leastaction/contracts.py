@@ -77,6 +77,27 @@ CONTRACTS = {
         },
         finite=("moment", "instrument_gram", "increment_gram"),
     ),
+    "nodal_derivatives": Contract(
+        "differentiate with method nodal_central_difference",
+        {
+            "acceleration": ("replicate", "time", "node"),
+            "mean_slope": ("replicate", "time", "slope"),
+            "slope_term": ("slope",),
+            "slope_order": ("slope",),
+            "slope_point": ("slope",),
+        },
+        finite=("acceleration", "mean_slope"),
+    ),
+    "nodal_regression": Contract(
+        "assemble with method nodal_ensemble_mean",
+        {
+            "triangle": ("replicate", "node", "row", "slot"),
+            "target": ("replicate", "node", "row"),
+            "slot_term": ("node", "slot"),
+            "status": ("term",),
+        },
+        finite=("triangle", "target"),
+    ),
     "modal_basis": Contract(
         "differentiate with method modal_projection",
         {
