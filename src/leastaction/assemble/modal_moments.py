@@ -77,18 +77,24 @@ def assemble(
     turn = derivatives["turn"].values[0]
     top = used.index(terms.names.index(derivatives.attrs["operator"]))
     u, dt = observations["u"].values[0], time_step(observations)
-    largest = turn[group < GROUPS].max()
-    sums = []
-    for g in range(GROUPS):
-        chosen = group == g
-        sums.append(_Sums(len(used), dt))
-        if chosen.any():
-            forces = ModalForces(
-                [terms.terms[i] for i in used], terms.field, domain, phi[:, chosen]
-            )
-            kappa = (turn[chosen] / largest) ** 2
-            for path in u:
-                sums[g].add(path, forces, top, kappa, settings["decimate"])
+    sums = [
+        _Sums(
+            ModalForces(
+                [terms.terms[i] for i in used], terms.field, domain, phi[:, group == g]
+            ),
+            top,
+            np.square(turn[group == g] / turn[group < GROUPS].max()),
+            dt,
+            settings["decimate"],
+        )
+        for g in range(GROUPS)
+    ]
+    for path in u:
+        for start in range(0, len(path) - 2, BLOCK):
+            block = path[start : start + BLOCK + 2]
+            slopes = sums[0].forces.slopes(block)
+            for total in sums:
+                total.add(block, slopes)
     names = [terms.names[i] for i in used]
     instruments = [
         *names,
@@ -168,34 +174,35 @@ class _Sums:
     sum of products f_{k−1} f_{k−1+l} at the lags l = 0, 1, 2.
     """
 
-    def __init__(self, terms: int, dt: float):
-        instruments = terms + len(KAPPA_POWERS)
-        self.dt, self.terms = dt, terms
+    def __init__(self, forces, top, kappa, dt, decimate):
+        self.forces, self.top, self.kappa = forces, top, kappa
+        self.dt, self.decimate, self.terms = dt, decimate, forces.terms
+        instruments = self.terms + len(KAPPA_POWERS)
         self.lagged = np.zeros((3, instruments, instruments))
         self.reference = np.zeros(instruments)
-        self.x_gram = np.zeros((2, 1 + 2 * terms, 1 + 2 * terms))
+        self.x_gram = np.zeros((2, 1 + 2 * self.terms, 1 + 2 * self.terms))
         self.samples = self.pairs = 0
 
-    def add(self, path, forces, top, kappa, decimate) -> None:
-        """Add one trajectory, in blocks that fit the cache."""
-        for start in range(0, len(path) - 2, BLOCK):
-            q, f = forces(path[start : start + BLOCK + 2], spare=len(KAPPA_POWERS))
-            for i, power in enumerate(KAPPA_POWERS):
-                np.multiply(f[top], kappa**power, out=f[self.terms + i])
-            steps = len(q) - 2
-            second = (2 / self.dt) * (q[2:] - 2 * q[1:-1] + q[:-2])
-            z = _flat(f[:, :steps])
-            self.reference += z @ second.ravel()
-            for lag in range(3):
-                self.lagged[lag] += z @ _flat(f[:, lag : lag + steps]).T
-            self.samples += second.size
-            pair = [
-                self._columns(second, f, slice(lag, steps - 1 + lag, decimate))
-                for lag in (0, 1)
-            ]
-            self.pairs += pair[0].shape[1]
-            for lag in (0, 1):
-                self.x_gram[lag] += pair[0] @ pair[lag].T
+    def add(self, u: np.ndarray, slopes) -> None:
+        """Add a block of one trajectory."""
+        if not self.kappa.size:
+            return
+        q, f = self.forces(u, len(KAPPA_POWERS), slopes)
+        for i, power in enumerate(KAPPA_POWERS):
+            np.multiply(f[self.top], self.kappa**power, out=f[self.terms + i])
+        steps = len(q) - 2
+        second = (2 / self.dt) * (q[2:] - 2 * q[1:-1] + q[:-2])
+        z = _flat(f[:, :steps])
+        self.reference += z @ second.ravel()
+        for lag in range(3):
+            self.lagged[lag] += z @ _flat(f[:, lag : lag + steps]).T
+        self.samples += second.size
+        zero, one = (
+            self._columns(second, f, slice(lag, steps - 1 + lag, self.decimate))
+            for lag in (0, 1)
+        )
+        self.pairs += zero.shape[1]
+        self.x_gram += (zero @ zero.T, zero @ one.T)
 
     def _columns(self, second, f, at: slice) -> np.ndarray:
         """X at some of the samples, shape (column, sample times mode)."""

@@ -87,7 +87,7 @@ def identify(
 
 
 class _Residual:
-    """Modal residual of an identified field, 2κ Δ²q/dt − Σ c dt (F + (1/12 + ρ) δ²F)."""
+    """Residual 2κ Δ²q/dt − Σ c dt (F + (1/12 + ρ) δ²F) of an identified field."""
 
     def __init__(self, observations, estimate, library):
         self.domain = domain_of(observations.attrs)

@@ -145,16 +145,26 @@ class ModalForces:
         """Keep K φ, or the eigenvalues if φ are eigenvectors of K."""
         projected = matrix @ phi
         eigenvalues = (projected * phi).sum(axis=0)
-        error = np.abs(projected - self._phi * eigenvalues).max()
-        if error < ROUNDING * np.abs(projected).max() * len(phi):
+        error = np.abs(projected - self._phi * eigenvalues).max(initial=0.0)
+        if error <= ROUNDING * np.abs(projected).max(initial=0.0) * len(phi):
             self._diagonal[i] = eigenvalues
         else:
             self._linear[i] = projected
 
-    def __call__(self, u: np.ndarray, spare: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    def slopes(self, u: np.ndarray) -> list[np.ndarray]:
+        """What the nonlinear forces need of the field, whatever the test functions."""
+        return [evaluate(u) for evaluate, _ in self._nonlinear]
+
+    def __call__(
+        self,
+        u: np.ndarray,
+        spare: int = 0,
+        slopes: Sequence[np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Modal displacements (sample, mode) and forces (term, sample, mode).
 
         The forces have `spare` rows more than there are terms, for the caller to fill.
+        `slopes` are those of another instance with the same terms, if known.
         """
         q = u @ self._phi
         forces = np.empty((self.terms + spare, len(u), self._modes))
@@ -163,8 +173,9 @@ class ModalForces:
         for i, projected in self._linear.items():
             np.matmul(u, projected, out=forces[i])
         seen: set[int] = set()
-        for evaluate, place in self._nonlinear:
-            for (i, projected), slope in zip(place, evaluate(u), strict=True):
+        slopes = self.slopes(u) if slopes is None else slopes
+        for (_, place), values in zip(self._nonlinear, slopes, strict=True):
+            for (i, projected), slope in zip(place, values, strict=True):
                 if i in seen:
                     forces[i] += slope @ projected
                 else:
