@@ -8,16 +8,27 @@ once.
 import copy
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
+from importlib import import_module
 
-from leastaction import assemble, identify
+import numpy as np
+
+from leastaction import assemble, identify, simulate
 from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import unknown
-from leastaction.mechanics.library import Library
+from leastaction.mechanics.field_system import FieldSystem
+from leastaction.mechanics.from_config import (
+    declared_units,
+    is_field,
+    system_from_config,
+)
+from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
 from leastaction.schema import ConfigError
-from leastaction.simulate.initial_state import initial_expressions
+from leastaction.simulate.initial_state import (
+    field_initial_states,
+    initial_expressions,
+)
 from leastaction.simulate.strong_taylor import check_noise
 from leastaction.simulate.time_grid import step_count
 
@@ -112,26 +123,21 @@ def check_example(example: Mapping, where: str) -> None:
         Listing all problems.
     """
     problems: list[str] = []
-    system = _attempt(problems, "system", lambda: System.from_config(example["system"]))
+    given = example["system"]
+    system = _attempt(problems, "system", lambda: system_from_config(given))
     if system is not None:
-        units = {
-            name: entry["unit"]
-            for section in ("coordinates", "parameters")
-            for name, entry in example["system"][section].items()
-        }
+        units = declared_units(given)
         _attempt(problems, "system", lambda: check_dimensions(system, units))
-        _attempt(problems, "system", lambda: check_noise(system))
-        _attempt(
-            problems,
-            "simulate",
-            lambda: initial_expressions(example["simulate"]["initial_state"], system),
-        )
+        if not is_field(given):
+            _attempt(problems, "system", lambda: check_noise(system))
+        _attempt(problems, "simulate", lambda: _check_simulation(example, system))
         _attempt(problems, "library", lambda: _check_library(example, system))
-    simulate = example["simulate"]
     _attempt(
         problems,
         "simulate",
-        lambda: step_count(simulate["duration"], simulate["time_step"]),
+        lambda: step_count(
+            example["simulate"]["duration"], example["simulate"]["time_step"]
+        ),
     )
     for name, estimator in example["estimators"].items():
         problems += _misfits(f"estimators.{name}", estimator)
@@ -155,10 +161,27 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
         yield f"{name}-{variant}", merge({**base, "publish": own}, overrides)
 
 
-def _check_library(example: Mapping, system: System) -> None:
-    names = (*system.coordinates, *velocity_names(system.coordinates))
-    library = Library.from_config(example["library"], system.coordinates)
+def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
+    settings = example["simulate"]
+    makes_field = simulate.MAKES[settings["method"]] == "field_observations"
+    if makes_field != is_field(example["system"]):
+        kinds = {False: "coordinates", True: "a field"}
+        raise ValueError(
+            f"method {settings['method']!r} simulates {kinds[makes_field]}, but the "
+            f"system has {kinds[not makes_field]}"
+        )
+    initial_expressions(settings["initial_state"], system)
+    if makes_field:
+        draw = field_initial_states(settings["initial_state"], system)
+        start = draw(np.random.default_rng(0))
+        scheme = import_module(simulate.METHODS[settings["method"]])
+        scheme.check(system, start[None], settings["time_step"])
+
+
+def _check_library(example: Mapping, system: System | FieldSystem) -> None:
+    library = library_from_config(example["library"], system)
     _ = library.status
+    names = [s.name for s in system.state]
     candidates(example["library"]["volatility"], names)
 
 

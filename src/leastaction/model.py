@@ -6,8 +6,11 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.mechanics.density import density_names
+from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System
 
 
@@ -41,8 +44,15 @@ class IdentifiedModel:
         self.dataset = dataset
 
     @property
+    def is_field(self) -> bool:
+        """Whether the terms are densities of a field."""
+        return "field" in self.dataset.attrs
+
+    @property
     def coordinates(self) -> tuple[str, ...]:
-        """Names of the generalised coordinates."""
+        """Names of the generalised coordinates, or of the field."""
+        if self.is_field:
+            return (str(self.dataset.attrs["field"]),)
         return tuple(str(name) for name in self.dataset["dof"].values)
 
     @property
@@ -60,25 +70,47 @@ class IdentifiedModel:
         return float(self.dataset["coefficient_std"].sel(term=term))
 
     @property
-    def system(self) -> System:
-        """The model as a :class:`System`; coefficients are its parameters.
+    def system(self) -> System | FieldSystem:
+        """The model as a system like the truth; coefficients are its parameters.
 
         Models with the same support share their compiled integrator, whatever their
         coefficients.
         """
-        names = (*self.coordinates, *velocity_names(self.coordinates))
+        if self.is_field:
+            names = density_names(*self.coordinates)
+        else:
+            names = (*self.coordinates, *velocity_names(self.coordinates))
         parameters: dict[str, float] = {}
         lagrangian = sp.Integer(0)
         for i, term in enumerate(self.dataset["term"].values):
             if self.dataset["support"].values[i]:
                 parameters[f"c_{i}"] = self.coefficient(term)
                 lagrangian += symbol(f"c_{i}") * parse(str(term), names)
+        if self.is_field:
+            return self._field_system(lagrangian, parameters)
         volatility = self._volatility(names, parameters)
         return System(
             coordinates=self.coordinates,
             parameters=parameters,
             lagrangian=lagrangian,
             volatility=volatility,
+        )
+
+    def _field_system(self, lagrangian: sp.Expr, parameters: dict) -> FieldSystem:
+        """Field with that density; noise of the same intensity everywhere."""
+        given = self.dataset.attrs
+        parameters["sigma"] = float(self.dataset["volatility_estimate"].values[0])
+        return FieldSystem(
+            field=str(given["field"]),
+            domain=Domain(
+                float(given["domain_length"]),
+                int(given["domain_nodes"]),
+                str(given["domain_left"]),
+                str(given["domain_right"]),
+            ),
+            parameters=parameters,
+            lagrangian=lagrangian,
+            volatility=symbol("sigma"),
         )
 
     def _volatility(self, names, parameters: dict[str, float]) -> sp.Matrix:
@@ -122,10 +154,16 @@ class IdentifiedModel:
             shown = f" +- {error:.2g}" if error > 0 else ""
             lines.append(f"  {value:.6g}{shown}  {name}")
         system = self.system
-        if sp.simplify(system.mass_matrix.det()) == 0:
+        if not _has_equations(system):
             lines.append("No equations of motion: a coordinate has no kinetic energy")
             return "\n".join(lines)
         return "\n".join(lines) + "\n" + str(system)
+
+
+def _has_equations(system: System | FieldSystem) -> bool:
+    if isinstance(system, FieldSystem):
+        return system.kinetic != 0
+    return sp.simplify(system.mass_matrix.det()) != 0
 
 
 def _symmetric_root(covariance: np.ndarray) -> np.ndarray:

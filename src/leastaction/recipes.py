@@ -8,19 +8,24 @@ methods named in the configuration live in; what they import follows from their 
 
 from collections.abc import Callable, Collection, Mapping
 
-from leastaction import assemble, differentiate, identify, simulate
+from leastaction import assemble, differentiate, identify, simulate, validate
+from leastaction.mechanics.from_config import is_field
 
 
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
     """Truth, simulation and the key of the random numbers; no label of a figure."""
-    coordinates = {
-        name: {"unit": entry["unit"]}
-        for name, entry in example["system"]["coordinates"].items()
-    }
+    system = dict(example["system"])
+    if is_field(system):
+        system["field"] = {key: system["field"][key] for key in ("name", "unit")}
+    else:
+        system["coordinates"] = {
+            name: {"unit": entry["unit"]}
+            for name, entry in system["coordinates"].items()
+        }
     return {
         "example": example["key"],
         "seed": example["seed"],
-        "system": {**example["system"], "coordinates": coordinates},
+        "system": system,
         "simulate": example["simulate"],
     }
 
@@ -65,6 +70,21 @@ def lagrangian_library(example: Mapping) -> dict:
     return {key: example["library"][key] for key in ("reference", "lagrangian")}
 
 
+# Figures that show one kind of system only; the others show both.
+OF_FIELDS = {"response": False, "space_time": True}
+
+
+def shows(figure: str, example: Mapping) -> bool:
+    """Whether a figure can show an example."""
+    kind = is_field(example["system"])
+    return OF_FIELDS.get(figure, kind) == kind
+
+
+def response_figure(example: Mapping) -> str:
+    """The figure of an example's response: paths, or maps of a field."""
+    return "space_time" if is_field(example["system"]) else "response"
+
+
 # Parts of an example that the rules of the publish stage show.
 FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
 FOR_TABLES = ("title", "system", "library", "publish")
@@ -81,6 +101,11 @@ def panel(example: Mapping, parts: Collection[str]) -> dict:
 
 def _scheme(example: Mapping, estimator: str | None = None) -> list[str]:
     return [simulate.METHODS[example["simulate"]["method"]]]
+
+
+def _rollout(example: Mapping, estimator: str) -> list[str]:
+    kind = simulate.MAKES[example["simulate"]["method"]]
+    return [*_scheme(example), validate.METHODS[kind]]
 
 
 def _differentiation(example: Mapping, estimator: str) -> list[str]:
@@ -113,5 +138,5 @@ MODULES: Mapping[str, Callable] = {
     "differentiate": _differentiation,
     "assemble": _assembly,
     "identify": _identification,
-    "validate": _scheme,
+    "validate": _rollout,
 }

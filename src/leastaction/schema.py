@@ -48,8 +48,30 @@ def _fill_properties(validator, properties, instance, schema):
     )
 
 
+def _choose(validator, branches, instance, schema):
+    """`oneOf` decided by one key, so that errors concern one branch."""
+    if all("method" in branch["properties"] for branch in branches):
+        yield from _choose_by_method(validator, branches, instance, schema)
+    else:
+        yield from _choose_by_key(validator, branches, instance)
+
+
+def _choose_by_key(validator, branches, instance):
+    """`oneOf` decided by which branch's first required key is there."""
+    known = {branch["required"][0]: branch for branch in branches}
+    given = [key for key in known if isinstance(instance, dict) and key in instance]
+    if len(given) == 1:
+        yield from validator.descend(instance, known[given[0]])
+    else:
+        found = " and ".join(map(repr, given)) or "neither"
+        yield ValidationError(
+            f"expected exactly one of the keys {' or '.join(map(repr, known))}, got "
+            f"{found}"
+        )
+
+
 def _choose_by_method(validator, branches, instance, schema):
-    """`oneOf` decided by the value of `method`, so that errors concern one branch."""
+    """`oneOf` decided by the value of `method`."""
     known = {branch["properties"]["method"]["const"]: branch for branch in branches}
     usual = schema.get("default", {}).get("method")
     if isinstance(instance, dict) and usual:
@@ -75,7 +97,7 @@ def _inlined(part, root: Mapping):
 
 _Validator = extend(
     Draft202012Validator,
-    {"properties": _fill_properties, "oneOf": _choose_by_method},
+    {"properties": _fill_properties, "oneOf": _choose},
 )
 
 

@@ -21,6 +21,8 @@ from leastaction.recipes import (
     MODULES,
     SETTINGS,
     panel,
+    response_figure,
+    shows,
 )
 from leastaction.schema import ConfigError, complete
 from leastaction.sources import source_files
@@ -117,10 +119,14 @@ def sources_of(stage):
 
 
 def shown_examples(wildcards):
-    """The example of the wildcards, or all examples of their paper."""
+    """The example of the wildcards, or those of their paper that the figure shows."""
     if "example" in wildcards.keys():
         return [wildcards.example]
-    return examples_of(wildcards.paper)
+    names = examples_of(wildcards.paper)
+    if "figure" in wildcards.keys():
+        kind = config["papers"][wildcards.paper]["figures"][wildcards.figure]
+        names = [n for n in names if shows(kind, EXAMPLES[wildcards.paper, n])]
+    return names
 
 
 def panels(wildcards, parts):
@@ -153,6 +159,7 @@ def figure_settings(wildcards):
         figures = {wildcards.figure: numbered[wildcards.figure]}
     else:
         figures = {name: name for name in FIGURES}
+        figures["response"] = response_figure(example_of(wildcards))
     return {
         "panels": panels(wildcards, FOR_FIGURES),
         "figures": figures,

@@ -1,17 +1,15 @@
 """Rule `simulate`: observations of a known system, one ensemble per replicate."""
 
 from leastaction.datasets import save_replicates
-from leastaction.mechanics.system import System
+from leastaction.mechanics.from_config import declared_units, system_from_config
 from leastaction.progress import start_logging, tracked
-from leastaction.simulate import simulate
+from leastaction.simulate import MAKES, simulate
 
 
 def main(settings: dict, observations: str) -> None:
     """Simulate every replicate and save them as they come."""
-    system = System.from_config(settings["system"])
-    units = {
-        name: entry["unit"] for name, entry in settings["system"]["coordinates"].items()
-    }
+    system = system_from_config(settings["system"])
+    units = declared_units(settings["system"])
     ensembles = (
         simulate(
             system,
@@ -23,7 +21,7 @@ def main(settings: dict, observations: str) -> None:
         )
         for replicate in tracked(range(settings["simulate"]["replicates"]), "simulate")
     )
-    save_replicates(ensembles, observations, "observations")
+    save_replicates(ensembles, observations, MAKES[settings["simulate"]["method"]])
 
 
 if __name__ == "__main__":

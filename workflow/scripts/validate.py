@@ -1,14 +1,15 @@
 """Rule `validate`: roll out the truth and the model on common random numbers."""
 
+from leastaction import simulate
 from leastaction.datasets import Replicates, save_replicates
-from leastaction.mechanics.system import System
+from leastaction.mechanics.from_config import system_from_config
 from leastaction.progress import start_logging, tracked
-from leastaction.validate import validate
+from leastaction.validate import MAKES, validate
 
 
 def main(model: str, settings: dict, rollout: str) -> None:
     """Validate replicate by replicate."""
-    system = System.from_config(settings["system"])
+    system = system_from_config(settings["system"])
     results = (
         validate(
             system,
@@ -21,7 +22,8 @@ def main(model: str, settings: dict, rollout: str) -> None:
         )
         for (estimate,) in tracked(Replicates(model), "validate")
     )
-    save_replicates(results, rollout, "rollout")
+    kind = simulate.MAKES[settings["simulate"]["method"]]
+    save_replicates(results, rollout, MAKES[kind])
 
 
 if __name__ == "__main__":

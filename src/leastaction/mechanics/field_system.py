@@ -100,6 +100,11 @@ class FieldSystem:
         return tuple(symbol(name) for name in self.names)
 
     @property
+    def state(self) -> tuple[sp.Symbol, ...]:
+        """Symbols that the candidates of a library may use: the jet."""
+        return self.jet
+
+    @property
     def coordinates(self) -> tuple[str]:
         """The one field, named as coordinates are."""
         return (self.field,)

@@ -10,12 +10,16 @@ import pint
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.density_library import DensityLibrary
 from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.field_system import FieldSystem
+from leastaction.mechanics.from_config import is_field, system_from_config
 from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import (
     DimensionError,
+    density_units,
     dimension_of,
     state_units,
     unit,
@@ -51,15 +55,20 @@ class Panel:
         """Title of the example."""
         return str(self.config.get("title", self.example))
 
-    @cached_property
-    def truth(self) -> System:
-        """The system behind the data."""
-        return System.from_config(self.config["system"])
+    @property
+    def is_field(self) -> bool:
+        """Whether the system is a field."""
+        return is_field(self.config["system"])
 
     @cached_property
-    def library(self) -> Library:
+    def truth(self) -> System | FieldSystem:
+        """The system behind the data."""
+        return system_from_config(self.config["system"])
+
+    @cached_property
+    def library(self) -> Library | DensityLibrary:
         """Candidates of the Lagrangian."""
-        return Library.from_config(self.config["library"], self.truth.coordinates)
+        return library_from_config(self.config["library"], self.truth)
 
     def model(self, estimator: str) -> xr.Dataset:
         """Return the identified models of one estimator.
@@ -102,7 +111,8 @@ class Panel:
     @cached_property
     def coefficients_true(self) -> dict[str, float] | None:
         """True coefficient of every candidate of L; None if L is not in their span."""
-        if self._projection is None or self.truth.dissipation != 0:
+        damped = not self.is_field and self.truth.dissipation != 0
+        if self._projection is None or damped:
             return None
         return dict(
             zip(self.library.names, map(float, self._projection[0]), strict=True)
@@ -119,8 +129,7 @@ class Panel:
             In the scale of the identified Lagrangian; None if the truth is not a
             combination of `terms`.
         """
-        row = self.truth.volatility.row(dof)
-        square = sum((entry**2 for entry in row), sp.Integer(0))
+        square = sum((entry**2 for entry in self._volatility(dof)), sp.Integer(0))
         square = sp.expand(self.scale**2 * self.truth.evaluated(square))
         names = {parse(term, self.names): term for term in terms}
         found = dict.fromkeys(terms, 0.0)
@@ -135,20 +144,31 @@ class Panel:
 
     def volatility_true(self, dof: int) -> float | None:
         """True volatility √(S Sᵀ)_aa in the model's scale; None unless constant."""
-        row = self.truth.evaluated(self.truth.volatility).row(dof)
-        if row.free_symbols:
+        row = [self.truth.evaluated(entry) for entry in self._volatility(dof)]
+        if any(entry.free_symbols for entry in row):
             return None
         return abs(self.scale) * float(sum(entry**2 for entry in row)) ** 0.5
 
+    def _volatility(self, dof: int) -> list[sp.Expr]:
+        """Row `dof` of S; a field has one for all nodes."""
+        if self.is_field:
+            return [self.truth.volatility]
+        return list(self.truth.volatility.row(dof))
+
     @property
     def names(self) -> tuple[str, ...]:
-        """Names of the state (q, q̇)."""
-        q = self.truth.coordinates
-        return (*q, *velocity_names(q))
+        """Names of the state (q, q̇), or of (u, u_t, u_x, u_xx)."""
+        return tuple(s.name for s in self.truth.state)
 
     @cached_property
     def _latex_names(self) -> dict[sp.Symbol, str]:
         labels = {}
+        if self.is_field:
+            label = str(self.config["system"]["field"].get("label") or self.names[0])
+            for name in self.names:
+                mark = name[len(self.names[0]) + 1 :]
+                labels[symbol(name)] = f"{label}_{{{mark}}}" if mark else label
+            return labels
         for name, entry in self.config["system"]["coordinates"].items():
             label = str(entry.get("label") or name)
             labels[symbol(name)] = label
@@ -156,7 +176,7 @@ class Panel:
         return labels
 
     def label(self, expression: str) -> str:
-        """Mathtext of an expression in (q, q̇), such as ``x**2`` or ``cos(xdot)``."""
+        """Mathtext of an expression in `names`, such as ``x**2`` or ``u_x**2``."""
         text = sp.latex(
             parse(expression, self.names),
             symbol_names=self._latex_names,
@@ -168,15 +188,25 @@ class Panel:
 
     @cached_property
     def _units(self) -> dict[str, pint.Unit]:
-        coordinates = self.config["system"]["coordinates"]
-        declared = {name: str(entry["unit"]) for name, entry in coordinates.items()}
+        system = self.config["system"]
+        if self.is_field:
+            name = self.truth.field
+            return density_units({name: str(system["field"]["unit"])}, name)
+        declared = {k: str(entry["unit"]) for k, entry in system["coordinates"].items()}
         return state_units(declared, self.truth.coordinates)
 
     @cached_property
     def lagrangian_unit(self) -> pint.Unit:
-        """Unit of the identified L (and H), whose reference term has no parameter."""
+        """Unit of the identified L, whose reference term has no parameter."""
         reference = self.library.terms[self.library.reference]
         return dimension_of(reference, self._units)
+
+    @property
+    def hamiltonian_unit(self) -> pint.Unit:
+        """Unit of H: that of L, integrated over the domain of a field."""
+        return (
+            self.lagrangian_unit * unit("m") if self.is_field else self.lagrangian_unit
+        )
 
     def coordinate_unit(self, name: str) -> str:
         """Mathtext of the unit of a coordinate or a velocity."""

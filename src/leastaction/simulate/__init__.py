@@ -23,11 +23,11 @@ def simulate(system, settings, *, example, seed, replicate, units):
     See :func:`leastaction.simulate.ensemble.ensemble` and
     :func:`leastaction.simulate.field_ensemble.field_ensemble`.
     """
-    from leastaction.simulate.ensemble import ensemble
-    from leastaction.simulate.field_ensemble import field_ensemble
-
-    method = import_module(METHODS[settings["method"]])
-    key = {"example": example, "seed": seed, "replicate": replicate, "units": units}
-    if MAKES[settings["method"]] == "field_observations":
-        return field_ensemble(method.paths, system, settings, **key)
-    return ensemble(method.integrator, system, settings, **key)
+    return import_module(METHODS[settings["method"]]).simulate(
+        system,
+        settings,
+        example=example,
+        seed=seed,
+        replicate=replicate,
+        units=units,
+    )

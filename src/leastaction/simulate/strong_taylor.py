@@ -12,12 +12,15 @@ The operators are applied symbolically, so the step is exact to its order for ev
 :class:`~leastaction.mechanics.system.System`, and the loop is compiled.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
 import sympy as sp
 
 from leastaction.mechanics.compiled import assignments, kernel, unpack
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.system import System
+from leastaction.simulate.ensemble import ensemble
 
 KERNEL = """
 @njit(cache=True, nogil=True)
@@ -38,6 +41,11 @@ def integrate(initial, normals, dt, parameters, every, path):
 
 class NoiseError(ValueError):
     """A volatility outside what the scheme covers."""
+
+
+def simulate(system: System, settings: Mapping, **key):
+    """One replicate; see :func:`leastaction.simulate.ensemble.ensemble`."""
+    return ensemble(integrator, system, settings, **key)
 
 
 def integrator(system: System):

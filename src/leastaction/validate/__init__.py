@@ -1,5 +1,24 @@
 """Stage `validate`: roll out the truth and the model side by side."""
 
-from leastaction.validate.rollout import validate
+from importlib import import_module
 
-__all__ = ["validate"]
+from leastaction import simulate
+
+# By what the `simulate` stage makes.
+METHODS = {
+    "observations": "leastaction.validate.rollout",
+    "field_observations": "leastaction.validate.field_rollout",
+}
+MAKES = {"observations": "rollout", "field_observations": "field_rollout"}
+
+
+def validate(system, model, simulation, settings, library, *, example, seed):
+    """Roll out one replicate.
+
+    See :func:`leastaction.validate.rollout.validate` and
+    :func:`leastaction.validate.field_rollout.validate`.
+    """
+    kind = simulate.MAKES[simulation["method"]]
+    return import_module(METHODS[kind]).validate(
+        system, model, simulation, settings, library, example=example, seed=seed
+    )

@@ -21,6 +21,7 @@ from leastaction.simulate import METHODS
 from leastaction.simulate.initial_state import initial_states
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator, standard_normals
+from leastaction.validate.relative_error import relative_error
 
 log = logging.getLogger(__name__)
 
@@ -195,7 +196,7 @@ def _dataset(truth, found, time, names, training, system, scale, model) -> xr.Da
     ):
         data[f"mean_error_{window}"] = (
             "replicate",
-            [_relative_error(found["mean"][rows, :dof], truth["mean"][rows, :dof])],
+            [relative_error(found["mean"][rows, :dof], truth["mean"][rows, :dof])],
             {
                 "units": "1",
                 "long_name": f"relative error of the mean path, {window} window",
@@ -203,7 +204,7 @@ def _dataset(truth, found, time, names, training, system, scale, model) -> xr.Da
         )
     data["std_error"] = (
         "replicate",
-        [_relative_error(found["std"][:, :dof], truth["std"][:, :dof])],
+        [relative_error(found["std"][:, :dof], truth["std"][:, :dof])],
         {"units": "1", "long_name": "relative error of the standard deviation"},
     )
     data["diverged"] = (
@@ -220,11 +221,6 @@ def _dataset(truth, found, time, names, training, system, scale, model) -> xr.Da
         },
         attrs={"training_duration": float(training)},
     )
-
-
-def _relative_error(estimate: np.ndarray, truth: np.ndarray) -> float:
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return float(np.linalg.norm(estimate - truth) / np.linalg.norm(truth))
 
 
 def _growth_rate(system: System) -> float:

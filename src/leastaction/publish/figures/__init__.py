@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.hamiltonian import hamiltonian
 from leastaction.publish.figures.response import response
+from leastaction.publish.figures.space_time import space_time
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.volatility_study import volatility_study
 from leastaction.publish.panel import Panel
@@ -14,6 +15,7 @@ from leastaction.publish.panel import Panel
 FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "coefficients": coefficients,
     "response": response,
+    "space_time": space_time,
     "hamiltonian": hamiltonian,
     "volatility_study": volatility_study,
 }

@@ -41,7 +41,7 @@ def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grid = figure.subplots(len(panels), 2, squeeze=False)
     for i, (panel, (left, right)) in enumerate(zip(panels, grid, strict=True)):
         rollout = panel.rollout(MAIN)
-        unit = unit_label(panel.lagrangian_unit)
+        unit = unit_label(panel.hamiltonian_unit)
         _range(left, rollout)
         _means(left, rollout, settings, _has_growth(rollout))
         left.set_ylabel(f"$\\mathrm{{E}}[H]$ ({unit})")

@@ -45,7 +45,9 @@ def response(panels: Sequence[Panel], settings: Mapping) -> Figure:
         if first:
             axes.set_title(panel_title(panels, i))
             axes.set_title(
-                _errors(rollout), loc="right", fontsize=SMALL * settings["font_size"]
+                errors_text(rollout),
+                loc="right",
+                fontsize=SMALL * settings["font_size"],
             )
     legend_on_top(figure, _handles(settings))
     return figure
@@ -95,7 +97,8 @@ def _draw(axes: Axes, rollout: xr.Dataset, name: str, settings: Mapping) -> None
         )
 
 
-def _errors(rollout: xr.Dataset) -> str:
+def errors_text(rollout: xr.Dataset) -> str:
+    """Errors of the mean path of the first replicate, and their medians over all."""
     count = rollout.sizes["replicate"]
     parts = []
     for window in ("training", "prediction"):

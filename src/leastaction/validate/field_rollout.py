@@ -1,0 +1,224 @@
+"""Rollout of a field, truth and model on common random numbers.
+
+Modal transitions are exact at any step, so only the stored times are computed. Both
+systems take the same normal numbers, those of the model turned into its modes.
+"""
+
+import logging
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.mechanics.density import density_names
+from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.field_system import FieldSystem
+from leastaction.model import IdentifiedModel
+from leastaction.simulate import modal
+from leastaction.simulate.initial_state import field_initial_states
+from leastaction.simulate.mode_recursion import advance
+from leastaction.simulate.wiener import generator, standard_normals
+from leastaction.validate.relative_error import relative_error
+
+CONTRACT = "field_rollout"
+
+log = logging.getLogger(__name__)
+
+
+def validate(
+    system: FieldSystem,
+    model: xr.Dataset,
+    simulation: Mapping,
+    settings: Mapping,
+    library: Mapping,
+    *,
+    example: str,
+    seed: int,
+) -> xr.Dataset:
+    """Roll out one replicate over several training lengths.
+
+    Parameters
+    ----------
+    system
+        The truth, with a quadratic density.
+    model
+        One replicate, contract ``model``.
+    simulation
+        The `simulate` section: training duration, initial state.
+    settings
+        The `validate` section: `lengths` (rollout in units of the training duration),
+        `trajectories`, `samples` (stored times).
+    library
+        The `library` section; it tells how the scale of L is fixed.
+    example, seed
+        Key of the random numbers, which differ from those of the training data.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``field_rollout``: mean and standard deviation over the ensemble, of
+        truth and model, at every node and stored time; their mean Hamiltonian, that of
+        the mean path, its growth by Itô's formula; relative errors of the mean over the
+        training and the prediction window; `diverged`, the number of trajectories that
+        the model has no motion for (all or none).
+    """
+    replicate = int(model["replicate"].values[0])
+    training = simulation["duration"]
+    time = np.linspace(0.0, settings["lengths"] * training, settings["samples"])
+    estimate = _with_modes(IdentifiedModel(model.isel(replicate=0)).system)
+    draw = field_initial_states(simulation["initial_state"], system)
+    n = settings["trajectories"]
+    truth = _Run(system, system, time)
+    found = None if estimate is None else _Run(estimate, system, time)
+    for trajectory in range(n):
+        rng = generator(seed, example, "validate", replicate, trajectory)
+        start = draw(rng)
+        normals = standard_normals(rng, len(time) - 1, system.dof)
+        for run in (truth, found):
+            if run is not None:
+                run.add(start, normals)
+    scale = _reference_mass(library, system.field) / system.mass_density
+    statistics = [
+        truth.statistics(scale),
+        _nothing(time, system.dof) if found is None else found.statistics(1.0),
+    ]
+    diverged = n if found is None else 0
+    growth = scale * system.energy_growth
+    return _dataset(statistics, time, system, training, growth, diverged, model)
+
+
+def _with_modes(model: FieldSystem) -> FieldSystem | None:
+    """The model if it has modes; None, and a warning, if it cannot be rolled out."""
+    try:
+        model.check()
+        _ = model.modes
+    except ValueError as error:
+        log.warning("the model counts as diverged: %s", error)
+        return None
+    return model
+
+
+class _Run:
+    """Running sums over trajectories of one system, about its noise-free motion."""
+
+    def __init__(self, system: FieldSystem, truth: FieldSystem, time: np.ndarray):
+        self.omega, self.phi = system.modes
+        self.to_modes = system.mass[:, None] * self.phi
+        # ψ = M^½ Φ is orthogonal: the same nodal noise in the modes of this system.
+        ours = np.sqrt(system.mass)[:, None] * self.phi
+        theirs = np.sqrt(truth.mass)[:, None] * truth.modes[1]
+        self.turn = ours.T @ theirs
+        step = time[1] - time[0]
+        self.transition = modal.transition(self.omega, step)
+        self.noise = system.modal_sigma * modal.noise(self.omega, step)
+        shape = (len(time), system.dof)
+        self.sums = [np.zeros(shape) for _ in range(3)]
+        self.hamiltonian = np.zeros(len(time))
+        self.state = np.empty(shape), np.empty(shape)
+        self.count = 0
+
+    def add(self, start: np.ndarray, normals: np.ndarray) -> None:
+        """One more trajectory from (u, u_t) of shape (2, node)."""
+        p, v = self.state
+        p[0], v[0] = start @ self.to_modes
+        turned = np.einsum("ij,njk->nik", self.turn, normals, optimize=True)
+        advance(self.transition, self.noise, np.ascontiguousarray(turned), p, v)
+        u = p @ self.phi.T
+        if self.count == 0:
+            self.about = u.copy()
+        u -= self.about
+        for total, value in zip(self.sums, (u, u**2, v), strict=True):
+            total += value
+        self.hamiltonian += self._energy(p, v)
+        self.count += 1
+
+    def _energy(self, p: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return (v**2 + (self.omega * p) ** 2).sum(axis=1) / 2
+
+    def statistics(self, scale: float) -> dict[str, np.ndarray]:
+        """Ensemble statistics, energies times `scale`."""
+        deviation, square, velocity = (total / self.count for total in self.sums)
+        mean = self.about + deviation
+        variance = np.clip(square - deviation**2, 0.0, None)
+        energy = self._energy(mean @ self.to_modes, velocity)
+        return {
+            "mean": mean,
+            "std": np.sqrt(variance),
+            "hamiltonian": scale * self.hamiltonian / self.count,
+            "hamiltonian_of_mean": scale * energy,
+        }
+
+
+def _nothing(time: np.ndarray, nodes: int) -> dict[str, np.ndarray]:
+    empty = np.full((len(time), nodes), np.nan)
+    each = empty[:, 0]
+    return {
+        "mean": empty,
+        "std": empty,
+        "hamiltonian": each,
+        "hamiltonian_of_mean": each,
+    }
+
+
+def _reference_mass(library: Mapping, field: str) -> float:
+    """ρ of a Lagrangian in which the reference term has its given coefficient."""
+    names = density_names(field)
+    return float(parse(library["reference"], names).diff(symbol(names[1]), 2))
+
+
+def _dataset(statistics, time, system, training, growth, diverged, model) -> xr.Dataset:
+    map_dims, energy = ("replicate", "time", "node"), ("replicate", "time")
+    data = {}
+    for end, one in zip(("true", "estimate"), statistics, strict=True):
+        for key, meaning in (("mean", "ensemble mean"), ("std", "standard deviation")):
+            data[f"{key}_{end}"] = (
+                map_dims,
+                one[key][None],
+                {"units": "unit of the field", "long_name": f"{meaning} of the field"},
+            )
+        for key, meaning in (
+            ("hamiltonian", "ensemble mean of the Hamiltonian"),
+            ("hamiltonian_of_mean", "Hamiltonian of the mean path"),
+        ):
+            data[f"{key}_{end}"] = (
+                energy,
+                one[key][None],
+                {"units": "unit of L times m", "long_name": meaning},
+            )
+    truth, found = statistics
+    data["hamiltonian_growth"] = (
+        energy,
+        (truth["hamiltonian"][0] + growth * time)[None],
+        {
+            "units": "unit of L times m",
+            "long_name": "H(0) plus the growth by Ito's formula",
+        },
+    )
+    windows = {"training": time <= training, "prediction": time > training}
+    scores = {
+        f"mean_error_{window}": (
+            relative_error(found["mean"][rows], truth["mean"][rows]),
+            f"relative error of the mean path, {window} window",
+        )
+        for window, rows in windows.items()
+    }
+    scores["std_error"] = (
+        relative_error(found["std"], truth["std"]),
+        "relative error of the standard deviation",
+    )
+    scores["diverged"] = (diverged, "trajectories of the model that diverged")
+    for name, (value, meaning) in scores.items():
+        data[name] = ("replicate", [value], {"units": "1", "long_name": meaning})
+    return xr.Dataset(
+        data,
+        coords={
+            "replicate": model["replicate"],
+            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "node": (
+                "node",
+                system.domain.x,
+                {"units": "m", "long_name": "position of the node"},
+            ),
+        },
+        attrs={"training_duration": float(training)},
+    )
