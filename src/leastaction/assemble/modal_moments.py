@@ -33,7 +33,7 @@ from leastaction.contracts import check, time_step
 from leastaction.mechanics.density import spatial_order
 from leastaction.mechanics.density_evaluator import ModalForces
 from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.modal_basis import domain_of
+from leastaction.mechanics.domain import Domain
 
 CONTRACT = "modal_moments"
 BLOCK = 128
@@ -69,7 +69,7 @@ def assemble(
         largest.
     """
     check(derivatives, "modal_basis")
-    domain = domain_of(observations.attrs)
+    domain = Domain.from_attributes(observations.attrs)
     terms = DensityLibrary.from_config(library, observations.attrs["field"])
     used = terms.forces
     phi = derivatives["phi"].values[0]

@@ -21,7 +21,7 @@ import xarray as xr
 from leastaction.contracts import check
 from leastaction.mechanics.density import spatial_order
 from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.modal_basis import domain_of
+from leastaction.mechanics.domain import Domain
 
 CONTRACT = "nodal_regression"
 EMPTY = -1
@@ -53,7 +53,7 @@ def assemble(
         `slot_term` (node, slot) tells the candidate of each column, −1 for none.
     """
     check(derivatives, "nodal_derivatives")
-    domain = domain_of(derivatives.attrs)
+    domain = Domain.from_attributes(derivatives.attrs)
     terms = DensityLibrary.from_config(library, derivatives.attrs["field"])
     labels = [
         derivatives[f"slope_{name}"].values for name in ("term", "order", "point")

@@ -9,6 +9,13 @@ METHODS = {
     "nodal_central_difference": "leastaction.differentiate.nodal_central_difference",
 }
 
+READS = {
+    "central_difference": "observations",
+    "realised_variation": "observations",
+    "modal_projection": "field_observations",
+    "nodal_central_difference": "field_observations",
+}
+
 USES_LIBRARY = {"central_difference", "modal_projection", "nodal_central_difference"}
 
 

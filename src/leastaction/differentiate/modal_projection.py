@@ -17,8 +17,8 @@ import numpy as np
 import xarray as xr
 
 from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.modal_basis import (
-    domain_of,
     test_functions,
     turn_per_sample,
 )
@@ -57,7 +57,7 @@ def differentiate(
     ValueError
         If not even one mode is slow enough.
     """
-    domain = domain_of(observations.attrs)
+    domain = Domain.from_attributes(observations.attrs)
     terms = DensityLibrary.from_config(library, observations.attrs["field"])
     operator, phi = test_functions(terms, domain)
     u = observations["u"].values[0]

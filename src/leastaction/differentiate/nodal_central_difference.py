@@ -16,7 +16,7 @@ import xarray as xr
 from leastaction.mechanics.density import jet_symbol, spatial_order
 from leastaction.mechanics.density_evaluator import PointEvaluator
 from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.modal_basis import domain_of
+from leastaction.mechanics.domain import Domain
 
 CONTRACT = "nodal_derivatives"
 
@@ -49,7 +49,7 @@ def differentiate(
         on the interior times; `slope_term`, `slope_order` and `slope_point` tell which
         candidate, ∂/∂(derivative of which order), and point a slope belongs to.
     """
-    domain = domain_of(observations.attrs)
+    domain = Domain.from_attributes(observations.attrs)
     terms = DensityLibrary.from_config(library, observations.attrs["field"])
     slopes = [
         (i, order, sp.diff(terms.terms[i], jet_symbol(terms.field, order)))

@@ -22,9 +22,9 @@ from leastaction.identify.best_subset import best_subset, extended_penalty
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.mechanics.density_evaluator import ModalForces, NodeEvaluator
 from leastaction.mechanics.density_library import DensityLibrary, density_candidates
+from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.expressions import to_text
 from leastaction.mechanics.modal_basis import (
-    domain_of,
     test_functions,
     turn_per_sample,
 )
@@ -90,7 +90,7 @@ class _Residual:
     """Residual 2κ Δ²q/dt − Σ c dt (F + (1/12 + ρ) δ²F) of an identified field."""
 
     def __init__(self, observations, estimate, library):
-        self.domain = domain_of(observations.attrs)
+        self.domain = Domain.from_attributes(observations.attrs)
         self.field, self.dx = str(observations.attrs["field"]), self.domain.dx
         terms = DensityLibrary.from_config(library, self.field)
         _, phi = test_functions(terms, self.domain)

@@ -15,8 +15,8 @@ from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.stlsq import stlsq
 from leastaction.mechanics.density_evaluator import ModalForces, NodeEvaluator
 from leastaction.mechanics.density_library import DensityLibrary, density_candidates
+from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.expressions import to_text
-from leastaction.mechanics.modal_basis import domain_of
 
 
 def identify(
@@ -45,7 +45,7 @@ def identify(
         `volatility` is that of a node with a full cell; `by_node` holds
         `node_volatility`.
     """
-    domain = domain_of(observations.attrs)
+    domain = Domain.from_attributes(observations.attrs)
     field = str(observations.attrs["field"])
     lagrangian = DensityLibrary.from_config(library, field)
     terms, strides = density_candidates(library["volatility"], field)

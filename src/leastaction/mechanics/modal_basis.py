@@ -43,16 +43,6 @@ def test_functions(library: DensityLibrary, domain: Domain) -> tuple[str, np.nda
     return library.names[top], vectors / root[:, None]
 
 
-def domain_of(attributes) -> Domain:
-    """Domain that a dataset of a field names in its attributes."""
-    return Domain(
-        float(attributes["domain_length"]),
-        int(attributes["domain_nodes"]),
-        str(attributes["domain_left"]),
-        str(attributes["domain_right"]),
-    )
-
-
 def turn_per_sample(u: np.ndarray, test: np.ndarray) -> np.ndarray:
     """Angle ω dt, rad, by which each mode turns: root of E(Δ²q)² / E(Δq)².
 
