@@ -12,8 +12,9 @@ from importlib import import_module
 
 import numpy as np
 
-from leastaction import assemble, identify, simulate
+from leastaction import assemble, differentiate, identify, simulate
 from leastaction.mechanics.candidates import candidates
+from leastaction.mechanics.density_library import density_candidates
 from leastaction.mechanics.expressions import unknown
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.from_config import (
@@ -140,7 +141,9 @@ def check_example(example: Mapping, where: str) -> None:
         ),
     )
     for name, estimator in example["estimators"].items():
-        problems += _misfits(f"estimators.{name}", estimator)
+        problems += _misfits(
+            f"estimators.{name}", estimator, example["simulate"]["method"]
+        )
     if problems:
         raise ConfigError(where, problems)
 
@@ -181,12 +184,23 @@ def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
 def _check_library(example: Mapping, system: System | FieldSystem) -> None:
     library = library_from_config(example["library"], system)
     _ = library.status
-    names = [s.name for s in system.state]
-    candidates(example["library"]["volatility"], names)
+    if isinstance(system, FieldSystem):
+        density_candidates(example["library"]["volatility"], system.field)
+        _ = library.forces, library.at_points
+    else:
+        names = [s.name for s in system.state]
+        candidates(example["library"]["volatility"], names)
 
 
-def _misfits(where: str, estimator: Mapping) -> Iterator[str]:
+def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
     """Neighbouring methods of a recipe that do not understand each other's files."""
+    made, method = simulate.MAKES[simulation], estimator["differentiate"]["method"]
+    if differentiate.READS[method] != made:
+        fitting = [m for m, reads in differentiate.READS.items() if reads == made]
+        yield (
+            f"{where}: differentiate method {method!r} cannot read what simulate "
+            f"method {simulation!r} makes; choose {' or '.join(fitting)}"
+        )
     chain = (
         ("assemble", "differentiate", assemble.NEEDS),
         ("identify", "assemble", identify.NEEDS),

@@ -102,12 +102,7 @@ class IdentifiedModel:
         parameters["sigma"] = float(self.dataset["volatility_estimate"].values[0])
         return FieldSystem(
             field=str(given["field"]),
-            domain=Domain(
-                float(given["domain_length"]),
-                int(given["domain_nodes"]),
-                str(given["domain_left"]),
-                str(given["domain_right"]),
-            ),
+            domain=Domain.from_attributes(given),
             parameters=parameters,
             lagrangian=lagrangian,
             volatility=symbol("sigma"),

@@ -5,11 +5,15 @@ from importlib import import_module
 METHODS = {
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
     "martingale_moments": "leastaction.assemble.martingale_moments",
+    "modal_moments": "leastaction.assemble.modal_moments",
+    "nodal_ensemble_mean": "leastaction.assemble.nodal_ensemble_mean",
 }
 
 NEEDS = {
     "ensemble_mean": "central_difference",
     "martingale_moments": "realised_variation",
+    "modal_moments": "modal_projection",
+    "nodal_ensemble_mean": "nodal_central_difference",
 }
 
 

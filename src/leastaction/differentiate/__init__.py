@@ -5,9 +5,18 @@ from importlib import import_module
 METHODS = {
     "central_difference": "leastaction.differentiate.central_difference",
     "realised_variation": "leastaction.differentiate.realised_variation",
+    "modal_projection": "leastaction.differentiate.modal_projection",
+    "nodal_central_difference": "leastaction.differentiate.nodal_central_difference",
 }
 
-USES_LIBRARY = {"central_difference"}
+READS = {
+    "central_difference": "observations",
+    "realised_variation": "observations",
+    "modal_projection": "field_observations",
+    "nodal_central_difference": "field_observations",
+}
+
+USES_LIBRARY = {"central_difference", "modal_projection", "nodal_central_difference"}
 
 
 def differentiate(observations, settings, library):

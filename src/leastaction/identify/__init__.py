@@ -3,15 +3,28 @@
 from importlib import import_module
 
 METHODS = {
+    "modal_gmm": "leastaction.identify.modal_gmm",
     "moment_gmm": "leastaction.identify.moment_gmm",
+    "nodal_stlsq": "leastaction.identify.nodal_stlsq",
     "stlsq": "leastaction.identify.stlsq",
 }
 VOLATILITY_METHODS = {
     "mean_square_residual": "leastaction.identify.mean_square_residual",
+    "modal_long_run_variance": "leastaction.identify.modal_long_run_variance",
+    "nodal_mean_square_residual": "leastaction.identify.nodal_mean_square_residual",
     "squared_increments": "leastaction.identify.squared_increments",
 }
-NEEDS = {"moment_gmm": "martingale_moments", "stlsq": "ensemble_mean"}
-VOLATILITY_NEEDS = {"squared_increments": "moment_gmm"}
+NEEDS = {
+    "modal_gmm": "modal_moments",
+    "moment_gmm": "martingale_moments",
+    "nodal_stlsq": "nodal_ensemble_mean",
+    "stlsq": "ensemble_mean",
+}
+VOLATILITY_NEEDS = {
+    "modal_long_run_variance": "modal_gmm",
+    "nodal_mean_square_residual": "nodal_stlsq",
+    "squared_increments": "moment_gmm",
+}
 
 
 def identify(observations, equations, settings, library):

@@ -27,6 +27,8 @@ class LagrangianEstimate:
         Selection criterion of the best subset of size 0, 1, 2, ...
     alternatives
         Other subsets that fit as well, as text; empty if there is none.
+    by_node
+        Estimates of a field node by node: name to (dimensions, values, unit, meaning).
     """
 
     terms: list[str]
@@ -39,6 +41,7 @@ class LagrangianEstimate:
     diagnostics: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
     criterion: np.ndarray = field(default_factory=lambda: np.zeros(0))
     alternatives: str = ""
+    by_node: Mapping[str, tuple] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -57,6 +60,8 @@ class VolatilityEstimate:
         Whether the volatility is to be read as a constant, shape (dof,).
     diagnostics
         Name to (value of shape (dof,), unit, meaning).
+    by_node
+        As in :class:`LagrangianEstimate`.
     """
 
     volatility: np.ndarray
@@ -66,3 +71,4 @@ class VolatilityEstimate:
     coefficient_std: np.ndarray
     constant: np.ndarray
     diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(default_factory=dict)
+    by_node: Mapping[str, tuple] = field(default_factory=dict)

@@ -16,7 +16,7 @@ def model_dataset(
     Candidates are stored as text, so that the file alone is enough to print the
     Lagrangian, derive the equations of motion and simulate.
     """
-    dof = [str(name) for name in observations["dof"].values]
+    dof = _coordinates(observations)
     support = (lagrangian.coefficients != 0).astype("int8")
     term = ("replicate", "term")
     each = ("replicate", "dof")
@@ -90,15 +90,33 @@ def model_dataset(
             "1",
             "selection criterion of the best subset of each size",
         )
-    return xr.Dataset(
-        data,
-        coords={
-            "replicate": observations["replicate"],
-            "term": lagrangian.terms,
-            "volatility_term": volatility.terms,
-            "dof": dof,
-        },
-    )
+    for name, (dims, *entry) in (lagrangian.by_node | volatility.by_node).items():
+        data[name] = _entry(("replicate", *dims), *entry)
+    coords = {
+        "replicate": observations["replicate"],
+        "term": lagrangian.terms,
+        "volatility_term": volatility.terms,
+        "dof": dof,
+    }
+    if any("node" in entry[0] for entry in data.values()):
+        coords["node"] = observations["node"]
+    return xr.Dataset(data, coords, _domain(observations))
+
+
+def _coordinates(observations: xr.Dataset) -> list[str]:
+    """Names of the degrees of freedom; a field has one."""
+    if "dof" in observations.dims:
+        return [str(name) for name in observations["dof"].values]
+    return [str(observations.attrs["field"])]
+
+
+def _domain(observations: xr.Dataset) -> dict:
+    """Attributes that tell a field and its domain."""
+    return {
+        name: value
+        for name, value in observations.attrs.items()
+        if name == "field" or name.startswith("domain_")
+    }
 
 
 def _entry(dims, values, unit: str, meaning: str):

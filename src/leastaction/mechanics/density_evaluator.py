@@ -118,7 +118,7 @@ class ModalForces:
     def __init__(
         self, terms: Sequence[sp.Expr], field: str, domain: Domain, phi: np.ndarray
     ):
-        self._count, self._modes = len(terms), phi.shape[1]
+        self.terms, self._modes = len(terms), phi.shape[1]
         self._phi = domain.cell[:, None] * phi
         self._linear, self._diagonal, self._nonlinear = {}, {}, []
         curved: dict[int, list] = {}
@@ -145,23 +145,42 @@ class ModalForces:
         """Keep K φ, or the eigenvalues if φ are eigenvectors of K."""
         projected = matrix @ phi
         eigenvalues = (projected * phi).sum(axis=0)
-        error = np.abs(projected - self._phi * eigenvalues).max()
-        if error < ROUNDING * np.abs(projected).max() * len(phi):
+        error = np.abs(projected - self._phi * eigenvalues).max(initial=0.0)
+        if error <= ROUNDING * np.abs(projected).max(initial=0.0) * len(phi):
             self._diagonal[i] = eigenvalues
         else:
             self._linear[i] = projected
 
-    def __call__(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Modal displacements (sample, mode) and forces (term, sample, mode)."""
+    def slopes(self, u: np.ndarray) -> list[np.ndarray]:
+        """What the nonlinear forces need of the field, whatever the test functions."""
+        return [evaluate(u) for evaluate, _ in self._nonlinear]
+
+    def __call__(
+        self,
+        u: np.ndarray,
+        spare: int = 0,
+        slopes: Sequence[np.ndarray] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Modal displacements (sample, mode) and forces (term, sample, mode).
+
+        The forces have `spare` rows more than there are terms, for the caller to fill.
+        `slopes` are those of another instance with the same terms, if known.
+        """
         q = u @ self._phi
-        forces = np.zeros((self._count, len(u), self._modes))
+        forces = np.empty((self.terms + spare, len(u), self._modes))
         for i, eigenvalues in self._diagonal.items():
             np.multiply(q, eigenvalues, out=forces[i])
         for i, projected in self._linear.items():
             np.matmul(u, projected, out=forces[i])
-        for evaluate, place in self._nonlinear:
-            for (i, projected), slope in zip(place, evaluate(u), strict=True):
-                forces[i] += slope @ projected
+        seen: set[int] = set()
+        slopes = self.slopes(u) if slopes is None else slopes
+        for (_, place), values in zip(self._nonlinear, slopes, strict=True):
+            for (i, projected), slope in zip(place, values, strict=True):
+                if i in seen:
+                    forces[i] += slope @ projected
+                else:
+                    np.matmul(slope, projected, out=forces[i])
+                    seen.add(i)
         return q, forces
 
 
@@ -187,3 +206,33 @@ def linear_force(term: sp.Expr, field: str, domain: Domain) -> np.ndarray:
                     left.matrix.T @ (left.weights[:, None] * right.matrix)
                 )
     return (matrix + matrix.T) / 2
+
+
+class NodeEvaluator:
+    """Functions of the jet at the nodes, each from the points where it lives.
+
+    Between its points a function is interpolated linearly.
+    """
+
+    def __init__(self, expressions: Sequence[sp.Expr], field: str, domain: Domain):
+        self._count = len(expressions)
+        self._groups = []
+        for points in sorted({spatial_order(e, field) for e in expressions}):
+            place = [
+                i
+                for i, e in enumerate(expressions)
+                if spatial_order(e, field) == points
+            ]
+            evaluate = PointEvaluator(
+                [expressions[i] for i in place], field, domain, points
+            )
+            at = domain.operator(points).positions
+            mean = np.array([np.interp(domain.x, at, row) for row in np.eye(len(at))])
+            self._groups.append((place, evaluate, mean))
+
+    def __call__(self, u: np.ndarray, u_t: np.ndarray) -> np.ndarray:
+        """Values of shape (expression, sample, node) at fields of (sample, node)."""
+        values = np.empty((self._count, *u.shape))
+        for place, evaluate, mean in self._groups:
+            values[place] = evaluate(u, u_t) @ mean
+        return values

@@ -115,15 +115,41 @@ class DensityLibrary:
             If one of them depends on u_t.
         """
         found = [i for i, s in enumerate(self.status) if s == "independent"]
-        rate = jet_symbol(self.field, 0, 1)
-        moving = [self.names[i] for i in found if self.terms[i].has(rate)]
+        self._refuse_rates(found)
+        return found
+
+    @property
+    def at_points(self) -> list[int]:
+        """Positions of the candidates that exert a force on single nodes.
+
+        Those whose Euler–Lagrange expression vanishes are among them: only the sum over
+        all points is null.
+        """
+        found = [
+            i
+            for i, stride in enumerate(self.strides)
+            if stride and self.terms[i].has(*self._displacements)
+            if self.status[i] != "null" or not self.terms[i].has(self._rate)
+        ]
+        self._refuse_rates(found)
+        return found
+
+    @property
+    def _rate(self) -> sp.Symbol:
+        return jet_symbol(self.field, 0, 1)
+
+    @property
+    def _displacements(self) -> tuple[sp.Symbol, ...]:
+        return tuple(jet_symbol(self.field, k) for k in range(3))
+
+    def _refuse_rates(self, found: Sequence[int]) -> None:
+        moving = [self.names[i] for i in found if self.terms[i].has(self._rate)]
         if moving:
             raise ValueError(
-                f"library: the candidates {', '.join(moving)} depend on {rate}; field "
-                f"estimators take one kinetic term, the reference, and candidates in "
-                f"{', '.join(n for n in density_names(self.field) if n != str(rate))}"
+                f"library: the candidates {', '.join(moving)} depend on {self._rate}; "
+                "field estimators take one kinetic term, the reference, and candidates "
+                f"in {', '.join(map(str, self._displacements))}"
             )
-        return found
 
     def size(self, domain: Domain) -> int:
         """Number of linearly independent candidate functions over all nodes."""

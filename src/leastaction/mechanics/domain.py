@@ -85,6 +85,16 @@ class Domain:
             str(config["right"]),
         )
 
+    @classmethod
+    def from_attributes(cls, attributes: Mapping) -> "Domain":
+        """Domain that a dataset of a field names in its attributes."""
+        return cls(
+            float(attributes["domain_length"]),
+            int(attributes["domain_nodes"]),
+            str(attributes["domain_left"]),
+            str(attributes["domain_right"]),
+        )
+
     @property
     def dx(self) -> float:
         """Distance of neighbouring nodes, m."""

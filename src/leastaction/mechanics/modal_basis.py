@@ -7,6 +7,8 @@ from leastaction.mechanics.density_evaluator import is_quadratic, linear_force
 from leastaction.mechanics.density_library import DensityLibrary
 from leastaction.mechanics.domain import Domain
 
+TRIPLES = 20_000
+
 
 def test_functions(library: DensityLibrary, domain: Domain) -> tuple[str, np.ndarray]:
     """Eigenvectors of the quadratic candidate with the highest derivative.
@@ -39,3 +41,24 @@ def test_functions(library: DensityLibrary, domain: Domain) -> tuple[str, np.nda
     stiffness = linear_force(library.terms[top], library.field, domain)
     _, vectors = np.linalg.eigh(stiffness / np.outer(root, root))
     return library.names[top], vectors / root[:, None]
+
+
+def turn_per_sample(u: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """Angle ω dt, rad, by which each mode turns: root of E(Δ²q)² / E(Δq)².
+
+    Parameters
+    ----------
+    u
+        Shape (trajectory, time, node); evenly spaced triples of samples are used.
+    test
+        M Φ, shape (node, mode).
+    """
+    step = max(1, u.shape[0] * (u.shape[1] - 2) // TRIPLES)
+    first = second = 0.0
+    for path in u:
+        start = np.arange(0, len(path) - 2, step)
+        before = path[start + 1] - path[start]
+        after = path[start + 2] - path[start + 1]
+        first = first + np.square(before @ test).sum(axis=0)
+        second = second + np.square((after - before) @ test).sum(axis=0)
+    return np.sqrt(second / first)

@@ -1,0 +1,243 @@
+"""Moments of a field from displacements alone, whatever time scheme made them.
+
+Projected on a test function φ of unit mass, q = φᵀ M u obeys q̈ = Σ c_i F_i + noise with
+the same independent noise for every mode. One second difference is exactly an
+integral,
+
+.. math::
+
+    \\frac{q_{k+1} − 2 q_k + q_{k−1}}{dt} = \\int \\hat h(t)\\, \\ddot q\\,dt ,
+
+with the hat function ĥ of half width dt, and Numerov's rule integrates the forces,
+dt (F + δ²F/12). The residual is a moving average of order one, so its product with
+functions of the state at the *first* of the three samples has mean zero:
+
+.. math::
+
+    E\\Big[Z_{k−1} \\Big(2κ\\,\\frac{Δ^2 q_k}{dt}
+        − \\sum_i c_i\\,dt\\,\\big(F_i + (\\tfrac1{12} + ρ)\\,δ^2 F_i\\big)_k
+        \\Big)\\Big] = 0 ,
+
+κ the coefficient of the reference κ u_t². ρ is 0 for data that are exact in time,
+−1/12 for leapfrog and +1/6 for Newmark's average acceleration: dispersion of second
+order in ω dt. The columns dt F_i and dt δ²F_i are kept apart, so that it can be
+estimated.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.contracts import check, time_step
+from leastaction.mechanics.density import spatial_order
+from leastaction.mechanics.density_evaluator import ModalForces
+from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.mechanics.domain import Domain
+
+CONTRACT = "modal_moments"
+BLOCK = 128
+KAPPA_POWERS = (1, 2)
+GROUPS = 2
+
+
+def assemble(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    settings: Mapping,
+    library: Mapping,
+) -> xr.Dataset:
+    """Moments Σ Z Xᵀ pooled over the modes of each group, and their second moments.
+
+    Parameters
+    ----------
+    observations
+        One replicate, contract ``field_observations``; only u is used.
+    derivatives
+        One replicate, contract ``modal_basis``.
+    settings
+        `decimate`: second moments take every so-many-th sample.
+    library
+        The `library` section of the example.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``modal_moments``. `column` is the reference, then dt F of each
+        candidate, then dt δ²F of each; `instrument` is F of each candidate and that of
+        the operator of the test functions, times (ω dt)² and (ω dt)⁴ in units of the
+        largest.
+    """
+    check(derivatives, "modal_basis")
+    domain = Domain.from_attributes(observations.attrs)
+    terms = DensityLibrary.from_config(library, observations.attrs["field"])
+    used = terms.forces
+    phi = derivatives["phi"].values[0]
+    group = derivatives["group"].values[0]
+    turn = derivatives["turn"].values[0]
+    top = used.index(terms.names.index(derivatives.attrs["operator"]))
+    u, dt = observations["u"].values[0], time_step(observations)
+    sums = [
+        _Sums(
+            ModalForces(
+                [terms.terms[i] for i in used], terms.field, domain, phi[:, group == g]
+            ),
+            top,
+            np.square(turn[group == g] / turn[group < GROUPS].max()),
+            dt,
+            settings["decimate"],
+        )
+        for g in range(GROUPS)
+    ]
+    for path in u:
+        for start in range(0, len(path) - 2, BLOCK):
+            block = path[start : start + BLOCK + 2]
+            slopes = sums[0].forces.slopes(block)
+            for total in sums:
+                total.add(block, slopes)
+    names = [terms.names[i] for i in used]
+    instruments = [
+        *names,
+        *(f"{names[top]} (omega dt)^{2 * power}" for power in KAPPA_POWERS),
+    ]
+    gram = ("replicate", "group", "lag")
+    return xr.Dataset(
+        {
+            "moment": (
+                ("replicate", "group", "instrument", "column"),
+                np.array([total.moment() for total in sums])[None],
+                {"units": "mixed", "long_name": "sum of Z X^T"},
+            ),
+            "instrument_gram": (
+                (*gram, "instrument", "instrument_other"),
+                np.array([total.instrument_gram() for total in sums])[None],
+                {"units": "mixed", "long_name": "sum of Z Z^T at lag 0 and +-1"},
+            ),
+            "increment_gram": (
+                (*gram, "column", "column_other"),
+                np.array([total.increment_gram() for total in sums])[None],
+                {"units": "mixed", "long_name": "sum of X X^T at lag 0 and +-1"},
+            ),
+            "samples": (
+                ("replicate", "group"),
+                [[total.samples for total in sums]],
+                {"units": "1", "long_name": "number of second differences"},
+            ),
+            "pairs": (
+                ("replicate", "group"),
+                [[total.pairs for total in sums]],
+                {"units": "1", "long_name": "number of those in second moments"},
+            ),
+            "largest_turn": (
+                ("replicate", "group"),
+                [[turn[group <= g].max() for g in range(GROUPS)]],
+                {"units": "rad", "long_name": "largest omega dt up to this group"},
+            ),
+            "spatial_order": (
+                "candidate",
+                np.array([spatial_order(t, terms.field) for t in terms.terms]),
+                {"units": "1", "long_name": "highest derivative along x"},
+            ),
+            "used": (
+                "candidate",
+                np.isin(np.arange(len(terms.terms)), used).astype("int8"),
+                {"units": "1", "long_name": "whether the candidate has columns"},
+            ),
+            "library_status": (
+                "candidate",
+                np.array(terms.status, dtype=object),
+                {"units": "1", "long_name": "status of every candidate"},
+            ),
+            "library_equivalent": (
+                "candidate",
+                np.array(terms.freedom.equivalent, dtype=object),
+                {"units": "1", "long_name": "equivalent of a removed candidate"},
+            ),
+        },
+        coords={
+            "replicate": observations["replicate"],
+            "instrument": instruments,
+            "candidate": terms.names,
+            "lag": [0, 1],
+        },
+        attrs={
+            "reference_coefficient": terms.reference_coefficient,
+            "reference": terms.names[terms.reference],
+        },
+    )
+
+
+class _Sums:
+    """Moments, Grams of Z and X at two lags, and the numbers of their summands.
+
+    With f_k the forces of all instruments, everything that contains Z = f_{k−1} is a
+    sum of products f_{k−1} f_{k−1+l} at the lags l = 0, 1, 2.
+    """
+
+    def __init__(self, forces, top, kappa, dt, decimate):
+        self.forces, self.top, self.kappa = forces, top, kappa
+        self.dt, self.decimate, self.terms = dt, decimate, forces.terms
+        instruments = self.terms + len(KAPPA_POWERS)
+        self.lagged = np.zeros((3, instruments, instruments))
+        self.reference = np.zeros(instruments)
+        self.x_gram = np.zeros((2, 1 + 2 * self.terms, 1 + 2 * self.terms))
+        self.samples = self.pairs = 0
+
+    def add(self, u: np.ndarray, slopes) -> None:
+        """Add a block of one trajectory."""
+        if not self.kappa.size:
+            return
+        q, f = self.forces(u, len(KAPPA_POWERS), slopes)
+        for i, power in enumerate(KAPPA_POWERS):
+            np.multiply(f[self.top], self.kappa**power, out=f[self.terms + i])
+        steps = len(q) - 2
+        second = (2 / self.dt) * (q[2:] - 2 * q[1:-1] + q[:-2])
+        z = _flat(f[:, :steps])
+        self.reference += z @ second.ravel()
+        for lag in range(3):
+            self.lagged[lag] += z @ _flat(f[:, lag : lag + steps]).T
+        self.samples += second.size
+        zero, one = (
+            self._columns(second, f, slice(lag, steps - 1 + lag, self.decimate))
+            for lag in (0, 1)
+        )
+        self.pairs += zero.shape[1]
+        self.x_gram += (zero @ zero.T, zero @ one.T)
+
+    def _columns(self, second, f, at: slice) -> np.ndarray:
+        """X at some of the samples, shape (column, sample times mode)."""
+        before, here, after = (
+            f[: self.terms, at.start + i : at.stop + i : at.step] for i in range(3)
+        )
+        x = np.empty((1 + 2 * self.terms, *here.shape[1:]))
+        x[0] = second[at]
+        np.multiply(here, -self.dt, out=x[1 : 1 + self.terms])
+        curved = x[1 + self.terms :]
+        np.add(before, after, out=curved)
+        curved -= 2 * here
+        curved *= -self.dt
+        return _flat(x)
+
+    def moment(self) -> np.ndarray:
+        """Σ Z Xᵀ, shape (instrument, column)."""
+        same, next_, after = self.lagged[:, :, : self.terms]
+        return np.hstack(
+            [
+                self.reference[:, None],
+                -self.dt * next_,
+                -self.dt * (same - 2 * next_ + after),
+            ]
+        )
+
+    def instrument_gram(self) -> np.ndarray:
+        """Σ Z Zᵀ at lag 0, and at lags 1 and −1 together."""
+        return np.array([self.lagged[0], self.lagged[1] + self.lagged[1].T])
+
+    def increment_gram(self) -> np.ndarray:
+        """Σ X Xᵀ likewise, scaled from the decimated pairs to all samples."""
+        zero, one = self.x_gram * (self.samples / max(self.pairs, 1))
+        return np.array([zero, one + one.T])
+
+
+def _flat(array: np.ndarray) -> np.ndarray:
+    return array.reshape(len(array), -1)

@@ -1,0 +1,36 @@
+"""Which time scheme made the samples of a field."""
+
+import math
+
+EXACT, LEAPFROG, NEWMARK, UNKNOWN = (
+    "exact",
+    "leapfrog",
+    "Newmark average acceleration",
+    "unknown",
+)
+# Dispersion ρ: samples obey Δ²q/dt² = F + (1/12 + ρ) δ²F.
+DISPERSION = {EXACT: 0.0, LEAPFROG: -1 / 12, NEWMARK: 1 / 6}
+# γ₁/γ₀ of overlapping second differences of white forcing.
+AUTOCORRELATION = {EXACT: 0.25, LEAPFROG: 0.0, NEWMARK: 0.5}
+TOLERANCE = {"dispersion": 0.02, "autocorrelation": 0.05}
+ERRORS = 4.0
+
+
+def scheme_name(dispersion: tuple[float, float] | None, autocorrelation: float) -> str:
+    """Name of the scheme; ``unknown`` if none comes close.
+
+    Parameters
+    ----------
+    dispersion
+        ρ and its standard error, or None if it cannot be told.
+    autocorrelation
+        γ₁/γ₀, used only then.
+    """
+    if dispersion is not None:
+        value, error = dispersion
+        table, tolerance = DISPERSION, TOLERANCE["dispersion"] + ERRORS * error
+    else:
+        value, table = autocorrelation, AUTOCORRELATION
+        tolerance = TOLERANCE["autocorrelation"]
+    nearest = min(table, key=lambda name: math.fabs(table[name] - value))
+    return nearest if math.fabs(table[nearest] - value) <= tolerance else UNKNOWN
