@@ -1,130 +1,90 @@
-"""Short words for what the tests of field estimators say often."""
+"""Short words for what the tests of fields say often."""
 
 import numpy as np
+import xarray as xr
 
-from leastaction.assemble import modal_moments, nodal_ensemble_mean
-from leastaction.differentiate import modal_projection, nodal_central_difference
-from leastaction.identify import (
-    modal_gmm,
-    modal_long_run_variance,
-    nodal_mean_square_residual,
-    nodal_stlsq,
-)
-from leastaction.identify.model import model_dataset
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.simulate import simulate
+from leastaction.simulate.field_ensemble import domain_attributes
 
-LIBRARY = {
-    "reference": "u_t**2/2",
-    "lagrangian": [
-        {"terms": ["1", "u_t**2", "u_x", "u_x**2", "u_x**3", "u_x**4"]},
-        {"pooled": ["u**2", "u**4", "u_xx**2"]},
-    ],
-    "volatility": [{"terms": ["1", "u**2", "u_t**2", "u_x**2"]}],
-}
-TERM = "u_x**2"
+FIRST_CANTILEVER_ROOT = 1.8751040687119611
 
 
-def string(c=2.0, sigma=8.0, density="u_t**2/2 - c**2*u_x**2/2", **domain):
-    """Twelve nodes of a string between fixed ends; ω dt is 0.05 ... 0.4 at 1 ms."""
-    domain = {"length": 0.13, "nodes": 12, "left": "fixed", "right": "fixed"} | domain
+def field(lagrangian, ends, *, nodes=20, length=1.0, volatility="0", **parameters):
+    """A field named u, from text."""
     return FieldSystem.from_config(
         {
             "field": {"name": "u", "unit": "m"},
-            "domain": domain,
-            "parameters": {"c": {"value": c}, "sigma": {"value": sigma}},
-            "lagrangian": density,
-            "volatility": "sigma",
+            "domain": {
+                "length": length,
+                "nodes": nodes,
+                "left": ends[0],
+                "right": ends[1],
+            },
+            "parameters": {name: {"value": v} for name, v in parameters.items()},
+            "lagrangian": lagrangian,
+            "volatility": volatility,
         }
     )
 
 
-def observe(truth, *, trajectories=20, steps=2000, time_step=1e-3, replicate=0, **rest):
-    """One replicate of observations."""
-    settings = {
-        "method": "modal",
-        "time_step": time_step,
-        "duration": time_step * steps,
-        "trajectories": trajectories,
-        "initial_state": {"u": "sin(pi*x/length)", "u_t": 0},
-    }
-    return simulate(
-        truth,
-        settings | rest,
-        example="test",
-        seed=5,
-        replicate=replicate,
-        units={"u": "m"},
+def string(nodes=20, sigma=1.0, c=2.0, length=1.0):
+    """Wave equation between fixed ends."""
+    return field(
+        "u_t**2/2 - c**2*u_x**2/2",
+        ("fixed", "fixed"),
+        nodes=nodes,
+        length=length,
+        volatility="sigma",
+        c=c,
+        sigma=sigma,
     )
 
 
-class Recommended:
-    """The recommended recipe on one replicate, stage by stage."""
-
-    def __init__(self, observations, library=LIBRARY, max_terms=3, **cuts):
-        self.basis = modal_projection.differentiate(
-            observations, {"resolved": 0.1, "dispersive": 0.4} | cuts, library
-        )
-        self.moments = modal_moments.assemble(
-            observations, self.basis, {"decimate": 2}, library
-        )
-        self.lagrangian = modal_gmm.identify(
-            self.moments, {"max_terms": max_terms, "dispersion_error": 0.05}
-        )
-        self.observations, self.library = observations, library
-
-    def volatility(self, **settings):
-        """Volatility estimate."""
-        return modal_long_run_variance.identify(
-            self.observations,
-            self.lagrangian,
-            {"max_terms": 2, "decimate": 4} | settings,
-            self.library,
-        )
-
-    @property
-    def model(self):
-        """The model as a dataset."""
-        return model_dataset(self.observations, self.lagrangian, self.volatility())
-
-    @property
-    def support(self):
-        """Selected terms beside the reference."""
-        chosen = zip(self.lagrangian.terms, self.lagrangian.std, strict=True)
-        return [term for term, std in chosen if std > 0]
-
-    def coefficient(self, term=TERM):
-        """Estimate and standard error of one coefficient."""
-        i = self.lagrangian.terms.index(term)
-        return self.lagrangian.coefficients[i], self.lagrangian.std[i]
-
-    def diagnostic(self, name):
-        """Value of one diagnostic."""
-        return np.asarray(self.lagrangian.diagnostics[name][0]).item()
+def cantilever(nodes=20, sigma=1.0, rho=3.0, stiffness=0.6):
+    """Beam clamped at the left, with a mass per length that is not one."""
+    return field(
+        "rho*u_t**2/2 - k*u_xx**2/2",
+        ("clamped", "free"),
+        nodes=nodes,
+        volatility="sigma*rho",
+        rho=rho,
+        k=stiffness,
+        sigma=sigma,
+    )
 
 
-class Published:
-    """The published recipe on one replicate."""
+def observe(system, method, *, steps, time_step, start=None, trajectories=2, **key):
+    """One replicate of a field, at rest at first."""
+    return simulate(
+        system,
+        {
+            "method": method,
+            "time_step": time_step,
+            "duration": time_step * steps,
+            "trajectories": trajectories,
+            "initial_state": start or {"u": "sin(pi*x/length)", "u_t": 0},
+        },
+        units={"u": "m"},
+        **{"example": "test", "seed": 5, "replicate": 0} | key,
+    )
 
-    def __init__(self, observations, library=LIBRARY, threshold=0.5):
-        self.derivatives = nodal_central_difference.differentiate(
-            observations, {}, library
-        )
-        self.regression = nodal_ensemble_mean.assemble(
-            observations, self.derivatives, {}, library
-        )
-        self.lagrangian = nodal_stlsq.identify(
-            self.regression, {"threshold": threshold}
-        )
-        self.observations, self.library = observations, library
 
-    def volatility(self):
-        """Volatility estimate."""
-        return nodal_mean_square_residual.identify(
-            self.observations, self.lagrangian, {"threshold": 0.05}, self.library
-        )
-
-    @property
-    def model(self):
-        """The model as a dataset."""
-        return model_dataset(self.observations, self.lagrangian, self.volatility())
+def model_of(system, coefficients, sigma, replicates=1):
+    """A model dataset of a field with the coefficients {term: value}."""
+    terms = list(coefficients)
+    c = np.tile(list(coefficients.values()), (replicates, 1))
+    each = np.full((replicates, 1), float(sigma))
+    of_term, of_dof = ("replicate", "term"), ("replicate", "dof")
+    return xr.Dataset(
+        {
+            "coefficient_estimate": (of_term, c),
+            "coefficient_std": (of_term, 0.01 * np.abs(c)),
+            "support": (of_term, (c != 0).astype("int8")),
+            "volatility_estimate": (of_dof, each),
+            "volatility_std": (of_dof, 0.01 * each),
+            "alternatives": ("replicate", [""] * replicates),
+        },
+        coords={"replicate": np.arange(replicates), "term": terms, "dof": ["u"]},
+        attrs=domain_attributes(system),
+    )

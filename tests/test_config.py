@@ -143,3 +143,45 @@ def test_names_of_studies_and_papers_must_exist():
     with pytest.raises(ConfigError) as caught:
         check_references(config, {("p", "harmonic")})
     assert len(caught.value.problems) == 2
+
+
+@pytest.fixture
+def wave():
+    path = ROOT / "config/examples/stochastic_lagrangian/wave.yaml"
+    return yaml.safe_load(path.read_text())
+
+
+FIELD_CHANGES = [
+    (
+        {"simulate": {"method": "strong_taylor"}},
+        "'strong_taylor' simulates coordinates",
+    ),
+    ({"simulate": {"method": "leapfrog", "time_step": 0.01}}, "leapfrog needs omega"),
+    ({"simulate": {"initial_state": {"u": "1"}}}, "u is 1 at the left end"),
+    ({"system": {"lagrangian": "u_t**2/2 + c**2*u_x**2"}}, "negative potential energy"),
+    ({"system": {"lagrangian": "u_t**2/2 - c**2*u_x**4"}}, "not quadratic"),
+    ({"system": {"domain": {"right": "loose"}}}, "system.domain.right: 'loose' is not"),
+    ({"system": {"domain": {"nodes": 3}}}, "system.domain.nodes: 3 is less than"),
+    ({"system": {"parameters": {"c": {"unit": "m"}}}}, "cannot be added"),
+    ({"system": {"volatility": "c*sigma"}}, "volatility is in"),
+    ({"system": {"coordinates": {"x": {"unit": "m"}}}}, "exactly one of the keys"),
+    ({"system": {"dissipation": "u_t**2"}}, "unknown key 'dissipation'"),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), FIELD_CHANGES)
+def test_what_a_field_cannot_be_is_refused_at_the_door(wave, changes, message):
+    with pytest.raises(ConfigError, match=message):
+        check_example(complete(merge(wave, changes), SCHEMA, "x"), "x")
+
+
+def test_a_system_without_coordinates_and_field_is_refused(wave):
+    del wave["system"]["field"]
+    with pytest.raises(ConfigError, match="'coordinates' or 'field', got neither"):
+        complete(wave, SCHEMA, "x")
+
+
+def test_coordinates_are_not_simulated_as_a_field(harmonic):
+    wrong = merge(harmonic, {"simulate": {"method": "modal"}})
+    with pytest.raises(ConfigError, match="'modal' simulates a field"):
+        check_example(complete(wrong, SCHEMA, "x"), "x")

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from field_support import LIBRARY, observe, string
+from field_recipes import LIBRARY, observe, string
 
 from leastaction.contracts import problems
 from leastaction.differentiate import modal_projection

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from field_support import LIBRARY, TERM, Recommended, observe, string
+from field_recipes import LIBRARY, TERM, Recommended, observe, string
 
 from leastaction.identify.time_scheme import scheme_name
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from field_support import LIBRARY, Recommended, observe, string
+from field_recipes import LIBRARY, Recommended, observe, string
 
 from leastaction.contracts import problems
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from field_support import LIBRARY, Published, observe, string
+from field_recipes import LIBRARY, Published, observe, string
 
 from leastaction.contracts import problems
 from leastaction.identify.stlsq import stlsq

@@ -134,9 +134,8 @@ def test_typed_corrections_are_those_of_the_system(path):
             i = scores.term_position(ours["coefficient"], truth.library)
             wanted = ours.get("factor", 1) * truth.coefficients[i]
         elif "volatility" in ours:
-            wanted = truth.volatility[
-                truth.library.coordinates.index(ours["volatility"])
-            ]
+            a = truth.library.coordinates.index(ours["volatility"])
+            wanted = ours.get("factor", 1) * truth.volatility[a]
         else:
             continue
         checked += 1

@@ -2,7 +2,12 @@
 
 from collections.abc import Mapping
 
+import sympy as sp
+
+from leastaction.mechanics.density import density_euler_lagrange, density_names
 from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.mechanics.euler_lagrange import euler_lagrange, velocity_names
+from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
@@ -21,3 +26,27 @@ def library_from_config(
     if isinstance(system, FieldSystem):
         return DensityLibrary.from_config(config, system.field)
     return Library.from_config(config, system.coordinates)
+
+
+def variable_names(library: Library | DensityLibrary) -> tuple[str, ...]:
+    """Names that the candidates are written in."""
+    if isinstance(library, DensityLibrary):
+        return density_names(library.field)
+    return (*library.coordinates, *velocity_names(library.coordinates))
+
+
+def equations_of(term: sp.Expr, library: Library | DensityLibrary) -> tuple:
+    """Euler–Lagrange expressions of a candidate, one per coordinate."""
+    if isinstance(library, DensityLibrary):
+        return density_euler_lagrange(term, library.coordinates)
+    return euler_lagrange(term, library.coordinates)
+
+
+def legendre(term: sp.Expr, library: Library | DensityLibrary) -> sp.Expr:
+    """Contribution of a candidate to the Hamiltonian, q̇ ∂D/∂q̇ − D."""
+    if isinstance(library, DensityLibrary):
+        velocities = [variable_names(library)[1]]
+    else:
+        velocities = velocity_names(library.coordinates)
+    momenta = (symbol(v) * sp.diff(term, symbol(v)) for v in velocities)
+    return sum(momenta, sp.Integer(0)) - term

@@ -6,6 +6,7 @@ import numpy as np
 import sympy as sp
 
 from leastaction.mechanics.expressions import symbol
+from leastaction.mechanics.from_config import is_field
 
 DIGITS = 6
 
@@ -51,6 +52,17 @@ def function_text(expression: sp.Expr, names: Mapping[sp.Symbol, str]) -> str:
         return ""
     shown = expression.subs({old: sp.Symbol(new) for old, new in names.items()})
     return str(shown).replace("**", "^").replace("*", " ")
+
+
+def names_on_paper(system: Mapping) -> dict[sp.Symbol, str]:
+    """Names of the coordinates or of the field of a `system` section, on paper.
+
+    A field is written with its derivatives as they are, ``u_xx``.
+    """
+    if is_field(system):
+        name = system["field"]["name"]
+        return {symbol(name): name}
+    return coordinate_names(system["coordinates"])
 
 
 def coordinate_names(coordinates: Mapping[str, Mapping]) -> dict[sp.Symbol, str]:

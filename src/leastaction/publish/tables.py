@@ -12,13 +12,13 @@ import pandas as pd
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.euler_lagrange import (
-    euler_lagrange,
-    symbols,
-    velocity_names,
+from leastaction.mechanics.euler_lagrange import symbols
+from leastaction.mechanics.from_config import system_from_config
+from leastaction.mechanics.library_from_config import (
+    equations_of,
+    legendre,
+    library_from_config,
 )
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.system import System
 from leastaction.publish import readable
 from leastaction.publish.scorecard import scores
 
@@ -38,10 +38,10 @@ class _Sheet:
         self.panel = panel
         system = panel.config["system"]
         self.truth = scores.truth_of(panel.config)
-        self.system = System.from_config(system)
+        self.system = system_from_config(system)
         self.coordinates = self.system.coordinates
-        self.library = Library.from_config(panel.config["library"], self.coordinates)
-        self.names = readable.coordinate_names(system["coordinates"])
+        self.library = library_from_config(panel.config["library"], self.system)
+        self.names = readable.names_on_paper(system)
         # Kinetic energy first, as in every textbook.
         reference = self.library.reference
         others = [i for i in range(len(self.library.terms)) if i != reference]
@@ -85,7 +85,7 @@ class _Sheet:
         lines = []
         for a in range(len(self.coordinates)):
             left = self.linear(
-                lambda term, a=a: euler_lagrange(term, self.coordinates)[a],
+                lambda term, a=a: equations_of(term, self.library)[a],
                 coefficients,
                 errors,
             )
@@ -102,8 +102,7 @@ class _Sheet:
 
     def hamiltonian(self, term: sp.Expr) -> sp.Expr:
         """Legendre transform q̇ ∂D/∂q̇ − D, linear in D."""
-        velocities = symbols(velocity_names(self.coordinates))
-        return sum((v * sp.diff(term, v) for v in velocities), sp.Integer(0)) - term
+        return legendre(term, self.library)
 
 
 def _typical(model: xr.Dataset) -> tuple[np.ndarray, int]:

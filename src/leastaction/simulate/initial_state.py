@@ -78,16 +78,15 @@ def field_initial_states(
         for e in initial_expressions(settings, system)
     ]
     draw_names = _random(settings)
+    drawn_symbols = [symbol(name) for name in settings.get("random", {})]
+    functions = [sp.lambdify([x, *drawn_symbols], e, "numpy") for e in expressions]
     ends = {"left": 0.0, "right": domain.length}
     held = {side: at for side, at in ends.items() if getattr(domain, side) != "free"}
     places = np.append(domain.x, list(held.values()))
 
     def draw(rng: np.random.Generator) -> np.ndarray:
-        drawn = draw_names(rng)
-        values = [
-            np.broadcast_to(sp.lambdify(x, e.subs(drawn), "numpy")(places), places.size)
-            for e in expressions
-        ]
+        drawn = draw_names(rng).values()
+        values = [np.broadcast_to(f(places, *drawn), places.size) for f in functions]
         state = np.array(values, dtype=float)
         for name, row in zip(system.names, state, strict=False):
             for side, at_end in zip(held, row[domain.nodes :], strict=True):

@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from leastaction.mechanics.library import Library
+from leastaction.mechanics.from_config import system_from_config
+from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.publish.readable import number_text
 from leastaction.publish.scorecard import scores, verdict
 from leastaction.publish.scorecard.added_rows import ADDED, COVERAGE, added_rows
@@ -76,8 +77,8 @@ def example_rows(
     ValueError
         If the configuration does not fit the models or contradicts itself.
     """
-    coordinates = tuple(config["system"]["coordinates"])
-    library = Library.from_config(config["library"], coordinates)
+    system = system_from_config(config["system"])
+    library = library_from_config(config["library"], system)
     truth = scores.truth_of(config)
     rows: list[dict] = []
     for estimator, model in models.items():

@@ -5,6 +5,12 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from leastaction.mechanics.density_library import (
+    DensityLibrary,
+    count_functions,
+    density_candidates,
+)
+from leastaction.mechanics.domain import Domain
 from leastaction.publish.scorecard import scores, verdict
 from leastaction.publish.scorecard.case import Case
 
@@ -60,8 +66,9 @@ def _ours(case: Case, ours: Mapping) -> tuple[np.ndarray, float | None]:
     if "volatility" in ours:
         a = _dof(case, ours["volatility"])
         exact = np.nan if truth is None else float(truth.volatility[a])
+        factor = float(ours.get("factor", 1))
         values = model["volatility_estimate"].transpose("replicate", "dof").values
-        return values[:, a], None if np.isnan(exact) else exact
+        return factor * values[:, a], None if np.isnan(exact) else factor * exact
     if ours.get("parameter_error"):
         if truth is None:
             raise ValueError(
@@ -70,13 +77,23 @@ def _ours(case: Case, ours: Mapping) -> tuple[np.ndarray, float | None]:
             )
         return scores.parameter_error(model, truth), None
     if "library_size" in ours:
-        dim = {"lagrangian": "term", "volatility": "volatility_term"}
-        size = model.sizes[dim[ours["library_size"]]]
+        size = _library_size(case, ours["library_size"])
         return np.full(model.sizes["replicate"], float(size)), None
     raise ValueError(
         f"ours {dict(ours)} must be one of coefficient, volatility, parameter_error, "
         "library_size"
     )
+
+
+def _library_size(case: Case, of: str) -> int:
+    """Number of candidates; those of a field are counted over all nodes."""
+    if not isinstance(case.library, DensityLibrary):
+        dim = {"lagrangian": "term", "volatility": "volatility_term"}
+        return case.model.sizes[dim[of]]
+    domain = Domain.from_config(case.config["system"]["domain"])
+    field = case.library.field
+    terms, strides = density_candidates(case.config["library"][of], field)
+    return count_functions(terms, strides, field, domain)
 
 
 def _dof(case: Case, coordinate: str) -> int:

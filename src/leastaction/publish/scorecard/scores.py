@@ -8,9 +8,15 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.euler_lagrange import euler_lagrange
 from leastaction.mechanics.expressions import ExpressionError, parse
+from leastaction.mechanics.field_system import FieldSystem
+from leastaction.mechanics.from_config import system_from_config
 from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_from_config import (
+    equations_of,
+    library_from_config,
+    variable_names,
+)
 from leastaction.mechanics.system import System
 
 NORMAL_95 = 1.959963984540054
@@ -62,19 +68,23 @@ def truth_of(config: Mapping) -> Truth | None:
     ValueError
         If the system or the library is not valid.
     """
-    system = System.from_config(config["system"])
-    library = Library.from_config(config["library"], system.coordinates)
+    system = system_from_config(config["system"])
+    library = library_from_config(config["library"], system)
     projection = library.projection(system)
-    if projection is None or system.dissipation != 0:
+    if isinstance(system, FieldSystem):
+        rows = [[system.volatility]]
+    else:
+        rows = [system.volatility.row(a) for a in range(system.dof)]
+        if system.dissipation != 0:
+            return None
+    if projection is None:
         return None
     coefficients, scale = projection
-    volatility = abs(scale) * np.array(
-        [_size(system, system.volatility.row(a)) for a in range(system.dof)]
-    )
+    volatility = abs(scale) * np.array([_size(system, row) for row in rows])
     return Truth(library, coefficients, scale, volatility)
 
 
-def _size(system: System, row) -> float:
+def _size(system: System | FieldSystem, row) -> float:
     value = system.evaluated(sp.sqrt(sum((entry**2 for entry in row), sp.Integer(0))))
     return np.nan if value.free_symbols else float(value)
 
@@ -87,9 +97,8 @@ def term_position(text: str, library: Library) -> int:
     ValueError
         If `text` is no candidate of the library.
     """
-    names = (*library.coordinates, *(f"{name}dot" for name in library.coordinates))
     try:
-        return library.terms.index(parse(text, names))
+        return library.terms.index(parse(text, variable_names(library)))
     except ExpressionError as error:
         raise ValueError(f"coefficient {text!r}: {error}") from None
     except ValueError:
@@ -189,7 +198,7 @@ def equation_matrix(
     rows: dict[tuple[int, sp.Expr], int] = {}
     entries = []
     for i, term in enumerate(library.terms):
-        for a, expression in enumerate(euler_lagrange(term, library.coordinates)):
+        for a, expression in enumerate(equations_of(term, library)):
             for function, factor in expression.as_coefficients_dict().items():
                 if factor != 0:
                     row = rows.setdefault((a, function), len(rows))
