@@ -95,16 +95,16 @@ class _Moments:
 
     def first_noise(self) -> tuple[float, float]:
         """γ₀, γ₁ left by least squares on all candidates, which needs no selection."""
+        unit = np.eye(self.terms)
+        mix = np.vstack([np.zeros(self.terms), unit, NUMEROV * unit])
         gram = self.increments[0]
-        scale = np.sqrt(np.diag(gram))[1:]
-        inner = gram[1:, 1:] / np.outer(scale, scale)
-        values, vectors = np.linalg.eigh(inner)
+        inner = mix.T @ gram @ mix
+        size = np.sqrt(np.diag(inner))
+        values, vectors = np.linalg.eigh(inner / np.outer(size, size))
         good = values > RANK_TOLERANCE * values[-1]
-        right = vectors.T @ (gram[1:, 0] / scale)
-        weights = vectors[:, good] @ (right[good] / values[good]) / scale
-        weights = self.scale * np.concatenate([[1.0], -weights])
-        zero, both = (weights @ matrix @ weights for matrix in self.increments)
-        return zero / self.samples, both / (2 * self.samples)
+        right = vectors[:, good].T @ (mix.T @ gram[:, 0] / size)
+        c = -self.scale * (vectors[:, good] @ (right / values[good])) / size
+        return self.noise(c, 0.0)
 
     def whitener(self, noise: tuple[float, float]) -> np.ndarray:
         """W with W Cov(g) Wᵀ = 1 on the well-determined directions."""
