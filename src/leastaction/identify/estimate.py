@@ -27,6 +27,9 @@ class LagrangianEstimate:
         Selection criterion of the best subset of size 0, 1, 2, ...
     alternatives
         Other subsets that fit as well, as text; empty if there is none.
+    by_equation
+        Coefficients that each equation of motion gave, shape (dof, term), where a
+        method treats the equations apart.
     """
 
     terms: list[str]
@@ -39,6 +42,7 @@ class LagrangianEstimate:
     diagnostics: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
     criterion: np.ndarray = field(default_factory=lambda: np.zeros(0))
     alternatives: str = ""
+    by_equation: np.ndarray | None = None
 
 
 @dataclass(frozen=True)
