@@ -101,7 +101,11 @@ class Recommended:
         self.moments = assemble(
             observations,
             self.variation,
-            {"method": "martingale_moments", "instrument_degree": degree},
+            {
+                "method": "martingale_moments",
+                "instrument_degree": degree,
+                "most_instruments": 40,
+            },
             library,
         )
         self.lagrangian = moment_gmm.identify(self.moments, {"max_terms": max_terms})

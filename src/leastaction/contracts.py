@@ -59,9 +59,10 @@ CONTRACTS = {
     "regression": Contract(
         "assemble with method ensemble_mean",
         {
-            "theta": ("replicate", "equation", "term"),
-            "target": ("replicate", "equation"),
+            "theta": ("replicate", "dof", "equation", "term"),
+            "target": ("replicate", "dof", "equation"),
             "status": ("term",),
+            "given": ("term",),
         },
         finite=("theta", "target"),
     ),
@@ -72,8 +73,10 @@ CONTRACTS = {
             "instrument_gram": ("replicate", "instrument", "instrument_other"),
             "increment_gram": ("replicate", "dof", "dof_other", "term", "term_other"),
             "realised_covariation": ("replicate", "dof", "dof_other"),
+            "frequency": ("replicate", "dof"),
             "samples": ("replicate",),
             "status": ("term",),
+            "library_given": ("candidate",),
         },
         finite=("moment", "instrument_gram", "increment_gram"),
     ),

@@ -67,7 +67,8 @@ def validate_settings(example: Mapping, estimator: str | None = None) -> dict:
 
 def lagrangian_library(example: Mapping) -> dict:
     """The candidates of the Lagrangian without those of the volatility."""
-    return {key: example["library"][key] for key in ("reference", "lagrangian")}
+    keys = ("reference", "inertia", "lagrangian")
+    return {key: example["library"][key] for key in keys}
 
 
 # Figures that show one kind of system only; the others show both.

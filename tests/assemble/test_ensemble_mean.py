@@ -28,11 +28,11 @@ def test_columns_are_momentum_rate_minus_force(observations, derivatives):
     column = derivatives["momentum_rate"] - derivatives["generalised_force"]
     used = found["used"].values.astype(bool)
     np.testing.assert_array_equal(
-        found["theta"].values[0][:, used], column.values[0, 0][:, used]
+        found["theta"].values[0, 0][:, used], column.values[0, 0][:, used]
     )
     reference = list(found["term"].values).index("xdot**2")
     np.testing.assert_array_equal(
-        found["target"].values[0], -column.values[0, 0, :, reference]
+        found["target"].values[0, 0], -column.values[0, 0, :, reference]
     )
 
 
@@ -44,7 +44,7 @@ def test_null_candidates_take_part_only_if_asked(
     found = assembled(observations, derivatives, remove)
     used = found["used"].values.astype(bool)
     assert used.sum() == columns
-    assert not found["theta"].values[0][:, ~used].any()
+    assert not found["theta"].values[..., ~used].any()
     if remove:
         assert set(found["status"].values[used]) == {"independent"}
 
@@ -53,7 +53,7 @@ def test_null_candidates_are_nearly_zero_columns(observations, derivatives):
     """They are not exactly zero: that is why algebra has to find them."""
     found = assembled(observations, derivatives, remove=False)
     null = found["status"].values == "null"
-    norm = np.linalg.norm(found["theta"].values[0], axis=0)
+    norm = np.linalg.norm(found["theta"].values[0, 0], axis=0)
     target = np.linalg.norm(found["target"].values[0])
     assert (norm[null] < 0.2 * target).all()
     assert norm[null].max() > 0

@@ -147,7 +147,10 @@ def test_a_derivative_of_the_wrong_kind_gets_the_advice(observations):
     ).assign_attrs(contract="ensemble_derivatives")
     with pytest.raises(ContractError, match="choose methods that fit together"):
         martingale_moments.assemble(
-            observations, wrong, {"instrument_degree": 1}, OSCILLATOR_LIBRARY
+            observations,
+            wrong,
+            {"instrument_degree": 1, "most_instruments": 40},
+            OSCILLATOR_LIBRARY,
         )
 
 

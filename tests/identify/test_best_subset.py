@@ -121,9 +121,27 @@ def test_a_column_of_zeros_is_never_useful(rng):
     assert np.isfinite(path.objectives).all()
 
 
-def test_too_many_subsets_are_refused_with_the_remedy(rng):
-    with pytest.raises(ValueError, match=r"too many.*lower identify\.max_terms"):
-        best_subset(rng.normal(size=(60, 50)), rng.normal(size=60), 8)
+def test_where_there_are_too_many_subsets_replacement_finds_the_planted_one(rng):
+    """Eight of fifty correlated columns: 537 million subsets."""
+    for _ in range(5):
+        common = rng.normal(size=(200, 1))
+        a = rng.normal(size=(200, 50)) + common
+        planted = np.sort(rng.choice(50, 8, replace=False))
+        b = a[:, planted] @ rng.choice([-1.0, 1.0], 8) + 0.5 * rng.normal(size=200)
+        path = best_subset(a, b, 9)
+        assert path.supports[8] == tuple(planted)
+        assert set(planted) < set(path.supports[9])
+
+
+def test_replacement_agrees_with_trying_all(rng, monkeypatch):
+    a, b = rng.normal(size=(40, 9)), rng.normal(size=40)
+    a[:, 0] = a[:, 1] + a[:, 2] + 0.1 * rng.normal(size=40)
+    b += 2 * a[:, 1] + 2 * a[:, 2]
+    everything = best_subset(a, b, 5)
+    monkeypatch.setattr(method, "EXHAUSTIVE", 9)
+    replaced = best_subset(a, b, 5)
+    assert replaced.supports == everything.supports
+    np.testing.assert_allclose(replaced.objectives, everything.objectives)
 
 
 def test_the_penalty_is_bayesian_and_grows_with_the_library():

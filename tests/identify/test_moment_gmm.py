@@ -231,3 +231,55 @@ def test_another_contract_is_refused(moments):
         moment_gmm.identify(
             moments.assign_attrs(contract="regression"), {"max_terms": 2}
         )
+
+
+CHAIN = {
+    "reference": "x1dot**2/2 + x2dot**2/2",
+    "inertia": "given",
+    "lagrangian": [
+        {"terms": ["x1dot**2", "x2dot**2", "x1**2", "x2**2", "(x2 - x1)**2"]},
+        {"terms": ["x1**3", "x2**3", "cos(x2 - x1)", "(x2dot - x1dot)**2"]},
+    ],
+}
+
+
+def chain(volatility):
+    return system(
+        "(x1dot**2 + x2dot**2)/2 - 20*x1**2 - 30*(x2 - x1)**2",
+        ("x1", "x2"),
+        {"sigma": 0.5},
+        volatility=volatility,
+    )
+
+
+@pytest.mark.parametrize(
+    ("volatility", "correlation"),
+    [({"x1": "sigma", "x2": "sigma"}, 0.0), ([["sigma"], ["sigma"]], 1.0)],
+)
+def test_one_scalar_lagrangian_explains_all_equations(volatility, correlation):
+    """Also where one shared Wiener process leaves the difference free of noise."""
+    truth = chain(volatility)
+    start = {"x1": 1.0, "x2": -0.5}
+    paths = observe(truth, trajectories=20, steps=2000, start=start)
+    found = recommended(paths, CHAIN, degree=2)
+    assert found.support == {"x1dot**2", "x2dot**2", "x1**2", "(-x1 + x2)**2"}
+    covariance = found.lagrangian.noise_covariance
+    size = np.sqrt(np.diag(covariance))
+    assert covariance[0, 1] / size.prod() == pytest.approx(correlation, abs=0.02)
+    names = found.lagrangian.terms
+    for term, value in (("x1**2", -20.0), ("(-x1 + x2)**2", -30.0)):
+        i = names.index(term)
+        error = abs(found.lagrangian.coefficients[i] - value)
+        assert error < 4 * found.lagrangian.std[i]
+
+
+def test_no_stiffness_is_known_better_than_the_data_were_made():
+    """Without noise in a direction, θ²/3 of the stiffness is what a scheme distorts."""
+    truth = chain([["sigma"], ["sigma"]])
+    start = {"x1": 1.0, "x2": -0.5}
+    paths = observe(truth, trajectories=20, steps=2000, start=start)
+    found = recommended(paths, CHAIN, degree=2)
+    theta = np.sqrt(80.0) * 1e-3
+    i = found.lagrangian.terms.index("(-x1 + x2)**2")
+    relative = found.lagrangian.std[i] / 30.0
+    assert 0.1 * theta**2 / 3 < relative < 20 * theta**2 / 3

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.assemble import assemble
@@ -83,3 +84,27 @@ def test_the_reference_is_given_and_removed_terms_are_zero(observations):
             assert coefficient == 0.5
         elif status != "independent":
             assert coefficient == 0.0
+
+
+def test_each_equation_is_a_regression_of_its_own(rng):
+    """A coupling gets the mean of both, the terms of one equation only their own."""
+    theta = np.zeros((2, 40, 4))
+    theta[0][:, [1, 3]] = rng.normal(size=(40, 2))
+    theta[1][:, [2, 3]] = rng.normal(size=(40, 2))
+    first, second = np.array([0, -7.0, 0, 3.0]), np.array([0, 0, 5.0, 4.0])
+    target = np.stack([theta[0] @ first, theta[1] @ second])
+    about = {"units": "1", "long_name": "made up"}
+    library = xr.Dataset(
+        {
+            "theta": (("replicate", "dof", "equation", "term"), theta[None], about),
+            "target": (("replicate", "dof", "equation"), target[None], about),
+            "used": ("term", [0, 1, 1, 1], about),
+            "status": ("term", ["reference"] + 3 * ["independent"], about),
+            "equivalent": ("term", 4 * [""], about),
+            "given": ("term", [0.5, 0.0, 0.0, 0.0], about),
+        },
+        coords={"term": list("abcd")},
+    )
+    found = method.identify(library, {"threshold": 0.1})
+    np.testing.assert_allclose(found.by_equation, [0.5 * first, 0.5 * second])
+    np.testing.assert_allclose(found.coefficients, [0.5, -3.5, 2.5, 1.75])

@@ -96,3 +96,88 @@ def test_momenta_and_forces_are_the_derivatives(library):
     for i, term in enumerate(library.terms):
         assert library.momenta[0][i] == sp.diff(term, v)
         assert library.forces[0][i] == sp.diff(term, x)
+
+
+PAIR = [
+    {"terms": ["x1dot**2", "x2dot**2", "x1**2", "x2**2", "(x2 - x1)**2"]},
+    {"terms": ["(x2dot - x1dot)**2", "x1dot**3", "cos(x2dot)", "x1**2*x1dot**2"]},
+]
+BOTH = "x1dot**2/2 + x2dot**2/2"
+
+
+def pair(inertia, reference="x1dot**2/2"):
+    config = {"reference": reference, "inertia": inertia, "lagrangian": PAIR}
+    return Library.from_config(config, ["x1", "x2"])
+
+
+@pytest.mark.parametrize(
+    ("inertia", "inertial"),
+    [
+        ("free", []),
+        (
+            "diagonal",
+            ["(-x1dot + x2dot)**2", "x1dot**3", "cos(x2dot)", "x1**2*x1dot**2"],
+        ),
+    ],
+)
+def test_inertia_leaves_out_what_contradicts_it(inertia, inertial):
+    library = pair(inertia)
+    found = [
+        n for n, s in zip(library.names, library.status, strict=True) if s == "inertial"
+    ]
+    assert sorted(found) == sorted(inertial)
+
+
+def test_given_inertia_leaves_no_candidate_with_accelerations():
+    library = pair("given", BOTH)
+    for i, term in zip(library.columns, library.column_terms, strict=True):
+        accelerations = [
+            e.has(*sp.symbols("x1ddot x2ddot", real=True))
+            for e in euler_lagrange(term, library.coordinates)
+        ]
+        assert any(accelerations) == (i == library.reference)
+
+
+def test_s_equivalent_lagrangians_are_shut_out():
+    """M' = f(M⁻¹K) has the same equations of motion; only one metric is diagonal."""
+    truth = system(
+        "(x1dot**2 + x2dot**2)/2 - 3*x1**2 - 3*(x2 - x1)**2", ("x1", "x2"), {}
+    )
+    other = system(
+        # M' = K and K' = K M⁻¹ K
+        "6*x1dot**2 - 6*x1dot*x2dot + 3*x2dot**2"
+        " - (180*x1**2 - 216*x1*x2 + 72*x2**2)/2",
+        ("x1", "x2"),
+        {},
+    )
+    assert sp.simplify(truth.acceleration - other.acceleration) == sp.zeros(2, 1)
+    free = Library.from_config(
+        {
+            "reference": "x1dot**2/2",
+            "lagrangian": [
+                {"terms": ["x1dot**2", "x2dot**2", "x1dot*x2dot"]},
+                {"terms": ["x1**2", "x2**2", "x1*x2"]},
+            ],
+        },
+        ["x1", "x2"],
+    )
+    assert free.projection(truth) is not None
+    assert free.projection(other) is not None
+    assert pair("diagonal").projection(truth) is not None
+    assert pair("diagonal").projection(other) is None
+
+
+def test_a_reference_of_several_terms_fixes_them_all():
+    library = pair("given", BOTH)
+    np.testing.assert_array_equal(np.flatnonzero(library.given), [0, 1])
+    equal = system("(x1dot**2 + x2dot**2) - x1**2", ("x1", "x2"), {})
+    unequal = system("(x1dot**2 + 2*x2dot**2) - x1**2", ("x1", "x2"), {})
+    coefficients, scale = library.projection(equal)
+    assert scale == pytest.approx(0.5)
+    assert coefficients[:3] == pytest.approx([0.5, 0.5, -0.5])
+    assert library.projection(unequal) is None
+
+
+def test_a_part_of_the_reference_that_is_no_candidate_is_refused():
+    with pytest.raises(ValueError, match="is not a multiple of a candidate"):
+        pair("given", "x1dot**2/2 + x1dot*x2dot")

@@ -13,7 +13,7 @@ rule assemble:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        mem_mb=memory,
         runtime=30,
     params:
         settings=settings_of("assemble"),

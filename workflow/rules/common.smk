@@ -14,6 +14,7 @@ from leastaction.config import (
     merge,
     with_variants,
 )
+from leastaction.mechanics.from_config import is_field
 from leastaction.recipes import (
     FOR_FIGURES,
     FOR_SCORES,
@@ -102,6 +103,11 @@ def examples_of(paper, variants=False):
 
 def example_of(wildcards):
     return EXAMPLES[wildcards.paper, wildcards.example]
+
+
+def memory(wildcards, attempt):
+    """MB for a job that holds one ensemble; that of a field is the larger one."""
+    return (2000 if is_field(example_of(wildcards)["system"]) else 1000) * attempt
 
 
 def settings_of(stage):

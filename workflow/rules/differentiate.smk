@@ -12,7 +12,7 @@ rule differentiate:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        mem_mb=memory,
         runtime=30,
     params:
         settings=settings_of("differentiate"),

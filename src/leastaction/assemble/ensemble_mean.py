@@ -36,32 +36,34 @@ def assemble(
     Returns
     -------
     xr.Dataset
-        `theta` (replicate, equation, term), `target` (replicate, equation) and
-        `status` of each candidate: ``reference``, ``candidate`` or why it was removed.
+        `theta` (replicate, dof, equation, term), `target` (replicate, dof, equation),
+        and `status` of each candidate: ``reference``, ``candidate`` or why it was
+        removed.
     """
     check(derivatives, "ensemble_derivatives")
     terms = Library.from_config(library, derivatives["dof"].values)
     columns = (
         derivatives["momentum_rate"].values[0]
         - derivatives["generalised_force"].values[0]
-    ).reshape(-1, len(terms.terms))
+    )
     status = terms.status
     if settings["remove_null_candidates"]:
         keep = [i for i, s in enumerate(status) if s == "independent"]
     else:
         keep = [i for i, s in enumerate(status) if s != "reference"]
     theta = np.zeros_like(columns)
-    theta[:, keep] = columns[:, keep]
+    theta[..., keep] = columns[..., keep]
+    kinetic = columns @ (terms.given / terms.reference_coefficient)
     return xr.Dataset(
         {
             "theta": (
-                ("replicate", "equation", "term"),
+                ("replicate", "dof", "equation", "term"),
                 theta[None],
                 {"units": "mixed", "long_name": "Euler-Lagrange library"},
             ),
             "target": (
-                ("replicate", "equation"),
-                -columns[None, :, terms.reference],
+                ("replicate", "dof", "equation"),
+                -kinetic[None],
                 {"units": "mixed", "long_name": "minus the reference column"},
             ),
             "used": (
@@ -79,7 +81,15 @@ def assemble(
                 np.array(terms.freedom.equivalent, dtype=object),
                 {"units": "1", "long_name": "equivalent of a removed candidate"},
             ),
+            "given": (
+                "term",
+                terms.given,
+                {"units": "mixed", "long_name": "coefficient given by the reference"},
+            ),
         },
-        coords={"replicate": derivatives["replicate"], "term": terms.names},
-        attrs={"reference_coefficient": terms.reference_coefficient},
+        coords={
+            "replicate": derivatives["replicate"],
+            "dof": derivatives["dof"],
+            "term": terms.names,
+        },
     )

@@ -14,6 +14,7 @@ information; no derivative is formed, hence nothing is amplified; and the noise 
 is uncorrelated with Z, hence no errors-in-variables bias.
 """
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -51,7 +52,8 @@ def assemble(
         One replicate, contract ``realised_variation``; passed on as the first guess of
         the noise.
     settings
-        `instrument_degree`: Z are all monomials of the state up to this degree.
+        `instrument_degree`: Z are all monomials of the state up to this degree, or up
+        to a lower one (at least 2) if there were more than `most_instruments`.
     library
         The `library` section of the example.
 
@@ -63,20 +65,10 @@ def assemble(
     check(derivatives, "realised_variation")
     coordinates = [str(name) for name in observations["dof"].values]
     terms = Library.from_config(library, coordinates)
-    keep = [i for i, s in enumerate(terms.status) if s in ("reference", "independent")]
-    instruments = candidates(
-        [
-            {
-                "polynomial": {
-                    "of": [*coordinates, *velocity_names(coordinates)],
-                    "degree": settings["instrument_degree"],
-                }
-            }
-        ],
-        (*coordinates, *velocity_names(coordinates)),
-    )
+    keep = terms.columns
+    instruments = _instruments(coordinates, settings)
     moment, z_gram, x_gram, samples = _accumulate(
-        observations, coordinates, terms, keep, instruments
+        observations, coordinates, terms.column_terms, instruments
     )
     return xr.Dataset(
         {
@@ -96,6 +88,7 @@ def assemble(
                 {"units": "mixed", "long_name": "sum of X X^T"},
             ),
             "realised_covariation": derivatives["realised_covariation"],
+            "frequency": derivatives["frequency"],
             "samples": (
                 "replicate",
                 [samples],
@@ -121,6 +114,11 @@ def assemble(
                 np.array(terms.freedom.equivalent, dtype=object),
                 {"units": "1", "long_name": "equivalent of a removed candidate"},
             ),
+            "library_given": (
+                "candidate",
+                terms.given,
+                {"units": "mixed", "long_name": "coefficient given by the reference"},
+            ),
         },
         coords={
             "replicate": observations["replicate"],
@@ -129,17 +127,27 @@ def assemble(
             "instrument": [str(z) for z in instruments],
             "candidate": terms.names,
         },
-        attrs={"reference_coefficient": terms.reference_coefficient},
     )
 
 
-def _accumulate(observations, coordinates, terms, keep, instruments):
+def _instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
+    state = (*coordinates, *velocity_names(coordinates))
+    degree = settings["instrument_degree"]
+    while (
+        degree > 2
+        and math.comb(len(state) + degree, degree) > (settings["most_instruments"])
+    ):
+        degree -= 1
+    return candidates([{"polynomial": {"of": state, "degree": degree}}], state)
+
+
+def _accumulate(observations, coordinates, columns, instruments):
     """Stream the ensemble in blocks that fit the cache."""
-    dof, m, p = len(coordinates), len(keep), len(instruments)
+    dof, m, p = len(coordinates), len(columns), len(instruments)
     q_symbols = symbols(coordinates)
     v_symbols = symbols(velocity_names(coordinates))
-    momenta = [row[i] for row in terms.momenta for i in keep]
-    forces = [row[i] for row in terms.forces for i in keep]
+    momenta = [sp.diff(term, v) for v in v_symbols for term in columns]
+    forces = [sp.diff(term, x) for x in q_symbols for term in columns]
     rates = [
         sum(sp.diff(f, x) * v for x, v in zip(q_symbols, v_symbols, strict=True))
         for f in forces

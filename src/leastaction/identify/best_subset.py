@@ -1,4 +1,10 @@
-"""Best subset selection by exhaustive search, with the extended BIC."""
+"""Best subset selection: exhaustive while feasible, by replacement beyond, and its BIC.
+
+Subsets of few candidates are all tried. Where there are too many, the best subset of
+size k is sought from the best of size k − 1 with one candidate added, and improved by
+replacing one or two candidates at a time until no replacement helps (sequential
+replacement: Miller 2002, Subset Selection in Regression, sections 3.4 and 3.5).
+"""
 
 import itertools
 import math
@@ -7,7 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-MOST_SUBSETS = 300_000
+# Subsets of one size up to which all are tried, and those solved at once.
+EXHAUSTIVE = 30_000
+BATCH = 4_000
+MOST_REPLACEMENTS = 50
 
 
 @dataclass(frozen=True)
@@ -39,7 +48,7 @@ def best_subset(
     """For each size k, the k columns of `a` with the smallest objective.
 
     The coefficients of a subset s minimise Σ ‖a_s x − b‖² over all blocks; its
-    objective is Σ_blocks ‖a_s x − b‖² / variance_block(s, x). All subsets of one size
+    objective is Σ_blocks ‖a_s x − b‖² / variance_block(s, x). Many subsets of one size
     are solved by a batched QR of [a_s b]. Columns are scaled to unit length first,
     which changes no residual.
 
@@ -57,35 +66,18 @@ def best_subset(
     variance
         Called with subsets of shape (subset, size) and their coefficients of the same
         shape; returns the variance of each block, shape (subset, block). One if absent.
-
-    Raises
-    ------
-    ValueError
-        If there are more than `MOST_SUBSETS` subsets to try.
     """
     terms = a.shape[2]
     max_terms = min(max_terms, terms, a.shape[0] * a.shape[1])
-    count = sum(math.comb(terms, k) for k in range(max_terms + 1))
-    if count > MOST_SUBSETS:
-        raise ValueError(
-            f"{count} subsets of up to {max_terms} of {terms} candidates are too many "
-            f"to try (limit {MOST_SUBSETS}); lower identify.max_terms"
-        )
-    length = np.linalg.norm(a, axis=(0, 1))
-    length = np.where(length > 0, length, 1.0)
-    blocks = np.linalg.qr(np.concatenate([a / length, b[..., None]], axis=2), mode="r")
-    r = np.linalg.qr(blocks.reshape(-1, terms + 1), mode="r")
+    score = _score(a, b, variance)
     path: list[tuple] = []
     for k in range(max_terms + 1):
-        subsets = np.array(list(itertools.combinations(range(terms), k)), dtype=int)
-        subsets = subsets.reshape(math.comb(terms, k), k)
-        x = _solve(r, subsets, terms)
-        residual = np.einsum("brsk,sk->sbr", blocks[:, :, subsets], x)
-        residual -= blocks[None, :, :, terms]
-        squares = np.square(residual).sum(axis=2)
-        if variance is not None:
-            squares = squares / variance(subsets, x / length[subsets])
-        objective = squares.sum(axis=1)
+        if math.comb(terms, k) <= EXHAUSTIVE:
+            subsets = np.array(list(itertools.combinations(range(terms), k)), dtype=int)
+            subsets = subsets.reshape(math.comb(terms, k), k)
+        else:
+            subsets = _replacements(score, path[-1][0], terms)
+        objective = score(subsets)
         close = np.flatnonzero(objective <= objective.min() + margin)
         best, *others = (tuple(int(i) for i in subsets[j]) for j in close)
         path.append((best, float(objective[close[0]]), tuple(others)))
@@ -93,11 +85,70 @@ def best_subset(
     return Path(supports, np.array(objectives), ties)
 
 
+def _score(a, b, variance) -> Callable[[np.ndarray], np.ndarray]:
+    """Objective of subsets of one size, shape (subset, size), batch by batch."""
+    terms = a.shape[2]
+    length = np.linalg.norm(a, axis=(0, 1))
+    length = np.where(length > 0, length, 1.0)
+    blocks = np.linalg.qr(np.concatenate([a / length, b[..., None]], axis=2), mode="r")
+    r = np.linalg.qr(blocks.reshape(-1, terms + 1), mode="r")
+
+    def score(subsets: np.ndarray) -> np.ndarray:
+        found = []
+        for start in range(0, len(subsets), BATCH):
+            some = subsets[start : start + BATCH]
+            x = _solve(r, some, terms)
+            residual = np.einsum("brsk,sk->sbr", blocks[:, :, some], x)
+            residual -= blocks[None, :, :, terms]
+            squares = np.square(residual).sum(axis=2)
+            if variance is not None:
+                squares = squares / variance(some, x / length[some])
+            found.append(squares.sum(axis=1))
+        return np.concatenate(found)
+
+    return score
+
+
+def _replacements(score, smaller: tuple[int, ...], terms: int) -> np.ndarray:
+    """The subset that no replacement improves, and all its neighbours, in order."""
+    others = [i for i in range(terms) if i not in smaller]
+    grown = _sorted([[*smaller, i] for i in others])
+    best = grown[int(np.argmin(score(grown)))]
+    for _ in range(MOST_REPLACEMENTS):
+        for reach in (1, 2):
+            near = _neighbours(best, terms, reach)
+            objective = score(near)
+            i = int(np.argmin(objective))
+            if objective[i] < score(best[None])[0]:
+                best = near[i]
+                break
+        else:
+            break
+    return np.unique(np.vstack([best[None], _neighbours(best, terms, 1)]), axis=0)
+
+
+def _neighbours(subset: np.ndarray, terms: int, reach: int) -> np.ndarray:
+    """Subsets that differ from `subset` in `reach` members."""
+    inside = [int(i) for i in subset]
+    outside = [i for i in range(terms) if i not in inside]
+    return _sorted(
+        [
+            [i for i in inside if i not in taken] + list(given)
+            for taken in itertools.combinations(inside, min(reach, len(inside)))
+            for given in itertools.combinations(outside, min(reach, len(inside)))
+        ]
+    )
+
+
+def _sorted(subsets: list[list[int]]) -> np.ndarray:
+    return np.sort(np.array(subsets, dtype=int), axis=1)
+
+
 def _solve(r: np.ndarray, subsets: np.ndarray, terms: int) -> np.ndarray:
     """Least-squares coefficients of every subset, shape (subset, size)."""
     k = subsets.shape[1]
     if k == 0:
-        return np.zeros((1, 0))
+        return np.zeros((len(subsets), 0))
     columns = np.hstack([subsets, np.full((len(subsets), 1), terms)])
     triangle = np.linalg.qr(np.moveaxis(r[:, columns], 1, 0), mode="r")
     square, right = triangle[:, :k, :k], triangle[:, :k, k]

@@ -29,6 +29,9 @@ class LagrangianEstimate:
         Other subsets that fit as well, as text; empty if there is none.
     by_node
         Estimates of a field node by node: name to (dimensions, values, unit, meaning).
+    by_equation
+        Coefficients that each equation of motion gave, shape (dof, term), where a
+        method treats the equations apart.
     """
 
     terms: list[str]
@@ -42,6 +45,7 @@ class LagrangianEstimate:
     criterion: np.ndarray = field(default_factory=lambda: np.zeros(0))
     alternatives: str = ""
     by_node: Mapping[str, tuple] = field(default_factory=dict)
+    by_equation: np.ndarray | None = None
 
 
 @dataclass(frozen=True)

@@ -83,6 +83,13 @@ def model_dataset(
         data[name] = _entry(("replicate",), value, unit, meaning)
     for name, (value, unit, meaning) in volatility.diagnostics.items():
         data[name] = _entry(each, value, unit, meaning)
+    if lagrangian.by_equation is not None:
+        data["equation_coefficient_estimate"] = _entry(
+            ("replicate", "dof", "term"),
+            lagrangian.by_equation,
+            "mixed",
+            "coefficient of L as one equation of motion gives it",
+        )
     if lagrangian.criterion.size:
         data["criterion"] = _entry(
             ("replicate", "size"),

@@ -84,6 +84,13 @@ class DensityLibrary:
         return (self.field,)
 
     @property
+    def given(self) -> np.ndarray:
+        """Given coefficient of every candidate, zero where it is identified."""
+        coefficients = np.zeros(len(self.terms))
+        coefficients[self.reference] = self.reference_coefficient
+        return coefficients
+
+    @property
     def names(self) -> list[str]:
         """Candidates as text."""
         return [to_text(term) for term in self.terms]

@@ -13,13 +13,24 @@ from leastaction.mechanics.expressions import parse, to_text
 from leastaction.mechanics.gauge import Freedom, gauge_freedom, representation
 from leastaction.mechanics.system import System
 
+INERTIA = ("free", "diagonal", "given")
+
 
 @dataclass(frozen=True)
 class Library:
-    """Candidates D_i of L = Σ c_i D_i, and the term that fixes the scale of L.
+    """Candidates D_i of L = Σ c_i D_i, and the terms that fix the scale of L.
 
-    Any multiple of a Lagrangian has the same equations of motion. The coefficient of
-    the reference term is therefore given, not identified.
+    Any multiple of a Lagrangian has the same equations of motion. The coefficients of
+    the reference terms are therefore given, not identified.
+
+    With several degrees of freedom more is free. If every kinetic energy is a
+    candidate, a system with mass matrix M and stiffness K has infinitely many
+    Lagrangians with the same equations of motion, M' = f(M⁻¹K) (they are s-equivalent:
+    Hojman and Urrutia 1981), and no data can tell them apart. `inertia` says what is
+    known: ``free``, nothing; ``diagonal``, the kinetic energy is a sum of squares of
+    single velocities; ``given``, the reference is the whole kinetic energy. Candidates
+    with accelerations in their Euler–Lagrange expression that contradict it are
+    ``inertial`` and left out.
 
     Attributes
     ----------
@@ -27,16 +38,17 @@ class Library:
         Names of q.
     terms
         Candidates in (q, q̇).
-    reference
-        Position of the kinetic term that fixes the scale.
-    reference_coefficient
-        Its coefficient, ½ in ½ q̇².
+    references
+        (position, coefficient) of the kinetic terms that fix the scale, such as ½ of
+        q̇².
+    inertia
+        ``free``, ``diagonal`` or ``given``.
     """
 
     coordinates: tuple[str, ...]
     terms: tuple[sp.Expr, ...]
-    reference: int
-    reference_coefficient: float
+    references: tuple[tuple[int, float], ...]
+    inertia: str = "free"
 
     @classmethod
     def from_config(cls, config: Mapping, coordinates: Sequence[str]) -> "Library":
@@ -45,28 +57,46 @@ class Library:
         Parameters
         ----------
         config
-            ``{reference: "xdot**2/2", lagrangian: [recipe entries]}``.
+            ``{reference: "xdot**2/2", inertia: free, lagrangian: [recipe entries]}``.
         coordinates
             Names of q.
 
         Raises
         ------
         ValueError
-            If the reference is not a multiple of one of the candidates, or an entry is
-            not arithmetic over (q, q̇).
+            If the reference is not a sum of multiples of candidates, or an entry is not
+            arithmetic over (q, q̇).
         """
         coordinates = tuple(coordinates)
         names = (*coordinates, *velocity_names(coordinates))
         terms = candidates(config["lagrangian"], names)
         reference = parse(config["reference"], names)
-        for i, term in enumerate(terms):
-            ratio = sp.simplify(reference / term) if term != 0 else sp.nan
-            if ratio.is_number:
-                return cls(coordinates, terms, i, float(ratio))
-        raise ValueError(
-            f"reference: {reference} is not a multiple of a candidate; "
-            f"the candidates are {', '.join(map(str, terms))}"
-        )
+        references = _multiple(reference, terms)
+        if references is None:
+            references = tuple(
+                found
+                for part in sp.Add.make_args(sp.expand(reference))
+                for found in _multiple(part, terms) or (_unknown(part, terms),)
+            )
+        return cls(coordinates, terms, references, config.get("inertia", "free"))
+
+    @property
+    def reference(self) -> int:
+        """Position of the first reference term."""
+        return self.references[0][0]
+
+    @property
+    def reference_coefficient(self) -> float:
+        """Coefficient of the first reference term."""
+        return self.references[0][1]
+
+    @property
+    def given(self) -> np.ndarray:
+        """Given coefficient of every candidate, zero where it is identified."""
+        coefficients = np.zeros(len(self.terms))
+        for i, value in self.references:
+            coefficients[i] = value
+        return coefficients
 
     @property
     def names(self) -> list[str]:
@@ -80,15 +110,54 @@ class Library:
 
     @cached_property
     def status(self) -> list[str]:
-        """``reference``, or what :class:`Freedom` says, one per candidate."""
+        """``reference``, ``inertial``, or what :class:`Freedom` says, by candidate."""
         status = list(self.freedom.status)
-        if status[self.reference] != "independent":
-            raise ValueError(
-                f"reference: {self.terms[self.reference]} is "
-                f"{status[self.reference]} in this library; list it earlier"
-            )
-        status[self.reference] = "reference"
+        for i, _ in self.references:
+            if status[i] != "independent":
+                raise ValueError(
+                    f"reference: {self.terms[i]} is {status[i]} in this library; list "
+                    "it earlier"
+                )
+            status[i] = "reference"
+        for i, term in enumerate(self.terms):
+            if status[i] == "independent" and not self._fits_inertia(term):
+                status[i] = "inertial"
         return status
+
+    def _fits_inertia(self, term: sp.Expr) -> bool:
+        """Whether `term` agrees with what is known of the kinetic energy."""
+        if self.inertia == "free":
+            return True
+        mass = sp.hessian(term, symbols(velocity_names(self.coordinates)))
+        if mass.is_zero_matrix:
+            return True
+        return (
+            self.inertia == "diagonal" and mass.is_diagonal() and not mass.free_symbols
+        )
+
+    @property
+    def columns(self) -> list[int]:
+        """Positions of the columns of a regression: first reference, then the free.
+
+        The column of the first reference stands for the whole reference.
+        """
+        return [
+            i
+            for i, status in enumerate(self.status)
+            if status == "independent" or i == self.reference
+        ]
+
+    @cached_property
+    def column_terms(self) -> list[sp.Expr]:
+        """Functions behind `columns`."""
+        whole = sum(
+            (
+                sp.nsimplify(value / self.reference_coefficient) * self.terms[i]
+                for i, value in self.references
+            ),
+            sp.Integer(0),
+        )
+        return [whole if i == self.reference else self.terms[i] for i in self.columns]
 
     @cached_property
     def momenta(self) -> list[list[sp.Expr]]:
@@ -122,4 +191,28 @@ class Library:
         coefficients = np.zeros(len(self.terms))
         for i, value in found.items():
             coefficients[i] = scale * float(value)
+        fixed = np.array([i for i, _ in self.references])
+        allowed = [*self.columns, *fixed]
+        if not np.allclose(coefficients[fixed], self.given[fixed], rtol=1e-9) or set(
+            np.flatnonzero(coefficients)
+        ) - set(allowed):
+            return None
         return coefficients, scale
+
+
+def _multiple(
+    part: sp.Expr, terms: Sequence[sp.Expr]
+) -> tuple[tuple[int, float]] | None:
+    """Position and factor of the candidate that `part` is a multiple of."""
+    for i, term in enumerate(terms):
+        ratio = sp.simplify(part / term) if term != 0 else sp.nan
+        if ratio.is_number:
+            return ((i, float(ratio)),)
+    return None
+
+
+def _unknown(part: sp.Expr, terms: Sequence[sp.Expr]):
+    raise ValueError(
+        f"reference: {part} is not a multiple of a candidate; "
+        f"the candidates are {', '.join(map(str, terms))}"
+    )

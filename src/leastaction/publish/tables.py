@@ -43,9 +43,8 @@ class _Sheet:
         self.library = library_from_config(panel.config["library"], self.system)
         self.names = readable.names_on_paper(system)
         # Kinetic energy first, as in every textbook.
-        reference = self.library.reference
-        others = [i for i in range(len(self.library.terms)) if i != reference]
-        self.order = [reference, *others]
+        given = self.library.given != 0
+        self.order = [*np.flatnonzero(given), *np.flatnonzero(~given)]
 
     @property
     def publish(self) -> Mapping:
@@ -62,7 +61,7 @@ class _Sheet:
 
     def printed_error(self) -> float:
         rows = self.publish.get("rows") or []
-        found = [r["printed"] for r in rows if r["ours"].get("parameter_error")]
+        found = [r["printed"] for r in rows if r["ours"].get("parameter_error") is True]
         return float(found[0]) if found else np.nan
 
     def linear(self, operator: Callable, coefficients, errors) -> str:

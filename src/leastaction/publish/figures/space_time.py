@@ -64,7 +64,7 @@ def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
             )
             bar.set_label(f"({unit})", fontsize=SMALL * settings["font_size"])
             bar.outline.set_linewidth(0.5)
-            bar.locator.set_params(nbins=4 * len(maps[owners]))
+            bar.locator.set_params(nbins=3 * len(maps[owners]))
         grid[0].set_ylabel("Position (m)")
     return figure
 

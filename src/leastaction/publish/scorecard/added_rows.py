@@ -1,5 +1,6 @@
 """Rows of the scorecard that we add to a paper's numbers."""
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -41,6 +42,26 @@ def _recovery(case: Case, truth: Truth) -> Iterator[dict]:
     for a, name in enumerate(truth.library.coordinates):
         if truth.volatility[a] > 0:
             yield _rms(case, f"volatility of {name}", error[:, a], "volatility_rms")
+    if truth.covariance is not None and len(truth.covariance) > 1:
+        yield from _noise_correlation(case, truth)
+
+
+def _noise_correlation(case: Case, truth: Truth) -> Iterator[dict]:
+    names = truth.library.coordinates
+    exact = scores.noise_correlation(truth.covariance)
+    found = scores.noise_correlation(case.model["noise_covariance"].values)
+    for a, b in itertools.combinations(range(len(names)), 2):
+        if np.isfinite(exact[a, b]):
+            yield case.row(
+                ADDED,
+                f"noise correlation of {names[a]} and {names[b]}: deviation from "
+                f"{exact[a, b]:g}",
+                "1",
+                verdict.summary_of(np.abs(found[:, a, b] - exact[a, b])),
+                len(found),
+                target=case.target("noise_correlation", "maximum"),
+                note="from the covariance S S^T of the identified noise",
+            )
 
 
 def _count(case: Case, quantity: str, hit: np.ndarray, name: str, note="") -> dict:

@@ -75,7 +75,11 @@ def _ours(case: Case, ours: Mapping) -> tuple[np.ndarray, float | None]:
                 "parameter_error: the library cannot express the system, so that its "
                 "parameters have no counterpart"
             )
-        return scores.parameter_error(model, truth), None
+        if ours["parameter_error"] is True:
+            return scores.parameter_error(model, truth), None
+        a = _dof(case, ours["parameter_error"])
+        factor = float(ours.get("factor", 1))
+        return scores.equation_parameter_error(model, truth, a, factor), None
     if "library_size" in ours:
         size = _library_size(case, ours["library_size"])
         return np.full(model.sizes["replicate"], float(size)), None

@@ -36,18 +36,21 @@ class Truth:
         Factor between that Lagrangian and the one of the system.
     volatility
         √(S Sᵀ)_aa times `scale`, shape (dof,); NaN where S depends on the state.
+    covariance
+        S Sᵀ times `scale`², shape (dof, dof); None where S depends on the state.
     """
 
     library: Library
     coefficients: np.ndarray
     scale: float
     volatility: np.ndarray
+    covariance: np.ndarray | None = None
 
     @property
     def terms(self) -> list[int]:
         """Positions of the true terms whose coefficients are to be identified."""
-        found = np.flatnonzero(self.coefficients)
-        return [int(i) for i in found if i != self.library.reference]
+        free = (self.coefficients != 0) & (self.library.given == 0)
+        return [int(i) for i in np.flatnonzero(free)]
 
     @property
     def support(self) -> np.ndarray:
@@ -71,17 +74,19 @@ def truth_of(config: Mapping) -> Truth | None:
     system = system_from_config(config["system"])
     library = library_from_config(config["library"], system)
     projection = library.projection(system)
-    if isinstance(system, FieldSystem):
-        rows = [[system.volatility]]
-    else:
-        rows = [system.volatility.row(a) for a in range(system.dof)]
-        if system.dissipation != 0:
-            return None
-    if projection is None:
+    field = isinstance(system, FieldSystem)
+    if projection is None or (not field and system.dissipation != 0):
         return None
     coefficients, scale = projection
-    volatility = abs(scale) * np.array([_size(system, row) for row in rows])
-    return Truth(library, coefficients, scale, volatility)
+    noise = sp.Matrix([[system.volatility]]) if field else system.volatility
+    volatility = abs(scale) * np.array(
+        [_size(system, noise.row(a)) for a in range(noise.rows)]
+    )
+    square = system.evaluated(noise * noise.T)
+    covariance = None
+    if not square.free_symbols:
+        covariance = scale**2 * np.array(square, dtype=float)
+    return Truth(library, coefficients, scale, volatility, covariance)
 
 
 def _size(system: System | FieldSystem, row) -> float:
@@ -220,7 +225,7 @@ def parameter_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
     the scorecard therefore has the errors of coefficients and volatility apart.
     """
     _, matrix = equation_matrix(truth.library)
-    others = np.delete(np.arange(matrix.shape[1]), truth.library.reference)
+    others = np.flatnonzero(truth.library.given == 0)
     found = _coefficients(model, truth, "coefficient_estimate")
     sigma = model["volatility_estimate"].transpose("replicate", "dof").values
     estimate = np.hstack([found[:, others] @ matrix[:, others].T, sigma])
@@ -228,6 +233,33 @@ def parameter_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
         [matrix[:, others] @ truth.coefficients[others], truth.volatility]
     )
     return 100 * _ratio(np.linalg.norm(estimate - exact, axis=1), np.linalg.norm(exact))
+
+
+def equation_parameter_error(
+    model: xr.Dataset, truth: Truth, dof: int, factor: float
+) -> np.ndarray:
+    """Parameter error of one equation of motion, as Tripura et al. print it for 3DOF.
+
+    θ holds `factor` times the coefficients of the true terms that the equation of
+    degree of freedom `dof` contains (−2 c is the stiffness of a spring c x²), and its
+    volatility. Returns 100 ‖θ − θ*‖/‖θ‖, shape (replicate,).
+    """
+    terms = [
+        i
+        for i in truth.terms
+        if equations_of(truth.library.terms[i], truth.library)[dof] != 0
+    ]
+    found = _coefficients(model, truth, "coefficient_estimate")[:, terms]
+    sigma = model["volatility_estimate"].transpose("replicate", "dof").values
+    estimate = np.column_stack([factor * found, sigma[:, dof]])
+    exact = np.append(factor * truth.coefficients[terms], truth.volatility[dof])
+    return 100 * _ratio(np.linalg.norm(estimate - exact, axis=1), np.linalg.norm(exact))
+
+
+def noise_correlation(covariance: np.ndarray) -> np.ndarray:
+    """Correlation of the noise of two degrees of freedom, shape (..., dof, dof)."""
+    size = np.sqrt(np.einsum("...ii->...i", covariance))
+    return _ratio(covariance, size[..., :, None] * size[..., None, :])
 
 
 def constant_volatility(model: xr.Dataset) -> np.ndarray:
