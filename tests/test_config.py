@@ -185,3 +185,20 @@ def test_coordinates_are_not_simulated_as_a_field(harmonic):
     wrong = merge(harmonic, {"simulate": {"method": "modal"}})
     with pytest.raises(ConfigError, match="'modal' simulates a field"):
         check_example(complete(wrong, SCHEMA, "x"), "x")
+
+
+def test_an_estimator_of_coordinates_cannot_read_a_field(wave):
+    recipe = wave["estimators"]["recommended"]
+    recipe |= {
+        "differentiate": {"method": "realised_variation"},
+        "assemble": {"method": "martingale_moments"},
+        "identify": {"method": "moment_gmm"},
+    }
+    with pytest.raises(ConfigError, match="cannot read what simulate method 'modal'"):
+        check_example(complete(wave, SCHEMA, "x"), "x")
+
+
+def test_candidates_of_a_field_with_a_rate_are_refused(wave):
+    wave["library"]["lagrangian"].append({"terms": ["u*u_t**2"]})
+    with pytest.raises(ConfigError, match="depend on u_t"):
+        check_example(complete(wave, SCHEMA, "x"), "x")

@@ -119,6 +119,21 @@ def test_slow_modes_leave_the_dispersion_open_and_do_not_pay_for_it():
     assert result.support == [TERM]
 
 
+def test_a_field_without_noise_is_said_to_be_deterministic(caplog):
+    result = Recommended(observe(string(sigma=0.0)))
+    assert "look deterministic" in caplog.text
+    value, error = result.coefficient()
+    assert value == pytest.approx(-2.0, rel=1e-6)
+    assert np.isnan(error) and np.isnan(result.diagnostic("j_statistic"))
+    assert result.volatility().volatility[0] < 1e-6
+
+
+def test_a_field_without_forces_has_none():
+    result = Recommended(observe(string(c=1e-4, sigma=50.0)))
+    assert result.support == []
+    assert result.diagnostic("j_p_value") > 1e-3
+
+
 def test_values_between_the_schemes_are_unknown():
     assert scheme_name((0.08, 0.001), 0.25) == "unknown"
     assert scheme_name(None, -0.4) == "unknown"

@@ -61,3 +61,9 @@ def test_an_unknown_name_is_refused():
 def test_candidates_read_back_from_their_text():
     terms = candidates(example("harmonic")["library"]["lagrangian"], NAMES)
     assert tuple(parse(str(term), NAMES) for term in terms) == terms
+
+
+@pytest.mark.parametrize("kind", ["every", "pooled"])
+def test_entries_of_fields_are_refused_elsewhere(kind):
+    with pytest.raises(ValueError, match=f"{kind}: only the library of a field"):
+        candidates([{kind: ["x**2"]}], NAMES)

@@ -40,8 +40,9 @@ def differentiate(
         One replicate, contract ``field_observations``; only u is used.
     settings
         `resolved`: largest ω dt, rad, of the modes that select the terms;
-        `dispersive`: of the modes that tell the time scheme from the coefficients.
-        Neither is taken below five times the floor of the process noise.
+        `dispersive`: of the modes that tell the time scheme from the coefficients;
+        what Numerov's rule leaves, (ω dt)⁴/240, limits it. Neither is taken below five
+        times the floor of the process noise.
     library
         The `library` section of the example.
 

@@ -22,7 +22,7 @@ on the well-resolved modes stands.
 
 import logging
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -37,6 +37,8 @@ CONTRACT = "modal_moments"
 MOST_ITERATIONS = 6
 RANK_TOLERANCE = 1e-13
 NUMEROV = 1 / 12
+# A residual this much below the second differences, in variance, is not noise.
+FAINTEST = 1e-12
 # Kass and Raftery (1995): less is "not worth more than a bare mention".
 INDISTINGUISHABLE = 2.0
 
@@ -86,6 +88,11 @@ class _Moments:
     def combination(self, c: np.ndarray, rho: float) -> np.ndarray:
         """Weights of all columns in the residual."""
         return np.concatenate([[self.scale], c, (NUMEROV + rho) * c])
+
+    @property
+    def reference_variance(self) -> float:
+        """Mean square of the reference column in the residual."""
+        return float(self.scale**2 * self.increments[0][0, 0] / self.samples)
 
     def noise(self, c: np.ndarray, rho: float) -> tuple[float, float]:
         """Autocovariances γ₀, γ₁ of the residual."""
@@ -157,12 +164,28 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     dispersive = bool(support) and free.rho_std < settings["dispersion_error"]
     if dispersive:
         fit = free
+    deterministic = fit.noise[0] <= FAINTEST * slow.reference_variance
+    if deterministic:
+        log.warning(
+            "no noise is left in the residual: the data look deterministic, and there "
+            "is nothing to base standard errors and J on"
+        )
+        fit = replace(fit, std=np.where(fit.std > 0, np.nan, 0.0), j=np.nan)
     scheme = scheme_name(
         (free.rho, free.rho_std) if dispersive else None, fit.noise[1] / fit.noise[0]
     )
     log.info("the samples look like those of: %s", scheme)
     return _estimate(
-        library, support, path, criterion, size, converged, fit, free, scheme
+        library,
+        support,
+        path,
+        criterion,
+        size,
+        converged,
+        fit,
+        free,
+        dispersive,
+        scheme,
     )
 
 
@@ -230,7 +253,7 @@ def _solve(moments: _Moments, support, dispersion: bool, noise=None) -> _Fit:
 
 
 def _estimate(
-    library, support, path, criterion, size, converged, fit, free, scheme
+    library, support, path, criterion, size, converged, fit, free, dispersive, scheme
 ) -> LagrangianEstimate:
     names = [str(name) for name in library["candidate"].values]
     used = np.flatnonzero(library["used"].values)
@@ -258,12 +281,12 @@ def _estimate(
             "dispersion": (free.rho, "1", "dispersion rho of the samples"),
             "dispersion_std": (free.rho_std, "1", "its standard error"),
             "dispersion_used": (
-                int(fit is free),
+                int(dispersive),
                 "1",
                 "whether modes that show the dispersion are in the estimate",
             ),
             "largest_turn": (
-                float(library["largest_turn"].values[0, int(fit is free)]),
+                float(library["largest_turn"].values[0, int(dispersive)]),
                 "rad",
                 "largest omega dt of the modes in the estimate",
             ),

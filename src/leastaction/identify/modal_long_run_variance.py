@@ -158,10 +158,12 @@ class _Squares:
         gram = self._gram * np.outer(unit, unit)
         m = len(self._terms)
         size = np.sqrt(np.diag(gram))
+        size = np.where(size > 0, size, 1.0)
         values, vectors = np.linalg.eigh(gram / np.outer(size, size))
         root = np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors.T * size
         path = best_subset(root[None, :, :m], root[None, :, m], max_terms)
-        criterion = self._count * np.log(path.objectives / self._count)
+        with np.errstate(divide="ignore"):
+            criterion = self._count * np.log(path.objectives / self._count)
         criterion += extended_penalty(np.arange(len(path.supports)), m, self._count)
         chosen = list(path.supports[int(np.argmin(criterion))])
         coefficients, std = np.zeros(m), np.zeros(m)
