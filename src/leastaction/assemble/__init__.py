@@ -12,6 +12,18 @@ NEEDS = {
     "martingale_moments": "realised_variation",
 }
 
+# Parts of the section `library` that a method evaluates.
+USES_LIBRARY = {
+    "ensemble_mean": ("reference", "inertia", "lagrangian"),
+    "martingale_moments": (
+        "reference",
+        "inertia",
+        "lagrangian",
+        "dissipation",
+        "calculus",
+    ),
+}
+
 
 def assemble(observations, derivatives, settings, library):
     """Apply the method named in `settings` to one replicate."""

@@ -7,7 +7,11 @@ METHODS = {
     "realised_variation": "leastaction.differentiate.realised_variation",
 }
 
-USES_LIBRARY = {"central_difference"}
+# Parts of the section `library` that a method evaluates.
+USES_LIBRARY = {
+    "central_difference": ("reference", "inertia", "lagrangian"),
+    "realised_variation": ("volatility",),
+}
 
 
 def differentiate(observations, settings, library):
