@@ -123,7 +123,12 @@ class Recommended:
     @property
     def model(self):
         """The model as a dataset."""
-        return model_dataset(self.observations, self.lagrangian, self.volatility)
+        return model_dataset(
+            self.observations,
+            self.lagrangian,
+            self.volatility,
+            self.library.get("calculus", "ito"),
+        )
 
     @property
     def support(self):
@@ -132,6 +137,33 @@ class Recommended:
         return {
             term
             for term, c in zip(estimate.terms, estimate.coefficients, strict=True)
+            if c != 0
+        }
+
+    @property
+    def damping(self):
+        """Selected terms of D with estimate and standard error."""
+        estimate = self.lagrangian
+        return {
+            term: (c, error)
+            for term, c, error in zip(
+                estimate.dissipation_terms,
+                estimate.dissipation_coefficients,
+                estimate.dissipation_std,
+                strict=True,
+            )
+            if c != 0
+        }
+
+    @property
+    def root(self):
+        """Terms of S of the first degree of freedom, estimate and standard error."""
+        found = self.volatility
+        return {
+            term: (c, error)
+            for term, c, error in zip(
+                found.terms, found.root[0], found.root_std[0], strict=True
+            )
             if c != 0
         }
 

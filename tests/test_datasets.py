@@ -8,6 +8,7 @@ import sys
 import numpy as np
 import pytest
 import xarray as xr
+from support import observe, oscillator, recommended
 
 from leastaction.contracts import CONTRACTS, ContractError, check, problems
 from leastaction.datasets import Replicates, load, save, save_replicates, save_text
@@ -280,3 +281,22 @@ def test_text_files_are_whole(tmp_path):
     save_text("σ = 1\n", tmp_path / "sub" / "a.txt")
     assert (tmp_path / "sub" / "a.txt").read_text() == "σ = 1\n"
     assert len(list((tmp_path / "sub").iterdir())) == 1
+
+
+@pytest.mark.parametrize("damping", [[], ["xdot**2", "abs(xdot)"]])
+def test_models_with_and_without_damping_candidates_come_back(tmp_path, damping):
+    paths = observe(oscillator(), trajectories=2, steps=200)
+    library = {
+        "reference": "xdot**2/2",
+        "lagrangian": [{"terms": ["xdot**2", "x**2"]}],
+        "dissipation": [{"terms": damping}] if damping else [],
+        "volatility": [{"terms": ["1"]}],
+    }
+    model = recommended(paths, library).model
+    pieces = [model, model.assign_coords(replicate=[1])]
+    save_replicates(pieces, tmp_path / "model.nc", "model")
+    found = load(tmp_path / "model.nc", "model")
+    assert found.sizes["replicate"] == 2
+    assert found.sizes["dissipation_term"] == len(damping)
+    assert [str(t) for t in found["dissipation_term"].values] == damping
+    assert len(Replicates(tmp_path / "model.nc")) == 2

@@ -125,6 +125,40 @@ def test_a_volatility_that_varies_is_the_root_of_its_square(pair):
     assert values[0, 1] == values[1, 0] == 0
 
 
+def test_a_root_that_is_known_is_taken_with_its_sign(pair):
+    data = model_of(pair, FREE, np.eye(2), g_square=[{"1": 1.0, "a": 8.0}, {"1": 2.0}])
+    terms = list(data["volatility_term"].values)
+    data["volatility_root_estimate"].values[0] = 0.0
+    for dof, root in enumerate(({"1": 1.0, "a": 4.0}, {"1": -3.0})):
+        for term, value in root.items():
+            data["volatility_root_estimate"].values[0, dof, terms.index(term)] = value
+    found = IdentifiedModel(data.isel(replicate=0))
+    values = found.system.evaluated(found.system.volatility)
+    assert sp.simplify(values[0, 0] - 1 - 4 * found.system.q[0]) == 0
+    assert float(values[1, 1]) == -3.0
+    assert "Volatility of a\n  1  1\n  4  a" in str(found)
+
+
+def test_a_square_that_gets_negative_has_a_floor(pair):
+    """S² = 1 + 4a − a² crosses zero; S stays real, positive and smooth."""
+    square = [{"1": 1.0, "a": 4.0, "a**2": -1.0}, {"1": 2.0}]
+    found = model(pair, FREE, np.diag([1.0, 2.0]), g_square=square).system
+    root = sp.lambdify(found.q, found.evaluated(found.volatility[0, 0]))
+    a = np.linspace(-2, 6, 4001)
+    values, exact = root(a, 0), np.maximum(1 + 4 * a - a**2, 0)
+    assert (values > 0).all()
+    np.testing.assert_allclose(values**2, exact, atol=2e-6)
+    assert "Squared volatility of a" in str(model(pair, FREE, np.eye(2), square))
+
+
+def test_the_calculus_is_kept_in_the_file(tmp_path, observations):
+    library = {**OSCILLATOR_LIBRARY, "calculus": "stratonovich"}
+    save(recommended(observations, library).model, tmp_path / "model.nc", "model")
+    found = load_model(tmp_path / "model.nc")
+    assert found.system.calculus == "stratonovich"
+    assert "Equations of motion in the sense of Ito" in str(found)
+
+
 def test_models_of_one_support_share_their_compiled_integrator(pair):
     from leastaction.simulate.strong_taylor import _blocks
 

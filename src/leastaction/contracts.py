@@ -22,11 +22,14 @@ class Contract:
         Dimensions of each variable, in order.
     finite
         Variables in which a NaN or an infinity is an error.
+    may_be_empty
+        Variables that may have a dimension without entries.
     """
 
     made_by: str
     variables: Mapping[str, tuple[str, ...]]
     finite: tuple[str, ...] = ()
+    may_be_empty: tuple[str, ...] = ()
 
 
 CONTRACTS = {
@@ -53,8 +56,10 @@ CONTRACTS = {
         {
             "realised_covariation": ("replicate", "dof", "dof_other"),
             "frequency": ("replicate", "dof"),
+            "squared_volatility": ("replicate", "dof", "volatility_term"),
+            "perfect_square": ("replicate", "dof"),
         },
-        finite=("realised_covariation",),
+        finite=("realised_covariation", "squared_volatility"),
     ),
     "regression": Contract(
         "assemble with method ensemble_mean",
@@ -70,8 +75,9 @@ CONTRACTS = {
         "assemble with method martingale_moments",
         {
             "moment": ("replicate", "trajectory", "dof", "instrument", "term"),
-            "instrument_gram": ("replicate", "instrument", "instrument_other"),
+            "instrument_gram": ("replicate", "dof", "instrument", "instrument_other"),
             "increment_gram": ("replicate", "dof", "dof_other", "term", "term_other"),
+            "weighted_gram": ("replicate", "dof", "dof_other", "term", "term_other"),
             "realised_covariation": ("replicate", "dof", "dof_other"),
             "frequency": ("replicate", "dof"),
             "samples": ("replicate",),
@@ -136,6 +142,9 @@ CONTRACTS = {
             "coefficient_std": ("replicate", "term"),
             "support": ("replicate", "term"),
             "status": ("term",),
+            "dissipation_coefficient_estimate": ("replicate", "dissipation_term"),
+            "dissipation_coefficient_std": ("replicate", "dissipation_term"),
+            "dissipation_support": ("replicate", "dissipation_term"),
             "volatility_estimate": ("replicate", "dof"),
             "volatility_std": ("replicate", "dof"),
             "volatility_coefficient_estimate": (
@@ -144,7 +153,14 @@ CONTRACTS = {
                 "volatility_term",
             ),
             "volatility_support": ("replicate", "dof", "volatility_term"),
+            "volatility_root_estimate": ("replicate", "dof", "volatility_term"),
+            "volatility_root_std": ("replicate", "dof", "volatility_term"),
         },
+        may_be_empty=(
+            "dissipation_coefficient_estimate",
+            "dissipation_coefficient_std",
+            "dissipation_support",
+        ),
     ),
     "rollout": Contract(
         "validate",
@@ -192,6 +208,8 @@ def problems(dataset: xr.Dataset, name: str) -> list[str]:
         if missing:
             found.append(f"{variable!r} lacks the attribute {' and '.join(missing)}")
         if 0 in array.shape:
+            if variable in contract.may_be_empty:
+                continue
             found.append(f"{variable!r} is empty: {dict(array.sizes)}")
         elif variable in contract.finite and not np.isfinite(array.values).all():
             bad = np.argwhere(~np.isfinite(array.values))

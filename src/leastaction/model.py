@@ -13,6 +13,9 @@ from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System
 
+# Smallest volatility of a model whose S² is not a square, in units of its rms value.
+FLOOR = 1e-3
+
 
 def load_model(path: str | Path, replicate: int = 0) -> "IdentifiedModel":
     """Load one replicate of a ``model.nc``.
@@ -36,7 +39,8 @@ def load_model(path: str | Path, replicate: int = 0) -> "IdentifiedModel":
 class IdentifiedModel:
     """One identified Lagrangian with its volatility and error bars.
 
-    ``print(model)`` shows the Lagrangian with standard errors, the equations of motion
+    ``print(model)`` shows Lagrangian, damping and volatility with standard errors, the
+    equations of motion
     and the Hamiltonian; :attr:`system` is the same kind of object as a simulated truth.
     """
 
@@ -88,12 +92,20 @@ class IdentifiedModel:
                 lagrangian += symbol(f"c_{i}") * parse(str(term), names)
         if self.is_field:
             return self._field_system(lagrangian, parameters)
+        dissipation = sp.Integer(0)
+        damping = self.dataset["dissipation_coefficient_estimate"].values
+        for j, term in enumerate(self.dataset["dissipation_term"].values):
+            if damping[j] != 0:
+                parameters[f"d_{j}"] = float(damping[j])
+                dissipation += symbol(f"d_{j}") * parse(str(term), names)
         volatility = self._volatility(names, parameters)
         return System(
             coordinates=self.coordinates,
             parameters=parameters,
             lagrangian=lagrangian,
+            dissipation=dissipation,
             volatility=volatility,
+            calculus=self.dataset.attrs.get("calculus", "ito"),
         )
 
     def _field_system(self, lagrangian: sp.Expr, parameters: dict) -> FieldSystem:
@@ -109,7 +121,11 @@ class IdentifiedModel:
         )
 
     def _volatility(self, names, parameters: dict[str, float]) -> sp.Matrix:
-        """Symmetric root of the noise covariance, or a diagonal of √(Σ β G)."""
+        """Symmetric root of the noise covariance, or a diagonal of Σ ρ G or √(Σ β G).
+
+        A sum Σ β G that may be negative is replaced by ½ (Σ β G + √((Σ β G)² + 4 f⁴)),
+        its positive part with a smooth floor f² of the squared volatility.
+        """
         dof = len(self.coordinates)
         matrix = sp.zeros(dof, dof)
         if self.dataset["volatility_is_constant"].values.all():
@@ -121,13 +137,25 @@ class IdentifiedModel:
                         matrix[a, b] = symbol(f"sigma_{a}_{b}")
             return matrix
         beta = self.dataset["volatility_coefficient_estimate"].values
+        root = self.dataset["volatility_root_estimate"].values
+        terms = [parse(str(t), names) for t in self.dataset["volatility_term"].values]
         for a in range(dof):
-            square = sp.Integer(0)
-            for i, term in enumerate(self.dataset["volatility_term"].values):
-                if beta[a, i] != 0:
-                    parameters[f"beta_{a}_{i}"] = float(beta[a, i])
-                    square += symbol(f"beta_{a}_{i}") * parse(str(term), names)
-            matrix[a, a] = sp.sqrt(square)
+            is_square = np.isfinite(root[a]).all()
+            kind, values = ("rho", root[a]) if is_square else ("beta", beta[a])
+            total, positive = sp.Integer(0), True
+            for i in np.flatnonzero(values):
+                name = f"{kind}_{a}_{i}"
+                parameters[name] = float(values[i])
+                total += symbol(name) * terms[i]
+                positive &= bool(values[i] > 0 and terms[i].is_nonnegative)
+            if not is_square:
+                if not positive:
+                    level = float(self.dataset["volatility_estimate"][a])
+                    parameters[f"floor_{a}"] = (FLOOR * level) ** 2
+                    floor = symbol(f"floor_{a}")
+                    total = (total + sp.sqrt(total**2 + 4 * floor**2)) / 2
+                total = sp.sqrt(total)
+            matrix[a, a] = total
         return matrix
 
     def __str__(self) -> str:
@@ -139,6 +167,7 @@ class IdentifiedModel:
             else:
                 shown = " (given)" if error == 0 else ""
             lines.append(f"  {self.coefficient(term):.6g}{shown}  {term}")
+        lines += self._law("Terms of the dissipation", "dissipation_coefficient")
         alternatives = str(self.dataset["alternatives"].values)
         if alternatives:
             lines.append(f"The data cannot tell these terms from: {alternatives}")
@@ -148,11 +177,36 @@ class IdentifiedModel:
             error = float(self.dataset["volatility_std"][i])
             shown = f" +- {error:.2g}" if error > 0 else ""
             lines.append(f"  {value:.6g}{shown}  {name}")
+        if not self.dataset["volatility_is_constant"].values.all():
+            lines[-len(self.coordinates) - 1] += ", root mean square"
+            for i, name in enumerate(self.coordinates):
+                known = np.isfinite(self.dataset["volatility_root_estimate"][i]).all()
+                kind, title = (
+                    ("volatility_root", "Volatility")
+                    if known
+                    else ("volatility_coefficient", "Squared volatility")
+                )
+                lines += self._law(f"{title} of {name}", kind, i)
         system = self.system
         if not _has_equations(system):
             lines.append("No equations of motion: a coordinate has no kinetic energy")
             return "\n".join(lines)
         return "\n".join(lines) + "\n" + str(system)
+
+    def _law(self, title: str, kind: str, *place: int) -> list[str]:
+        """Lines of a sum of terms with standard errors; none if it is empty."""
+        values = self.dataset[f"{kind}_estimate"].values[place]
+        errors = self.dataset[f"{kind}_std"].values[place]
+        terms = self.dataset[kind.split("_")[0] + "_term"].values
+        chosen = np.flatnonzero(values)
+        if not chosen.size:
+            return []
+        return [title] + [
+            f"  {values[i]:.6g}"
+            + (f" +- {errors[i]:.2g}" if errors[i] > 0 else "")
+            + f"  {terms[i]}"
+            for i in chosen
+        ]
 
 
 def _has_equations(system: System | FieldSystem) -> bool:

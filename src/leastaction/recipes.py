@@ -31,21 +31,17 @@ def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
 
 
 def differentiate_settings(example: Mapping, estimator: str) -> dict:
-    """The method, and the library if the method evaluates candidates."""
+    """The method, and the candidates that it evaluates."""
     settings = example["estimators"][estimator]["differentiate"]
-    uses_library = settings["method"] in differentiate.USES_LIBRARY
-    return {
-        "differentiate": settings,
-        "library": lagrangian_library(example) if uses_library else {},
-    }
+    parts = differentiate.USES_LIBRARY.get(settings["method"], ())
+    return {"differentiate": settings, "library": library_parts(example, parts)}
 
 
 def assemble_settings(example: Mapping, estimator: str) -> dict:
-    """The method and the candidates of the Lagrangian."""
-    return {
-        "assemble": example["estimators"][estimator]["assemble"],
-        "library": lagrangian_library(example),
-    }
+    """The method, and the candidates that it evaluates."""
+    settings = example["estimators"][estimator]["assemble"]
+    parts = assemble.USES_LIBRARY.get(settings["method"], ())
+    return {"assemble": settings, "library": library_parts(example, parts)}
 
 
 def identify_settings(example: Mapping, estimator: str) -> dict:
@@ -61,14 +57,14 @@ def validate_settings(example: Mapping, estimator: str | None = None) -> dict:
     return {
         **simulate_settings(example),
         "validate": example["validate"],
-        "library": lagrangian_library(example),
+        "library": library_parts(example, ("reference", "inertia", "lagrangian")),
     }
 
 
-def lagrangian_library(example: Mapping) -> dict:
-    """The candidates of the Lagrangian without those of the volatility."""
-    keys = ("reference", "inertia", "lagrangian")
-    return {key: example["library"][key] for key in keys}
+def library_parts(example: Mapping, parts: Collection[str]) -> dict:
+    """Those `parts` of the section `library` that the example has."""
+    library = example["library"]
+    return {key: library[key] for key in parts if key in library}
 
 
 # Figures that show one kind of system only; the others show both.

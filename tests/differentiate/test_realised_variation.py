@@ -68,6 +68,45 @@ def test_coarse_sampling_is_warned_of(step, warned, caplog):
     assert ("sample faster" in caplog.text) == warned
 
 
+SQUARES = {"volatility": [{"polynomial": {"of": ["x", "xdot"], "degree": 2}}]}
+
+
+def law(observations):
+    found = differentiate(observations, {"method": "realised_variation"}, SQUARES)
+    assert problems(found, "realised_variation") == []
+    names = [str(name) for name in found["volatility_term"].values]
+    row = found["squared_volatility"].values[0, 0]
+    return {n: c for n, c in zip(names, row, strict=True) if c != 0}, found
+
+
+def test_additive_noise_has_the_realised_covariation_for_its_law():
+    for sigma in (0.02, 1.0):
+        paths = observe(oscillator(sigma=sigma), trajectories=20, steps=2000)
+        terms, found = law(paths)
+        assert terms == {"1": found["realised_covariation"].item()}
+        assert found["perfect_square"].item() == 0
+
+
+@pytest.mark.parametrize(
+    ("volatility", "expected"),
+    [
+        ("1 + 4*x", {"1": 1.0, "x": 8.0, "x**2": 16.0}),
+        ("1 + 0.5*xdot", {"1": 1.0, "xdot": 1.0, "xdot**2": 0.25}),
+    ],
+)
+def test_noise_that_depends_on_the_state_has_its_square(volatility, expected):
+    """Without a model, although the drift is a hundred times the noise of a step."""
+    paths = observe(oscillator(volatility=volatility), trajectories=20, steps=2000)
+    terms, found = law(paths)
+    assert terms == pytest.approx(expected, rel=0.06)
+    assert found["perfect_square"].item() == 1
+
+
+def test_a_motion_without_noise_has_no_law():
+    paths = observe(oscillator(sigma=0.0), trajectories=2, steps=2000)
+    assert set(law(paths)[0]) == {"1"}
+
+
 def test_a_coordinate_at_rest_is_no_error():
     still = xr.zeros_like(observe(oscillator(), trajectories=2, steps=20))
     still = still.assign_coords(time=np.arange(21) * 1e-3)

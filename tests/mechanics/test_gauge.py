@@ -94,3 +94,38 @@ def test_representation_is_modulo_total_derivatives():
     lagrangian = 3 * xdot**2 - 7 * x**2 + x**5 * xdot + 4
     assert representation(lagrangian, terms, ("x",)) == {0: 3, 1: -7}
     assert representation(lagrangian + x**3, terms, ("x",)) is None
+
+
+@given(POLYNOMIALS)
+def test_a_rayleigh_function_of_the_coordinates_alone_has_no_force(f):
+    freedom = gauge_freedom([x**2], XY, [f, xdot**2 + f, xdot**2])
+    assert freedom.status == ("independent", "null", "independent", "duplicate")
+
+
+@given(POLYNOMIALS)
+def test_a_rayleigh_function_linear_in_the_velocity_is_a_potential(f):
+    """D = f_x ẋ + f_y ẏ has the force of L = −f."""
+    assume(f.free_symbols)
+    freedom = gauge_freedom([f], XY, [rate(f), xdot * rate(f)])
+    assert freedom.status == ("independent", "duplicate", "independent")
+    assert sp.expand(parse(freedom.equivalent[1], XY) + f) == 0
+
+
+def test_the_force_across_the_field_is_no_potential():
+    """y ẋ − x ẏ: a circulatory force, which no Lagrangian in the library has."""
+    terms = [xdot**2, x**2, y**2, x * y, x * ydot]
+    assert gauge_freedom(terms, XY, [y * xdot - x * ydot]).status[-1] == "independent"
+
+
+def test_a_combination_of_both_kinds_is_named_by_kind():
+    freedom = gauge_freedom([x**2, x**3], ("x",), [xdot**2, 2 * xdot**2 + x * xdot])
+    assert freedom.status[-1] == "dependent"
+    assert freedom.equivalent[-1] == "2*xdot**2 and, in L, -x**2/2"
+
+
+def test_candidates_of_the_damping_do_not_touch_those_of_the_lagrangian():
+    terms = [x**2, xdot**2, x * xdot, 3 * x**2, x**2 + xdot**2]
+    alone = gauge_freedom(terms, ("x",))
+    both = gauge_freedom(terms, ("x",), [xdot**2, sp.Abs(xdot)])
+    assert both.status[: len(terms)] == alone.status
+    assert both.equivalent[: len(terms)] == alone.equivalent

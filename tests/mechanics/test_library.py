@@ -181,3 +181,33 @@ def test_a_reference_of_several_terms_fixes_them_all():
 def test_a_part_of_the_reference_that_is_no_candidate_is_refused():
     with pytest.raises(ValueError, match="is not a multiple of a candidate"):
         pair("given", "x1dot**2/2 + x1dot*x2dot")
+
+
+DAMPED = {
+    "reference": "xdot**2/2",
+    "lagrangian": [{"terms": ["xdot**2", "x**2"]}],
+    "dissipation": [{"terms": ["xdot**2", "abs(xdot)", "xdot**4"]}],
+}
+
+
+def test_columns_of_the_damping_have_its_force_and_no_momentum():
+    library = Library.from_config(DAMPED, ["x"])
+    v = sp.Symbol("xdot", real=True)
+    assert library.momenta[0][2:] == [0, 0, 0]
+    assert library.forces[0][2:] == [-2 * v, -sp.sign(v), -4 * v**3]
+
+
+def test_damping_is_projected_in_the_scale_of_the_lagrangian():
+    library = Library.from_config(DAMPED, ["x"])
+    truth = system(
+        "m*xdot**2/2 - x**2",
+        parameters={"m": 4.0, "c": 3.0},
+        dissipation="c*xdot**2/2 + 2*xdot**4 + x**2",
+    )
+    _, scale = library.projection(truth)
+    assert library.damping(truth, scale) == pytest.approx([3 / 8, 0.0, 0.5])
+    beyond = system("xdot**2/2", dissipation="xdot**6")
+    assert library.damping(beyond, 1.0) is None
+    bare = Library.from_config({**DAMPED, "dissipation": []}, ["x"])
+    assert bare.damping(system("xdot**2/2 - x**2"), 1.0).size == 0
+    assert bare.damping(truth, scale) is None

@@ -184,6 +184,22 @@ def test_two_degrees_of_freedom_share_their_random_numbers(root):
     assert found["mean_error_prediction"].item() < 1e-10
 
 
+@pytest.mark.parametrize("truth", ["1 + 2*x", "2*x - 1", "-1 - 0.5*xdot", "xdot"])
+@pytest.mark.parametrize("calculus", ["ito", "stratonovich"])
+def test_the_sign_of_the_root_is_a_matter_of_convention(observations, truth, calculus):
+    """A perfect model with S or −S makes no error, and no energy is announced."""
+    true = oscillator(volatility=truth, calculus=calculus)
+    root = {"1 + 2*x": (1, 2, 0), "2*x - 1": (1, -2, 0)}.get(truth, (1, 0, 0.5))
+    root = (0, 0, 1) if truth == "xdot" else root
+    squares = {"1": 1.0, "x": 1.0, "xdot": 1.0}
+    model = model_of(observations, EXACT, [[1.0]], g_square=[squares])
+    model["volatility_root_estimate"].values[0, 0] = root
+    found = rolled(true, model.assign_attrs(calculus=calculus))
+    for name in ("mean_error_training", "mean_error_prediction", "std_error"):
+        assert found[name].item() < 1e-9
+    assert np.isnan(found["hamiltonian_growth"]).all()
+
+
 def test_lengths_of_the_examples_are_longer_than_the_training():
     for name in ("harmonic", "duffing", "pendulum"):
         assert example(name)["validate"]["lengths"] > 1

@@ -16,6 +16,18 @@ NEEDS = {
     "nodal_ensemble_mean": "nodal_central_difference",
 }
 
+# Parts of the section `library` that a method evaluates.
+USES_LIBRARY = {
+    "ensemble_mean": ("reference", "inertia", "lagrangian"),
+    "martingale_moments": (
+        "reference",
+        "inertia",
+        "lagrangian",
+        "dissipation",
+        "calculus",
+    ),
+}
+
 
 def assemble(observations, derivatives, settings, library):
     """Apply the method named in `settings` to one replicate."""

@@ -9,6 +9,13 @@ orthogonal to every function Z of the state at the *left* end of the step:
 
 .. math::  E[Z(t_k) \\, Σ_i c_i X_i] = 0 .
 
+A candidate R_j of the Rayleigh function has X_j = +∫ ∂R_j/∂\\dot q dt. Where the noise
+depends on the state, both factors of the moment are divided by the volatility g that
+the increments show without a model; then every step tells as much as any other:
+
+.. math::  Σ_k \\frac{Z(t_k)}{g_k^2} Σ_i c_i X_i , \\qquad
+           \\mathrm{Cov} = Ω\\,dt Σ_k \\frac{Z Z^T}{g_k^2} .
+
 No ensemble mean is taken, hence zero-mean and stationary data carry full
 information; no derivative is formed, hence nothing is amplified; and the noise in X_i
 is uncorrelated with Z, hence no errors-in-variables bias.
@@ -21,9 +28,14 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.assemble.noise_law import NoiseLaw
 from leastaction.contracts import check, time_step
 from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.mechanics.euler_lagrange import (
+    rayleigh_force,
+    symbols,
+    velocity_names,
+)
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.increments import step_increments
 from leastaction.mechanics.library import Library
@@ -42,50 +54,67 @@ def assemble(
 
     The integral is the trapezoid with its end correction,
     ∫F dt ≈ dt/2 (F₀ + F₁) + dt²/12 (F₀' − F₁') with F' = ∂F/∂q q̇, exact to O(dt⁵) for
-    forces that depend on the coordinates.
+    forces that depend on the coordinates. The end of the step is in it, and with it
+    the noise; but a trapezoid has the right mean given the past to O(dt³), also for
+    forces that depend on the velocity, and its noise is uncorrelated with ∫ S dW.
 
     Parameters
     ----------
     observations
         One replicate, contract ``observations``.
     derivatives
-        One replicate, contract ``realised_variation``; passed on as the first guess of
-        the noise.
+        One replicate, contract ``realised_variation``: the first guess of the noise,
+        and its law if it depends on the state.
     settings
         `instrument_degree`: Z are all monomials of the state up to this degree, or up
         to a lower one (at least 2) if there were more than `most_instruments`.
     library
-        The `library` section of the example.
+        The `library` section of the example. With ``calculus: stratonovich``, the Itô
+        drift that the noise adds is taken out of the increments.
 
     Returns
     -------
     xr.Dataset
-        Contract ``moments``. Candidates that algebra removes are not there.
+        Contract ``moments``. Candidates that algebra removes are not there; those of
+        the Rayleigh function are called ``D: <term>``.
     """
     check(derivatives, "realised_variation")
     coordinates = [str(name) for name in observations["dof"].values]
     terms = Library.from_config(library, coordinates)
-    keep = terms.columns
+    names = terms.names + [f"D: {name}" for name in terms.dissipation_names]
+    damping = terms.dissipation_freedom
+    status = [*terms.status, *damping.status]
+    equivalent = [*terms.freedom.equivalent, *damping.equivalent]
+    first = len(terms.terms)
+    keep = [*terms.columns, *(first + j for j in damping.independent)]
+    noise = NoiseLaw(derivatives, coordinates)
     instruments = _instruments(coordinates, settings)
-    moment, z_gram, x_gram, samples = _accumulate(
-        observations, coordinates, terms.column_terms, instruments
+    columns = _columns(terms, noise)
+    moment, z_gram, x_gram, weighted = _accumulate(
+        observations, coordinates, columns, instruments, noise
     )
+    samples = observations.sizes["trajectory"] * (observations.sizes["time"] - 1)
     return xr.Dataset(
         {
             "moment": (
                 ("replicate", "trajectory", "dof", "instrument", "term"),
                 moment[None],
-                {"units": "mixed", "long_name": "sum of Z X^T of each trajectory"},
+                {"units": "mixed", "long_name": "sum of w Z X^T of each trajectory"},
             ),
             "instrument_gram": (
-                ("replicate", "instrument", "instrument_other"),
+                ("replicate", "dof", "instrument", "instrument_other"),
                 z_gram[None],
-                {"units": "mixed", "long_name": "sum of Z Z^T"},
+                {"units": "mixed", "long_name": "sum of w Z Z^T"},
             ),
             "increment_gram": (
                 ("replicate", "dof", "dof_other", "term", "term_other"),
                 x_gram[None],
                 {"units": "mixed", "long_name": "sum of X X^T"},
+            ),
+            "weighted_gram": (
+                ("replicate", "dof", "dof_other", "term", "term_other"),
+                weighted[None],
+                {"units": "mixed", "long_name": "sum of w X X^T"},
             ),
             "realised_covariation": derivatives["realised_covariation"],
             "frequency": derivatives["frequency"],
@@ -101,31 +130,35 @@ def assemble(
             ),
             "status": (
                 "term",
-                np.array([terms.status[i] for i in keep], dtype=object),
+                np.array([status[i] for i in keep], dtype=object),
                 {"units": "1", "long_name": "what algebra says about the term"},
             ),
             "library_status": (
                 "candidate",
-                np.array(terms.status, dtype=object),
+                np.array(status, dtype=object),
                 {"units": "1", "long_name": "status of every candidate"},
             ),
             "library_equivalent": (
                 "candidate",
-                np.array(terms.freedom.equivalent, dtype=object),
+                np.array(equivalent, dtype=object),
                 {"units": "1", "long_name": "equivalent of a removed candidate"},
             ),
             "library_given": (
                 "candidate",
-                terms.given,
+                np.append(terms.given, np.zeros(len(terms.dissipation))),
                 {"units": "mixed", "long_name": "coefficient given by the reference"},
             ),
         },
         coords={
             "replicate": observations["replicate"],
             "dof": coordinates,
-            "term": [terms.names[i] for i in keep],
+            "term": [names[i] for i in keep],
             "instrument": [str(z) for z in instruments],
-            "candidate": terms.names,
+            "candidate": names,
+        },
+        attrs={
+            "lagrangian_candidates": len(terms.terms),
+            "state_dependent_noise": int(noise.varies),
         },
     )
 
@@ -141,42 +174,73 @@ def _instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
     return candidates([{"polynomial": {"of": state, "degree": degree}}], state)
 
 
-def _accumulate(observations, coordinates, columns, instruments):
-    """Stream the ensemble in blocks that fit the cache."""
-    dof, m, p = len(coordinates), len(columns), len(instruments)
-    q_symbols = symbols(coordinates)
-    v_symbols = symbols(velocity_names(coordinates))
-    momenta = [sp.diff(term, v) for v in v_symbols for term in columns]
-    forces = [sp.diff(term, x) for x in q_symbols for term in columns]
-    rates = [
-        sum(sp.diff(f, x) * v for x, v in zip(q_symbols, v_symbols, strict=True))
-        for f in forces
+def _columns(terms: Library, noise: NoiseLaw) -> list[sp.Expr]:
+    """Momenta, forces and rates of the forces, dof by dof, those of D at the end."""
+    q, qdot = (symbols(f(terms.coordinates)) for f in (tuple, velocity_names))
+    damping = [
+        rayleigh_force(terms.dissipation[j], terms.coordinates)
+        for j in terms.dissipation_freedom.independent
     ]
-    evaluate = evaluator([*momenta, *forces, *rates, *instruments], coordinates)
+    momenta, forces = [], []
+    for a, (x, v) in enumerate(zip(q, qdot, strict=True)):
+        momenta += [sp.diff(term, v) for term in terms.column_terms]
+        momenta += [sp.Integer(0)] * len(damping)
+        forces += [sp.diff(term, x) for term in terms.column_terms]
+        forces += [-force[a] for force in damping]
+    rates = [
+        sum(sp.diff(f, x) * v for x, v in zip(q, qdot, strict=True)) for f in forces
+    ]
+    if terms.calculus == "stratonovich" and noise.varies:
+        forces = [
+            force + correction
+            for force, correction in zip(
+                forces, noise.ito_correction(momenta), strict=True
+            )
+        ]
+    return [*momenta, *forces, *rates]
+
+
+def _accumulate(observations, coordinates, columns, instruments, noise: NoiseLaw):
+    """Stream the ensemble in blocks that fit the cache."""
+    dof, p, width = len(coordinates), len(instruments), len(columns) // 3
+    m = width // dof
+    evaluate = evaluator([*columns, *instruments], coordinates, noise.parameters)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
     dt = time_step(observations)
     steps = q.shape[1] - 1
-    width = dof * m
     moment = np.zeros((q.shape[0], p, width))
-    z_gram = np.zeros((p, p))
-    x_gram = np.zeros((width, width))
+    z_gram = np.zeros((dof, p, p))
+    x_gram, weighted = np.zeros((width, width)), np.zeros((width, width))
     for trajectory in range(q.shape[0]):
         for start in range(0, steps, BLOCK):
-            window = slice(start, min(start + BLOCK, steps) + 1)
-            values = evaluate(q[trajectory, window], qdot[trajectory, window])
+            stop = min(start + BLOCK, steps)
+            window = slice(start, stop + 1)
+            values = evaluate(
+                q[trajectory, window], qdot[trajectory, window], noise.values
+            )
             momentum, force, rate = (
                 values[:, i * width : (i + 1) * width] for i in range(3)
             )
             x = step_increments(momentum, force, rate, dt)
             z = np.ascontiguousarray(values[:-1, 3 * width :])
-            moment[trajectory] += z.T @ x
-            z_gram += z.T @ z
             x_gram += x.T @ x
+            if not noise.varies:
+                z_gram[0] += z.T @ z
+                moment[trajectory] += z.T @ x
+                continue
+            w = noise.weights(q[trajectory], qdot[trajectory], start, stop)
+            root = np.repeat(np.sqrt(w), m, axis=1)
+            x *= root
+            weighted += x.T @ x
+            moment[trajectory] += z.T @ (x * root)
+            for a in range(dof):
+                z_gram[a] += (z * w[:, a, None]).T @ z
+    if not noise.varies:
+        z_gram[:], weighted = z_gram[0], x_gram
     moment = np.moveaxis(moment.reshape(-1, p, dof, m), 1, 2)
-    x_gram = np.moveaxis(x_gram.reshape(dof, m, dof, m), 2, 1)
+    grams = (np.moveaxis(g.reshape(dof, m, dof, m), 2, 1) for g in (x_gram, weighted))
     return (
         np.ascontiguousarray(moment),
         z_gram,
-        np.ascontiguousarray(x_gram),
-        (q.shape[0] * steps),
+        *(np.ascontiguousarray(gram) for gram in grams),
     )

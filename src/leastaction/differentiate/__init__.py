@@ -16,7 +16,13 @@ READS = {
     "nodal_central_difference": "field_observations",
 }
 
-USES_LIBRARY = {"central_difference", "modal_projection", "nodal_central_difference"}
+# Parts of the section `library` that a method evaluates.
+USES_LIBRARY = {
+    "central_difference": ("reference", "inertia", "lagrangian"),
+    "modal_projection": ("reference", "lagrangian"),
+    "nodal_central_difference": ("reference", "lagrangian"),
+    "realised_variation": ("volatility",),
+}
 
 
 def differentiate(observations, settings, library):

@@ -5,6 +5,11 @@ O(dt²); what is left is the noise:
 
 .. math::  g g^T ≈ \\frac{1}{2\\,dt} ⟨Δ²\\dot q\\, Δ²\\dot q^T⟩,
            Δ²\\dot q_k = \\dot q_{k+2} − 2 \\dot q_{k+1} + \\dot q_k .
+
+Squared third differences, ⟨(Δ³q̇)²⟩ = 6 g² dt, are regressed one by one on the
+candidates of the squared volatility; they hold the smooth part to O(dt³) only, which
+matters where g vanishes. If more than the constant is found, that law weights the
+moments of the next stage.
 """
 
 import logging
@@ -14,9 +19,21 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import time_step
+from leastaction.identify import variance_function
+from leastaction.mechanics.candidates import candidates
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.expressions import parse, to_text
 
 CONTRACT = "realised_variation"
 COARSE = 0.1
+# The law only weights moments: few terms, and few samples to see if there is one.
+MOST_TERMS = 3
+ENOUGH = 200_000
+# Every third third difference: no two share an increment.
+DISJOINT = 3
+# Second and third differences see the same noise, if it is noise that they see.
+AGREEMENT = 0.2
 
 log = logging.getLogger(__name__)
 
@@ -30,14 +47,19 @@ def differentiate(
     ----------
     observations
         One replicate, contract ``observations``.
-    settings, library
-        Not used: this method has nothing to set and needs no candidates.
+    settings
+        Not used: this method has nothing to set.
+    library
+        ``volatility`` lists the candidates of S²; without it, the noise is additive.
 
     Returns
     -------
     xr.Dataset
-        `realised_covariation` g gᵀ (replicate, dof, dof_other), (unit of q̈)² s, and
-        `frequency` (replicate, dof), rad/s, the ratio of the spread of q̇ to that of q.
+        `realised_covariation` g gᵀ (replicate, dof, dof_other), (unit of q̈)² s,
+        `frequency` (replicate, dof), rad/s, the ratio of the spread of q̇ to that of q,
+        and `squared_volatility` (replicate, dof, volatility_term), the coefficients of
+        g²; where that is no constant, `perfect_square` says if g² never gets negative
+        because it is a square.
     """
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
     dt = time_step(observations)
@@ -58,8 +80,19 @@ def differentiate(
                 omega * dt,
                 COARSE,
             )
+    names, law, square = _law(q, qdot, dt, np.diag(covariation), observations, library)
     return xr.Dataset(
         {
+            "squared_volatility": (
+                ("replicate", "dof", "volatility_term"),
+                law[None],
+                {"units": "mixed", "long_name": "coefficients of the squared noise"},
+            ),
+            "perfect_square": (
+                ("replicate", "dof"),
+                square[None].astype("int8"),
+                {"units": "1", "long_name": "whether it is the square of a + b f"},
+            ),
             "realised_covariation": (
                 ("replicate", "dof", "dof_other"),
                 covariation[None],
@@ -74,5 +107,58 @@ def differentiate(
         coords={
             "replicate": observations["replicate"],
             "dof": observations["dof"].values,
+            "volatility_term": names,
         },
     )
+
+
+def _law(q, qdot, dt, mean_square, observations, library):
+    """Coefficients of g² of each degree of freedom, and whether it is a square."""
+    coordinates = [str(name) for name in observations["dof"].values]
+    state = (*coordinates, *velocity_names(coordinates))
+    terms = list(candidates(library.get("volatility", []), state))
+    one = parse("1", state)
+    if one not in terms:
+        terms.append(one)
+    law = np.zeros((len(coordinates), len(terms)))
+    law[:, terms.index(one)] = mean_square
+    square = np.zeros(len(coordinates), dtype=bool)
+    varying = [i for i, term in enumerate(terms) if term.free_symbols]
+    names = [to_text(term) for term in terms]
+    if not varying:
+        return names, law, square
+    evaluate = evaluator(terms, coordinates)
+
+    def squares(a, stride, regressors):
+        for path, rate in zip(q, qdot, strict=True):
+            rows = np.arange(1, len(rate) - 3, stride)
+            v = rate[:, a]
+            third = v[rows + 3] - v[rows] - 3 * (v[rows + 2] - v[rows + 1])
+            yield regressors(path, rate, rows), np.square(third) / (6 * dt)
+
+    def left(path, rate, rows):
+        return evaluate(path[rows], rate[rows])
+
+    def average(path, rate, rows):
+        before, now = ((path[k], rate[k]) for k in (rows - 1, rows))
+        return variance_function.step_average(
+            evaluate, before, now, variance_function.THIRD_DIFFERENCE
+        )
+
+    sparse = max(DISJOINT, qdot[..., 0].size // ENOUGH)
+    for a in range(len(coordinates)):
+        gram, count = variance_function.second_moments(
+            lambda a=a: squares(a, sparse, left)
+        )
+        third = gram[terms.index(one), -1] / count
+        if not abs(third - mean_square[a]) <= AGREEMENT * mean_square[a]:
+            continue
+        first, _ = variance_function.select(gram, MOST_TERMS, count)
+        if not first[varying].any():
+            continue
+        found = variance_function.fit(
+            lambda a=a: squares(a, DISJOINT, average), terms, MOST_TERMS
+        )
+        if found.law[varying].any():
+            law[a], square[a] = found.law, found.is_square
+    return names, law, square

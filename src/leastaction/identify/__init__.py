@@ -44,4 +44,5 @@ def identify(observations, equations, settings, library):
     volatility = import_module(VOLATILITY_METHODS[recipe["method"]]).identify(
         observations, lagrangian, recipe, library
     )
-    return model_dataset(observations, lagrangian, volatility)
+    calculus = library.get("calculus", "ito")
+    return model_dataset(observations, lagrangian, volatility, calculus)

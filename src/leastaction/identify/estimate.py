@@ -8,7 +8,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class LagrangianEstimate:
-    """Coefficients of one identified Lagrangian L = Σ c_i D_i.
+    """Coefficients of one identified Lagrangian L = Σ c_i D_i, and of its damping.
 
     Attributes
     ----------
@@ -32,6 +32,9 @@ class LagrangianEstimate:
     by_equation
         Coefficients that each equation of motion gave, shape (dof, term), where a
         method treats the equations apart.
+    dissipation_terms, dissipation_coefficients, dissipation_std, dissipation_status, \
+    dissipation_equivalent
+        The same of the Rayleigh function D = Σ d_j R_j; empty if there is no candidate.
     """
 
     terms: list[str]
@@ -46,6 +49,16 @@ class LagrangianEstimate:
     alternatives: str = ""
     by_node: Mapping[str, tuple] = field(default_factory=dict)
     by_equation: np.ndarray | None = None
+    dissipation_terms: list[str] = field(default_factory=list)
+    dissipation_coefficients: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    dissipation_std: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    dissipation_status: list[str] = field(default_factory=list)
+    dissipation_equivalent: list[str] = field(default_factory=list)
+
+    @property
+    def joint_coefficients(self) -> np.ndarray:
+        """c, then d: the coefficients of all columns of a library."""
+        return np.concatenate([self.coefficients, self.dissipation_coefficients])
 
 
 @dataclass(frozen=True)
@@ -62,6 +75,9 @@ class VolatilityEstimate:
         Coefficients of σ² = Σ β_i G_i, shape (dof, term).
     constant
         Whether the volatility is to be read as a constant, shape (dof,).
+    root, root_std
+        Coefficients of S = Σ ρ_i G_i and their standard errors, shape (dof, term); NaN
+        where σ² is not the square of such a sum, or the method does not look.
     diagnostics
         Name to (value of shape (dof,), unit, meaning).
     by_node
@@ -74,5 +90,7 @@ class VolatilityEstimate:
     coefficients: np.ndarray
     coefficient_std: np.ndarray
     constant: np.ndarray
+    root: np.ndarray | None = None
+    root_std: np.ndarray | None = None
     diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(default_factory=dict)
     by_node: Mapping[str, tuple] = field(default_factory=dict)

@@ -53,7 +53,8 @@ def identify(
     coordinates = [str(name) for name in observations["dof"].values]
     names = (*coordinates, *velocity_names(coordinates))
     terms = candidates(library["volatility"], names)
-    residual = Residual(library, coordinates)
+    without_damping = {k: v for k, v in library.items() if k != "dissipation"}
+    residual = Residual(without_damping, coordinates)
     regressors = evaluator(list(terms), coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
     count, samples, dof = q.shape

@@ -10,17 +10,21 @@ def model_dataset(
     observations: xr.Dataset,
     lagrangian: LagrangianEstimate,
     volatility: VolatilityEstimate,
+    calculus: str = "ito",
 ) -> xr.Dataset:
     """Collect the estimates of one replicate; contract ``model``.
 
     Candidates are stored as text, so that the file alone is enough to print the
-    Lagrangian, derive the equations of motion and simulate.
+    Lagrangian, derive the equations of motion and simulate. `calculus` says what S dW
+    means in them.
     """
     dof = _coordinates(observations)
     support = (lagrangian.coefficients != 0).astype("int8")
     term = ("replicate", "term")
     each = ("replicate", "dof")
     of_square = ("replicate", "dof", "volatility_term")
+    damping = ("replicate", "dissipation_term")
+    unknown = np.full_like(volatility.coefficients, np.nan)
     covariance = lagrangian.noise_covariance
     if covariance.shape != (len(dof), len(dof)):
         covariance = np.diag(volatility.volatility**2)
@@ -32,6 +36,31 @@ def model_dataset(
             term, lagrangian.std, "mixed", "standard error of the coefficient"
         ),
         "support": _entry(term, support, "1", "whether the term is selected"),
+        "dissipation_coefficient_estimate": _entry(
+            damping,
+            lagrangian.dissipation_coefficients,
+            "mixed",
+            "coefficient of the Rayleigh function D",
+        ),
+        "dissipation_coefficient_std": _entry(
+            damping, lagrangian.dissipation_std, "mixed", "its standard error"
+        ),
+        "dissipation_support": _entry(
+            damping,
+            (lagrangian.dissipation_coefficients != 0).astype("int8"),
+            "1",
+            "whether the term of D is selected",
+        ),
+        "dissipation_status": (
+            "dissipation_term",
+            np.array(lagrangian.dissipation_status, dtype=object),
+            {"units": "1", "long_name": "what algebra says about the term of D"},
+        ),
+        "dissipation_equivalent": (
+            "dissipation_term",
+            np.array(lagrangian.dissipation_equivalent, dtype=object),
+            {"units": "1", "long_name": "equivalent of a removed candidate of D"},
+        ),
         "status": (
             "term",
             np.array(lagrangian.status, dtype=object),
@@ -72,6 +101,18 @@ def model_dataset(
         "volatility_coefficient_std": _entry(
             of_square, volatility.coefficient_std, "mixed", "its standard error"
         ),
+        "volatility_root_estimate": _entry(
+            of_square,
+            unknown if volatility.root is None else volatility.root,
+            "mixed",
+            "coefficient of S where S^2 is a perfect square",
+        ),
+        "volatility_root_std": _entry(
+            of_square,
+            unknown.copy() if volatility.root_std is None else volatility.root_std,
+            "mixed",
+            "its standard error",
+        ),
         "volatility_support": _entry(
             of_square,
             (volatility.coefficients != 0).astype("int8"),
@@ -103,11 +144,12 @@ def model_dataset(
         "replicate": observations["replicate"],
         "term": lagrangian.terms,
         "volatility_term": volatility.terms,
+        "dissipation_term": np.array(lagrangian.dissipation_terms, dtype=object),
         "dof": dof,
     }
     if any("node" in entry[0] for entry in data.values()):
         coords["node"] = observations["node"]
-    return xr.Dataset(data, coords, _domain(observations))
+    return xr.Dataset(data, coords, {"calculus": calculus} | _domain(observations))
 
 
 def _coordinates(observations: xr.Dataset) -> list[str]:

@@ -74,33 +74,36 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     given = library["library_given"].values
     scale = given[given != 0][0]
     moment = library["moment"].values[0]
-    gram = library["instrument_gram"].values[0]
-    increments = library["increment_gram"].values[0]
+    grams = library["instrument_gram"].values[0]
+    weighted = library["weighted_gram"].values[0]
+    varies = bool(library.attrs["state_dependent_noise"])
     samples = int(library["samples"].values[0])
     dt = float(library["time_step"].values[0])
     first = noise = library["realised_covariation"].values[0]
     total = moment.sum(axis=0)
     floor = _discretisation_floor(
-        scale**2 * increments[..., reference, reference],
+        scale**2 * weighted[..., reference, reference],
         library["frequency"].values[0],
         samples,
         dt,
     )
+    if varies:
+        floor = np.diag(np.diag(floor))
     support, converged, deterministic = None, False, False
     for _ in range(MOST_ITERATIONS):
         fit = _fit(
             total,
-            gram,
-            noise * dt,
+            grams,
+            (np.diag(np.diag(noise)) if varies else noise) * dt,
             floor * dt,
-            increments / samples,
+            weighted / samples,
             reference,
             scale,
             settings["max_terms"],
             samples,
         )
         converged, support = fit.support == support, fit.support
-        noise = _residual_covariance(fit.coefficients, increments, samples * dt)
+        noise = _residual_covariance(fit.coefficients, weighted, samples * dt)
         deterministic = not (np.diag(noise) > FAINTEST * np.diag(first)).all()
         if converged or deterministic:
             break
@@ -115,6 +118,9 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
             "between kinetic terms; list fewer of them",
             MOST_ITERATIONS,
         )
+    noise = _residual_covariance(
+        fit.coefficients, library["increment_gram"].values[0], samples * dt
+    )
     names = [str(term) for term in library["term"].values]
     all_names = [str(term) for term in library["candidate"].values]
     place = [all_names.index(name) for name in names]
@@ -127,12 +133,20 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     if deterministic:
         std[std > 0] = np.nan
         j = p_value = np.nan
+    status = list(library["library_status"].values)
+    equivalent = list(library["library_equivalent"].values)
+    count = library.attrs["lagrangian_candidates"]
     return LagrangianEstimate(
-        terms=all_names,
-        coefficients=coefficients,
-        std=std,
-        status=list(library["library_status"].values),
-        equivalent=list(library["library_equivalent"].values),
+        terms=all_names[:count],
+        coefficients=coefficients[:count],
+        std=std[:count],
+        status=status[:count],
+        equivalent=equivalent[:count],
+        dissipation_terms=[name.removeprefix("D: ") for name in all_names[count:]],
+        dissipation_coefficients=coefficients[count:],
+        dissipation_std=std[count:],
+        dissipation_status=status[count:],
+        dissipation_equivalent=equivalent[count:],
         noise_covariance=noise,
         noise_std=np.sqrt(
             (noise**2 + np.outer(np.diag(noise), np.diag(noise))) / samples
@@ -153,13 +167,13 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
 
 
 def _fit(
-    total, gram, noise, floor, increments, reference, scale, max_terms, samples
+    total, grams, noise, floor, increments, reference, scale, max_terms, samples
 ) -> _Fit:
     """Select and solve, given the noise covariance that weights the moments."""
-    directions, z = _root_inverse(noise + floor), _root_inverse(gram)
+    directions = _directions(noise + floor)
     share = np.einsum("da,ab,db->d", directions, noise, directions)
     share = np.maximum(share, FAINTEST)
-    columns = np.einsum("da,rp,apm->drm", directions, z, total)
+    columns, rank = _whitened(directions, grams, total)
     others = [i for i in range(total.shape[-1]) if i != reference]
     a, b = columns[..., others], -scale * columns[..., reference]
 
@@ -197,9 +211,35 @@ def _fit(
         tuple(support),
         criterion,
         float(residual @ residual),
-        residual.size,
+        rank,
         tuple(tuple(others[i] for i in tie) for tie in path.ties[size]),
     )
+
+
+def _directions(noise: np.ndarray) -> np.ndarray:
+    """Matrix that makes the noise white; diagonal where the noise is."""
+    variances = np.diag(noise)
+    if (noise == np.diag(variances)).all():
+        return np.diag(1 / np.sqrt(variances))
+    return _root_inverse(noise)
+
+
+def _whitened(directions, grams, total) -> tuple[np.ndarray, int]:
+    """Moments of unit covariance, shape (direction, moment, term), and their number.
+
+    With one Gram matrix for all equations, the noise may mix them. Where the weights
+    differ from equation to equation, it does not: each has its own matrix, and rows of
+    zeros where one has fewer well-determined directions than another.
+    """
+    if (grams == grams[0]).all():
+        z = _root_inverse(grams[0])
+        columns = np.einsum("da,rp,apm->drm", directions, z, total)
+        return columns, columns.shape[0] * columns.shape[1]
+    roots = [_root_inverse(gram) for gram in grams]
+    columns = np.zeros((len(grams), max(map(len, roots)), total.shape[-1]))
+    for a, root in enumerate(roots):
+        columns[a, : len(root)] = directions[a, a] * (root @ total[a])
+    return columns, sum(map(len, roots))
 
 
 def _root_inverse(gram: np.ndarray) -> np.ndarray:

@@ -13,11 +13,14 @@ from leastaction.mechanics.library import Library
 
 
 class Residual:
-    """Compiled residual of a library whose coefficients are given at run time."""
+    """Compiled residual of a library whose coefficients are given at run time.
+
+    The coefficients are those of L, then those of the Rayleigh function.
+    """
 
     def __init__(self, library: Mapping, coordinates: Sequence[str]):
         terms = Library.from_config(library, coordinates)
-        names = [f"c_{i}" for i in range(len(terms.terms))]
+        names = [f"c_{i}" for i in range(len(terms.momenta[0]))]
         c = [symbol(name) for name in names]
         combine = [
             sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.momenta
@@ -36,7 +39,7 @@ class Residual:
             )
             for f in force
         ]
-        value = sum(x * d for x, d in zip(c, terms.terms, strict=True))
+        value = sum(x * d for x, d in zip(c, terms.terms, strict=False))
         self._dof = len(coordinates)
         self._evaluate = evaluator([*combine, *force, *rate, value], coordinates, names)
 

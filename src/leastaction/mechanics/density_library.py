@@ -78,6 +78,14 @@ class DensityLibrary:
             f"the candidates are {', '.join(map(str, terms))}"
         )
 
+    # A density has no Rayleigh function here.
+    dissipation = ()
+    dissipation_names = ()
+
+    def damping(self, system: FieldSystem, scale: float) -> np.ndarray:
+        """Coefficients of no candidates of dissipation."""
+        return np.zeros(0)
+
     @property
     def coordinates(self) -> tuple[str]:
         """The name of the field, alone."""
@@ -98,7 +106,9 @@ class DensityLibrary:
     @cached_property
     def freedom(self) -> Freedom:
         """Null, duplicate and dependent candidates."""
-        return gauge_freedom(self.terms, self.coordinates, density_euler_lagrange)
+        return gauge_freedom(
+            self.terms, self.coordinates, equations=density_euler_lagrange
+        )
 
     @cached_property
     def status(self) -> list[str]:

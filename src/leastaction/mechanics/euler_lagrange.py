@@ -61,3 +61,24 @@ def euler_lagrange(
         )
         for x, v in zip(q, qdot, strict=True)
     )
+
+
+def rayleigh_force(
+    dissipation: sp.Expr, coordinates: Sequence[str]
+) -> tuple[sp.Expr, ...]:
+    """Dissipative term ∂D/∂q̇ of each equation (Rayleigh 1873), on the side of L.
+
+    Parameters
+    ----------
+    dissipation
+        Rayleigh function D(q, q̇), W for a mechanical system.
+    coordinates
+        Names of q, one per degree of freedom.
+
+    Returns
+    -------
+    tuple of expressions in q and q̇, one per degree of freedom (generalised force).
+    """
+    return tuple(
+        sp.expand(sp.diff(dissipation, v)) for v in symbols(velocity_names(coordinates))
+    )

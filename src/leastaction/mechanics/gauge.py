@@ -12,7 +12,10 @@ from dataclasses import dataclass
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
-from leastaction.mechanics.euler_lagrange import euler_lagrange
+from leastaction.mechanics.euler_lagrange import (
+    euler_lagrange,
+    rayleigh_force,
+)
 from leastaction.mechanics.expressions import to_text
 
 
@@ -42,9 +45,14 @@ class Freedom:
 def gauge_freedom(
     candidates: Sequence[sp.Expr],
     coordinates: Sequence[str],
+    dissipation: Sequence[sp.Expr] = (),
     equations: Callable = euler_lagrange,
 ) -> Freedom:
     """Classify candidates by exact linear algebra on their Euler–Lagrange expressions.
+
+    A candidate of the Rayleigh function stands for its force ∂D/∂q̇. Both kinds are
+    classified together: a Rayleigh function linear in q̇, such as ``x**2*xdot``, is the
+    force of a potential and therefore a duplicate of a candidate of L.
 
     Trigonometric functions are rewritten as exponentials, so that every expression is
     a combination of linearly independent functions; the combinations that vanish are
@@ -57,10 +65,14 @@ def gauge_freedom(
         Terms D_i(q, q̇) of a Lagrangian.
     coordinates
         Names of q.
+    dissipation
+        Terms D_j(q, q̇) of a Rayleigh function; they come after `candidates`.
     equations
         Euler–Lagrange expressions of a candidate; those of a density differ.
     """
-    columns = [_fingerprint(equations(c, coordinates)) for c in candidates]
+    forces = [equations(c, coordinates) for c in candidates]
+    forces += [rayleigh_force(d, coordinates) for d in dissipation]
+    columns = [_fingerprint(force) for force in forces]
     pivots, relations = _column_relations(columns)
     status, equivalent = [], []
     for i, column in enumerate(columns):
@@ -73,10 +85,19 @@ def gauge_freedom(
         else:
             parts = relations[i]
             status.append("duplicate" if len(parts) == 1 else "dependent")
-            equivalent.append(
-                to_text(sum(sp.nsimplify(w) * candidates[j] for j, w in parts.items()))
-            )
+            equivalent.append(_combination(parts, candidates, dissipation))
     return Freedom(tuple(status), tuple(equivalent))
+
+
+def _combination(parts: dict, candidates, dissipation) -> str:
+    """Text of a combination; of L and D apart where it has terms of both."""
+    count = len(candidates)
+    of_l = sum(sp.nsimplify(w) * candidates[j] for j, w in parts.items() if j < count)
+    rest = {j - count: w for j, w in parts.items() if j >= count}
+    of_d = sum(sp.nsimplify(w) * dissipation[j] for j, w in rest.items())
+    if not dissipation or not rest:
+        return to_text(sp.sympify(of_l))
+    return to_text(of_d) + (f" and, in L, {to_text(of_l)}" if of_l != 0 else "")
 
 
 def representation(
@@ -95,6 +116,24 @@ def representation(
     """
     columns = [
         _fingerprint(equations(c, coordinates)) for c in (*candidates, lagrangian)
+    ]
+    pivots, relations = _column_relations(columns)
+    last = len(candidates)
+    return None if last in pivots else relations.get(last, {})
+
+
+def rayleigh_representation(
+    function: sp.Expr, candidates: Sequence[sp.Expr], coordinates: Sequence[str]
+) -> dict[int, sp.Expr] | None:
+    """Coefficients over Rayleigh candidates with the forces ∂D/∂q̇ of `function`.
+
+    Returns
+    -------
+    dict or None
+        As :func:`representation`.
+    """
+    columns = [
+        _fingerprint(rayleigh_force(c, coordinates)) for c in (*candidates, function)
     ]
     pivots, relations = _column_relations(columns)
     last = len(candidates)

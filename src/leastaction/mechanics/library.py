@@ -1,4 +1,4 @@
-"""Library of candidate terms of a Lagrangian, with what algebra knows about it."""
+"""Library of candidate terms of L and of D, with what algebra knows about them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,9 +8,18 @@ import numpy as np
 import sympy as sp
 
 from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.mechanics.euler_lagrange import (
+    rayleigh_force,
+    symbols,
+    velocity_names,
+)
 from leastaction.mechanics.expressions import parse, to_text
-from leastaction.mechanics.gauge import Freedom, gauge_freedom, representation
+from leastaction.mechanics.gauge import (
+    Freedom,
+    gauge_freedom,
+    rayleigh_representation,
+    representation,
+)
 from leastaction.mechanics.system import System
 
 INERTIA = ("free", "diagonal", "given")
@@ -18,7 +27,7 @@ INERTIA = ("free", "diagonal", "given")
 
 @dataclass(frozen=True)
 class Library:
-    """Candidates D_i of L = Σ c_i D_i, and the terms that fix the scale of L.
+    """Candidates D_i of L = Σ c_i D_i, those of D, and what fixes the scale of L.
 
     Any multiple of a Lagrangian has the same equations of motion. The coefficients of
     the reference terms are therefore given, not identified.
@@ -43,12 +52,19 @@ class Library:
         q̇².
     inertia
         ``free``, ``diagonal`` or ``given``.
+    dissipation
+        Candidates R_j of the Rayleigh function D = Σ d_j R_j in (q, q̇).
+    calculus
+        ``"ito"`` or ``"stratonovich"``: what S dW is assumed to mean in the analysis.
+        No data can tell; it is part of the words in which a model is written.
     """
 
     coordinates: tuple[str, ...]
     terms: tuple[sp.Expr, ...]
     references: tuple[tuple[int, float], ...]
     inertia: str = "free"
+    dissipation: tuple[sp.Expr, ...] = ()
+    calculus: str = "ito"
 
     @classmethod
     def from_config(cls, config: Mapping, coordinates: Sequence[str]) -> "Library":
@@ -58,6 +74,7 @@ class Library:
         ----------
         config
             ``{reference: "xdot**2/2", inertia: free, lagrangian: [recipe entries]}``.
+            Optionally ``dissipation: [recipe entries]`` and ``calculus``.
         coordinates
             Names of q.
 
@@ -78,7 +95,14 @@ class Library:
                 for part in sp.Add.make_args(sp.expand(reference))
                 for found in _multiple(part, terms) or (_unknown(part, terms),)
             )
-        return cls(coordinates, terms, references, config.get("inertia", "free"))
+        return cls(
+            coordinates,
+            terms,
+            references,
+            config.get("inertia", "free"),
+            candidates(config.get("dissipation", []), names),
+            config.get("calculus", "ito"),
+        )
 
     @property
     def reference(self) -> int:
@@ -103,10 +127,26 @@ class Library:
         """Candidates as text."""
         return [to_text(term) for term in self.terms]
 
+    @property
+    def dissipation_names(self) -> list[str]:
+        """Candidates of the Rayleigh function as text."""
+        return [to_text(term) for term in self.dissipation]
+
+    @cached_property
+    def _joint_freedom(self) -> Freedom:
+        return gauge_freedom(self.terms, self.coordinates, self.dissipation)
+
     @cached_property
     def freedom(self) -> Freedom:
-        """Null, duplicate and dependent candidates."""
-        return gauge_freedom(self.terms, self.coordinates)
+        """Null, duplicate and dependent candidates of L."""
+        both, count = self._joint_freedom, len(self.terms)
+        return Freedom(both.status[:count], both.equivalent[:count])
+
+    @cached_property
+    def dissipation_freedom(self) -> Freedom:
+        """Candidates of D without a force, or with the force of other candidates."""
+        both, count = self._joint_freedom, len(self.terms)
+        return Freedom(both.status[count:], both.equivalent[count:])
 
     @cached_property
     def status(self) -> list[str]:
@@ -161,15 +201,40 @@ class Library:
 
     @cached_property
     def momenta(self) -> list[list[sp.Expr]]:
-        """∂D_i/∂q̇_a, one row per degree of freedom."""
+        """∂D_i/∂q̇_a of L, then zeros of D, one row per degree of freedom."""
         qdot = symbols(velocity_names(self.coordinates))
-        return [[sp.diff(term, v) for term in self.terms] for v in qdot]
+        none = [sp.Integer(0)] * len(self.dissipation)
+        return [[sp.diff(term, v) for term in self.terms] + none for v in qdot]
 
     @cached_property
     def forces(self) -> list[list[sp.Expr]]:
-        """∂D_i/∂q_a, one row per degree of freedom."""
+        """∂D_i/∂q_a of L, then −∂R_j/∂q̇_a of D, one row per degree of freedom."""
         q = symbols(self.coordinates)
-        return [[sp.diff(term, x) for term in self.terms] for x in q]
+        damping = [rayleigh_force(term, self.coordinates) for term in self.dissipation]
+        return [
+            [sp.diff(term, x) for term in self.terms] + [-force[a] for force in damping]
+            for a, x in enumerate(q)
+        ]
+
+    def damping(self, system: System, scale: float) -> np.ndarray | None:
+        """Coefficients of D that reproduce the damping of `system`, times `scale`.
+
+        Returns
+        -------
+        ndarray or None
+            One coefficient per candidate of D; None if they cannot express the
+            damping.
+        """
+        coefficients = np.zeros(len(self.dissipation))
+        function = system.evaluated(system.dissipation)
+        found = rayleigh_representation(
+            sp.nsimplify(function, rational=True), self.dissipation, self.coordinates
+        )
+        if found is None:
+            return None
+        for j, value in found.items():
+            coefficients[j] = scale * float(value)
+        return coefficients
 
     def projection(self, system: System) -> tuple[np.ndarray, float] | None:
         """Coefficients that reproduce the equations of motion of `system`.

@@ -203,9 +203,6 @@ class System:
         """Growth of E[H] by noise, ½ tr(Sᵀ M⁻¹ S): Itô's formula for S(q).
 
         Dissipation takes energy out at the rate q̇·∂D/∂q̇, which is not in it.
-
-
-        Dissipation takes energy out at the rate q̇·∂D/∂q̇, which is not in it.
         """
         if not self.wiener_processes:
             return sp.Integer(0)
@@ -234,9 +231,15 @@ class System:
         equations = "\n  ".join(
             f"{eq.lhs} = {self.evaluated(eq.rhs)}" for eq in self.equations_of_motion
         )
+        sense = " in the sense of Ito" if self.calculus == "stratonovich" else ""
+        dissipation = (
+            f"Dissipation\n  {self.evaluated(self.dissipation)}\n"
+            if self.dissipation != 0
+            else ""
+        )
         return (
-            f"Lagrangian\n  {self.evaluated(self.lagrangian)}\n"
-            f"Equations of motion\n  {equations}\n"
+            f"Lagrangian\n  {self.evaluated(self.lagrangian)}\n{dissipation}"
+            f"Equations of motion{sense}\n  {equations}\n"
             f"Hamiltonian\n  {self.evaluated(self.hamiltonian)}"
         )
 

@@ -24,6 +24,7 @@ from leastaction.mechanics.units import (
     state_units,
     unit,
 )
+from leastaction.publish.scorecard.volatility_law import expansion
 
 MAIN = "recommended"
 BASELINE = "published"
@@ -111,11 +112,20 @@ class Panel:
     @cached_property
     def coefficients_true(self) -> dict[str, float] | None:
         """True coefficient of every candidate of L; None if L is not in their span."""
-        damped = not self.is_field and self.truth.dissipation != 0
-        if self._projection is None or damped:
+        if self._projection is None or self.dissipation_true is None:
             return None
         return dict(
             zip(self.library.names, map(float, self._projection[0]), strict=True)
+        )
+
+    @cached_property
+    def dissipation_true(self) -> dict[str, float] | None:
+        """True coefficient of every candidate of D; None if D is not in their span."""
+        damping = self.library.damping(self.truth, self.scale)
+        if damping is None:
+            return None
+        return dict(
+            zip(self.library.dissipation_names, map(float, damping), strict=True)
         )
 
     def squared_volatility_true(
@@ -130,17 +140,13 @@ class Panel:
             combination of `terms`.
         """
         square = sum((entry**2 for entry in self._volatility(dof)), sp.Integer(0))
-        square = sp.expand(self.scale**2 * self.truth.evaluated(square))
-        names = {parse(term, self.names): term for term in terms}
-        found = dict.fromkeys(terms, 0.0)
-        for term in sp.Add.make_args(square):
-            factor, rest = term.as_coeff_Mul()
-            if factor == 0:
-                continue
-            if rest not in names:
-                return None
-            found[names[rest]] += float(factor)
-        return found
+        found = expansion(
+            self.scale**2 * self.truth.evaluated(square),
+            [parse(term, self.names) for term in terms],
+        )
+        if found is None:
+            return None
+        return dict(zip(terms, map(float, found), strict=True))
 
     def volatility_true(self, dof: int) -> float | None:
         """True volatility √(S Sᵀ)_aa in the model's scale; None unless constant."""

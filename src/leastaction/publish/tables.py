@@ -12,14 +12,16 @@ import pandas as pd
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.euler_lagrange import symbols
+from leastaction.mechanics.euler_lagrange import rayleigh_force, symbols
 from leastaction.mechanics.from_config import system_from_config
+from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_from_config import (
     equations_of,
     legendre,
     library_from_config,
 )
 from leastaction.publish import readable
+from leastaction.publish.render import render as render
 from leastaction.publish.scorecard import scores
 
 PRINTED, CORRECTED = "printed", "corrected"
@@ -79,19 +81,20 @@ class _Sheet:
         shown = [self.names[q] for q in symbols(self.coordinates)]
         return readable.sum_text(zip(volatility, errors, shown, strict=True))
 
-    def motion(self, coefficients, errors, volatility, volatility_errors) -> str:
+    def motion(self, c, c_std, sigma, sigma_std, d, d_std) -> str:
         """Equations of motion, separated by semicolons."""
+        forces = [equations_of(self.library.terms[i], self.library) for i in self.order]
+        forces += [
+            rayleigh_force(r, self.coordinates) for r in self.library.dissipation
+        ]
+        values = [np.append(x[self.order], y) for x, y in ((c, d), (c_std, d_std))]
         lines = []
         for a in range(len(self.coordinates)):
-            left = self.linear(
-                lambda term, a=a: equations_of(term, self.library)[a],
-                coefficients,
-                errors,
+            left = readable.linear_text(
+                lambda force: force, [force[a] for force in forces], *values, self.names
             )
             number = "" if len(self.coordinates) == 1 else str(a + 1)
-            lines.append(
-                f"{left} = {self.noise(volatility, volatility_errors, a, number)}"
-            )
+            lines.append(f"{left} = {self.noise(sigma, sigma_std, a, number)}")
         return "; ".join(lines)
 
     def noise(self, volatility, errors, a: int, number: str) -> str:
@@ -104,12 +107,13 @@ class _Sheet:
         return legendre(term, self.library)
 
 
-def _typical(model: xr.Dataset) -> tuple[np.ndarray, int]:
+def _typical(model: xr.Dataset, library: Library) -> tuple[np.ndarray, int]:
     """Replicates with the most frequent support (the first of equals), and all.
 
     Medians over different supports would be a formula that no replicate has.
     """
-    support = model["support"].values.astype(bool)
+    damping = scores.damping_of(model, library, "support")
+    support = np.hstack([model["support"].values, damping]).astype(bool)
     kinds, first, inverse, count = np.unique(
         support, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
@@ -118,18 +122,20 @@ def _typical(model: xr.Dataset) -> tuple[np.ndarray, int]:
 
 
 def _rows(panel, key: str, write: Callable) -> list[dict]:
-    """Rows of one example: `write(sheet, c, c_std, sigma, sigma_std, constant)`."""
+    """Rows of one example: `write(sheet, (c, c_std, sigma, sigma_std, d, d_std))`."""
     sheet = _Sheet(panel)
     system = panel.config.get("title", panel.example)
     rows = [{"system": system, "source": PRINTED, **write(sheet, None)}]
     if sheet.truth is not None:
         none = np.full(len(sheet.library.terms), np.nan)
         sigma = sheet.truth.volatility
+        d = sheet.truth.dissipation
         exact = (sheet.truth.coefficients, none, sigma, np.full(len(sigma), np.nan))
+        exact += (d, np.full(len(d), np.nan))
         rows.append({"system": system, "source": CORRECTED, **write(sheet, exact)})
     for estimator in sheet.estimators:
         model = panel.models[estimator]
-        chosen, count = _typical(model)
+        chosen, count = _typical(model, sheet.library)
         found = [
             np.median(model[name].values[chosen], axis=0)
             for name in (
@@ -139,6 +145,12 @@ def _rows(panel, key: str, write: Callable) -> list[dict]:
                 "volatility_std",
             )
         ]
+        found += [
+            np.median(scores.damping_of(model, sheet.library, kind)[chosen], axis=0)
+            for kind in ("coefficient_estimate", "coefficient_std")
+        ]
+        if not scores.reads_as_constant(model)[chosen].any():
+            found[2] = np.full_like(found[2], np.nan)
         rows.append(
             {
                 "system": system,
@@ -202,7 +214,7 @@ def table_1(panels: Sequence) -> pd.DataFrame:
                 lagrangian: sheet.printed("lagrangian"),
                 potential: sheet.printed("wiener_potential"),
             }
-        c, c_std, sigma, sigma_std = found
+        c, c_std, sigma, sigma_std, *_ = found
         constant = not np.isnan(sigma).any()
         return {
             lagrangian: "L = " + sheet.linear(lambda term: term, c, c_std),
@@ -250,45 +262,3 @@ def table_3(panels: Sequence) -> pd.DataFrame:
 
 
 TABLES = {"table_1": table_1, "table_2": table_2, "table_3": table_3}
-
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><title>Table</title><style>
-body {{ font: 14px/1.4 system-ui, sans-serif; color: #1c2128; margin: 1.5rem; }}
-table {{ border-collapse: collapse; }}
-th, td {{ padding: .35rem .6rem; border-bottom: 1px solid #d9dde3; text-align: left;
-  vertical-align: top; }}
-th {{ background: #f3f5f8; font-size: .85rem; }}
-</style></head><body>
-{body}
-</body></html>
-"""
-
-
-def render(frame: pd.DataFrame, kind: str) -> str:
-    """Text of a table: ``csv`` with every digit; ``md``, ``tex`` and ``html`` to read.
-
-    Raises
-    ------
-    ValueError
-        If `kind` is something else.
-    """
-    if kind == "csv":
-        return frame.to_csv(index=False, lineterminator="\n")
-    shown = frame.copy()
-    for name in frame.columns:
-        if frame[name].dtype.kind == "f":
-            shown[name] = frame[name].map(lambda v: readable.number_text(v, 4))
-    shown = shown.astype("object").where(shown.notna(), "")
-    if kind == "md":
-        text = shown.map(lambda v: v.replace("|", r"\|"))
-        return text.to_markdown(index=False, disable_numparse=True) + "\n"
-    if kind == "tex":
-        widths = [min(5.0, 0.5 + 0.15 * shown[n].str.len().max()) for n in shown]
-        layout = "".join(f"p{{{width:.1f}cm}}" for width in widths)
-        text = shown.to_latex(index=False, escape=True, column_format=layout)
-        return text.replace("±", r"$\pm$")
-    if kind == "html":
-        body = shown.to_html(index=False, escape=True, border=0, na_rep="")
-        return _PAGE.format(body=body)
-    raise ValueError(f"kind {kind!r} must be one of csv, md, tex, html")

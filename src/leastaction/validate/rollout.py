@@ -73,12 +73,17 @@ def validate(
     runs = [scheme.integrator(system), _model_integrator(scheme, estimate)]
     paths = [np.empty((n, steps // every + 1, 2 * system.dof)) for _ in runs]
     wiener = max(system.wiener_processes, estimate.wiener_processes)
-    turn = _alignment(system, estimate, wiener)
     draw = initial_states(simulation["initial_state"], system)
-    for trajectory in range(n):
+
+    def randomness(trajectory):
         rng = generator(seed, example, "validate", replicate, trajectory)
-        start = draw(rng)
-        normals = standard_normals(rng, steps, wiener)
+        return draw(rng), standard_normals(rng, steps, wiener)
+
+    start, normals = randomness(0)
+    along = runs[0](start, normals, simulation["time_step"], every)
+    turn = _alignment(system, estimate, wiener, along)
+    for trajectory in range(n):
+        start, normals = randomness(trajectory)
         turned = np.einsum("ij,njk->nik", turn, normals)
         for run, path, own in zip(runs, paths, (normals, turned), strict=True):
             path[trajectory] = run(start, own, simulation["time_step"], every)
@@ -107,21 +112,36 @@ def _model_integrator(scheme, model: System):
     return nowhere
 
 
-def _alignment(system: System, estimate: System, wiener: int) -> np.ndarray:
+def _alignment(system: System, estimate: System, wiener: int, path) -> np.ndarray:
     """Rotation Q of the Wiener processes that brings S_estimate Q closest to S_system.
 
     Data tell S Sᵀ, hence S only up to a rotation; without it a perfect model would
     give the same random force to the wrong process (orthogonal Procrustes problem).
+    Where S depends on the state, the distance is the mean along `path`, shape
+    (time, state); for one process this chooses the sign of the root, for the sake of
+    this comparison only.
     """
     roots = []
     for one in (estimate, system):
-        volatility = one.evaluated(one.volatility)
-        if volatility.free_symbols:
-            return np.eye(wiener)
-        missing = wiener - volatility.cols
-        roots.append(np.pad(np.array(volatility, dtype=float), ((0, 0), (0, missing))))
-    left, _, right = np.linalg.svd(roots[0].T @ roots[1])
+        values = _along(one, path)
+        missing = wiener - one.wiener_processes
+        roots.append(np.pad(values, ((0, 0), (0, 0), (0, missing))))
+    product = np.einsum("nai,naj->ij", *np.broadcast_arrays(*roots))
+    left, _, right = np.linalg.svd(product)
     return left @ right
+
+
+def _along(system: System, path: np.ndarray) -> np.ndarray:
+    """S along a path, shape (time, dof, wiener); one time if it is a constant."""
+    shape = (-1, system.dof, system.wiener_processes)
+    if not system.volatility.free_symbols & set(system.state):
+        constant = system.evaluated(system.volatility)
+        return np.array(constant, dtype=float).reshape(1, *shape[1:])
+    evaluate = evaluator(
+        list(system.volatility), system.coordinates, list(system.parameters)
+    )
+    q, qdot = path[:, : system.dof], path[:, system.dof :]
+    return evaluate(q, qdot, system.parameter_values).reshape(shape)
 
 
 def _statistics(path: np.ndarray, system: System, scale: float) -> dict:

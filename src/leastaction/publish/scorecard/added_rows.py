@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from leastaction.publish.scorecard import scores, verdict
+from leastaction.publish.scorecard import scores, verdict, volatility_law
 from leastaction.publish.scorecard.case import Case
 from leastaction.publish.scorecard.scores import Truth
 
@@ -38,6 +38,9 @@ def _recovery(case: Case, truth: Truth) -> Iterator[dict]:
     if truth.terms:
         error = scores.coefficient_error(case.model, truth)
         yield _rms(case, "coefficients", error, "coefficient_rms")
+    if truth.dissipation.any():
+        error = scores.dissipation_error(case.model, truth)
+        yield _rms(case, "damping", error, "dissipation_rms")
     error = scores.volatility_error(case.model, truth)
     for a, name in enumerate(truth.library.coordinates):
         if truth.volatility[a] > 0:
@@ -97,6 +100,11 @@ def _coverage(case: Case, truth: Truth) -> Iterator[dict]:
     if found is not None:
         for i, name in enumerate(names):
             yield _share(case, f"{COVERAGE}coefficient of {name}", found[:, i])
+    found = scores.dissipation_coverage(case.model, truth)
+    if found is not None and truth.dissipation.any():
+        names = np.array(truth.library.dissipation_names)[truth.dissipation != 0]
+        for i, name in enumerate(names):
+            yield _share(case, f"{COVERAGE}damping {name}", found[:, i])
     found = scores.volatility_coverage(case.model, truth)
     if found is not None:
         for a, name in enumerate(truth.library.coordinates):
@@ -124,6 +132,27 @@ def _volatility_terms(case: Case) -> Iterator[dict]:
         yield _count(
             case, "volatility is the constant alone", hit, "volatility_constant", note
         )
+    elif "volatility_root_estimate" in case.model:
+        yield from _state_dependent(case, case.truth)
+
+
+def _state_dependent(case: Case, truth: Truth) -> Iterator[dict]:
+    """S² term by term, and S where S² is the square of a sum of candidates."""
+    for a, name in enumerate(truth.library.coordinates):
+        law = volatility_law.law_of(case.config, a, truth.scale)
+        if not np.isnan(truth.volatility[a]) or law is None:
+            continue
+        hit = volatility_law.exact_terms(case.model, law, a)
+        yield _count(case, f"exact terms of S^2 of {name}", hit, "volatility_support")
+        if law.root is None:
+            continue
+        terms = case.model["volatility_term"].values[law.root != 0]
+        error = volatility_law.root_error(case.model, law, a)
+        covered = volatility_law.root_coverage(case.model, law, a)
+        for i, term in enumerate(terms):
+            what = f"volatility of {name}, coefficient of {term}"
+            yield _rms(case, what, error[:, i], "volatility_rms")
+            yield _share(case, f"{COVERAGE}{what}", covered[:, i])
 
 
 def _goodness_of_fit(case: Case) -> dict:

@@ -1,116 +1,18 @@
 """Scores of identified models against the truth, replicate by replicate."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.expressions import ExpressionError, parse
-from leastaction.mechanics.field_system import FieldSystem
-from leastaction.mechanics.from_config import system_from_config
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_from_config import (
-    equations_of,
-    library_from_config,
-    variable_names,
-)
-from leastaction.mechanics.system import System
+from leastaction.mechanics.library_from_config import equations_of
+from leastaction.publish.scorecard.truth import Truth
+from leastaction.publish.scorecard.truth import term_position as term_position
+from leastaction.publish.scorecard.truth import truth_of as truth_of
 
 NORMAL_95 = 1.959963984540054
-
-
-@dataclass(frozen=True)
-class Truth:
-    """The truth in the words of a library.
-
-    Attributes
-    ----------
-    library
-        Candidates D_i of L.
-    coefficients
-        c of the Lagrangian Σ c_i D_i with the true equations of motion, shape (term,).
-    scale
-        Factor between that Lagrangian and the one of the system.
-    volatility
-        √(S Sᵀ)_aa times `scale`, shape (dof,); NaN where S depends on the state.
-    covariance
-        S Sᵀ times `scale`², shape (dof, dof); None where S depends on the state.
-    """
-
-    library: Library
-    coefficients: np.ndarray
-    scale: float
-    volatility: np.ndarray
-    covariance: np.ndarray | None = None
-
-    @property
-    def terms(self) -> list[int]:
-        """Positions of the true terms whose coefficients are to be identified."""
-        free = (self.coefficients != 0) & (self.library.given == 0)
-        return [int(i) for i in np.flatnonzero(free)]
-
-    @property
-    def support(self) -> np.ndarray:
-        """Whether a candidate is in the true Lagrangian, shape (term,)."""
-        return self.coefficients != 0
-
-
-def truth_of(config: Mapping) -> Truth | None:
-    """Truth of an example; None if its library cannot express the system.
-
-    Parameters
-    ----------
-    config
-        An example with the sections `system` and `library`.
-
-    Raises
-    ------
-    ValueError
-        If the system or the library is not valid.
-    """
-    system = system_from_config(config["system"])
-    library = library_from_config(config["library"], system)
-    projection = library.projection(system)
-    field = isinstance(system, FieldSystem)
-    if projection is None or (not field and system.dissipation != 0):
-        return None
-    coefficients, scale = projection
-    noise = sp.Matrix([[system.volatility]]) if field else system.volatility
-    volatility = abs(scale) * np.array(
-        [_size(system, noise.row(a)) for a in range(noise.rows)]
-    )
-    square = system.evaluated(noise * noise.T)
-    covariance = None
-    if not square.free_symbols:
-        covariance = scale**2 * np.array(square, dtype=float)
-    return Truth(library, coefficients, scale, volatility, covariance)
-
-
-def _size(system: System | FieldSystem, row) -> float:
-    value = system.evaluated(sp.sqrt(sum((entry**2 for entry in row), sp.Integer(0))))
-    return np.nan if value.free_symbols else float(value)
-
-
-def term_position(text: str, library: Library) -> int:
-    """Position of a candidate, however it is written.
-
-    Raises
-    ------
-    ValueError
-        If `text` is no candidate of the library.
-    """
-    try:
-        return library.terms.index(parse(text, variable_names(library)))
-    except ExpressionError as error:
-        raise ValueError(f"coefficient {text!r}: {error}") from None
-    except ValueError:
-        raise ValueError(
-            f"coefficient {text!r} is not a candidate of L; these are "
-            f"{', '.join(library.names)}"
-        ) from None
 
 
 def _coefficients(model: xr.Dataset, truth: Truth, name: str) -> np.ndarray:
@@ -124,10 +26,30 @@ def _coefficients(model: xr.Dataset, truth: Truth, name: str) -> np.ndarray:
     return model[name].transpose("replicate", "term").values
 
 
+def damping_of(model: xr.Dataset, library: Library, kind: str) -> np.ndarray:
+    """One variable of D, shape (replicate, term of D); zero if a method knows no D."""
+    name = f"dissipation_{kind}"
+    if name not in model or not model[name].size:
+        return np.zeros((model.sizes["replicate"], len(library.dissipation)))
+    given = [str(term) for term in model["dissipation_term"].values]
+    if given != library.dissipation_names:
+        raise ValueError(
+            "the model was identified with another library: it has the candidates "
+            f"{', '.join(given)} of D; the example has "
+            f"{', '.join(library.dissipation_names)}"
+        )
+    return model[name].transpose("replicate", "dissipation_term").values
+
+
 def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
-    """Exact recovery: the selected candidates are the true ones, shape (replicate,)."""
+    """Exact recovery: the selected candidates are the true ones, shape (replicate,).
+
+    Those of L and those of the Rayleigh function together.
+    """
     found = _coefficients(model, truth, "support").astype(bool)
-    return (found == truth.support).all(axis=1)
+    damping = damping_of(model, truth.library, "support").astype(bool)
+    exact = (found == truth.support).all(axis=1)
+    return exact & (damping == (truth.dissipation != 0)).all(axis=1)
 
 
 def coefficient_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
@@ -139,6 +61,27 @@ def coefficient_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
     c = truth.coefficients[truth.terms]
     found = _coefficients(model, truth, "coefficient_estimate")[:, truth.terms]
     return _ratio(np.linalg.norm(found - c, axis=1), np.linalg.norm(c))
+
+
+def dissipation_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
+    """Relative ℓ² error ‖d̂ − d‖/‖d‖ over the true terms of D, shape (replicate,).
+
+    Apart from :func:`coefficient_error`, where a stiffness of 1000 would hide it.
+    """
+    true = truth.dissipation != 0
+    found = damping_of(model, truth.library, "coefficient_estimate")[:, true]
+    d = truth.dissipation[true]
+    return _ratio(np.linalg.norm(found - d, axis=1), np.linalg.norm(d))
+
+
+def dissipation_coverage(model: xr.Dataset, truth: Truth) -> np.ndarray | None:
+    """Whether d̂ ± 1.96 SE covers d, as :func:`coefficient_coverage`."""
+    true = truth.dissipation != 0
+    return _covered(
+        damping_of(model, truth.library, "coefficient_estimate")[:, true],
+        damping_of(model, truth.library, "coefficient_std")[:, true],
+        truth.dissipation[true],
+    )
 
 
 def volatility_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
@@ -269,6 +212,13 @@ def constant_volatility(model: xr.Dataset) -> np.ndarray:
         "replicate", "dof", "volatility_term"
     )
     return (support.values.astype(bool) == constant).all(axis=(1, 2))
+
+
+def reads_as_constant(model: xr.Dataset) -> np.ndarray:
+    """Whether the volatility is to be read as a constant, shape (replicate,)."""
+    if "volatility_is_constant" not in model:
+        return np.ones(model.sizes["replicate"], dtype=bool)
+    return model["volatility_is_constant"].values.astype(bool).all(axis=1)
 
 
 def _is_number(text) -> bool:
