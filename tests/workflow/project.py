@@ -12,7 +12,8 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 COPIED = ["Snakefile", "config", "workflow", "profiles", "src", "environment.yml"]
-EXAMPLES = ("harmonic", "pendulum", "duffing")
+EXAMPLES = ("harmonic", "pendulum", "duffing", "three_dof")
+FIELDS = ("wave", "beam")
 TINY = {
     "replicates": 2,
     "examples": {
@@ -22,6 +23,13 @@ TINY = {
                 "validate": {"trajectories": 10, "samples": 401},
             }
             for name in EXAMPLES
+        }
+        | {
+            name: {
+                "simulate": {"trajectories": 2},
+                "validate": {"trajectories": 5, "samples": 41},
+            }
+            for name in FIELDS
         }
     },
 }
