@@ -30,96 +30,18 @@ from scipy.special import chdtrc
 
 from leastaction.contracts import check
 from leastaction.identify.best_subset import best_subset, extended_penalty
+from leastaction.identify.dispersive_moments import DispersiveMoments
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.time_scheme import scheme_name
 
 CONTRACT = "modal_moments"
 MOST_ITERATIONS = 6
-RANK_TOLERANCE = 1e-13
-NUMEROV = 1 / 12
 # A residual this much below the second differences, in variance, is not noise.
 FAINTEST = 1e-12
 # Kass and Raftery (1995): less is "not worth more than a bare mention".
 INDISTINGUISHABLE = 2.0
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class _Moments:
-    """Moments of some of the modes: reference, dt F and dt δ²F apart."""
-
-    reference: np.ndarray
-    force: np.ndarray
-    curvature: np.ndarray
-    instruments: np.ndarray
-    increments: np.ndarray
-    samples: float
-    scale: float
-
-    @classmethod
-    def of(cls, library: xr.Dataset, groups: int) -> "_Moments":
-        """Sum over the first `groups` groups of modes."""
-
-        def total(name):
-            return library[name].values[0, :groups].sum(axis=0)
-
-        moment = total("moment")
-        terms = moment.shape[1] // 2
-        return cls(
-            moment[:, 0],
-            moment[:, 1 : 1 + terms],
-            moment[:, 1 + terms :],
-            total("instrument_gram"),
-            total("increment_gram"),
-            float(total("samples")),
-            float(library.attrs["reference_coefficient"]),
-        )
-
-    @property
-    def terms(self) -> int:
-        """Number of candidates."""
-        return self.force.shape[1]
-
-    def columns(self, rho: float) -> np.ndarray:
-        """Moments of every candidate at dispersion ρ, shape (instrument, term)."""
-        return self.force + (NUMEROV + rho) * self.curvature
-
-    def combination(self, c: np.ndarray, rho: float) -> np.ndarray:
-        """Weights of all columns in the residual."""
-        return np.concatenate([[self.scale], c, (NUMEROV + rho) * c])
-
-    @property
-    def reference_variance(self) -> float:
-        """Mean square of the reference column in the residual."""
-        return float(self.scale**2 * self.increments[0][0, 0] / self.samples)
-
-    def noise(self, c: np.ndarray, rho: float) -> tuple[float, float]:
-        """Autocovariances γ₀, γ₁ of the residual."""
-        weights = self.combination(c, rho)
-        zero, both = (weights @ gram @ weights for gram in self.increments)
-        return zero / self.samples, both / (2 * self.samples)
-
-    def first_noise(self) -> tuple[float, float]:
-        """γ₀, γ₁ left by least squares on all candidates, which needs no selection."""
-        unit = np.eye(self.terms)
-        mix = np.vstack([np.zeros(self.terms), unit, NUMEROV * unit])
-        gram = self.increments[0]
-        inner = mix.T @ gram @ mix
-        size = np.sqrt(np.diag(inner))
-        values, vectors = np.linalg.eigh(inner / np.outer(size, size))
-        good = values > RANK_TOLERANCE * values[-1]
-        right = vectors[:, good].T @ (mix.T @ gram[:, 0] / size)
-        c = -self.scale * (vectors[:, good] @ (right / values[good])) / size
-        return self.noise(c, 0.0)
-
-    def whitener(self, noise: tuple[float, float]) -> np.ndarray:
-        """W with W Cov(g) Wᵀ = 1 on the well-determined directions."""
-        covariance = noise[0] * self.instruments[0] + noise[1] * self.instruments[1]
-        scale = np.sqrt(np.diag(self.instruments[0]))
-        values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-        good = values > RANK_TOLERANCE * values[-1]
-        return (vectors[:, good] / np.sqrt(values[good])).T / scale
 
 
 @dataclass(frozen=True)
@@ -152,7 +74,7 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         name.
     """
     check(library, "modal_moments")
-    slow, all_modes = (_Moments.of(library, groups) for groups in (1, 2))
+    slow, all_modes = (DispersiveMoments.of(library, groups) for groups in (1, 2))
     support, path, criterion, size, converged = _select(slow, settings["max_terms"])
     if not converged:
         log.warning(
@@ -189,7 +111,7 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     )
 
 
-def _select(moments: _Moments, max_terms: int):
+def _select(moments: DispersiveMoments, max_terms: int):
     """Best subset on the moments without dispersion, until it repeats itself."""
     noise, support, converged = moments.first_noise(), None, False
     for _ in range(MOST_ITERATIONS):
@@ -209,7 +131,7 @@ def _select(moments: _Moments, max_terms: int):
     return support, path, criterion, size, converged
 
 
-def _solve(moments: _Moments, support, dispersion: bool, noise=None) -> _Fit:
+def _solve(moments: DispersiveMoments, support, dispersion: bool, noise=None) -> _Fit:
     """Minimise J over the coefficients of `support` (and ρ), Gauss–Newton."""
     chosen = list(support)
     noise = noise or moments.first_noise()

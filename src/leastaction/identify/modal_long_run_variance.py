@@ -19,6 +19,7 @@ import xarray as xr
 
 from leastaction.contracts import time_step
 from leastaction.identify.best_subset import best_subset, extended_penalty
+from leastaction.identify.dispersive_moments import NUMEROV
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.mechanics.density_evaluator import ModalForces, NodeEvaluator
 from leastaction.mechanics.density_library import DensityLibrary, density_candidates
@@ -30,7 +31,6 @@ from leastaction.mechanics.modal_basis import (
 )
 
 BLOCK = 500
-NUMEROV = 1 / 12
 
 
 def identify(
