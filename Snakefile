@@ -29,6 +29,7 @@ wildcard_constraints:
     paper=one_of(PAPERS),
     example=one_of(example for _, example in EXAMPLES),
     estimator=one_of(ESTIMATORS),
+    study=one_of(config["studies"]),
 
 
 rule papers:
@@ -43,7 +44,11 @@ rule papers:
 rule beyond:
     input:
         expand("<results>/studies.{kind}", kind=["csv", "md", "html"]),
-        expand("<results>/studies/volatility.{kind}", kind=["svg", "png", "pdf"]),
+        expand(
+            "<results>/studies/{study}.{kind}",
+            study=config["studies"],
+            kind=["svg", "png", "pdf"],
+        ),
     message:
         "All studies are made; see results/studies.html"
 

@@ -137,7 +137,7 @@ def test_a_misspelt_override_is_not_a_new_example(harmonic):
 
 def test_names_of_studies_and_papers_must_exist():
     config = {
-        "studies": {"volatility": {"p": ["harmonc"]}},
+        "studies": {"volatility": {"examples": {"p": ["harmonc"]}}},
         "papers": {"q": {}},
     }
     with pytest.raises(ConfigError) as caught:

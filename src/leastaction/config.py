@@ -42,7 +42,7 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
     "validate",
     "plot_example",
     "plot_paper",
-    "plot_volatility_study",
+    "plot_study",
     "tabulate",
     "score",
     "collect_scores",
@@ -98,9 +98,9 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
     ConfigError
     """
     problems = [
-        f"studies.{study}.{paper}: {unknown('example', name, known)}"
-        for study, listed in config["studies"].items()
-        for paper, names in listed.items()
+        f"studies.{study}.examples.{paper}: {unknown('example', name, known)}"
+        for study, settings in config["studies"].items()
+        for paper, names in settings["examples"].items()
         for known in [[n for p, n in examples if p == paper]]
         for name in names
         if name not in known

@@ -85,7 +85,7 @@ def response_figure(example: Mapping) -> str:
 # Parts of an example that the rules of the publish stage show.
 FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
 FOR_TABLES = ("title", "system", "library", "publish")
-FOR_SCORES = ("title", "system", "library", "publish")
+FOR_SCORES = ("title", "system", "library", "simulate", "publish")
 
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:

@@ -42,7 +42,8 @@ TWO = {
         "lagrangian": [{"terms": ["udot**2", "vdot**2", "u**2", "(u - v)**2", "v**4"]}],
     },
 }
-OF_COORDINATES = [name for name in FIGURES if name != "space_time"]
+OTHERS = ("space_time", "scheme_study", "sensor_study")
+OF_COORDINATES = [name for name in FIGURES if name not in OTHERS]
 VOLATILITY_TERMS = {
     "One mass": ["1", "x", "x*abs(x)"],
     "Two masses": ["1", "u", "v**2"],

@@ -36,7 +36,9 @@ def test_schema_and_code_know_the_same_methods():
     assert methods(example["$defs"]["volatility"]) == set(identify.VOLATILITY_METHODS)
     papers = schema("config")["properties"]["papers"]["additionalProperties"]
     figures = papers["properties"]["figures"]["additionalProperties"]["enum"]
-    assert set(figures) == set(FIGURES)
+    studies = schema("config")["properties"]["studies"]["additionalProperties"]
+    of_studies = studies["properties"]["figure"]["enum"]
+    assert set(figures) | set(of_studies) == set(FIGURES)
     assert set(papers["properties"]["tables"]["items"]["enum"]) == set(TABLES)
 
 

@@ -190,27 +190,28 @@ def scores(wildcards):
     ]
 
 
-def volatility_study():
-    """Examples and variants that differ in their volatility alone."""
-    listed = config["studies"]["volatility"]
+def study_examples(wildcards):
+    """(paper, example) of everything that a study compares."""
+    listed = config["studies"][wildcards.study]["examples"]
     return [(paper, name) for paper, names in listed.items() for name in names]
 
 
 def study_models(wildcards):
     return [
         path
-        for paper, name in volatility_study()
+        for paper, name in study_examples(wildcards)
         for path in estimates(paper, [name], "model")
     ]
 
 
 def study_settings(wildcards):
+    """As `figure_settings`, of the examples of a study."""
     return {
         "panels": {
             f"{paper}/{name}": panel(EXAMPLES[paper, name], FOR_FIGURES)
-            for paper, name in volatility_study()
+            for paper, name in study_examples(wildcards)
         },
-        "figures": {"volatility": "volatility_study"},
+        "figures": {wildcards.study: config["studies"][wildcards.study]["figure"]},
         "style": config["figures"],
     }
 

@@ -169,22 +169,22 @@ rule collect_scores:
         "../scripts/collect_scores.py"
 
 
-rule plot_volatility_study:
+rule plot_study:
     input:
         models=study_models,
         sources=sources("plot"),
     output:
         svg=report(
-            "<results>/studies/volatility.svg",
-            caption="../report/volatility_study.rst",
+            "<results>/studies/{study}.svg",
+            caption="../report/study.rst",
             category="Studies",
-            labels={"shows": "volatility tracked"},
+            labels={"shows": "{study}"},
         ),
-        others=multiext("<results>/studies/volatility", ".png", ".pdf"),
+        others=multiext("<results>/studies/{study}", ".png", ".pdf"),
     log:
-        "<logs>/studies/plot_volatility_study.log",
+        "<logs>/studies/plot_{study}.log",
     benchmark:
-        "<logs>/studies/plot_volatility_study.tsv"
+        "<logs>/studies/plot_{study}.tsv"
     conda:
         "../../environment.yml"
     threads: 1
@@ -194,6 +194,6 @@ rule plot_volatility_study:
     params:
         settings=study_settings,
     message:
-        "Drawing the volatility study"
+        "Drawing the study {wildcards.study}"
     script:
         "../scripts/plot.py"

@@ -24,6 +24,7 @@ from leastaction.mechanics.units import (
     state_units,
     unit,
 )
+from leastaction.publish.readable import leading_minus
 from leastaction.publish.scorecard.volatility_law import expansion
 
 MAIN = "recommended"
@@ -183,10 +184,17 @@ class Panel:
 
     def label(self, expression: str) -> str:
         """Mathtext of an expression in `names`, such as ``x**2`` or ``u_x**2``."""
-        text = sp.latex(
-            parse(expression, self.names),
-            symbol_names=self._latex_names,
-            fold_func_brackets=True,
+        text = min(
+            (
+                sp.latex(
+                    parse(expression, self.names),
+                    symbol_names=self._latex_names,
+                    fold_func_brackets=True,
+                    order=order,
+                )
+                for order in ("lex", "rev-lex")
+            ),
+            key=leading_minus,
         )
         # Mathtext sets bars so tight that |X| reads as three letters.
         text = text.replace(r"\left|", r"\,|\,").replace(r"\right|", r"\,|")
@@ -206,6 +214,11 @@ class Panel:
         """Unit of the identified L, whose reference term has no parameter."""
         reference = self.library.terms[self.library.reference]
         return dimension_of(reference, self._units)
+
+    @property
+    def dissipation_unit(self) -> pint.Unit:
+        """Unit of D, a power where L is an energy."""
+        return self.lagrangian_unit / unit("s")
 
     @property
     def hamiltonian_unit(self) -> pint.Unit:

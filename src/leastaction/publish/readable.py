@@ -1,5 +1,6 @@
 """Formulas and numbers as a person writes them: ``0.5 X'^2 - 500 X^2``."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -51,7 +52,16 @@ def function_text(expression: sp.Expr, names: Mapping[sp.Symbol, str]) -> str:
     if expression == 1:
         return ""
     shown = expression.subs({old: sp.Symbol(new) for old, new in names.items()})
-    return str(shown).replace("**", "^").replace("*", " ")
+    texts = (sp.sstr(shown, order=order) for order in ("lex", "rev-lex"))
+    text = min(texts, key=leading_minus).replace("**", "^").replace("*", " ")
+    return re.sub(r"Abs\(([^()]*)\)", r"|\1|", text)
+
+
+def leading_minus(text: str) -> int:
+    """How many sums begin with a minus: ``(x_2 - x_1)`` reads better than its turn."""
+    return text.lstrip("$").startswith("-") + sum(
+        text.count(f"{bracket}-") + text.count(f"{bracket} -") for bracket in "({"
+    )
 
 
 def names_on_paper(system: Mapping) -> dict[sp.Symbol, str]:

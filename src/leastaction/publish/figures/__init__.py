@@ -7,6 +7,8 @@ from matplotlib.figure import Figure
 from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.hamiltonian import hamiltonian
 from leastaction.publish.figures.response import response
+from leastaction.publish.figures.scheme_study import scheme_study
+from leastaction.publish.figures.sensor_study import sensor_study
 from leastaction.publish.figures.space_time import space_time
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.volatility_study import volatility_study
@@ -18,6 +20,8 @@ FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "space_time": space_time,
     "hamiltonian": hamiltonian,
     "volatility_study": volatility_study,
+    "scheme_study": scheme_study,
+    "sensor_study": sensor_study,
 }
 
 

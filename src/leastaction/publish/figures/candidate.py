@@ -1,7 +1,7 @@
 """Candidate terms with their truth and their estimates, as the figures show them."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
@@ -9,8 +9,6 @@ import xarray as xr
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 
 MAJORITY = 0.5
-MOST_VALUES = 8
-MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -27,6 +25,9 @@ class Candidate:
         Whether the coefficient was given to fix the scale of L.
     values, std, selected
         Estimates, standard errors and selection of each estimator, one per replicate.
+    at_nodes, node_share
+        Estimates at single nodes that select the term, and the share of nodes that do,
+        of the estimators that find one model per node.
     """
 
     label: str
@@ -36,22 +37,39 @@ class Candidate:
     values: Mapping[str, np.ndarray]
     std: Mapping[str, np.ndarray]
     selected: Mapping[str, np.ndarray]
+    at_nodes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    node_share: Mapping[str, float] = field(default_factory=dict)
+
+    def share(self, estimator: str) -> float:
+        """Share of replicates, or of nodes in all of them, that select it."""
+        if estimator in self.node_share:
+            return self.node_share[estimator]
+        return float(self.selected[estimator].mean())
 
     def often(self, estimator: str) -> bool:
-        """Whether `estimator` selects it in a majority of replicates."""
-        return bool(self.selected[estimator].mean() >= MAJORITY)
+        """Whether `estimator` selects it in a majority of replicates, or nodes."""
+        return self.share(estimator) >= MAJORITY
+
+    @property
+    def is_true(self) -> bool:
+        """Whether the truth contains it."""
+        return bool(np.isfinite(self.true)) and self.true != 0
 
     @property
     def shown(self) -> bool:
         """Whether it is true, or selected in a majority of replicates."""
-        often = any(self.often(estimator) for estimator in self.selected)
-        return often or (bool(np.isfinite(self.true)) and self.true != 0)
+        return self.is_true or any(self.often(name) for name in self.selected)
 
     def interval(self, estimator: str) -> tuple[float, float, float]:
         """Median and 5th and 95th percentile over replicates.
 
-        With a single replicate, its value ± 1.645 standard errors.
+        With a single replicate, its value ± 1.645 standard errors. Mean and percentiles
+        over nodes where every node has a model of its own.
         """
+        values = self.at_nodes.get(estimator, np.empty(0))
+        if len(values):
+            low, high = np.percentile(values, [5, 95])
+            return float(values.mean()), float(low), float(high)
         values = self.values[estimator]
         if len(values) > 1:
             low, middle, high = np.nanpercentile(values, [5, 50, 95])
@@ -85,9 +103,48 @@ def of_lagrangian(panel: Panel) -> list[Candidate]:
                 values=_read(pieces, "coefficient_estimate"),
                 std=_read(pieces, "coefficient_std"),
                 selected=_read(pieces, "support"),
+                **_of_nodes(pieces),
             )
         )
     return found
+
+
+def of_dissipation(panel: Panel) -> list[Candidate]:
+    """Candidates of the Rayleigh function D, in the order of the library."""
+    models = _estimators(panel)
+    truth = panel.dissipation_true or {}
+    terms = models[MAIN].get("dissipation_term", np.empty(0))
+    found = []
+    for term in map(str, np.asarray(terms)):
+        pieces = {
+            name: model.sel(dissipation_term=term)
+            for name, model in models.items()
+            if term in model["dissipation_term"].values
+        }
+        found.append(
+            Candidate(
+                label=panel.label(term) + " [$D$]",
+                unit=panel.coefficient_unit(term, panel.dissipation_unit),
+                true=truth.get(term, np.nan),
+                given=False,
+                values=_read(pieces, "dissipation_coefficient_estimate"),
+                std=_read(pieces, "dissipation_coefficient_std"),
+                selected=_read(pieces, "dissipation_support"),
+            )
+        )
+    return found
+
+
+def _of_nodes(pieces: Mapping[str, xr.Dataset]) -> dict[str, dict]:
+    """What estimators with one model per node say of a term."""
+    at_nodes, share = {}, {}
+    for name, piece in pieces.items():
+        if "node_support" in piece:
+            chosen = piece["node_support"].values
+            at_nodes[name] = piece["node_coefficient_estimate"].values[chosen > 0]
+            has = np.isfinite(chosen)
+            share[name] = float(chosen[has].mean()) if has.any() else 0.0
+    return {"at_nodes": at_nodes, "node_share": share}
 
 
 def of_volatility(panel: Panel) -> list[Candidate]:
@@ -120,47 +177,3 @@ def of_volatility(panel: Panel) -> list[Candidate]:
 
 def _read(pieces: Mapping[str, xr.Dataset], variable: str) -> dict[str, np.ndarray]:
     return {name: piece[variable].values for name, piece in pieces.items()}
-
-
-def summary(candidates: Sequence[Candidate]) -> tuple[str, str]:
-    """State how many candidates there are and how many supports are exact."""
-    count = f"{len(candidates)} candidates"
-    if not all(np.isfinite(c.true) for c in candidates):
-        return count, "the truth is not in the library"
-    right = np.array([c.true != 0 for c in candidates])[:, None]
-    counts = []
-    for name in candidates[0].selected:
-        chosen = np.array([c.selected[name] for c in candidates]).astype(bool)
-        exact = (chosen == right).all(axis=0)
-        counts.append(f"{name} {exact.sum()}/{len(exact)}")
-    return count, "exact support: " + ", ".join(counts)
-
-
-def identified(candidates: Sequence[Candidate]) -> list[str]:
-    """State the values in words: no axis resolves a part in a thousand."""
-    entries = []
-    for candidate in candidates:
-        if not candidate.often(MAIN):
-            continue
-        middle, low, high = candidate.interval(MAIN)
-        if candidate.given:
-            entries.append(f"{candidate.label}: {middle:g} (given)")
-            continue
-        digits = _digits(middle, (high - low) / 2)
-        value, first, last = (_number(v, digits) for v in (middle, low, high))
-        unit = "" if candidate.unit in ("", "1") else f" {candidate.unit}"
-        entries.append(f"{candidate.label}: {value} [{first}, {last}]{unit}")
-    if len(entries) > MOST_VALUES:
-        rest = len(entries) - MOST_VALUES + 1
-        entries = [*entries[: MOST_VALUES - 1], f"and {rest} more"]
-    return entries
-
-
-def _digits(value: float, half: float) -> int:
-    """Decimals that show two significant digits of the uncertainty."""
-    size = half if half > 0 else 1e-3 * abs(value)
-    return int(np.clip(1 - np.floor(np.log10(size)), 0, 12)) if size > 0 else 0
-
-
-def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}".replace("-", MINUS)

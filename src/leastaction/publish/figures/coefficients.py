@@ -1,7 +1,6 @@
 """Coefficients: what was selected, with which value, of L and of the volatility."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,39 +8,40 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from leastaction.publish.figures.candidate import (
-    Candidate,
-    identified,
-    of_lagrangian,
-    of_volatility,
-    summary,
-)
+from leastaction.publish.figures.candidate import Candidate
+from leastaction.publish.figures.column import Column, axes_width, columns_of
 from leastaction.publish.figures.style import (
     SMALL,
     StyledFigure,
-    fill_lines,
     legend_on_top,
-    text_width,
 )
 from leastaction.publish.panel import BASELINE, MAIN, Panel, panel_title
 
-ROW_HEIGHT = 66.0
+# Heights in mm: of the values, of the strip below, of titles, ticks and gaps.
+VALUES_HEIGHT = 38.0
+STRIP_HEIGHT = 12.0
+REST_HEIGHT = 19.0
 LEGEND_HEIGHT = 9.0
 LINE = 1.3
-AXES_SHARE = 0.38
-SYMBOLS = ("L", "S^2")
 MOST_TICKS = 7
 MARKERS = {MAIN: "o", BASELINE: "D"}
 COLOURS = {MAIN: "estimate_color", BASELINE: "published_color"}
 # In mm: beside each other, so that equal estimates do not hide one another.
 OFFSETS = {MAIN: 0.0, BASELINE: 1.3}
+MILLIMETRES_PER_POINT = 25.4 / 72
+TRUTH_HALF = 2.0
+# No mark reaches beyond this share of the distance between two candidates.
+WIDEST = 0.4
 
 
 def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Coefficients of L (left) and of S² (right) on a symmetric logarithmic scale.
 
     Medians with the 5–95 % range over replicates. Below each, how often every candidate
-    is selected; only true terms and those selected in a majority are labelled.
+    is selected; only true terms and those selected in a majority are labelled. Of a
+    large library only those columns are shown that matter, see
+    :func:`~leastaction.publish.figures.heading.selection`. For a field the published
+    estimator has one model per node: mean and range are those over the nodes.
 
     Paper: Figure 1 (b) shows terms of a "potential" of the diffusion, without a
     constant. For additive noise S² is a constant, so the constant is a candidate here.
@@ -51,49 +51,40 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ValueError
         If a panel has no model of the recommended estimator.
     """
-    figure = StyledFigure(settings, ROW_HEIGHT * len(panels) + LEGEND_HEIGHT)
+    rows = [columns_of(panel, settings) for panel in panels]
+    small = LINE * SMALL * settings["font_size"]
+    lines = [
+        [max(len(c.head) for c in row), max(len(c.values) for c in row)] for row in rows
+    ]
+    height = LEGEND_HEIGHT + sum(
+        VALUES_HEIGHT
+        + STRIP_HEIGHT
+        + REST_HEIGHT
+        + sum(count) * small * MILLIMETRES_PER_POINT
+        + max(c.label_height(settings) for c in row)
+        for row, count in zip(rows, lines, strict=True)
+    )
+    figure = StyledFigure(settings, height)
     grid = figure.subplots(
         2 * len(panels),
         2,
         squeeze=False,
-        gridspec_kw={"height_ratios": [4, 1] * len(panels)},
+        gridspec_kw={"height_ratios": [VALUES_HEIGHT, STRIP_HEIGHT] * len(panels)},
     )
-    for i, panel in enumerate(panels):
-        columns = (of_lagrangian(panel), of_volatility(panel))
-        heads, values = zip(
-            *(
-                _heading(c, symbol, settings)
-                for c, symbol in zip(columns, SYMBOLS, strict=True)
-            ),
-            strict=True,
-        )
-        height = [max(map(len, heads)), max(map(len, values))]
-        for j, symbol in enumerate(SYMBOLS):
+    for i, row in enumerate(rows):
+        for j, column in enumerate(row):
             top, strip = grid[2 * i : 2 * i + 2, j]
             strip.sharex(top)
             top.tick_params(labelbottom=False)
-            _values(top, columns[j], settings)
-            top.set_ylabel(f"Coefficient in ${symbol}$ (SI units)")
-            _write(top, heads[j], values[j], height[1], settings)
-            _frequencies(strip, columns[j], settings)
-        size = SMALL * settings["font_size"]
-        grid[2 * i, 0].set_title(
-            panel_title(panels, i), pad=LINE * size * sum(height) + 10
-        )
+            _values(top, column.candidates, settings)
+            top.set_ylabel(f"Coefficient in ${column.symbol}$ (SI units)")
+            _write(top, column.head, column.values, lines[i][1], settings)
+            _frequencies(strip, column, settings)
+        grid[2 * i, 0].set_title(panel_title(panels, i), pad=small * sum(lines[i]) + 10)
     figure.align_ylabels(grid)
     baseline = any(BASELINE in panel.models for panel in panels)
     legend_on_top(figure, _handles(settings, baseline))
     return figure
-
-
-def _heading(
-    candidates: Sequence[Candidate], symbol: str, settings: Mapping
-) -> tuple[list[str], list[str]]:
-    """State in lines what was searched, and the recommended values."""
-    width = _axes_width(settings)
-    count, exact = summary(candidates)
-    head = fill_lines([f"${symbol}$: {count};", exact], " ", width, settings)
-    return head, fill_lines(identified(candidates), ",   ", width, settings)
 
 
 def _write(
@@ -123,12 +114,13 @@ def _write(
 def _values(axes: Axes, candidates: Sequence[Candidate], settings: Mapping) -> None:
     shown = [(i, c) for i, c in enumerate(candidates) if c.shown]
     # In millimetres, so that marks are as large in a small library as in a large one.
-    millimetre = len(candidates) / _axes_width(settings)
+    millimetre = len(candidates) / axes_width(settings)
+    half = min(TRUTH_HALF * millimetre, WIDEST)
     extremes = []
     for i, candidate in shown:
         if np.isfinite(candidate.true):
             axes.plot(
-                [i - 2.0 * millimetre, i + 2.0 * millimetre],
+                [i - half, i + half],
                 [candidate.true] * 2,
                 color=settings["truth_color"],
                 linewidth=1.6,
@@ -138,7 +130,8 @@ def _values(axes: Axes, candidates: Sequence[Candidate], settings: Mapping) -> N
             extremes.append(candidate.true)
         for name in candidate.values:
             middle, low, high = candidate.interval(name)
-            _mark(axes, i + OFFSETS[name] * millimetre, name, candidate, settings)
+            offset = min(OFFSETS[name] * millimetre, WIDEST)
+            _mark(axes, i + offset, name, candidate, settings)
             extremes += [middle, low, high]
     _scale(axes, np.array(extremes or [0.0]), [c.true for _, c in shown])
     axes.axhline(0, color="0.6", linewidth=0.6, zorder=0)
@@ -200,17 +193,14 @@ def _decade(value: float, _position: int) -> str:
     return f"${sign}1$" if power == 0 else f"${sign}10^{{{power}}}$"
 
 
-def _axes_width(settings: Mapping) -> float:
-    return AXES_SHARE * settings["width"]
-
-
-def _frequencies(strip: Axes, candidates: Sequence[Candidate], settings: Mapping):
+def _frequencies(strip: Axes, column: Column, settings: Mapping) -> None:
+    candidates = column.candidates
     names = list(candidates[0].selected)
-    width = min(0.8 / len(names), 1.5 * len(candidates) / _axes_width(settings))
+    width = min(0.8 / len(names), 1.5 * len(candidates) / axes_width(settings))
     for j, name in enumerate(names):
         strip.bar(
             np.arange(len(candidates)) + (j - (len(names) - 1) / 2) * width,
-            [100 * c.selected[name].mean() for c in candidates],
+            [100 * c.share(name) if name in c.selected else 0.0 for c in candidates],
             width,
             color=settings[COLOURS[name]],
             linewidth=0,
@@ -219,28 +209,15 @@ def _frequencies(strip: Axes, candidates: Sequence[Candidate], settings: Mapping
     strip.set_ylim(0, 105)
     strip.set_yticks([0, 100])
     strip.set_xlim(-0.8, len(candidates) - 0.2)
-    shown = [i for i, c in enumerate(candidates) if c.shown]
-    strip.set_xticks(shown, [candidates[i].label for i in shown])
+    strip.set_xticks(column.labelled, [candidates[i].label for i in column.labelled])
     strip.set_xticks(range(len(candidates)), minor=True)
     strip.set_xlabel("Candidate term")
-    if _crowded(shown, candidates, settings):
+    if column.crowded(settings):
         strip.tick_params(axis="x", labelrotation=90)
     else:
         strip.tick_params(axis="x", pad=SMALL * settings["font_size"] + 3)
         for label in strip.get_xticklabels():
             label.set_verticalalignment("baseline")
-
-
-def _crowded(shown: Sequence[int], candidates, settings: Mapping) -> bool:
-    """Whether labels that stand upright would touch."""
-    step = _axes_width(settings) / len(candidates)
-    widths = [text_width(candidates[i].label, settings) for i in shown]
-    return any(
-        (b - a) * step < (wide + next_wide) / 2 + 1.0
-        for (a, b), (wide, next_wide) in zip(
-            pairwise(shown), pairwise(widths), strict=True
-        )
-    )
 
 
 def _handles(settings: Mapping, baseline: bool) -> list:

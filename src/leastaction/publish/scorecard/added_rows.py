@@ -8,6 +8,7 @@ import xarray as xr
 
 from leastaction.publish.scorecard import scores, verdict, volatility_law
 from leastaction.publish.scorecard.case import Case
+from leastaction.publish.scorecard.field_rows import field_rows
 from leastaction.publish.scorecard.scores import Truth
 
 ADDED = "added"
@@ -23,6 +24,7 @@ def added_rows(case: Case) -> Iterator[dict]:
     if case.truth is not None:
         yield from _recovery(case, case.truth)
         yield from _coverage(case, case.truth)
+    yield from field_rows(case)
     yield from _volatility_terms(case)
     if "j_p_value" in case.model:
         yield _goodness_of_fit(case)

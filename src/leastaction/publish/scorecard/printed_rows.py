@@ -5,12 +5,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from leastaction.mechanics.density_library import (
-    DensityLibrary,
-    count_functions,
-    density_candidates,
-)
-from leastaction.mechanics.domain import Domain
+from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.publish.library_size import functions_over_nodes
 from leastaction.publish.scorecard import scores, verdict
 from leastaction.publish.scorecard.case import Case
 
@@ -80,12 +76,23 @@ def _ours(case: Case, ours: Mapping) -> tuple[np.ndarray, float | None]:
         a = _dof(case, ours["parameter_error"])
         factor = float(ours.get("factor", 1))
         return scores.equation_parameter_error(model, truth, a, factor), None
+    if "relative_error" in ours:
+        if truth is None:
+            raise ValueError(
+                "relative_error: the library cannot express the system, so that its "
+                "estimates have no error"
+            )
+        error = {
+            "coefficient": lambda: scores.coefficient_error(model, truth),
+            "volatility": lambda: scores.volatility_error(model, truth).max(axis=1),
+        }[ours["relative_error"]]
+        return 100 * error(), None
     if "library_size" in ours:
         size = _library_size(case, ours["library_size"])
         return np.full(model.sizes["replicate"], float(size)), None
     raise ValueError(
         f"ours {dict(ours)} must be one of coefficient, volatility, parameter_error, "
-        "library_size"
+        "relative_error, library_size"
     )
 
 
@@ -94,10 +101,7 @@ def _library_size(case: Case, of: str) -> int:
     if not isinstance(case.library, DensityLibrary):
         dim = {"lagrangian": "term", "volatility": "volatility_term"}
         return case.model.sizes[dim[of]]
-    domain = Domain.from_config(case.config["system"]["domain"])
-    field = case.library.field
-    terms, strides = density_candidates(case.config["library"][of], field)
-    return count_functions(terms, strides, field, domain)
+    return functions_over_nodes(case.config, of)
 
 
 def _dof(case: Case, coordinate: str) -> int:
