@@ -179,7 +179,9 @@ class Panel:
         for name, entry in self.config["system"]["coordinates"].items():
             label = str(entry.get("label") or name)
             labels[symbol(name)] = label
-            labels[symbol(f"{name}dot")] = rf"\dot{{{label}}}"
+            # The dot belongs above the letter, not above letter and index.
+            letter, mark, index = label.partition("_")
+            labels[symbol(f"{name}dot")] = rf"\dot{{{letter}}}{mark}{index}"
         return labels
 
     def label(self, expression: str) -> str:

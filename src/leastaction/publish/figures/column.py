@@ -13,7 +13,7 @@ from leastaction.publish.figures.candidate import (
 from leastaction.publish.figures.heading import exact_supports, identified, selection
 from leastaction.publish.figures.style import fill_lines, text_width
 from leastaction.publish.library_size import functions_over_nodes
-from leastaction.publish.panel import Panel
+from leastaction.publish.panel import BASELINE, Panel
 
 AXES_SHARE = 0.38
 
@@ -49,12 +49,14 @@ class Column:
         count = f"{len(found)} candidates"
         if functions is not None:
             count = f"{len(found)} densities ({functions} functions over all nodes)"
+        if any(candidate.at_nodes for candidate in found):
+            left_out = [*left_out, f"{BASELINE}: mean and 5–95 % over nodes"]
         counts = [f"${symbol}$: {count};", *(f"{note};" for note in left_out)]
         width = axes_width(settings)
         return cls(
             symbol,
             shown,
-            not left_out,
+            len(shown) == len(found),
             fill_lines([*counts, exact_supports(found)], " ", width, settings),
             fill_lines(identified(shown), ",   ", width, settings),
         )
