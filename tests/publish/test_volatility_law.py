@@ -1,5 +1,6 @@
 """Scores of damping and of a volatility that depends on the state."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -160,11 +161,14 @@ def test_table_2_writes_the_damping_into_the_equation():
     assert "+ (1.600 ± 0.020) X' =" in frame.loc["recommended", column]
 
 
-def test_tables_of_a_varying_volatility_print_no_number_for_it():
+def test_tables_write_the_law_of_a_varying_volatility():
     found = {"recommended": with_root([0.5, 1.5, 0.0])}
     frame = table("table_2", varying(), found)
-    for source in ("corrected", "recommended"):
-        assert frame.loc[source, "equation of motion"].endswith("= sigma(q, q') W'")
+    motion = frame["equation of motion"]
+    assert motion["corrected"].endswith("= (0.5 + 1.5 X) W'")
+    assert re.search(
+        r"= \(\(0.5.* ± .*\) \+ \(1.5.* ± .*\) X\) W'$", motion["recommended"]
+    )
     frame = table("table_1", varying(), found)
     potential = frame["Wiener potential (integral of sigma)"]
     assert potential["recommended"] == "none: sigma depends on the state"

@@ -100,6 +100,7 @@ def linear_text(
     coefficients: Sequence[float],
     errors: Sequence[float],
     names: Mapping[sp.Symbol, str],
+    whole: bool = False,
 ) -> str:
     """Text of ``Σ c_i operator(D_i)``, equal functions collected.
 
@@ -116,15 +117,16 @@ def linear_text(
         c_i and its standard error (NaN or zero if there is none).
     names
         How symbols are written.
+    whole
+        Whether a multiple of a term is written like that term, ``(x2 - x1)**2``, and
+        not expanded.
     """
     total: dict[sp.Expr, float] = {}
     square: dict[sp.Expr, float] = {}
     for term, c, error in zip(terms, coefficients, errors, strict=True):
         if c == 0:
             continue
-        for function, factor in (
-            sp.expand(operator(term)).as_coefficients_dict().items()
-        ):
+        for function, factor in _parts(operator(term), term, whole).items():
             factor = float(factor)
             total[function] = total.get(function, 0.0) + c * factor
             square[function] = square.get(function, 0.0) + (error * factor) ** 2
@@ -132,3 +134,12 @@ def linear_text(
         (value, float(np.sqrt(square[f])), function_text(f, names))
         for f, value in total.items()
     )
+
+
+def _parts(value: sp.Expr, term, whole: bool) -> Mapping[sp.Expr, sp.Expr]:
+    """Functions in `value` with their factors."""
+    if whole:
+        ratio = sp.cancel(value / term)
+        if ratio.is_number:
+            return {term: ratio}
+    return sp.expand(value).as_coefficients_dict()

@@ -5,106 +5,25 @@ system, and one per estimator: medians over the replicates with the most frequen
 ± the median standard error of one replicate. Errors are medians over all replicates.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.euler_lagrange import rayleigh_force, symbols
-from leastaction.mechanics.from_config import system_from_config
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_from_config import (
-    equations_of,
-    legendre,
-    library_from_config,
-)
 from leastaction.publish import readable
 from leastaction.publish.render import render as render
 from leastaction.publish.scorecard import scores
+from leastaction.publish.sheet import Sheet
 
 PRINTED, CORRECTED = "printed", "corrected"
-FIRST = ("recommended", "published")
 COEFFICIENT_ERROR = "coefficient error (%)"
 VOLATILITY_ERROR = "volatility error (%)"
 PARAMETER_ERROR = "error of Table 2, sigma in the norm (%)"
 TERMS = "replicates with these terms"
 EXACT = "exact supports"
-
-
-class _Sheet:
-    """One example, ready to be written down."""
-
-    def __init__(self, panel):
-        self.panel = panel
-        system = panel.config["system"]
-        self.truth = scores.truth_of(panel.config)
-        self.system = system_from_config(system)
-        self.coordinates = self.system.coordinates
-        self.library = library_from_config(panel.config["library"], self.system)
-        self.names = readable.names_on_paper(system)
-        # Kinetic energy first, as in every textbook.
-        given = self.library.given != 0
-        self.order = [*np.flatnonzero(given), *np.flatnonzero(~given)]
-
-    @property
-    def publish(self) -> Mapping:
-        return self.panel.config.get("publish") or {}
-
-    @property
-    def estimators(self) -> list[str]:
-        given = self.panel.models
-        first = [name for name in FIRST if name in given]
-        return [*first, *sorted(set(given) - set(first))]
-
-    def printed(self, key: str) -> str:
-        return (self.publish.get("texts") or {}).get(key, "")
-
-    def printed_error(self) -> float:
-        rows = self.publish.get("rows") or []
-        found = [r["printed"] for r in rows if r["ours"].get("parameter_error") is True]
-        return float(found[0]) if found else np.nan
-
-    def linear(self, operator: Callable, coefficients, errors) -> str:
-        return readable.linear_text(
-            operator,
-            [self.library.terms[i] for i in self.order],
-            [coefficients[i] for i in self.order],
-            [errors[i] for i in self.order],
-            self.names,
-        )
-
-    def potential(self, volatility, errors, constant: bool) -> str:
-        if not constant:
-            return "none: sigma depends on the state"
-        shown = [self.names[q] for q in symbols(self.coordinates)]
-        return readable.sum_text(zip(volatility, errors, shown, strict=True))
-
-    def motion(self, c, c_std, sigma, sigma_std, d, d_std) -> str:
-        """Equations of motion, separated by semicolons."""
-        forces = [equations_of(self.library.terms[i], self.library) for i in self.order]
-        forces += [
-            rayleigh_force(r, self.coordinates) for r in self.library.dissipation
-        ]
-        values = [np.append(x[self.order], y) for x, y in ((c, d), (c_std, d_std))]
-        lines = []
-        for a in range(len(self.coordinates)):
-            left = readable.linear_text(
-                lambda force: force, [force[a] for force in forces], *values, self.names
-            )
-            number = "" if len(self.coordinates) == 1 else str(a + 1)
-            lines.append(f"{left} = {self.noise(sigma, sigma_std, a, number)}")
-        return "; ".join(lines)
-
-    def noise(self, volatility, errors, a: int, number: str) -> str:
-        if np.isnan(volatility[a]):
-            return f"sigma(q, q') W{number}'"
-        return readable.sum_text([(volatility[a], errors[a], f"W{number}'")])
-
-    def hamiltonian(self, term: sp.Expr) -> sp.Expr:
-        """Legendre transform q̇ ∂D/∂q̇ − D, linear in D."""
-        return legendre(term, self.library)
+FINDING = "these terms are"
 
 
 def _typical(model: xr.Dataset, library: Library) -> tuple[np.ndarray, int]:
@@ -122,8 +41,11 @@ def _typical(model: xr.Dataset, library: Library) -> tuple[np.ndarray, int]:
 
 
 def _rows(panel, key: str, write: Callable) -> list[dict]:
-    """Rows of one example: `write(sheet, (c, c_std, sigma, sigma_std, d, d_std))`."""
-    sheet = _Sheet(panel)
+    """Rows of one example, with `write(sheet, found)`.
+
+    `found` is (c, c_std, sigma, sigma_std, d, d_std, laws), or None as printed.
+    """
+    sheet = Sheet(panel)
     system = panel.config.get("title", panel.example)
     rows = [{"system": system, "source": PRINTED, **write(sheet, None)}]
     if sheet.truth is not None:
@@ -131,7 +53,8 @@ def _rows(panel, key: str, write: Callable) -> list[dict]:
         sigma = sheet.truth.volatility
         d = sheet.truth.dissipation
         exact = (sheet.truth.coefficients, none, sigma, np.full(len(sigma), np.nan))
-        exact += (d, np.full(len(d), np.nan))
+        laws = sheet.laws_true(np.isnan(sigma))
+        exact += (d, np.full(len(d), np.nan), laws)
         rows.append({"system": system, "source": CORRECTED, **write(sheet, exact)})
     for estimator in sheet.estimators:
         model = panel.models[estimator]
@@ -151,12 +74,15 @@ def _rows(panel, key: str, write: Callable) -> list[dict]:
         ]
         if not scores.reads_as_constant(model)[chosen].any():
             found[2] = np.full_like(found[2], np.nan)
+        these = model.isel(replicate=np.flatnonzero(chosen))
+        found.append(sheet.laws_found(these, np.isnan(found[2])))
         rows.append(
             {
                 "system": system,
                 "source": estimator,
                 **write(sheet, found),
                 TERMS: f"{int(chosen.sum())} of {count}",
+                FINDING: _finding(sheet, these),
                 **_errors(sheet, model, key),
             }
         )
@@ -165,7 +91,31 @@ def _rows(panel, key: str, write: Callable) -> list[dict]:
     return rows
 
 
-def _errors(sheet: _Sheet, model: xr.Dataset, key: str) -> dict:
+def _finding(sheet: Sheet, model: xr.Dataset) -> str:
+    """Whether the terms of the first replicate are the true ones, and what is wrong."""
+    if sheet.truth is None:
+        return ""
+    library = sheet.library
+    selected = np.append(
+        model["support"].values[0], scores.damping_of(model, library, "support")[0]
+    ).astype(bool)
+    true = np.append(sheet.truth.support, sheet.truth.dissipation != 0)
+    terms = [*library.terms, *library.dissipation]
+
+    def listed(chosen) -> str:
+        names = [readable.function_text(terms[i], sheet.names) for i in chosen]
+        return ", ".join(name or "1" for name in names)
+
+    missing, extra = (np.flatnonzero(x) for x in (true & ~selected, selected & ~true))
+    parts = []
+    if missing.size:
+        parts.append(f"lacks {listed(missing)}")
+    if extra.size:
+        parts.append(f"adds {listed(extra)}")
+    return f"wrong: {'; '.join(parts)}" if parts else "right"
+
+
+def _errors(sheet: Sheet, model: xr.Dataset, key: str) -> dict:
     """Medians of the relative errors over the replicates, in per cent."""
     if sheet.truth is None:
         return {}
@@ -208,7 +158,7 @@ def table_1(panels: Sequence) -> pd.DataFrame:
     """
     lagrangian, potential = "Lagrangian density", "Wiener potential (integral of sigma)"
 
-    def write(sheet: _Sheet, found) -> dict:
+    def write(sheet: Sheet, found) -> dict:
         if found is None:
             return {
                 lagrangian: sheet.printed("lagrangian"),
@@ -221,7 +171,15 @@ def table_1(panels: Sequence) -> pd.DataFrame:
             potential: sheet.potential(sigma, sigma_std, constant),
         }
 
-    columns = [lagrangian, potential, TERMS, EXACT, COEFFICIENT_ERROR, VOLATILITY_ERROR]
+    columns = [
+        lagrangian,
+        potential,
+        TERMS,
+        FINDING,
+        EXACT,
+        COEFFICIENT_ERROR,
+        VOLATILITY_ERROR,
+    ]
     return _frame(panels, "lagrangian", columns, write)
 
 
@@ -235,12 +193,19 @@ def table_2(panels: Sequence) -> pd.DataFrame:
     """
     motion = "equation of motion"
 
-    def write(sheet: _Sheet, found) -> dict:
+    def write(sheet: Sheet, found) -> dict:
         if found is None:
             return {motion: sheet.printed("equation_of_motion")}
         return {motion: sheet.motion(*found)}
 
-    errors = [TERMS, EXACT, COEFFICIENT_ERROR, VOLATILITY_ERROR, PARAMETER_ERROR]
+    errors = [
+        TERMS,
+        FINDING,
+        EXACT,
+        COEFFICIENT_ERROR,
+        VOLATILITY_ERROR,
+        PARAMETER_ERROR,
+    ]
     return _frame(panels, "equation_of_motion", [motion, *errors], write)
 
 
@@ -251,13 +216,13 @@ def table_3(panels: Sequence) -> pd.DataFrame:
     """
     energy = "Hamiltonian"
 
-    def write(sheet: _Sheet, found) -> dict:
+    def write(sheet: Sheet, found) -> dict:
         if found is None:
             return {energy: sheet.printed("hamiltonian")}
         return {energy: "H = " + sheet.linear(sheet.hamiltonian, *found[:2])}
 
     return _frame(
-        panels, "hamiltonian", [energy, TERMS, EXACT, COEFFICIENT_ERROR], write
+        panels, "hamiltonian", [energy, TERMS, FINDING, EXACT, COEFFICIENT_ERROR], write
     )
 
 

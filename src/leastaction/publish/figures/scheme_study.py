@@ -113,7 +113,7 @@ def _finish(row: Sequence[Axes], title: str, members, settings: Mapping) -> None
     for axes in row:
         axes.set_xlim(-0.5, len(members) - 0.5)
         axes.set_xticks(range(len(members)), labels)
-        axes.set_xlabel("Time scheme of the data (as simulated)")
+        axes.set_xlabel("Time scheme of the data")
     for axes in row[:2]:
         axes.set_yscale("log")
         axes.axhline(LIMIT, color="0.6", linewidth=0.6, linestyle=(0, (4, 2.5)))

@@ -131,7 +131,7 @@ def _finish(row: Sequence[Axes], title: str, levels: Sequence[float]) -> None:
             FixedFormatter(["none", *(_power(level) for level in levels)])
         )
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.set_xlabel("Sensor noise over rms of its channel (1)")
+        axes.set_xlabel("Sensor noise / rms of channel (1)")
     for axes in row[:2]:
         axes.set_yscale("log")
     row[0].set_ylabel("Error of coefficients (%)")

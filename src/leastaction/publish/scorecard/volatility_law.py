@@ -18,6 +18,8 @@ class VolatilityLaw:
 
     Attributes
     ----------
+    terms
+        Candidates.
     square
         Coefficients of (S Sᵀ)_aa, shape (term,).
     root
@@ -25,6 +27,7 @@ class VolatilityLaw:
         the span, or if several Wiener processes add up.
     """
 
+    terms: tuple[sp.Expr, ...]
     square: np.ndarray
     root: np.ndarray | None
 
@@ -52,7 +55,7 @@ def law_of(config: Mapping, dof: int, scale: float) -> VolatilityLaw | None:
     root = expansion(driven[0], terms) if len(driven) == 1 else None
     if root is not None and root.any():
         root = root * np.sign(root[np.flatnonzero(root)[0]])
-    return VolatilityLaw(square, root)
+    return VolatilityLaw(tuple(terms), square, root)
 
 
 def expansion(expression: sp.Expr, terms: Sequence[sp.Expr]) -> np.ndarray | None:

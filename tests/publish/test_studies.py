@@ -1,0 +1,153 @@
+"""Figures of studies: what they compare, and that they say it right."""
+
+import copy
+
+import numpy as np
+import pytest
+import synthetic
+from field_support import model_of
+from test_figures import svg, words
+from test_space_time import CONFIG as FIELD
+
+from leastaction.identify.time_scheme import EXACT, LEAPFROG, NEWMARK
+from leastaction.mechanics.from_config import system_from_config
+from leastaction.publish.figures import draw
+from leastaction.publish.figures.sensor_study import (
+    BOTH,
+    COLOURED,
+    DISPLACEMENTS,
+    kind_of,
+    level_of,
+)
+from leastaction.publish.panel import BASELINE, MAIN, Panel
+
+
+def field_panel(method, scheme, rho, used=1, error=1e-3):
+    config = copy.deepcopy(FIELD)
+    config["simulate"]["method"] = method
+    system = system_from_config(config["system"])
+    c = {"u_t**2": 0.5, "u_x**2": -4.5 * (1 + error), "u_xx**2": 0.0}
+    each = "replicate"
+    model = model_of(system, c, 0.5 * (1 + error), replicates=3).assign(
+        dispersion=(each, np.full(3, rho)),
+        dispersion_std=(each, np.full(3, 1e-3)),
+        dispersion_used=(each, np.full(3, used)),
+        scheme=(each, np.array([scheme] * 3, dtype=object)),
+    )
+    return Panel(method, config, {MAIN: model, BASELINE: model}, {})
+
+
+@pytest.fixture
+def schemes():
+    return [
+        field_panel("modal", EXACT, 0.001),
+        field_panel("leapfrog", LEAPFROG, -0.083),
+        field_panel("newmark", EXACT, 0.166),
+    ]
+
+
+def test_schemes_stand_beside_each_other_with_what_was_named(schemes):
+    figure = draw("scheme_study", schemes, {})
+    text = words(figure)
+    assert text.count("named right\n3 of 3") == 2
+    assert text.count("named right\n0 of 3") == 1
+    for axes in figure.axes:
+        shown = [label.get_text() for label in axes.get_xticklabels()]
+        assert shown == ["exact", "leapfrog", "Newmark"]
+        assert "(" in axes.get_ylabel()
+
+
+def test_each_system_of_the_schemes_has_a_row(schemes):
+    other = copy.deepcopy(schemes[0].config) | {"title": "Second"}
+    second = Panel("b", other, schemes[0].models, {})
+    assert len(draw("scheme_study", [*schemes, second], {}).axes) == 6
+
+
+def test_a_dispersion_that_no_mode_shows_is_not_drawn():
+    slow = field_panel("modal", EXACT, 17.0, used=0)
+    figure = draw("scheme_study", [slow], {})
+    assert "too slow" in words(figure)
+    assert len(figure.axes[2].lines) == 1
+
+
+def test_the_errors_are_those_of_the_estimates():
+    figure = draw("scheme_study", [field_panel("newmark", NEWMARK, 0.17)], {})
+    for axes in figure.axes[:2]:
+        points = [c.lines[0].get_ydata()[0] for c in axes.containers]
+        assert points == pytest.approx([0.1, 0.1])
+
+
+def test_schemes_are_those_of_fields():
+    coordinates = Panel("one", synthetic.config(), {}, {})
+    with pytest.raises(ValueError, match="'one' has no field"):
+        draw("scheme_study", [coordinates], {})
+
+
+def sensor_panel(level, kind=BOTH, title="Oscillator", error=1e-3, estimators=(MAIN,)):
+    config = synthetic.config() | {"title": title, "simulate": {}}
+    if level:
+        channels = {BOTH: ["q", "qdot"], COLOURED: ["q", "qdot"], DISPLACEMENTS: ["q"]}
+        config["simulate"]["sensor"] = {
+            "noise": {"q": level, "qdot": level},
+            "channels": channels[kind],
+            "correlation": 4 if kind == COLOURED else 1,
+        }
+    c = [[synthetic.STIFFNESS * (1 + error), 0.5, 0.0, 0.0]] * 4
+    c[0] = [synthetic.STIFFNESS, 0.5, 1.0, 0.0]
+    model = synthetic.model(c, sigma=[synthetic.SIGMA * (1 + 10 * error)] * 4)
+    return Panel(f"{title}-{level}", config, dict.fromkeys(estimators, model), {})
+
+
+def test_sensors_are_read_from_the_configuration():
+    assert level_of(sensor_panel(0.0)) == 0.0
+    assert level_of(sensor_panel(1e-3)) == 1e-3
+    for kind in (BOTH, DISPLACEMENTS, COLOURED):
+        assert kind_of(sensor_panel(1e-3, kind)) == kind
+
+
+@pytest.fixture
+def sensors():
+    return [
+        sensor_panel(0.0, estimators=(MAIN, BASELINE)),
+        *(
+            sensor_panel(level, kind)
+            for level in (1e-4, 1e-2)
+            for kind in (BOTH, DISPLACEMENTS)
+        ),
+        sensor_panel(1e-2, COLOURED),
+        sensor_panel(1e-4, title="Pendulum"),
+    ]
+
+
+def test_errors_and_supports_stand_over_the_level_of_the_noise(sensors):
+    figure = draw("sensor_study", sensors, {})
+    assert len(figure.axes) == 6
+    coefficient, volatility, support = figure.axes[:3]
+    for axes, value in ((coefficient, 0.1), (volatility, 1.0)):
+        points = [c.lines[0].get_ydata()[0] for c in axes.containers]
+        # Without noise, twice two levels of noise, coloured noise, and the baseline.
+        assert points == pytest.approx([value] * 7)
+        shown = [label.get_text() for label in axes.get_xticklabels()]
+        assert shown == ["none", "$10^{-4}$", "$10^{-2}$"]
+    for line in support.lines:
+        assert line.get_ydata() == pytest.approx(75.0)
+    text = words(figure)
+    assert all(kind in text for kind in (BOTH, DISPLACEMENTS, COLOURED))
+
+
+def test_a_study_without_noise_is_refused(sensors):
+    with pytest.raises(ValueError, match="no panel has a noisy sensor"):
+        draw("sensor_study", sensors[:1], {})
+
+
+@pytest.mark.parametrize("width", [160, 190])
+def test_studies_stay_on_the_page_and_repeat(schemes, sensors, width):
+    settings = {"width": width, "dpi": 60}
+    for name, panels in (("scheme_study", schemes), ("sensor_study", sensors)):
+        figure = draw(name, panels, settings)
+        assert svg(figure) == svg(draw(name, panels, settings))
+        page = figure.bbox
+        for artist in (*figure.axes, *figure.legends):
+            box = artist.get_tightbbox()
+            assert box.x0 >= page.x0 - 1 and box.x1 <= page.x1 + 1
+            assert box.y0 >= page.y0 - 1 and box.y1 <= page.y1 + 1
