@@ -129,5 +129,5 @@ def _finish(row: Sequence[Axes], title: str, members, settings: Mapping) -> None
     row[0].set_ylabel("Error of the coefficient (%)")
     row[1].set_ylabel("Error of the volatility (%)")
     row[2].set_ylabel(r"Dispersion $\rho$ (1)")
-    row[2].set_ylim(-0.22, 0.24)
+    row[2].set_ylim(-0.24, 0.34)
     row[0].set_title(title)
