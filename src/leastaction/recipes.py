@@ -33,14 +33,14 @@ def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
 def differentiate_settings(example: Mapping, estimator: str) -> dict:
     """The method, and the candidates that it evaluates."""
     settings = example["estimators"][estimator]["differentiate"]
-    parts = differentiate.USES_LIBRARY.get(settings["method"], ())
+    parts = differentiate.USES_LIBRARY[settings["method"]]
     return {"differentiate": settings, "library": library_parts(example, parts)}
 
 
 def assemble_settings(example: Mapping, estimator: str) -> dict:
     """The method, and the candidates that it evaluates."""
     settings = example["estimators"][estimator]["assemble"]
-    parts = assemble.USES_LIBRARY.get(settings["method"], ())
+    parts = assemble.USES_LIBRARY[settings["method"]]
     return {"assemble": settings, "library": library_parts(example, parts)}
 
 

@@ -40,6 +40,12 @@ def test_schema_and_code_know_the_same_methods():
     assert set(papers["properties"]["tables"]["items"]["enum"]) == set(TABLES)
 
 
+@pytest.mark.parametrize("stage", [differentiate, assemble])
+def test_every_method_says_which_candidates_it_evaluates(stage):
+    """What is not named here does not reach the method."""
+    assert set(stage.USES_LIBRARY) == set(stage.METHODS)
+
+
 def objects(part):
     if isinstance(part, dict):
         if "properties" in part and part.get("type") == "object":

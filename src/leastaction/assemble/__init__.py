@@ -26,6 +26,8 @@ USES_LIBRARY = {
         "dissipation",
         "calculus",
     ),
+    "modal_moments": ("reference", "lagrangian"),
+    "nodal_ensemble_mean": ("reference", "lagrangian"),
 }
 
 
