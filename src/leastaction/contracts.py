@@ -83,6 +83,8 @@ CONTRACTS = {
             "samples": ("replicate",),
             "status": ("term",),
             "library_given": ("candidate",),
+            "time_step": ("replicate",),
+            "sampling_step": ("replicate",),
         },
         finite=("moment", "instrument_gram", "increment_gram"),
     ),

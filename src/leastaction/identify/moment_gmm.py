@@ -83,8 +83,7 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     total = moment.sum(axis=0)
     floor = _discretisation_floor(
         scale**2 * weighted[..., reference, reference],
-        library["frequency"].values[0],
-        samples,
+        library["frequency"].values[0] * library["sampling_step"].values[0],
         dt,
     )
     if varies:
@@ -254,12 +253,12 @@ def _root_inverse(gram: np.ndarray) -> np.ndarray:
     return (vectors[:, good] / np.sqrt(values[good])).T / scale
 
 
-def _discretisation_floor(momentum, frequency, samples, dt) -> np.ndarray:
+def _discretisation_floor(momentum, theta, dt) -> np.ndarray:
     """Covariance that stands for the time discretisation of whatever made the data.
 
     A scheme or a sampler distorts frequencies by the order of θ² = (ω dt)² (the strong
     Taylor scheme stiffnesses by θ²/3, Newmark's by θ²/6, leapfrog by θ²/12), so that
-    ∫ ∂L/∂q dt may be wrong by that share in every one of the `samples` steps alike.
+    ∫ ∂L/∂q dt may be wrong by that share in every increment alike.
     Where noise excites every degree of freedom this is nothing. Where it leaves a
     combination of them in peace, as one shared Wiener process does, the law would seem
     to be known to more digits than the data have.
@@ -268,10 +267,12 @@ def _discretisation_floor(momentum, frequency, samples, dt) -> np.ndarray:
     ----------
     momentum
         Σ Δp Δpᵀ of the kinetic term, shape (dof, dof).
-    frequency
-        ω of each degree of freedom, rad/s.
+    theta
+        θ of each degree of freedom, at the step of the observations.
+    dt
+        Duration of one increment, s.
     """
-    theta = np.nan_to_num(frequency, nan=0.0, posinf=0.0) * dt
+    theta = np.nan_to_num(theta, nan=0.0, posinf=0.0)
     return np.diag((theta**2 / 3) ** 2 * np.diag(momentum) / dt)
 
 
