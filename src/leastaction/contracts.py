@@ -7,6 +7,8 @@ import numpy as np
 import xarray as xr
 
 ENSEMBLE = ("replicate", "trajectory", "time", "dof")
+DOFS = ("dof", "dof_other")
+INSTRUMENTS = ("instrument", "instrument_other")
 FIELD_ENSEMBLE = ("replicate", "trajectory", "time", "node")
 
 
@@ -43,6 +45,9 @@ CONTRACTS = {
         {"u": FIELD_ENSEMBLE, "u_t": FIELD_ENSEMBLE},
         finite=("u", "u_t"),
     ),
+    "displacements": Contract(
+        "simulate with sensor.channels [q]", {"q": ENSEMBLE}, finite=("q",)
+    ),
     "ensemble_derivatives": Contract(
         "differentiate with method central_difference",
         {
@@ -60,6 +65,40 @@ CONTRACTS = {
             "perfect_square": ("replicate", "dof"),
         },
         finite=("realised_covariation", "squared_volatility"),
+    ),
+    "sensor_noise": Contract(
+        "differentiate with method sensor_noise",
+        {
+            "position_noise": ("replicate", "dof"),
+            "velocity_noise": ("replicate", "dof"),
+            "noise_ratio": ("replicate", "dof"),
+            "realised_covariation": ("replicate", "dof", "dof_other"),
+            "smoothing_scale": ("replicate",),
+            "lag": ("replicate",),
+        },
+        finite=("position_noise", "realised_covariation", "smoothing_scale", "lag"),
+    ),
+    "moving_average_moments": Contract(
+        "assemble with method lagged_moments or weak_moments",
+        {
+            "moment": ("replicate", "scale", "dof", "instrument", "term"),
+            "instrument_gram": ("replicate", "scale", "lag", *INSTRUMENTS),
+            "increment_gram": (
+                "replicate",
+                "scale",
+                "lag",
+                *DOFS,
+                "term",
+                "term_other",
+            ),
+            "realised_covariation": ("replicate", "dof", "dof_other"),
+            "window": ("replicate", "scale"),
+            "samples": ("replicate",),
+            "time_step": ("replicate",),
+            "status": ("term",),
+            "library_given": ("candidate",),
+        },
+        finite=("moment", "instrument_gram", "increment_gram"),
     ),
     "regression": Contract(
         "assemble with method ensemble_mean",
@@ -120,13 +159,7 @@ CONTRACTS = {
         "assemble with method modal_moments",
         {
             "moment": ("replicate", "group", "instrument", "column"),
-            "instrument_gram": (
-                "replicate",
-                "group",
-                "lag",
-                "instrument",
-                "instrument_other",
-            ),
+            "instrument_gram": ("replicate", "group", "lag", *INSTRUMENTS),
             "increment_gram": ("replicate", "group", "lag", "column", "column_other"),
             "samples": ("replicate", "group"),
             "pairs": ("replicate", "group"),

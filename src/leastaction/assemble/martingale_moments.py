@@ -88,7 +88,7 @@ def assemble(
     first = len(terms.terms)
     keep = [*terms.columns, *(first + j for j in damping.independent)]
     noise = NoiseLaw(derivatives, coordinates)
-    instruments = _instruments(coordinates, settings)
+    instruments = monomial_instruments(coordinates, settings)
     columns = _columns(terms, noise)
     moment, z_gram, x_gram, weighted = _accumulate(
         observations, coordinates, columns, instruments, noise
@@ -163,7 +163,8 @@ def assemble(
     )
 
 
-def _instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
+def monomial_instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
+    """Monomials of the state up to `instrument_degree`, or fewer if too many."""
     state = (*coordinates, *velocity_names(coordinates))
     degree = settings["instrument_degree"]
     while (

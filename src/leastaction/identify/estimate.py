@@ -82,6 +82,9 @@ class VolatilityEstimate:
         Name to (value of shape (dof,), unit, meaning).
     by_node
         As in :class:`LagrangianEstimate`.
+    covariance
+        S Sᵀ, shape (dof, dof), where the method knows it better than the residual of
+        the Lagrangian does.
     """
 
     volatility: np.ndarray
@@ -94,3 +97,4 @@ class VolatilityEstimate:
     root_std: np.ndarray | None = None
     diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(default_factory=dict)
     by_node: Mapping[str, tuple] = field(default_factory=dict)
+    covariance: np.ndarray | None = None

@@ -26,6 +26,8 @@ def model_dataset(
     damping = ("replicate", "dissipation_term")
     unknown = np.full_like(volatility.coefficients, np.nan)
     covariance = lagrangian.noise_covariance
+    if volatility.covariance is not None:
+        covariance = volatility.covariance
     if covariance.shape != (len(dof), len(dof)):
         covariance = np.diag(volatility.volatility**2)
     data = {
