@@ -24,6 +24,7 @@ USES_LIBRARY = {
     "modal_projection": ("reference", "lagrangian"),
     "nodal_central_difference": ("reference", "lagrangian"),
     "realised_variation": ("volatility",),
+    "sensor_noise": (),
 }
 
 
