@@ -105,6 +105,11 @@ def _rollout(example: Mapping, estimator: str) -> list[str]:
     return [*_scheme(example), validate.METHODS[kind]]
 
 
+def _observation(example: Mapping, estimator: str | None = None) -> list[str]:
+    sensor = [simulate.SENSOR] if example["simulate"].get("sensor") else []
+    return [*_scheme(example), *sensor]
+
+
 def _differentiation(example: Mapping, estimator: str) -> list[str]:
     recipe = example["estimators"][estimator]
     return [differentiate.METHODS[recipe["differentiate"]["method"]]]
@@ -131,7 +136,7 @@ SETTINGS: Mapping[str, Callable] = {
     "validate": validate_settings,
 }
 MODULES: Mapping[str, Callable] = {
-    "simulate": _scheme,
+    "simulate": _observation,
     "differentiate": _differentiation,
     "assemble": _assembly,
     "identify": _identification,

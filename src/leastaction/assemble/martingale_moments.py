@@ -98,7 +98,7 @@ def assemble(
     sampling_step = time_step(observations)
     if not noise.varies:
         observations = _thinned(observations, derivatives, settings)
-    instruments = _instruments(coordinates, settings)
+    instruments = monomial_instruments(coordinates, settings)
     columns = _columns(terms, noise)
     moment, z_gram, x_gram, weighted = _accumulate(
         observations, coordinates, columns, instruments, noise
@@ -191,7 +191,8 @@ def _thinned(observations, derivatives, settings) -> xr.Dataset:
     return observations.isel(time=slice(0, None, every))
 
 
-def _instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
+def monomial_instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
+    """Monomials of the state up to `instrument_degree`, or fewer if too many."""
     state = (*coordinates, *velocity_names(coordinates))
     degree = settings["instrument_degree"]
     while (
