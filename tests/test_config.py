@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from leastaction import recipes
 from leastaction.config import (
     check_example,
     check_label,
@@ -29,6 +30,7 @@ def harmonic():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_and_variant_is_valid(path):
     for name, content in with_variants(path.stem, yaml.safe_load(path.read_text())):
+        content = recipes.with_recommended_methods(content)
         check_example(complete(content, SCHEMA, name), name)
 
 
@@ -251,3 +253,32 @@ def test_a_sensor_is_filled_with_defaults(harmonic):
         "correlation": 1,
         "channels": ["q", "qdot"],
     }
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, "states"),
+        ({"simulate": {"sensor": {"noise": {"q": 1e-3}}}}, "noisy states"),
+        ({"simulate": {"sensor": {"channels": ["q"]}}}, "displacements"),
+        ({"system": {"field": {"name": "u"}}}, "field"),
+    ],
+)
+def test_recommended_without_a_word_is_the_recipe_for_the_kind_of_data(changes, kind):
+    content = {"estimators": {"recommended": {}, "other": {"identify": {}}}, **changes}
+    found = recipes.with_recommended_methods(content)["estimators"]["recommended"]
+    stages = [found[s]["method"] for s in ("differentiate", "assemble", "identify")]
+    volatility = found["identify"]["volatility"]["method"]
+    assert (*stages, volatility) == recipes.RECOMMENDED[kind]
+
+
+def test_a_named_method_is_kept():
+    identify = {"method": "stlsq", "threshold": 3.0}
+    content = {"estimators": {"published": {"identify": identify}}}
+    found = recipes.with_recommended_methods(content)["estimators"]["published"]
+    assert found["identify"] == identify
+    partial = {"estimators": {"recommended": {"identify": {"max_terms": 6}}}}
+    found = recipes.with_recommended_methods(partial)["estimators"]["recommended"]
+    assert found["identify"]["max_terms"] == 6
+    assert found["identify"]["method"] == "moment_gmm"
+    assert recipes.with_recommended_methods({"estimators": "none"})
