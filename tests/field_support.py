@@ -76,6 +76,7 @@ def model_of(system, coefficients, sigma, replicates=1):
     c = np.tile(list(coefficients.values()), (replicates, 1))
     each = np.full((replicates, 1), float(sigma))
     of_term, of_dof = ("replicate", "term"), ("replicate", "dof")
+    damping = (("replicate", "dissipation_term"), np.zeros((replicates, 0)))
     return xr.Dataset(
         {
             "coefficient_estimate": (of_term, c),
@@ -83,6 +84,9 @@ def model_of(system, coefficients, sigma, replicates=1):
             "support": (of_term, (c != 0).astype("int8")),
             "volatility_estimate": (of_dof, each),
             "volatility_std": (of_dof, 0.01 * each),
+            "volatility_is_constant": (of_dof, np.ones((replicates, 1), dtype="int8")),
+            "dissipation_coefficient_estimate": damping,
+            "dissipation_coefficient_std": damping,
             "alternatives": ("replicate", [""] * replicates),
         },
         coords={"replicate": np.arange(replicates), "term": terms, "dof": ["u"]},

@@ -92,7 +92,7 @@ def observe(truth, *, trajectories, steps, time_step=1e-3, replicate=0, start=No
 class Recommended:
     """The recommended recipe on one replicate, stage by stage."""
 
-    def __init__(self, observations, library, degree=5, max_terms=3):
+    def __init__(self, observations, library, degree=5, max_terms=3, largest_turn=0.05):
         self.observations, self.library = observations, library
         self.degree, self.max_terms = degree, max_terms
         self.variation = differentiate(
@@ -105,6 +105,7 @@ class Recommended:
                 "method": "martingale_moments",
                 "instrument_degree": degree,
                 "most_instruments": 40,
+                "largest_turn": largest_turn,
             },
             library,
         )

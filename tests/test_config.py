@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from leastaction import recipes
 from leastaction.config import (
     check_example,
     check_label,
@@ -29,6 +30,7 @@ def harmonic():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_and_variant_is_valid(path):
     for name, content in with_variants(path.stem, yaml.safe_load(path.read_text())):
+        content = recipes.with_recommended_methods(content)
         check_example(complete(content, SCHEMA, name), name)
 
 
@@ -202,3 +204,81 @@ def test_candidates_of_a_field_with_a_rate_are_refused(wave):
     wave["library"]["lagrangian"].append({"terms": ["u*u_t**2"]})
     with pytest.raises(ConfigError, match="depend on u_t"):
         check_example(complete(wave, SCHEMA, "x"), "x")
+
+
+NOISY = {
+    "differentiate": {"method": "sensor_noise"},
+    "identify": {
+        "method": "moving_average_gmm",
+        "volatility": {"method": "moving_average_likelihood"},
+    },
+}
+
+
+@pytest.mark.parametrize("method", ["lagged_moments", "weak_moments"])
+def test_displacements_alone_need_the_weak_form(harmonic, method):
+    wrong = {
+        **merge(harmonic, {"simulate": {"sensor": {"channels": ["q"]}}}),
+        "estimators": {"recommended": {**NOISY, "assemble": {"method": method}}},
+    }
+    completed = complete(wrong, SCHEMA, "x")
+    if method == "weak_moments":
+        check_example(completed, "x")
+    else:
+        with pytest.raises(ConfigError, match="needs velocities.*'weak_moments'"):
+            check_example(completed, "x")
+
+
+def test_either_kind_of_noisy_moments_is_accepted_and_no_other(harmonic):
+    recipe = {**NOISY, "assemble": {"method": "lagged_moments"}}
+    fits = {**harmonic, "estimators": {"recommended": recipe}}
+    check_example(complete(fits, SCHEMA, "x"), "x")
+    wrong = merge(fits, {"estimators": {"recommended": {"identify": None}}})
+    with pytest.raises(ConfigError, match="needs assemble method"):
+        check_example(complete(wrong, SCHEMA, "x"), "x")
+
+
+def test_null_in_a_variant_takes_away(harmonic):
+    harmonic["variants"] = {"alone": {"estimators": {"published": None}}}
+    found = dict(with_variants("harmonic", harmonic))
+    assert set(found["harmonic"]["estimators"]) == {"published", "recommended"}
+    assert set(found["harmonic-alone"]["estimators"]) == {"recommended"}
+
+
+def test_a_sensor_is_filled_with_defaults(harmonic):
+    assert "sensor" not in complete(harmonic, SCHEMA, "x")["simulate"]
+    noisy = merge(harmonic, {"simulate": {"sensor": {"noise": {"q": 0.1}}}})
+    assert complete(noisy, SCHEMA, "x")["simulate"]["sensor"] == {
+        "noise": {"q": 0.1, "qdot": 0},
+        "correlation": 1,
+        "channels": ["q", "qdot"],
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind"),
+    [
+        ({}, "states"),
+        ({"simulate": {"sensor": {"noise": {"q": 1e-3}}}}, "noisy states"),
+        ({"simulate": {"sensor": {"channels": ["q"]}}}, "displacements"),
+        ({"system": {"field": {"name": "u"}}}, "field"),
+    ],
+)
+def test_recommended_without_a_word_is_the_recipe_for_the_kind_of_data(changes, kind):
+    content = {"estimators": {"recommended": {}, "other": {"identify": {}}}, **changes}
+    found = recipes.with_recommended_methods(content)["estimators"]["recommended"]
+    stages = [found[s]["method"] for s in ("differentiate", "assemble", "identify")]
+    volatility = found["identify"]["volatility"]["method"]
+    assert (*stages, volatility) == recipes.RECOMMENDED[kind]
+
+
+def test_a_named_method_is_kept():
+    identify = {"method": "stlsq", "threshold": 3.0}
+    content = {"estimators": {"published": {"identify": identify}}}
+    found = recipes.with_recommended_methods(content)["estimators"]["published"]
+    assert found["identify"] == identify
+    partial = {"estimators": {"recommended": {"identify": {"max_terms": 6}}}}
+    found = recipes.with_recommended_methods(partial)["estimators"]["recommended"]
+    assert found["identify"]["max_terms"] == 6
+    assert found["identify"]["method"] == "moment_gmm"
+    assert recipes.with_recommended_methods({"estimators": "none"})

@@ -60,6 +60,18 @@ def merge(base: Mapping, overrides: Mapping) -> dict:
     return result
 
 
+def without_nulls(config: Mapping, overrides: Mapping) -> dict:
+    """`config` without the keys that `overrides` sets to null."""
+    result = {}
+    for key, value in config.items():
+        if key in overrides and overrides[key] is None:
+            continue
+        inner = overrides.get(key)
+        deeper = isinstance(value, Mapping) and isinstance(inner, Mapping)
+        result[key] = without_nulls(value, inner) if deeper else value
+    return result
+
+
 def check_label(kind: str, name: str) -> None:
     """Check the name of a paper, an example or a variant: it names files, targets.
 
@@ -144,6 +156,9 @@ def check_example(example: Mapping, where: str) -> None:
         problems += _misfits(
             f"estimators.{name}", estimator, example["simulate"]["method"]
         )
+        problems += _unrecorded(
+            f"estimators.{name}", estimator, example["simulate"].get("sensor")
+        )
     if problems:
         raise ConfigError(where, problems)
 
@@ -151,7 +166,8 @@ def check_example(example: Mapping, where: str) -> None:
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     """The example itself, then each of its variants as ``<name>-<variant>``.
 
-    A variant has none of the paper's printed numbers and formulas.
+    A variant has none of the paper's printed numbers and formulas, and nothing that it
+    overrides with null.
     """
     if not isinstance(example, Mapping):
         raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
@@ -161,7 +177,8 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     own = {k: v for k, v in (base.get("publish") or {}).items() if k == "targets"}
     for variant, overrides in (example.get("variants") or {}).items():
         check_label("variant", variant)
-        yield f"{name}-{variant}", merge({**base, "publish": own}, overrides)
+        merged = merge({**base, "publish": own}, overrides)
+        yield f"{name}-{variant}", without_nulls(merged, overrides)
 
 
 def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
@@ -207,10 +224,12 @@ def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
     )
     for stage, before, needs in chain:
         method, given = estimator[stage]["method"], estimator[before]["method"]
-        if needs[method] != given:
+        accepted = needs[method]
+        accepted = (accepted,) if isinstance(accepted, str) else accepted
+        if given not in accepted:
             yield (
                 f"{where}: {stage} method {method!r} needs {before} method "
-                f"{needs[method]!r}, not {given!r}"
+                f"{' or '.join(map(repr, accepted))}, not {given!r}"
             )
     volatility = estimator["identify"]["volatility"]["method"]
     needed = identify.VOLATILITY_NEEDS.get(volatility)
@@ -218,6 +237,19 @@ def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
         yield (
             f"{where}: volatility method {volatility!r} needs identify method "
             f"{needed!r}, not {estimator['identify']['method']!r}"
+        )
+
+
+def _unrecorded(where: str, estimator: Mapping, sensor) -> Iterator[str]:
+    """A method that needs velocities where the sensors record displacements alone."""
+    channels = (sensor or {}).get("channels", ["q", "qdot"])
+    method = estimator["assemble"]["method"]
+    if "qdot" not in channels and method not in assemble.DISPLACEMENTS_ONLY:
+        known = " or ".join(sorted(map(repr, assemble.DISPLACEMENTS_ONLY)))
+        yield (
+            f"{where}: assemble method {method!r} needs velocities, but "
+            f"simulate.sensor.channels records {channels} alone; use {known} with "
+            "differentiate method 'sensor_noise'"
         )
 
 

@@ -27,9 +27,28 @@ def start_logging(path: str | Path) -> None:
         handlers=[logging.FileHandler(path, mode="w"), logging.StreamHandler()],
         force=True,
     )
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_Once())
     logging.captureWarnings(True)
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     sys.excepthook = _log_failure
+
+
+class _Once(logging.Filter):
+    """Lets a warning pass once: what holds for one replicate mostly holds for all."""
+
+    def __init__(self):
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is no warning, or one that was not given yet."""
+        if record.levelno != logging.WARNING:
+            return True
+        message = record.getMessage()
+        known = message in self._seen
+        self._seen.add(message)
+        return not known
 
 
 def _log_failure(kind, error, trace) -> None:

@@ -105,6 +105,11 @@ def _rollout(example: Mapping, estimator: str) -> list[str]:
     return [*_scheme(example), validate.METHODS[kind]]
 
 
+def _observation(example: Mapping, estimator: str | None = None) -> list[str]:
+    sensor = [simulate.SENSOR] if example["simulate"].get("sensor") else []
+    return [*_scheme(example), *sensor]
+
+
 def _differentiation(example: Mapping, estimator: str) -> list[str]:
     recipe = example["estimators"][estimator]
     return [differentiate.METHODS[recipe["differentiate"]["method"]]]
@@ -131,9 +136,76 @@ SETTINGS: Mapping[str, Callable] = {
     "validate": validate_settings,
 }
 MODULES: Mapping[str, Callable] = {
-    "simulate": _scheme,
+    "simulate": _observation,
     "differentiate": _differentiation,
     "assemble": _assembly,
     "identify": _identification,
     "validate": _rollout,
 }
+
+
+# What `recommended: {}` means, by the kind of data: methods of differentiate, assemble,
+# identify, and of the volatility.
+RECOMMENDED = {
+    "states": (
+        "realised_variation",
+        "martingale_moments",
+        "moment_gmm",
+        "squared_increments",
+    ),
+    "noisy states": (
+        "sensor_noise",
+        "lagged_moments",
+        "moving_average_gmm",
+        "moving_average_likelihood",
+    ),
+    "displacements": (
+        "sensor_noise",
+        "weak_moments",
+        "moving_average_gmm",
+        "moving_average_likelihood",
+    ),
+    "field": (
+        "modal_projection",
+        "modal_moments",
+        "modal_gmm",
+        "modal_long_run_variance",
+    ),
+}
+
+
+def kind_of_data(example: Mapping) -> str:
+    """Return the kind of data that an example has: a key of `RECOMMENDED`."""
+    if "field" in _part(example, "system"):
+        return "field"
+    sensor = _part(_part(example, "simulate"), "sensor")
+    if not sensor:
+        return "states"
+    return "displacements" if sensor.get("channels") == ["q"] else "noisy states"
+
+
+def with_recommended_methods(example: Mapping) -> dict:
+    """`example` with the recommended method wherever a recipe names none."""
+    methods = RECOMMENDED[kind_of_data(example)]
+    stages = ("differentiate", "assemble", "identify")
+    recipes = dict(_part(example, "estimators"))
+    for name, recipe in recipes.items():
+        if not isinstance(recipe, Mapping):
+            continue
+        filled = dict(recipe)
+        for stage, method in zip(stages, methods, strict=False):
+            if isinstance(filled.get(stage, {}), Mapping):
+                filled[stage] = {"method": method} | dict(filled.get(stage, {}))
+        identify = filled["identify"]
+        if isinstance(identify, Mapping) and identify["method"] == methods[2]:
+            given = _part(identify, "volatility")
+            volatility = {"method": methods[3]} | dict(given)
+            filled["identify"] = {**identify, "volatility": volatility}
+        recipes[name] = filled
+    return {**example, "estimators": recipes} if recipes else dict(example)
+
+
+def _part(mapping: Mapping, key: str) -> Mapping:
+    """Return a section, or an empty one where there is none or something else."""
+    found = mapping.get(key)
+    return found if isinstance(found, Mapping) else {}

@@ -149,7 +149,11 @@ def test_a_derivative_of_the_wrong_kind_gets_the_advice(observations):
         martingale_moments.assemble(
             observations,
             wrong,
-            {"instrument_degree": 1, "most_instruments": 40},
+            {
+                "instrument_degree": 1,
+                "most_instruments": 40,
+                "largest_turn": 0.05,
+            },
             OSCILLATOR_LIBRARY,
         )
 
@@ -173,4 +177,20 @@ def test_two_degrees_of_freedom_keep_their_places():
         assert abs(estimate - value) <= 4.5 * error
     np.testing.assert_allclose(
         found.lagrangian.noise_covariance, np.diag([1.0, 4.0]), atol=0.15
+    )
+
+
+def test_slow_motion_is_known_as_well_from_every_tenth_sample():
+    """Increments over several samples: the same coefficient, and its error, too."""
+    truth = oscillator(k=25.0, sigma=1.0)
+    paths = observe(truth, trajectories=30, steps=4000)
+    every = recommended(paths, OSCILLATOR_LIBRARY, largest_turn=0.0)
+    tenth = recommended(paths, OSCILLATOR_LIBRARY, largest_turn=0.1)
+    assert tenth.moments["samples"] == every.moments["samples"] // 10
+    assert tenth.support == every.support
+    (k, error), (other, wider) = (f.coefficient("x**2") for f in (every, tenth))
+    assert abs(k - other) < 0.2 * error
+    assert wider == pytest.approx(error, rel=0.01)
+    np.testing.assert_allclose(
+        tenth.volatility.volatility, every.volatility.volatility, rtol=1e-5
     )

@@ -9,6 +9,7 @@ from support import observe, oscillator, system
 
 from leastaction.contracts import problems
 from leastaction.differentiate import differentiate
+from leastaction.simulate.sensor import measure
 
 
 def realised(observations):
@@ -112,3 +113,16 @@ def test_a_coordinate_at_rest_is_no_error():
     still = still.assign_coords(time=np.arange(21) * 1e-3)
     found = differentiate(still, {"method": "realised_variation"}, {})
     assert float(found["realised_covariation"].squeeze()) == 0.0
+
+
+def test_sensor_noise_is_told_with_the_methods_to_use(observations, caplog):
+    sensor = {"noise": {"qdot": 3e-3}, "correlation": 1, "channels": ["q", "qdot"]}
+    noisy = measure(observations, sensor, example="test", seed=1)
+    differentiate(noisy, {"method": "realised_variation"}, {})
+    for word in ("sensor noise", "lagged_moments", "moving_average_likelihood"):
+        assert word in caplog.text
+
+
+def test_clean_data_raise_no_alarm(observations, caplog):
+    differentiate(observations, {"method": "realised_variation"}, {})
+    assert "sensor noise" not in caplog.text

@@ -22,6 +22,7 @@ from leastaction.recipes import (
     MODULES,
     SETTINGS,
     panel,
+    with_recommended_methods,
     response_figure,
     shows,
 )
@@ -57,6 +58,7 @@ def read_examples():
             check_overrides(paper, name, example, written)
             for variant, content in with_variants(name, example):
                 where = f"example {paper}/{variant}"
+                content = with_recommended_methods(content)
                 content = complete(content, schema, where)
                 check_example(content, where)
                 content["simulate"]["replicates"] = config.get(

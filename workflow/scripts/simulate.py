@@ -3,7 +3,7 @@
 from leastaction.datasets import save_replicates
 from leastaction.mechanics.from_config import declared_units, system_from_config
 from leastaction.progress import start_logging, tracked
-from leastaction.simulate import MAKES, simulate
+from leastaction.simulate import contract, simulate
 
 
 def main(settings: dict, observations: str) -> None:
@@ -21,7 +21,7 @@ def main(settings: dict, observations: str) -> None:
         )
         for replicate in tracked(range(settings["simulate"]["replicates"]), "simulate")
     )
-    save_replicates(ensembles, observations, MAKES[settings["simulate"]["method"]])
+    save_replicates(ensembles, observations, contract(settings["simulate"]))
 
 
 if __name__ == "__main__":

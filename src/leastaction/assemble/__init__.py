@@ -4,21 +4,30 @@ from importlib import import_module
 
 METHODS = {
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
+    "lagged_moments": "leastaction.assemble.lagged_moments",
     "martingale_moments": "leastaction.assemble.martingale_moments",
     "modal_moments": "leastaction.assemble.modal_moments",
     "nodal_ensemble_mean": "leastaction.assemble.nodal_ensemble_mean",
+    "weak_moments": "leastaction.assemble.weak_moments",
 }
 
 NEEDS = {
     "ensemble_mean": "central_difference",
+    "lagged_moments": "sensor_noise",
     "martingale_moments": "realised_variation",
     "modal_moments": "modal_projection",
     "nodal_ensemble_mean": "nodal_central_difference",
+    "weak_moments": "sensor_noise",
 }
+
+# Methods that need no velocities.
+DISPLACEMENTS_ONLY = {"weak_moments"}
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
+    "lagged_moments": ("reference", "inertia", "lagrangian"),
+    "weak_moments": ("reference", "inertia", "lagrangian"),
     "martingale_moments": (
         "reference",
         "inertia",

@@ -42,6 +42,9 @@ from leastaction.mechanics.library import Library
 
 CONTRACT = "moments"
 BLOCK = 1000
+MOST_SKIPPED = 10
+# Per trajectory; a shorter one keeps every sample.
+FEWEST_INCREMENTS = 200
 
 
 def assemble(
@@ -68,6 +71,10 @@ def assemble(
     settings
         `instrument_degree`: Z are all monomials of the state up to this degree, or up
         to a lower one (at least 2) if there were more than `most_instruments`.
+        `largest_turn`: an increment spans as many samples, at most ten, as turn by this
+        angle; 0 takes every sample. Slow motion is known as well from increments over
+        several samples, at a fraction of the cost. Noise that depends on the state
+        needs every sample.
     library
         The `library` section of the example. With ``calculus: stratonovich``, the Itô
         drift that the noise adds is taken out of the increments.
@@ -88,7 +95,10 @@ def assemble(
     first = len(terms.terms)
     keep = [*terms.columns, *(first + j for j in damping.independent)]
     noise = NoiseLaw(derivatives, coordinates)
-    instruments = _instruments(coordinates, settings)
+    sampling_step = time_step(observations)
+    if not noise.varies:
+        observations = _thinned(observations, derivatives, settings)
+    instruments = monomial_instruments(coordinates, settings)
     columns = _columns(terms, noise)
     moment, z_gram, x_gram, weighted = _accumulate(
         observations, coordinates, columns, instruments, noise
@@ -126,7 +136,12 @@ def assemble(
             "time_step": (
                 "replicate",
                 [time_step(observations)],
-                {"units": "s", "long_name": "time step"},
+                {"units": "s", "long_name": "duration of one increment"},
+            ),
+            "sampling_step": (
+                "replicate",
+                [sampling_step],
+                {"units": "s", "long_name": "time step of the observations"},
             ),
             "status": (
                 "term",
@@ -163,7 +178,21 @@ def assemble(
     )
 
 
-def _instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
+def _thinned(observations, derivatives, settings) -> xr.Dataset:
+    """Every n-th sample, n from the angle that the fastest coordinate turns by."""
+    frequency = derivatives["frequency"].values
+    frequency = frequency[np.isfinite(frequency) & (frequency > 0)]
+    if not frequency.size:
+        return observations
+    turn = frequency.max() * time_step(observations)
+    steps = observations.sizes["time"] - 1
+    most = min(MOST_SKIPPED, steps // FEWEST_INCREMENTS)
+    every = int(np.clip(settings["largest_turn"] / turn, 1, max(most, 1)))
+    return observations.isel(time=slice(0, None, every))
+
+
+def monomial_instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
+    """Monomials of the state up to `instrument_degree`, or fewer if too many."""
     state = (*coordinates, *velocity_names(coordinates))
     degree = settings["instrument_degree"]
     while (

@@ -7,6 +7,7 @@ METHODS = {
     "realised_variation": "leastaction.differentiate.realised_variation",
     "modal_projection": "leastaction.differentiate.modal_projection",
     "nodal_central_difference": "leastaction.differentiate.nodal_central_difference",
+    "sensor_noise": "leastaction.differentiate.sensor_noise",
 }
 
 READS = {
@@ -14,6 +15,7 @@ READS = {
     "realised_variation": "observations",
     "modal_projection": "field_observations",
     "nodal_central_difference": "field_observations",
+    "sensor_noise": "observations",
 }
 
 # Parts of the section `library` that a method evaluates.
@@ -22,6 +24,7 @@ USES_LIBRARY = {
     "modal_projection": ("reference", "lagrangian"),
     "nodal_central_difference": ("reference", "lagrangian"),
     "realised_variation": ("volatility",),
+    "sensor_noise": (),
 }
 
 

@@ -34,6 +34,8 @@ ENOUGH = 200_000
 DISJOINT = 3
 # Second and third differences see the same noise, if it is noise that they see.
 AGREEMENT = 0.2
+# Standard errors by which the autocovariance of second differences may fall short.
+CHANCE = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -81,6 +83,19 @@ def differentiate(
                 COARSE,
             )
     names, law, square = _law(q, qdot, dt, np.diag(covariation), observations, library)
+    for a, name in enumerate(observations["dof"].values):
+        ratio = sensor_noise_ratio(qdot[..., a])
+        if ratio > 0:
+            log.warning(
+                "the velocities of %s contain sensor noise, %.2g of an increment of "
+                "the random force, which spoils these estimates; use differentiate "
+                "method 'sensor_noise' with assemble method 'lagged_moments' (or, from "
+                "displacements alone, 'weak_moments'), identify method "
+                "'moving_average_gmm' and volatility method "
+                "'moving_average_likelihood'",
+                name,
+                ratio,
+            )
     return xr.Dataset(
         {
             "squared_volatility": (
@@ -162,3 +177,27 @@ def _law(q, qdot, dt, mean_square, observations, library):
         if found.law[varying].any():
             law[a], square[a] = found.law, found.is_square
     return names, law, square
+
+
+def sensor_noise_ratio(qdot: np.ndarray) -> float:
+    """ξ = s/(σ√dt) if the velocities show white sensor noise, else 0.
+
+    Second differences of a random walk have the autocovariances c₀ = 2σ²dt and
+    c₁ = −σ²dt. Sensor noise adds 6s² and −4s², so that c₁ + ½c₀ = −s²; smooth motion
+    makes that sum positive. Its standard error is c₀/√(2n) without sensor noise.
+
+    Parameters
+    ----------
+    qdot
+        Shape (trajectory, time).
+    """
+    second = np.diff(qdot, n=2, axis=1)
+    if second.shape[1] < 2:
+        return 0.0
+    n = second.size
+    c0 = np.einsum("ij,ij->", second, second) / n
+    c1 = np.einsum("ij,ij->", second[:, 1:], second[:, :-1]) / (n - len(second))
+    square = -(c1 + c0 / 2)
+    if not square > CHANCE * c0 / np.sqrt(2 * n):
+        return 0.0
+    return float(np.sqrt(square / max((c0 - 6 * square) / 2, np.finfo(float).tiny)))

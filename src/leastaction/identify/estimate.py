@@ -75,6 +75,9 @@ class VolatilityEstimate:
         Coefficients of σ² = Σ β_i G_i, shape (dof, term).
     constant
         Whether the volatility is to be read as a constant, shape (dof,).
+    covariance
+        S Sᵀ from every sample, shape (dof, dof), if the method gives it; otherwise that
+        of the Lagrangian's residual stands.
     root, root_std
         Coefficients of S = Σ ρ_i G_i and their standard errors, shape (dof, term); NaN
         where σ² is not the square of such a sum, or the method does not look.
@@ -90,6 +93,7 @@ class VolatilityEstimate:
     coefficients: np.ndarray
     coefficient_std: np.ndarray
     constant: np.ndarray
+    covariance: np.ndarray | None = None
     root: np.ndarray | None = None
     root_std: np.ndarray | None = None
     diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(default_factory=dict)

@@ -25,7 +25,9 @@ def model_dataset(
     of_square = ("replicate", "dof", "volatility_term")
     damping = ("replicate", "dissipation_term")
     unknown = np.full_like(volatility.coefficients, np.nan)
-    covariance = lagrangian.noise_covariance
+    covariance = volatility.covariance
+    if covariance is None:
+        covariance = lagrangian.noise_covariance
     if covariance.shape != (len(dof), len(dof)):
         covariance = np.diag(volatility.volatility**2)
     data = {

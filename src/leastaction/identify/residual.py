@@ -15,13 +15,22 @@ from leastaction.mechanics.library import Library
 class Residual:
     """Compiled residual of a library whose coefficients are given at run time.
 
-    The coefficients are those of L, then those of the Rayleigh function.
+    The coefficients are those of L, then those of the Rayleigh function. Terms that are
+    not `chosen` are left out of the compiled code, whatever their coefficient.
     """
 
-    def __init__(self, library: Mapping, coordinates: Sequence[str]):
+    def __init__(
+        self,
+        library: Mapping,
+        coordinates: Sequence[str],
+        chosen: Sequence[int] | None = None,
+    ):
         terms = Library.from_config(library, coordinates)
         names = [f"c_{i}" for i in range(len(terms.momenta[0]))]
-        c = [symbol(name) for name in names]
+        c = [
+            symbol(name) if chosen is None or i in chosen else sp.Integer(0)
+            for i, name in enumerate(names)
+        ]
         combine = [
             sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.momenta
         ]

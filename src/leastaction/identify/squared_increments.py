@@ -14,6 +14,7 @@ in r_k: it changes r_k² by (∂S/∂q̇)² dt/4 of it.
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -28,6 +29,8 @@ from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import to_text
 
 BLOCK = 2000
+# Samples that show whether S² is a constant.
+ENOUGH = 200_000
 # Change of S over one step by the drift, rms, over the constant part of S: at 0.035,
 # the estimate of that part was off by 0.05 %.
 COARSE = 0.03
@@ -48,7 +51,7 @@ def identify(
     observations
         One replicate, contract ``observations``.
     estimate
-        The identified Lagrangian; its `noise_covariance` is the quadratic variation.
+        The identified Lagrangian.
     settings
         `max_terms`: largest number of terms of S².
     library
@@ -57,13 +60,15 @@ def identify(
     Returns
     -------
     VolatilityEstimate
-        `volatility` is the square root of the quadratic variation; its standard error
-        is σ / √(2 N) for N increments.
+        `volatility` is the square root of the quadratic variation over every sample;
+        its standard error is σ / √(2 N) for N increments. Whether S² is more than a
+        constant is decided on enough samples, evenly spaced; if it is, all count.
     """
     coordinates = [str(name) for name in observations["dof"].values]
     names = (*coordinates, *velocity_names(coordinates))
     terms = candidates(library["volatility"], names)
-    residual = Residual(library, coordinates)
+    chosen = np.flatnonzero(estimate.joint_coefficients)
+    residual = Residual(library, coordinates, chosen)
     regressors = evaluator(list(terms), coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
     dof, m = len(coordinates), len(terms)
@@ -78,14 +83,21 @@ def identify(
                 r = residual.increments(x, v, dt, estimate.joint_coefficients)
                 yield x, v, r[first:]
 
-    gram = np.zeros((dof, m + 1, m + 1))
-    for x, v, r in windows(0):
-        both = np.empty((r.shape[0], m + 1))
-        both[:, :m] = regressors(x[:-1], v[:-1])
-        for a in range(dof):
-            both[:, m] = np.square(r[:, a]) / dt
-            gram[a] += both.T @ both
     count = q.shape[0] * steps
+    sparse = max(1, count // ENOUGH)
+    gram = np.zeros((dof, m + 1, m + 1))
+    covariance, seen = np.zeros((dof, dof)), 0
+    for x, v, r in windows(0):
+        covariance += r.T @ r
+        some = r[::sparse]
+        both = np.empty((len(some), m + 1))
+        both[:, :m] = regressors(x[:-1:sparse], v[:-1:sparse])
+        seen += len(some)
+        for a in range(dof):
+            both[:, m] = np.square(some[:, a]) / dt
+            gram[a] += both.T @ both
+    covariance /= count * dt
+    variance = np.diag(covariance)
     varying = [i for i, term in enumerate(terms) if term.free_symbols]
 
     def averaged(a):
@@ -97,21 +109,23 @@ def identify(
 
     fits = []
     for a in range(dof):
-        first = variance_function.select(gram[a], settings["max_terms"], count)
+        first = variance_function.select(gram[a], settings["max_terms"], seen)
         found = variance_function.interpret(*first, terms)
         if found.coefficients[varying].any():
             found = variance_function.fit(
                 lambda a=a: averaged(a), terms, settings["max_terms"]
             )
             _warn_if_coarse(found, terms, regressors, q, qdot, coordinates[a])
+        elif found.coefficients.any():
+            found = _constant(found, variance[a], count)
         fits.append(found)
-    variance = np.diag(estimate.noise_covariance)
     return VolatilityEstimate(
         volatility=np.sqrt(variance),
         std=np.sqrt(variance / (2 * count)),
         terms=[to_text(term) for term in terms],
         coefficients=np.array([one.coefficients for one in fits]),
         coefficient_std=np.array([one.std for one in fits]),
+        covariance=covariance,
         constant=np.array([not one.coefficients[varying].any() for one in fits]),
         root=np.array([one.root for one in fits]),
         root_std=np.array([one.root_std for one in fits]),
@@ -127,6 +141,19 @@ def identify(
                 "p-value of S^2 = (a + b f)^2",
             ),
         },
+    )
+
+
+def _constant(found, variance: float, count: int):
+    """The law of a constant: the quadratic variation over every sample."""
+    one = found.coefficients != 0
+    return replace(
+        found,
+        coefficients=np.where(one, variance, 0.0),
+        std=np.where(one, variance * np.sqrt(2 / count), 0.0),
+        root=np.where(one, np.sqrt(variance), 0.0),
+        root_std=np.where(one, np.sqrt(variance / (2 * count)), 0.0),
+        law=np.where(one, variance, 0.0),
     )
 
 

@@ -1,8 +1,9 @@
 """Library of candidate terms of L and of D, with what algebra knows about them."""
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import sympy as sp
@@ -84,7 +85,13 @@ class Library:
             If the reference is not a sum of multiples of candidates, or an entry is not
             arithmetic over (q, q̇).
         """
-        coordinates = tuple(coordinates)
+        # The algebra of a library is done once, however many replicates use it.
+        return _library(
+            json.dumps(config, sort_keys=True), tuple(map(str, coordinates))
+        )
+
+    @classmethod
+    def _from_config(cls, config: Mapping, coordinates: tuple[str, ...]) -> "Library":
         names = (*coordinates, *velocity_names(coordinates))
         terms = candidates(config["lagrangian"], names)
         reference = parse(config["reference"], names)
@@ -265,14 +272,20 @@ class Library:
         return coefficients, scale
 
 
+@lru_cache(maxsize=32)
+def _library(config: str, coordinates: tuple[str, ...]) -> Library:
+    return Library._from_config(json.loads(config), coordinates)
+
+
 def _multiple(
     part: sp.Expr, terms: Sequence[sp.Expr]
 ) -> tuple[tuple[int, float]] | None:
     """Position and factor of the candidate that `part` is a multiple of."""
     for i, term in enumerate(terms):
-        ratio = sp.simplify(part / term) if term != 0 else sp.nan
-        if ratio.is_number:
-            return ((i, float(ratio)),)
+        if term.free_symbols == part.free_symbols != set():
+            ratio = sp.simplify(part / term)
+            if ratio.is_number:
+                return ((i, float(ratio)),)
     return None
 
 

@@ -16,14 +16,17 @@ MAKES = {
     "newmark": "field_observations",
 }
 
+SENSOR = "leastaction.simulate.sensor"
+
 
 def simulate(system, settings, *, example, seed, replicate, units):
-    """Simulate one replicate with the scheme named in `settings`.
+    """Simulate one replicate with the scheme and the sensors named in `settings`.
 
-    See :func:`leastaction.simulate.ensemble.ensemble` and
-    :func:`leastaction.simulate.field_ensemble.field_ensemble`.
+    See :func:`leastaction.simulate.ensemble.ensemble`,
+    :func:`leastaction.simulate.field_ensemble.field_ensemble` and
+    :func:`leastaction.simulate.sensor.measure`.
     """
-    return import_module(METHODS[settings["method"]]).simulate(
+    observations = import_module(METHODS[settings["method"]]).simulate(
         system,
         settings,
         example=example,
@@ -31,3 +34,14 @@ def simulate(system, settings, *, example, seed, replicate, units):
         replicate=replicate,
         units=units,
     )
+    if not settings.get("sensor"):
+        return observations
+    sensor = import_module(SENSOR)
+    return sensor.measure(observations, settings["sensor"], example=example, seed=seed)
+
+
+def contract(settings):
+    """Contract of the observations, by the method and by what the sensors record."""
+    if not settings.get("sensor"):
+        return MAKES[settings["method"]]
+    return import_module(SENSOR).contract(settings["sensor"])

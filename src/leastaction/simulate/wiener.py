@@ -4,7 +4,7 @@ import zlib
 
 import numpy as np
 
-PURPOSES = {"simulate": 0, "validate": 1}
+PURPOSES = {"simulate": 0, "validate": 1, "sensor": 2}
 
 
 def generator(

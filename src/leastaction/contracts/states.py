@@ -1,0 +1,94 @@
+"""Datasets of a few degrees of freedom, before the model."""
+
+from leastaction.contracts.contract import Contract
+
+ENSEMBLE = ("replicate", "trajectory", "time", "dof")
+DOFS = ("dof", "dof_other")
+INSTRUMENTS = ("instrument", "instrument_other")
+
+CONTRACTS = {
+    "observations": Contract(
+        "simulate",
+        {"q": ENSEMBLE, "qdot": ENSEMBLE},
+        finite=("q", "qdot"),
+    ),
+    "displacements": Contract(
+        "simulate with sensor.channels [q]", {"q": ENSEMBLE}, finite=("q",)
+    ),
+    "ensemble_derivatives": Contract(
+        "differentiate with method central_difference",
+        {
+            "momentum_rate": ("replicate", "dof", "time", "term"),
+            "generalised_force": ("replicate", "dof", "time", "term"),
+        },
+        finite=("momentum_rate", "generalised_force"),
+    ),
+    "realised_variation": Contract(
+        "differentiate with method realised_variation",
+        {
+            "realised_covariation": ("replicate", "dof", "dof_other"),
+            "frequency": ("replicate", "dof"),
+            "squared_volatility": ("replicate", "dof", "volatility_term"),
+            "perfect_square": ("replicate", "dof"),
+        },
+        finite=("realised_covariation", "squared_volatility"),
+    ),
+    "sensor_noise": Contract(
+        "differentiate with method sensor_noise",
+        {
+            "position_noise": ("replicate", "dof"),
+            "velocity_noise": ("replicate", "dof"),
+            "noise_ratio": ("replicate", "dof"),
+            "realised_covariation": ("replicate", "dof", "dof_other"),
+            **dict.fromkeys(("smoothing_scale", "lag"), ("replicate",)),
+        },
+        finite=("position_noise", "realised_covariation", "lag"),
+    ),
+    "regression": Contract(
+        "assemble with method ensemble_mean",
+        {
+            "theta": ("replicate", "dof", "equation", "term"),
+            "target": ("replicate", "dof", "equation"),
+            "status": ("term",),
+            "given": ("term",),
+        },
+        finite=("theta", "target"),
+    ),
+    "moments": Contract(
+        "assemble with method martingale_moments",
+        {
+            "moment": ("replicate", "trajectory", "dof", "instrument", "term"),
+            "instrument_gram": ("replicate", "dof", "instrument", "instrument_other"),
+            "increment_gram": ("replicate", "dof", "dof_other", "term", "term_other"),
+            "weighted_gram": ("replicate", "dof", "dof_other", "term", "term_other"),
+            "realised_covariation": ("replicate", "dof", "dof_other"),
+            "frequency": ("replicate", "dof"),
+            "samples": ("replicate",),
+            "status": ("term",),
+            "library_given": ("candidate",),
+            "time_step": ("replicate",),
+            "sampling_step": ("replicate",),
+        },
+        finite=("moment", "instrument_gram", "increment_gram"),
+    ),
+    "moving_average_moments": Contract(
+        "assemble with method lagged_moments or weak_moments",
+        {
+            "moment": ("replicate", "scale", "dof", "instrument", "term"),
+            "instrument_gram": ("replicate", "scale", "lag", *INSTRUMENTS),
+            "increment_gram": (
+                "replicate",
+                "scale",
+                "lag",
+                *DOFS,
+                "term",
+                "term_other",
+            ),
+            "realised_covariation": ("replicate", "dof", "dof_other"),
+            "window": ("replicate", "scale"),
+            "samples": ("replicate",),
+            "status": ("term",),
+        },
+        finite=("moment", "instrument_gram", "increment_gram"),
+    ),
+}

@@ -1,0 +1,245 @@
+"""Sensor noise, its memory, and the noise of the motion, free of any model.
+
+High-order differences remove the smooth motion; what is left is sensor noise and
+random force, which differ in their autocovariance. With white sensor noise of variance
+s² the third difference has the autocovariance s² (20, −15, 6, −1) at lags 0 to 3, while
+a random walk of the velocity gives σ² dt (6, −4, 1, 0), and a coordinate that is driven
+by it σ² dt³ (1, −1/3, −1/6, 0). Noise with a memory of c samples is white at stride c.
+"""
+
+import logging
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.contracts import time_step
+
+CONTRACT = "sensor_noise"
+SENSOR = (20.0, -15.0, 6.0, -1.0)
+RANDOM_WALK = (6.0, -4.0, 1.0, 0.0)
+INTEGRATED_WALK = (1.0, -1 / 3, -1 / 6, 0.0)
+LONGEST_MEMORY = 20
+SIGNIFICANT = 5.0
+# Variance of the mean square of a fifth difference of white noise, in its squares over
+# the number of samples: 2 Σ ρ², ρ = (252, −210, 120, −45, 10, −1)/252 on both sides.
+SCATTER = 5.8
+
+log = logging.getLogger(__name__)
+
+
+def differentiate(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Sensor noise of one replicate, and what depends on it.
+
+    Parameters
+    ----------
+    observations
+        One replicate, contract ``observations`` or ``displacements``.
+    settings, library
+        Not used: this method has nothing to set and needs no candidates.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``sensor_noise``: standard deviations s_q and s_q̇ (NaN if q̇ is not
+        recorded); `realised_covariation` g gᵀ, a first guess; `noise_ratio`
+        ξ = s_q̇/(σ√dt), which decides what sensor noise does to increments;
+        `smoothing_scale`, samples over which the motion can be smoothed; `lag`, the
+        memory of the noise in samples, 1 if white.
+    """
+    dt = time_step(observations)
+    q = np.moveaxis(observations["q"].values[0], -1, 0)
+    dof = len(q)
+    lag = max(memory(path, 4) for path in q)
+    s_v = np.full(dof, np.nan)
+    if "qdot" in observations:
+        v = np.moveaxis(observations["qdot"].values[0], -1, 0)
+        lag = max(lag, *(memory(path, 3) for path in v))
+        s_v = np.array([deviation(path, lag, RANDOM_WALK) for path in v])
+        covariation = smoothed_covariation(v, dt, lag)
+    else:
+        covariation = smoothed_covariation(q, dt, lag, displacements=True)
+    if lag == LONGEST_MEMORY:
+        log.warning(
+            "the sensor noise remembers %d samples or more, or the motion is sampled "
+            "too coarsely to be told from it",
+            lag,
+        )
+    s_q = np.array([deviation(path, lag, INTEGRATED_WALK) for path in q])
+    ratio = s_v / np.sqrt(np.diag(covariation) * dt)
+    scale = min(smoothing_scale(path, s) for path, s in zip(q, s_q, strict=True))
+    each = ("replicate", "dof")
+    return xr.Dataset(
+        {
+            "position_noise": _entry(each, s_q, "units of q", "sensor noise of q"),
+            "velocity_noise": _entry(
+                each, s_v, "units of qdot", "sensor noise of qdot"
+            ),
+            "realised_covariation": _entry(
+                (*each, "dof_other"),
+                covariation,
+                "(units of qddot)^2 s",
+                "realised covariation",
+            ),
+            "noise_ratio": _entry(
+                each, ratio, "1", "sensor noise over one increment of the random force"
+            ),
+            "smoothing_scale": _entry(
+                ("replicate",), scale, "1", "samples the motion can be smoothed over"
+            ),
+            "lag": _entry(("replicate",), lag, "1", "memory of the noise in samples"),
+        },
+        coords={
+            "replicate": observations["replicate"],
+            "dof": observations["dof"].values,
+        },
+    )
+
+
+def memory(paths: np.ndarray, order: int) -> int:
+    """Samples until the noise has forgotten itself; 1 for white noise or none.
+
+    The last significant autocovariance of the difference of that order, less order − 1.
+
+    Parameters
+    ----------
+    paths
+        Shape (trajectory, time).
+    order
+        3 for velocities, 4 for coordinates: motion driven by white noise then has an
+        autocovariance that ends before that of white sensor noise.
+    """
+    difference = np.diff(paths, n=order, axis=1)
+    lags = min(LONGEST_MEMORY + order - 1, difference.shape[1] - 1)
+    c = autocovariance(difference, range(lags + 1))
+    return max(1, last_significant(c, difference.size) - (order - 1))
+
+
+def last_significant(c: np.ndarray, count: int) -> int:
+    """Largest h whose autocovariance c_h of `count` samples is no chance.
+
+    Its standard error is that of Bartlett's formula.
+    """
+    if not c[0] > 0:
+        return 0
+    rho = c / c[0]
+    limit = SIGNIFICANT * np.sqrt((2 * rho @ rho - 1) / count)
+    return int(np.max(np.flatnonzero(np.abs(rho) > limit), initial=0))
+
+
+def deviation(paths: np.ndarray, stride: int, motion: tuple) -> float:
+    """Standard deviation of the sensor noise from third differences at a stride.
+
+    Least squares on the autocovariance at 0 ... 3 strides, as sensor noise and random
+    motion (`RANDOM_WALK` for velocities, `INTEGRATED_WALK` for coordinates), with the
+    weights of pure sensor noise (Bartlett's formula).
+    """
+    third = _third_difference(paths, stride)
+    c = autocovariance(third, [h * stride for h in range(4)])
+    gamma = np.concatenate([np.zeros(6), SENSOR[:0:-1], SENSOR, np.zeros(6)])
+    shifted = np.array([np.roll(gamma, h) + np.roll(gamma, -h) for h in range(4)])
+    root = np.linalg.inv(np.linalg.cholesky(shifted @ shifted.T))
+    shapes = np.array([SENSOR, motion]).T
+    (variance, _), *_ = np.linalg.lstsq(root @ shapes, root @ c, rcond=None)
+    return float(np.sqrt(max(variance, 0.0)))
+
+
+def smoothing_scale(paths: np.ndarray, noise: float) -> int:
+    """Smallest stride whose third difference has twice its pure-noise variance 20 s².
+
+    Below it the motion hides behind the noise, and smoothing costs nothing.
+    """
+    longest = max(1, (paths.shape[1] - 1) // 4)
+    strides = np.unique(np.geomspace(1, longest, 64).astype(int))
+    low, high = 0, len(strides) - 1
+    while low < high:
+        middle = (low + high) // 2
+        third = _third_difference(paths, strides[middle])
+        if np.einsum("ij,ij->", third, third) > 40 * noise**2 * third.size:
+            high = middle
+        else:
+            low = middle + 1
+    return int(strides[low])
+
+
+def smoothed_covariation(
+    paths: np.ndarray, dt: float, lag: int, displacements: bool = False
+) -> np.ndarray:
+    """Realised covariation g gᵀ of block means, in which the sensor noise is averaged.
+
+    The fourth difference of mean velocities over K samples has the covariance
+    g gᵀ dt (25 K² + 35)/(3K) + 70 s²/K, and that of differences of q over K samples
+    g gᵀ dt 25 K/3 + 252 s_q²/(K dt)²; blocks of K and 2K separate the two parts. The K
+    that gives the smallest upper limit is taken: longer blocks contain motion. Where
+    sensor noise hides the random force altogether, that upper limit stands in.
+
+    Parameters
+    ----------
+    paths
+        Velocities, or coordinates if `displacements`, shape (dof, trajectory, time).
+    """
+    size = paths.shape[2]
+    share = 1 / 4 if displacements else 1 / 2
+
+    def fourth_moment(block):
+        if displacements:
+            means = np.diff(paths[:, :, ::block], axis=2) / (block * dt)
+        else:
+            count = size // block
+            means = paths[:, :, : count * block].reshape(-1, count, block).mean(axis=2)
+        fourth = np.diff(means.reshape(*paths.shape[:2], -1), n=4, axis=2)
+        fourth = fourth.reshape(len(paths), -1)
+        return fourth @ fourth.T / fourth.shape[1], fourth.shape[1]
+
+    def walk(block):
+        return 25 * block / 3 + (0 if displacements else 35 / (3 * block))
+
+    blocks = [1 if lag == 1 else 4 * lag]
+    while size // (4 * blocks[-1]) >= 10:
+        blocks.append(2 * blocks[-1])
+    squares, counts = zip(*(fourth_moment(k) for k in blocks), strict=True)
+    best, smallest = None, np.inf
+    for i in range(len(blocks) - 1):
+        weight = dt * (walk(blocks[i + 1]) - walk(blocks[i]) * share)
+        found = (squares[i + 1] - squares[i] * share) / weight
+        error = np.sqrt(
+            SCATTER
+            * sum(
+                (factor * np.diag(squares[j])) ** 2 / counts[j]
+                for j, factor in ((i + 1, 1.0), (i, share))
+            )
+        )
+        error /= weight
+        upper = np.diag(found) + 2 * error
+        if (upper > 0).all() and np.log(upper).sum() < smallest:
+            smallest = np.log(upper).sum()
+            resolved = (np.diag(found) > 2 * error).all()
+            best = found if resolved and _positive(found) else np.diag(upper)
+    return np.diag(np.diag(squares[0])) if best is None else best
+
+
+def autocovariance(series: np.ndarray, lags) -> np.ndarray:
+    """Mean of d_k d_{k+h} along paths of shape (trajectory, time), for each lag h."""
+    n = series.shape[1]
+    return np.array(
+        [
+            np.einsum("ij,ij->", series[:, : n - h], series[:, h:])
+            / (len(series) * (n - h))
+            for h in lags
+        ]
+    )
+
+
+def _third_difference(paths: np.ndarray, s: int) -> np.ndarray:
+    inner = paths[:, s : -2 * s] - paths[:, 2 * s : -s]
+    return paths[:, 3 * s :] - paths[:, : -3 * s] + 3 * inner
+
+
+def _positive(matrix: np.ndarray) -> bool:
+    return bool(np.linalg.eigvalsh(matrix)[0] > 0)
+
+
+def _entry(dims, values, unit: str, meaning: str):
+    return (dims, np.asarray(values)[None], {"units": unit, "long_name": meaning})

@@ -1,0 +1,277 @@
+"""Volatility by the exact likelihood of noisy residuals.
+
+Likelihoods of noisy diffusions go back to Aït-Sahalia, Mykland and Zhang (2005). With
+the identified force removed, the residual of velocities with sensor noise is the MA(1)
+process r_k = ∫S dW + M(e_{k+1} − e_k), plus what sensor noise of the coordinates
+does through the stiffness K. In the sine basis its variance is
+
+.. math::  V_j = σ² dt + s² λ_j + \\tfrac14 dt² \\sum_b K_{ab}² s_{q,b}² (4 − λ_j) ,
+           \\qquad λ_j = 4 \\sin² \\frac{πj}{2(N+1)} .
+
+The mean square, V averaged over j, would give σ √(1 + 2ξ²). From displacements alone,
+r_k = M Δ²q_k − dt² F_k (Numerov) and
+
+.. math::  V_j = σ² dt³ (1 − λ_j/6)
+           + \\sum_b s_{q,b}² (M_{ab} λ_j + dt² G_{ab} (1 − λ_j/12))² ,
+           \\quad G = ∂F/∂q ,
+
+with both ends of the path exact. Sensor noise with a memory is flat only at low
+frequencies; then θ < 0.3/lag is used.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from leastaction.contracts import time_step
+from leastaction.differentiate.sensor_noise import (
+    INTEGRATED_WALK,
+    LONGEST_MEMORY,
+    deviation,
+    last_significant,
+)
+from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.identify.noisy_residual import Linearised, NoisyResidual
+from leastaction.identify.sine_likelihood import (
+    Fit,
+    autocovariance_of,
+    cross_spectrum,
+    fit_spectrum,
+    fit_with_ends,
+    frequencies,
+    sine_transform,
+)
+from leastaction.mechanics.candidates import candidates
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import to_text
+
+LOW_BAND = 0.3
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Random force and sensor noise of each degree of freedom.
+
+    Attributes
+    ----------
+    covariance
+        S Sᵀ, shape (dof, dof).
+    error
+        Standard error of its diagonal.
+    diagnostics
+        As of :class:`VolatilityEstimate`.
+    """
+
+    covariance: np.ndarray
+    error: np.ndarray
+    diagnostics: Mapping[str, tuple[np.ndarray, str, str]]
+
+
+def identify(
+    observations: xr.Dataset,
+    estimate: LagrangianEstimate,
+    settings: Mapping,
+    library: Mapping,
+) -> VolatilityEstimate:
+    """Constant volatility and sensor noise by maximum likelihood.
+
+    Parameters
+    ----------
+    observations
+        One replicate, contract ``observations`` or ``displacements``.
+    estimate
+        The identified Lagrangian.
+    settings
+        Not used: there is nothing to set.
+    library
+        The `library` section of the example.
+
+    Returns
+    -------
+    VolatilityEstimate
+        σ with its standard error by Fisher's information, S Sᵀ between degrees of
+        freedom, and as diagnostics the sensor noise, its memory, and ξ. The volatility
+        is taken for a constant; its other candidates are not tried.
+    """
+    coordinates = [str(name) for name in observations["dof"].values]
+    dt = time_step(observations)
+    q = observations["q"].values[0]
+    model = NoisyResidual(library, coordinates, estimate.coefficients)
+    if "qdot" in observations:
+        v = observations["qdot"].values[0]
+        residual = model.of_velocities(q, v, dt)
+        noise = from_velocities(residual, model.linearised(q, v), q, dt)
+    else:
+        linear = model.linearised(q, None)
+        residual = model.of_displacements(q, dt, linear.mass)
+        noise = from_displacements(residual, linear, q, dt)
+    variance = np.diag(noise.covariance)
+    terms, position = _constant(library, coordinates)
+    beta, beta_std = np.zeros((2, len(variance), len(terms)))
+    beta[:, position], beta_std[:, position] = variance, noise.error
+    with np.errstate(divide="ignore"):
+        std = noise.error / (2 * np.sqrt(variance))
+    return VolatilityEstimate(
+        volatility=np.sqrt(variance),
+        std=std,
+        terms=terms,
+        coefficients=beta,
+        coefficient_std=beta_std,
+        constant=np.full(len(variance), True),
+        diagnostics=noise.diagnostics,
+        covariance=noise.covariance,
+    )
+
+
+def from_velocities(
+    residual: np.ndarray, linear: Linearised, q: np.ndarray, dt: float
+) -> Noise:
+    """Noise from the residual of velocities, shape (dof, path, step).
+
+    Parameters
+    ----------
+    linear
+        Mass and stiffness along the data.
+    q
+        Coordinates, shape (path, samples, dof): they tell their own sensor noise.
+    """
+    spectra = sine_transform(residual)
+    memory = residual_memory(spectra, 1)
+    paths = _by_dof(q)
+    s_q = np.array([deviation(path, memory, INTEGRATED_WALK) for path in paths])
+    theta = frequencies(spectra.shape[-1])
+    theta = theta[: _band(theta, memory)]
+    shrink = 4 * np.sin(theta / 2) ** 2
+    shapes = np.stack([np.full(theta.shape, dt), shrink])
+    square = np.square(linear.slope) + linear.scatter
+    spectra = spectra[..., : len(theta)]
+
+    def through_force(a, b):
+        stiffness = linear.slope[a] * linear.slope[b] if a != b else square[a]
+        return dt**2 / 4 * (stiffness @ s_q**2) * (4 - shrink)
+
+    fits = [
+        fit_spectrum(np.mean(one**2, axis=0), one.shape[0], shapes, through_force(a, a))
+        for a, one in enumerate(spectra)
+    ]
+    covariance, error = _covariance(spectra, shapes, fits, through_force)
+    sensor = np.array([fit.parameters[1] for fit in fits])
+    s_v = np.sqrt(sensor / np.square(linear.mass).sum(axis=1))
+    with np.errstate(divide="ignore"):
+        ratio = np.sqrt(sensor / (np.diag(covariance) * dt))
+    return Noise(
+        covariance,
+        error,
+        {
+            "position_noise_estimate": (s_q, "units of q", "sensor noise of q"),
+            "velocity_noise_estimate": (s_v, "units of qdot", "sensor noise of qdot"),
+            "noise_ratio": (
+                ratio,
+                "1",
+                "sensor noise over one increment of the random force",
+            ),
+            "noise_memory": _memory_entry(memory, len(fits)),
+        },
+    )
+
+
+def from_displacements(
+    residual: np.ndarray, linear: Linearised, q: np.ndarray, dt: float
+) -> Noise:
+    """Noise from the residual of displacements, shape (dof, path, step)."""
+    spectra = sine_transform(residual)
+    memory = residual_memory(spectra, 2)
+    paths = _by_dof(q)
+    s_q = np.array([deviation(path, memory, INTEGRATED_WALK) for path in paths])
+    count = spectra.shape[-1]
+    theta = frequencies(count)
+    theta = theta[: _band(theta, memory)]
+    shrink = 4 * np.sin(theta / 2) ** 2
+    numerov = 1 - shrink / 12
+    walk = dt**3 * (1 - shrink / 6)
+    spectra = spectra[..., : len(theta)]
+    fits, positions, all_shapes = [], [], []
+    for a, one in enumerate(spectra):
+        share = np.square(s_q / s_q[a]) if s_q[a] > 0 else np.eye(len(s_q))[a]
+        mass, slope = linear.mass[a][:, None], linear.slope[a][:, None]
+        each = np.square(mass * shrink + dt**2 * slope * numerov)
+        each += dt**4 * linear.scatter[a][:, None] * numerov**2
+        shapes = np.stack([walk, share @ each])
+        at_ends = share @ np.square(linear.mass[a] - dt**2 * linear.slope[a] / 12)
+        fits.append(fit_with_ends(one, shapes, np.array([0.0, at_ends]), count))
+        positions.append(np.sqrt(fits[a].parameters[1]))
+        all_shapes.append(shapes)
+    shapes = np.stack([walk, np.mean([one[1] for one in all_shapes], axis=0)])
+    nothing = np.zeros(len(theta))
+    covariance, error = _covariance(spectra, shapes, fits, lambda a, b: nothing)
+    return Noise(
+        covariance,
+        error,
+        {
+            "position_noise_estimate": (
+                np.array(positions),
+                "units of q",
+                "sensor noise of q",
+            ),
+            "noise_memory": _memory_entry(memory, len(fits)),
+        },
+    )
+
+
+def residual_memory(spectra: np.ndarray, order: int) -> int:
+    """Memory of the sensor noise, samples, from the autocovariance of the residual.
+
+    Parameters
+    ----------
+    spectra
+        DST-I of the residual, shape (dof, path, frequency).
+    order
+        Of the difference of sensor noise that the residual contains.
+    """
+    lags = min(LONGEST_MEMORY + order - 1, spectra.shape[-1] - 1)
+    last = [
+        last_significant(autocovariance_of(np.mean(one**2, axis=0), lags), one.size)
+        for one in spectra
+    ]
+    return max(1, max(last) - (order - 1))
+
+
+def _covariance(spectra, shapes, fits: list[Fit], known):
+    """S Sᵀ with the covariances between degrees of freedom, and errors of variances."""
+    dof = len(fits)
+    covariance = np.diag([fit.parameters[0] for fit in fits])
+    for a in range(dof):
+        for b in range(a):
+            value = cross_spectrum(
+                np.mean(spectra[a] * spectra[b], axis=0),
+                shapes,
+                known(a, b),
+                (fits[a].variance, fits[b].variance),
+            )[0]
+            limit = np.sqrt(covariance[a, a] * covariance[b, b])
+            covariance[a, b] = covariance[b, a] = np.clip(value, -limit, limit)
+    return covariance, np.array([np.sqrt(fit.covariance[0, 0]) for fit in fits])
+
+
+def _band(theta: np.ndarray, memory: int) -> int:
+    """Number of frequencies at which the sensor noise is flat."""
+    return len(theta) if memory == 1 else int(np.sum(theta < LOW_BAND / memory))
+
+
+def _by_dof(q: np.ndarray) -> np.ndarray:
+    return np.ascontiguousarray(np.moveaxis(q, -1, 0))
+
+
+def _memory_entry(memory: int, dof: int):
+    return np.full(dof, memory), "1", "memory of the sensor noise in samples"
+
+
+def _constant(library: Mapping, coordinates) -> tuple[list[str], int]:
+    """Candidates of σ² with the constant among them, and where that is."""
+    names = (*coordinates, *velocity_names(coordinates))
+    terms = list(candidates(library["volatility"], names))
+    numbers = [i for i, term in enumerate(terms) if term.is_number and term != 0]
+    texts = [to_text(term) for term in terms]
+    return (texts, numbers[0]) if numbers else (["1", *texts], 0)
