@@ -41,7 +41,7 @@ def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
         name = panel.truth.field
         unit = panel.coordinate_unit(name)
         row.suptitle(
-            f"{panel_title(panels, i)}: {errors_text(rollout)}",
+            f"{panel_title(panels, i)}; {errors_text(rollout)}",
             x=0.01,
             ha="left",
             fontsize=settings["font_size"],
