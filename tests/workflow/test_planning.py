@@ -4,7 +4,7 @@ import os
 import time
 
 import yaml
-from project import BELOW_PAPER, below
+from project import BELOW_PAPER, EXAMPLES, FIELDS, below
 
 PAPER = "stochastic_lagrangian"
 
@@ -82,7 +82,7 @@ def test_source_of_one_identification_method(restored):
         "MOST_ITERATIONS = 7",
     )
     expected = set(BELOW_PAPER)
-    for example in ("harmonic", "pendulum", "duffing"):
+    for example in EXAMPLES:
         expected |= {f"Identifying {example} (recommended)"}
         expected |= below(example, "recommended")
     assert restored.plan() == expected
@@ -96,14 +96,15 @@ def test_source_of_the_simulation(restored):
         '"simulate": 2',
     )
     plan = restored.plan()
-    assert {f"Simulating {e}" for e in ("harmonic", "pendulum", "duffing")} <= plan
-    assert len(plan) == 3 * (1 + 2 * 4 + 2) + len(BELOW_PAPER)
+    everything = (*EXAMPLES, *FIELDS)
+    assert {f"Simulating {e}" for e in everything} <= plan
+    assert len(plan) == len(everything) * (1 + 2 * 4 + 2) + len(BELOW_PAPER) + 1
 
 
 def test_style_of_the_figures(restored):
     figures = {
-        *(f"Drawing the figures of {e}" for e in ("harmonic", "pendulum", "duffing")),
-        *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
+        *(f"Drawing the figures of {e}" for e in (*EXAMPLES, *FIELDS)),
+        *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 3, 4)),
     }
     override(restored, figures={"font_size": 9})
     assert restored.plan() == figures
@@ -111,8 +112,8 @@ def test_style_of_the_figures(restored):
 
 def test_source_of_the_style(restored):
     figures = {
-        *(f"Drawing the figures of {e}" for e in ("harmonic", "pendulum", "duffing")),
-        *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
+        *(f"Drawing the figures of {e}" for e in (*EXAMPLES, *FIELDS)),
+        *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 3, 4)),
     }
     edit(
         restored,
