@@ -10,7 +10,8 @@ from leastaction.mechanics.system import System
 from leastaction.mechanics.units import unit
 from leastaction.publish.figures import FIGURES, draw
 from leastaction.publish.figures.style import StyledFigure
-from leastaction.publish.panel import Panel, unit_label
+from leastaction.publish.panel import Panel
+from leastaction.publish.unit_label import unit_label
 
 ONE = {
     "title": "One mass",

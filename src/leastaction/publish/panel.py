@@ -1,6 +1,5 @@
 """Panel: one example in a figure, its truth and what the estimators made of it."""
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -26,6 +25,7 @@ from leastaction.mechanics.units import (
 )
 from leastaction.publish.readable import leading_minus
 from leastaction.publish.scorecard.volatility_law import expansion
+from leastaction.publish.unit_label import unit_label
 
 MAIN = "recommended"
 BASELINE = "published"
@@ -281,24 +281,6 @@ def panels_from(
         )
         for name, config in settings.items()
     ]
-
-
-def unit_label(value: pint.Unit, keep_radian: bool = False) -> str:
-    """Mathtext of a unit, negative exponents instead of a solidus; 1 if dimensionless.
-
-    Radians are written only where an angle itself is meant: in a stiffness they would
-    be noise.
-    """
-    shown = []
-    for sign, name, power in re.findall(
-        r"([*/]?)([^\W\d]+)(?:\*\*([\d.]+))?", f"{value:~C}"
-    ):
-        if name == "rad" and not keep_radian:
-            continue
-        exponent = float(power or 1) * (-1 if sign == "/" else 1)
-        raised = "" if exponent == 1 else f"^{{{exponent:g}}}"
-        shown.append(rf"\mathrm{{{name}}}{raised}")
-    return "$" + r"\,".join(shown) + "$" if shown else "1"
 
 
 def panel_title(panels: Sequence[Panel], index: int) -> str:

@@ -13,7 +13,8 @@ from leastaction.publish.figures.style import (
     StyledFigure,
     legend_on_top,
 )
-from leastaction.publish.panel import MAIN, Panel, panel_title, unit_label
+from leastaction.publish.panel import MAIN, Panel, panel_title
+from leastaction.publish.unit_label import unit_label
 
 ROW_HEIGHT = 46.0
 LEGEND_HEIGHT = 14.0

@@ -149,7 +149,7 @@ def _power(level: float) -> str:
 
 def _handles(panels: Sequence[Panel], settings: Mapping) -> list:
     present = {kind_of(panel) for panel in panels}
-    handles = estimator_handles(panels, settings)
+    handles = estimator_handles(panels, settings, {})
     for kind, look in KINDS.items():
         if kind in present:
             handles.append(

@@ -68,15 +68,17 @@ def range_bar(axes: Axes, x: float, values: np.ndarray, floor: float = None, **s
     )
 
 
-def estimator_handles(panels: Sequence[Panel], settings: Mapping) -> list[Line2D]:
-    """Legend of the estimators that some panel has."""
+def estimator_handles(
+    panels: Sequence[Panel], settings: Mapping, markers: Mapping = MARKERS
+) -> list[Line2D]:
+    """Legend of the estimators that some panel has; `markers` may be empty."""
     shown = [n for n in (MAIN, BASELINE) if any(n in p.models for p in panels)]
     return [
         Line2D(
             [],
             [],
             color=settings[COLOURS[name]],
-            marker=MARKERS[name],
+            marker=markers.get(name, "none"),
             markersize=4.0,
             linewidth=0.9,
             label=f"{name} (median, 5–95 %)",
