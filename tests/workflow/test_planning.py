@@ -78,8 +78,8 @@ def test_source_of_one_identification_method(restored):
     edit(
         restored,
         "src/leastaction/identify/moment_gmm.py",
-        "MOST_ITERATIONS = 6",
-        "MOST_ITERATIONS = 7",
+        "theta**2 / 3) ** 2",
+        "theta**2 / 4) ** 2",
     )
     expected = set(BELOW_PAPER)
     for example in EXAMPLES:

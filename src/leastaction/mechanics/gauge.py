@@ -8,6 +8,7 @@ would give them huge coefficients.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
@@ -70,6 +71,13 @@ def gauge_freedom(
     equations
         Euler–Lagrange expressions of a candidate; those of a density differ.
     """
+    return _freedom(
+        tuple(candidates), tuple(coordinates), tuple(dissipation), equations
+    )
+
+
+@lru_cache(maxsize=64)
+def _freedom(candidates, coordinates, dissipation, equations) -> Freedom:
     forces = [equations(c, coordinates) for c in candidates]
     forces += [rayleigh_force(d, coordinates) for d in dissipation]
     columns = [_fingerprint(force) for force in forces]
