@@ -43,7 +43,7 @@ report: $(READY)
 	$(SNAKEMAKE) --report report.html
 
 bench: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/oscillators.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/stochastic_lagrangian.py
 
 check: $(READY)
 	$(BIN)/ruff check .

@@ -1,8 +1,9 @@
-"""CPU seconds and peak memory of one ensemble of every stochastic oscillator.
+"""CPU seconds and peak memory of one ensemble of every stochastic system.
 
-    python benchmarks/oscillators.py [example ...]
+    python benchmarks/stochastic_lagrangian.py [example ...]
 
-Each stage runs once to compile and load, then `REPEATS` times; the median is printed.
+Each stage runs once to compile and load, then `REPEATS` times. The median is printed,
+with the total of simulate to identify. An example may be a variant.
 """
 
 import resource
@@ -14,16 +15,18 @@ from pathlib import Path
 import yaml
 
 from leastaction.assemble import assemble
+from leastaction.config import with_variants
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
-from leastaction.mechanics.system import System
+from leastaction.mechanics.from_config import declared_units, system_from_config
+from leastaction.recipes import with_recommended_methods
 from leastaction.schema import complete
 from leastaction.simulate import simulate
 from leastaction.validate import validate
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "stochastic_lagrangian"
-REPEATS = 5
+REPEATS = 3
 
 
 def cpu_seconds(action) -> tuple[float, object]:
@@ -40,12 +43,13 @@ def cpu_seconds(action) -> tuple[float, object]:
 def measure(name: str) -> dict[str, float]:
     """CPU seconds of each stage of the recommended estimator."""
     schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
-    example = complete(
-        yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text()), schema, name
-    )
-    system = System.from_config(example["system"])
+    base = name.split("-")[0]
+    written = yaml.safe_load((EXAMPLES / f"{base}.yaml").read_text())
+    content = with_recommended_methods(dict(with_variants(base, written))[name])
+    example = complete(content, schema, name)
+    system = system_from_config(example["system"])
     recipe, library = example["estimators"]["recommended"], example["library"]
-    units = {k: v["unit"] for k, v in example["system"]["coordinates"].items()}
+    units = declared_units(example["system"])
     key = {"example": name, "seed": 1}
     seconds = {}
     seconds["simulate"], data = cpu_seconds(
@@ -60,6 +64,7 @@ def measure(name: str) -> dict[str, float]:
     seconds["identify"], model = cpu_seconds(
         lambda: identify(data, equations, recipe["identify"], library)
     )
+    seconds["total"] = sum(seconds.values())
     seconds["validate"], _ = cpu_seconds(
         lambda: validate(
             system, model, example["simulate"], example["validate"], library, **key
