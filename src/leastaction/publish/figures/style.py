@@ -4,8 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from matplotlib import rc_context
+from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
-from matplotlib.textpath import TextPath
+from matplotlib.font_manager import FontProperties
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.textpath import text_to_path
 
 MILLIMETRES_PER_INCH = 25.4
 POINTS_PER_INCH = 72.0
@@ -43,6 +46,10 @@ class StyledFigure(Figure):
     def savefig(self, *arguments, **options):
         """Write the figure; arguments as for any Matplotlib figure."""
         with style(self._settings):
+            if isinstance(self.get_layout_engine(), ConstrainedLayoutEngine):
+                # Lay out once: it takes longer than drawing, and has no other result.
+                self.draw_without_rendering()
+                self.set_layout_engine("none")
             super().savefig(*arguments, **options)
 
 
@@ -133,8 +140,11 @@ def legend_on_top(figure: Figure, handles: list, columns: int | None = None) -> 
 
 def text_width(text: str, settings: Mapping) -> float:
     """Return the width in mm of a text, mathtext allowed, in small print."""
-    path = TextPath((0, 0), text, size=SMALL * settings["font_size"])
-    return path.get_extents().width / POINTS_PER_INCH * MILLIMETRES_PER_INCH
+    size = FontProperties(size=SMALL * settings["font_size"])
+    width, _, _ = text_to_path.get_text_width_height_descent(
+        text, size, ismath=bool(is_math_text(text))
+    )
+    return width / POINTS_PER_INCH * MILLIMETRES_PER_INCH
 
 
 def fill_lines(
