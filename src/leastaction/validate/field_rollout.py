@@ -18,7 +18,7 @@ from leastaction.simulate import modal
 from leastaction.simulate.initial_state import field_initial_states
 from leastaction.simulate.mode_recursion import advance
 from leastaction.simulate.wiener import generator, standard_normals
-from leastaction.validate.relative_error import relative_error
+from leastaction.validate.comparison import comparison
 
 CONTRACT = "field_rollout"
 
@@ -78,13 +78,23 @@ def validate(
             if run is not None:
                 run.add(start, normals)
     scale = _reference_mass(library, system.field) / system.mass_density
-    statistics = [
+    return comparison(
         truth.statistics(scale),
         _nothing(time, system.dof) if found is None else found.statistics(1.0),
-    ]
-    diverged = n if found is None else 0
-    growth = scale * system.energy_growth
-    return _dataset(statistics, time, system, training, growth, diverged, model)
+        time,
+        training,
+        growth=scale * system.energy_growth,
+        diverged=n if found is None else 0,
+        replicate=model["replicate"],
+        axis={
+            "node": (
+                "node",
+                system.domain.x,
+                {"units": "m", "long_name": "position of the node"},
+            )
+        },
+        energy_unit="unit of L times m",
+    )
 
 
 def _with_modes(model: FieldSystem) -> FieldSystem | None:
@@ -164,61 +174,3 @@ def _reference_mass(library: Mapping, field: str) -> float:
     """ρ of a Lagrangian in which the reference term has its given coefficient."""
     names = density_names(field)
     return float(parse(library["reference"], names).diff(symbol(names[1]), 2))
-
-
-def _dataset(statistics, time, system, training, growth, diverged, model) -> xr.Dataset:
-    map_dims, energy = ("replicate", "time", "node"), ("replicate", "time")
-    data = {}
-    for end, one in zip(("true", "estimate"), statistics, strict=True):
-        for key, meaning in (("mean", "ensemble mean"), ("std", "standard deviation")):
-            data[f"{key}_{end}"] = (
-                map_dims,
-                one[key][None],
-                {"units": "unit of the field", "long_name": f"{meaning} of the field"},
-            )
-        for key, meaning in (
-            ("hamiltonian", "ensemble mean of the Hamiltonian"),
-            ("hamiltonian_of_mean", "Hamiltonian of the mean path"),
-        ):
-            data[f"{key}_{end}"] = (
-                energy,
-                one[key][None],
-                {"units": "unit of L times m", "long_name": meaning},
-            )
-    truth, found = statistics
-    data["hamiltonian_growth"] = (
-        energy,
-        (truth["hamiltonian"][0] + growth * time)[None],
-        {
-            "units": "unit of L times m",
-            "long_name": "H(0) plus the growth by Ito's formula",
-        },
-    )
-    windows = {"training": time <= training, "prediction": time > training}
-    scores = {
-        f"mean_error_{window}": (
-            relative_error(found["mean"][rows], truth["mean"][rows]),
-            f"relative error of the mean path, {window} window",
-        )
-        for window, rows in windows.items()
-    }
-    scores["std_error"] = (
-        relative_error(found["std"], truth["std"]),
-        "relative error of the standard deviation",
-    )
-    scores["diverged"] = (diverged, "trajectories of the model that diverged")
-    for name, (value, meaning) in scores.items():
-        data[name] = ("replicate", [value], {"units": "1", "long_name": meaning})
-    return xr.Dataset(
-        data,
-        coords={
-            "replicate": model["replicate"],
-            "time": ("time", time, {"units": "s", "long_name": "time"}),
-            "node": (
-                "node",
-                system.domain.x,
-                {"units": "m", "long_name": "position of the node"},
-            ),
-        },
-        attrs={"training_duration": float(training)},
-    )

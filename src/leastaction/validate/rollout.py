@@ -21,7 +21,7 @@ from leastaction.simulate import METHODS
 from leastaction.simulate.initial_state import initial_states
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator, standard_normals
-from leastaction.validate.relative_error import relative_error
+from leastaction.validate.comparison import comparison
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +93,17 @@ def validate(
     truth = _statistics(paths[0], system, scale)
     found = _statistics(paths[1], estimate, 1.0)
     names = [s.name for s in system.state]
-    return _dataset(truth, found, time, names, training, system, scale, model)
+    return comparison(
+        truth,
+        found,
+        time,
+        training,
+        growth=scale * _growth_rate(system),
+        diverged=found["diverged"],
+        replicate=model["replicate"],
+        axis={"state": names},
+        judged=slice(0, system.dof),
+    )
 
 
 def _model_integrator(scheme, model: System):
@@ -182,65 +192,6 @@ def _energy(system: System):
         return evaluate(q, qdot, system.parameter_values)[:, 0]
 
     return energy
-
-
-def _dataset(truth, found, time, names, training, system, scale, model) -> xr.Dataset:
-    state, energy = ("replicate", "time", "state"), ("replicate", "time")
-    growth = _growth_rate(system)
-    data = {}
-    for end, one in (("true", truth), ("estimate", found)):
-        for key, meaning in (("mean", "ensemble mean"), ("std", "standard deviation")):
-            data[f"{key}_{end}"] = (
-                state,
-                one[key][None],
-                {"units": "unit of the state", "long_name": f"{meaning} of the state"},
-            )
-        for key, meaning in (
-            ("hamiltonian", "ensemble mean of the Hamiltonian"),
-            ("hamiltonian_of_mean", "Hamiltonian of the mean path"),
-        ):
-            data[f"{key}_{end}"] = (
-                energy,
-                one[key][None],
-                {"units": "unit of L", "long_name": meaning},
-            )
-    data["hamiltonian_growth"] = (
-        energy,
-        (truth["hamiltonian"][0] + scale * growth * time)[None],
-        {"units": "unit of L", "long_name": "H(0) plus the growth by Ito's formula"},
-    )
-    dof = system.dof
-    for window, rows in (
-        ("training", time <= training),
-        ("prediction", time > training),
-    ):
-        data[f"mean_error_{window}"] = (
-            "replicate",
-            [relative_error(found["mean"][rows, :dof], truth["mean"][rows, :dof])],
-            {
-                "units": "1",
-                "long_name": f"relative error of the mean path, {window} window",
-            },
-        )
-    data["std_error"] = (
-        "replicate",
-        [relative_error(found["std"][:, :dof], truth["std"][:, :dof])],
-        {"units": "1", "long_name": "relative error of the standard deviation"},
-    )
-    data["diverged"] = (
-        "replicate",
-        [found["diverged"]],
-        {"units": "1", "long_name": "trajectories of the model that diverged"},
-    )
-    return xr.Dataset(
-        data,
-        coords={
-            "replicate": model["replicate"],
-            "time": ("time", time, {"units": "s", "long_name": "time"}),
-            "state": names,
-        },
-        attrs={"training_duration": float(training)},
-    )
 
 
 def _growth_rate(system: System) -> float:
