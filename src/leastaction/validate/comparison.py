@@ -25,6 +25,7 @@ def comparison(
     replicate: xr.DataArray,
     axis: Mapping,
     judged: slice = slice(None),
+    unit: str = "unit of the state",
     energy_unit: str = "unit of L",
 ) -> xr.Dataset:
     """Dataset of one replicate, with the relative errors of the model.
@@ -52,7 +53,7 @@ def comparison(
     data = {}
     for end, one in (("true", truth), ("estimate", found)):
         for key, meaning in STATISTICS.items():
-            about = {"units": f"unit of the {name}", "long_name": meaning}
+            about = {"units": unit, "long_name": meaning}
             if key in OF_TIME:
                 about["units"] = energy_unit
             data[f"{key}_{end}"] = (dims[: one[key].ndim + 1], one[key][None], about)

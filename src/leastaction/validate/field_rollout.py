@@ -93,6 +93,7 @@ def validate(
                 {"units": "m", "long_name": "position of the node"},
             )
         },
+        unit="unit of the field",
         energy_unit="unit of L times m",
     )
 
