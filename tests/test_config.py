@@ -282,3 +282,32 @@ def test_a_named_method_is_kept():
     assert found["identify"]["max_terms"] == 6
     assert found["identify"]["method"] == "moment_gmm"
     assert recipes.with_recommended_methods({"estimators": "none"})
+
+
+def test_methods_that_know_no_damping_are_refused_candidates_of_it(harmonic):
+    harmonic["simulate"]["sensor"] = {"noise": {"q": 1e-3, "qdot": 1e-3}}
+    harmonic["library"]["dissipation"] = [{"terms": ["xdot**2"]}]
+    harmonic["estimators"] = {"recommended": {}}
+    content = complete(recipes.with_recommended_methods(harmonic), SCHEMA, "x")
+    with pytest.raises(ConfigError, match="'lagged_moments' knows no damping"):
+        check_example(content, "x")
+
+
+def test_a_volatility_method_that_cannot_read_the_data_is_refused(harmonic):
+    harmonic["simulate"]["sensor"] = {"noise": {"q": 1e-3}, "channels": ["q"]}
+    wrong = {"method": "mean_square_residual", "threshold": 0.1}
+    harmonic["estimators"] = {"recommended": {"identify": {"volatility": wrong}}}
+    content = complete(recipes.with_recommended_methods(harmonic), SCHEMA, "x")
+    with pytest.raises(ConfigError, match="needs identify method 'stlsq' or 'moment"):
+        check_example(content, "x")
+
+
+@pytest.mark.parametrize("key", ["dissipation", "inertia", "calculus"])
+def test_a_field_is_refused_what_it_does_not_know(key):
+    path = ROOT / "config/examples/stochastic_lagrangian/wave.yaml"
+    content = yaml.safe_load(path.read_text())
+    values = {"dissipation": [{"terms": ["u_t**2"]}], "inertia": "given"}
+    content["library"][key] = values.get(key, "stratonovich")
+    content = complete(recipes.with_recommended_methods(content), SCHEMA, "x")
+    with pytest.raises(ConfigError, match=f"{key}: a field knows none"):
+        check_example(content, "x")

@@ -159,6 +159,7 @@ def check_example(example: Mapping, where: str) -> None:
         problems += _unrecorded(
             f"estimators.{name}", estimator, example["simulate"].get("sensor")
         )
+        problems += _undamped(f"estimators.{name}", estimator, example["library"])
     if problems:
         raise ConfigError(where, problems)
 
@@ -232,11 +233,24 @@ def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
                 f"{' or '.join(map(repr, accepted))}, not {given!r}"
             )
     volatility = estimator["identify"]["volatility"]["method"]
-    needed = identify.VOLATILITY_NEEDS.get(volatility)
-    if needed and estimator["identify"]["method"] != needed:
+    needed = identify.VOLATILITY_NEEDS.get(volatility, ())
+    needed = (needed,) if isinstance(needed, str) else needed
+    if needed and estimator["identify"]["method"] not in needed:
         yield (
             f"{where}: volatility method {volatility!r} needs identify method "
-            f"{needed!r}, not {estimator['identify']['method']!r}"
+            f"{' or '.join(map(repr, needed))}, not {estimator['identify']['method']!r}"
+        )
+
+
+def _undamped(where: str, estimator: Mapping, library: Mapping) -> Iterator[str]:
+    """A method that would pass over the candidates of the Rayleigh function."""
+    method = estimator["assemble"]["method"]
+    knows = [m for m, parts in assemble.USES_LIBRARY.items() if "dissipation" in parts]
+    # Paper: its recipe has no damping, and is run as it is.
+    if library.get("dissipation") and method not in (*knows, "ensemble_mean"):
+        yield (
+            f"{where}: assemble method {method!r} knows no damping, but "
+            f"library.dissipation lists candidates; use {' or '.join(map(repr, knows))}"
         )
 
 

@@ -19,6 +19,7 @@ CONTRACT = "sensor_noise"
 SENSOR = (20.0, -15.0, 6.0, -1.0)
 RANDOM_WALK = (6.0, -4.0, 1.0, 0.0)
 INTEGRATED_WALK = (1.0, -1 / 3, -1 / 6, 0.0)
+FEWEST_SAMPLES = 200
 LONGEST_MEMORY = 20
 SIGNIFICANT = 5.0
 # Variance of the mean square of a fifth difference of white noise, in its squares over
@@ -49,6 +50,11 @@ def differentiate(
         `smoothing_scale`, samples over which the motion can be smoothed; `lag`, the
         memory of the noise in samples, 1 if white.
     """
+    if observations.sizes["time"] < FEWEST_SAMPLES:
+        raise ValueError(
+            f"paths of {observations.sizes['time']} samples are too short to tell "
+            f"sensor noise from motion; record at least {FEWEST_SAMPLES}"
+        )
     dt = time_step(observations)
     q = np.moveaxis(observations["q"].values[0], -1, 0)
     dof = len(q)

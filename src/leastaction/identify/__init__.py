@@ -24,6 +24,7 @@ NEEDS = {
     "stlsq": "ensemble_mean",
 }
 VOLATILITY_NEEDS = {
+    "mean_square_residual": ("stlsq", "moment_gmm"),
     "modal_long_run_variance": "modal_gmm",
     "moving_average_likelihood": "moving_average_gmm",
     "nodal_mean_square_residual": "nodal_stlsq",

@@ -64,6 +64,13 @@ class DensityLibrary:
         ValueError
             If the reference is not a multiple of one of the candidates and of u_t².
         """
+        for key, default in (
+            ("dissipation", []),
+            ("inertia", "free"),
+            ("calculus", "ito"),
+        ):
+            if config.get(key, default) != default:
+                raise ValueError(f"{key}: a field knows none; leave it out")
         terms, strides = density_candidates(config["lagrangian"], field)
         reference = parse(config["reference"], density_names(field))
         kinetic = jet_symbol(field, 0, 1) ** 2

@@ -23,8 +23,6 @@ from leastaction.mechanics.gauge import (
 )
 from leastaction.mechanics.system import System
 
-INERTIA = ("free", "diagonal", "given")
-
 
 @dataclass(frozen=True)
 class Library:

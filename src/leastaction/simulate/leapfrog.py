@@ -101,6 +101,8 @@ def check(system: FieldSystem, starts: np.ndarray, time_step: float) -> None:
         np.linalg.eigvalsh(potential.hessian(start) / np.outer(root, root))[-1]
         for start in distinct
     )
+    if highest <= 0:
+        return
     largest = STABLE / np.sqrt(highest)
     if time_step >= largest:
         raise UnstableError(
