@@ -109,3 +109,9 @@ def test_the_order_of_trajectories_changes_nothing(clean):
     turned = data.isel(trajectory=slice(None, None, -1))
     for name, values in found(data).items():
         np.testing.assert_allclose(found(turned)[name], values, rtol=1e-9)
+
+
+def test_paths_of_a_few_samples_are_refused():
+    paths = observe(oscillator(), trajectories=3, steps=10)
+    with pytest.raises(ValueError, match="11 samples are too short"):
+        differentiate(paths, {}, {})

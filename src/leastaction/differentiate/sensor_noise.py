@@ -19,7 +19,7 @@ CONTRACT = "sensor_noise"
 SENSOR = (20.0, -15.0, 6.0, -1.0)
 RANDOM_WALK = (6.0, -4.0, 1.0, 0.0)
 INTEGRATED_WALK = (1.0, -1 / 3, -1 / 6, 0.0)
-FEWEST_SAMPLES = 200
+FEWEST_SAMPLES = 30
 LONGEST_MEMORY = 20
 SIGNIFICANT = 5.0
 # Variance of the mean square of a fifth difference of white noise, in its squares over
