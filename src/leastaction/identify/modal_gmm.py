@@ -32,14 +32,12 @@ from leastaction.contracts import check
 from leastaction.identify.best_subset import best_subset, extended_penalty
 from leastaction.identify.dispersive_moments import DispersiveMoments
 from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.moment_selection import INDISTINGUISHABLE, MOST_ITERATIONS
 from leastaction.identify.time_scheme import scheme_name
 
 CONTRACT = "modal_moments"
-MOST_ITERATIONS = 6
 # A residual this much below the second differences, in variance, is not noise.
 FAINTEST = 1e-12
-# Kass and Raftery (1995): less is "not worth more than a bare mention".
-INDISTINGUISHABLE = 2.0
 
 log = logging.getLogger(__name__)
 
@@ -99,7 +97,6 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     log.info("the samples look like those of: %s", scheme)
     return _estimate(
         library,
-        support,
         path,
         criterion,
         size,
@@ -175,7 +172,7 @@ def _solve(moments: DispersiveMoments, support, dispersion: bool, noise=None) ->
 
 
 def _estimate(
-    library, support, path, criterion, size, converged, fit, free, dispersive, scheme
+    library, path, criterion, size, converged, fit, free, dispersive, scheme
 ) -> LagrangianEstimate:
     names = [str(name) for name in library["candidate"].values]
     used = np.flatnonzero(library["used"].values)

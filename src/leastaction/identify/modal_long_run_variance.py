@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import time_step
-from leastaction.identify.best_subset import best_subset, extended_penalty
+from leastaction.identify import variance_function
 from leastaction.identify.dispersive_moments import NUMEROV
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.mechanics.density_evaluator import ModalForces, NodeEvaluator
@@ -155,23 +155,7 @@ class _Squares:
     def select(self, max_terms: int, scale: float):
         """Coefficients of S² and their errors; the squares times `scale` are S²."""
         unit = np.append(np.ones(len(self._terms)), scale)
-        gram = self._gram * np.outer(unit, unit)
-        m = len(self._terms)
-        size = np.sqrt(np.diag(gram))
-        size = np.where(size > 0, size, 1.0)
-        values, vectors = np.linalg.eigh(gram / np.outer(size, size))
-        root = np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors.T * size
-        path = best_subset(root[None, :, :m], root[None, :, m], max_terms)
-        with np.errstate(divide="ignore"):
-            criterion = self._count * np.log(path.objectives / self._count)
-        criterion += extended_penalty(np.arange(len(path.supports)), m, self._count)
-        chosen = list(path.supports[int(np.argmin(criterion))])
-        coefficients, std = np.zeros(m), np.zeros(m)
-        if chosen:
-            active = root[:, chosen]
-            solution, *_ = np.linalg.lstsq(active, root[:, m], rcond=None)
-            error = root[:, m] - active @ solution
-            covariance = np.linalg.inv(active.T @ active) * (error @ error)
-            coefficients[chosen] = solution
-            std[chosen] = np.sqrt(np.diag(covariance) / self._count)
-        return coefficients, std
+        coefficients, covariance = variance_function.select(
+            self._gram * np.outer(unit, unit), max_terms, self._count
+        )
+        return coefficients, np.sqrt(np.diag(covariance))

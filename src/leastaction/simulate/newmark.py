@@ -9,46 +9,22 @@ Unconditionally stable and without numerical damping, but it lengthens periods:
 ω_num dt = 2 arctan(ω dt/2) (Newmark 1959; Hughes 1987, section 9.1).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.simulate.field_ensemble import field_ensemble
+from leastaction.simulate.mode_recursion import check as check
 from leastaction.simulate.mode_recursion import modal_paths
-
-
-def check(system: FieldSystem, starts: np.ndarray, time_step: float) -> None:
-    """Refuse a density that has no modes, or whose energy is not positive.
-
-    Raises
-    ------
-    ValueError
-    """
-    _ = system.modes
 
 
 def simulate(system: FieldSystem, settings: Mapping, **key):
     """One replicate; see :func:`leastaction.simulate.field_ensemble.field_ensemble`."""
-    return field_ensemble(paths, system, settings, **key)
-
-
-def paths(
-    system: FieldSystem,
-    starts: np.ndarray,
-    generators: Sequence[np.random.Generator],
-    time_step: float,
-    u: np.ndarray,
-    u_t: np.ndarray,
-) -> None:
-    """Fill `u` and `u_t`; see :func:`~leastaction.simulate.mode_recursion.modal_paths`.
-
-    Raises
-    ------
-    ValueError
-        If the density is not quadratic or its energy is not positive.
-    """
-    modal_paths(transition, noise, system, starts, generators, time_step, u, u_t)
+    return field_ensemble(
+        partial(modal_paths, transition, noise), system, settings, **key
+    )
 
 
 def transition(omega: np.ndarray, time_step: float) -> np.ndarray:
