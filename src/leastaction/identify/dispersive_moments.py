@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-RANK_TOLERANCE = 1e-13
+from leastaction.identify.moment_selection import RANK_TOLERANCE, root_inverse
+
 NUMEROV = 1 / 12
 
 
@@ -93,7 +94,4 @@ class DispersiveMoments:
     def whitener(self, noise: tuple[float, float]) -> np.ndarray:
         """W with W Cov(g) Wᵀ = 1 on the well-determined directions."""
         covariance = noise[0] * self.instruments[0] + noise[1] * self.instruments[1]
-        scale = np.sqrt(np.diag(self.instruments[0]))
-        values, vectors = np.linalg.eigh(covariance / np.outer(scale, scale))
-        good = values > RANK_TOLERANCE * values[-1]
-        return (vectors[:, good] / np.sqrt(values[good])).T / scale
+        return root_inverse(covariance, np.sqrt(np.diag(self.instruments[0])))

@@ -176,13 +176,15 @@ def lagrangian_estimate(
     )
 
 
-def root_inverse(gram: np.ndarray) -> np.ndarray:
+def root_inverse(gram: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:
     """Matrix W with W gram Wᵀ = 1 on the well-determined directions.
 
     On one energy shell the monomials are nearly collinear; directions below the
-    rounding error of the Gram matrix are dropped.
+    rounding error of the Gram matrix are dropped. `scale` is the size of each row, by
+    default the root of its diagonal entry.
     """
-    scale = np.sqrt(np.diag(gram))
+    if scale is None:
+        scale = np.sqrt(np.diag(gram))
     values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
     good = values > RANK_TOLERANCE * values[-1]
     return (vectors[:, good] / np.sqrt(values[good])).T / scale

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.simulate.ensemble import DivergenceError
 from leastaction.simulate.initial_state import field_initial_states
@@ -81,6 +82,11 @@ def domain_attributes(system: FieldSystem) -> dict:
     }
 
 
+def node_coordinate(domain: Domain) -> tuple:
+    """Coordinate of the dimension `node`: where the nodes are."""
+    return ("node", domain.x, {"units": "m", "long_name": "position of the node"})
+
+
 def _dataset(u, u_t, system, dt, replicate, unit) -> xr.Dataset:
     dims = ("replicate", "trajectory", "time", "node")
     time = np.arange(u.shape[2]) * dt
@@ -96,11 +102,7 @@ def _dataset(u, u_t, system, dt, replicate, unit) -> xr.Dataset:
         coords={
             "replicate": [replicate],
             "time": ("time", time, {"units": "s", "long_name": "time"}),
-            "node": (
-                "node",
-                system.domain.x,
-                {"units": "m", "long_name": "position of the node"},
-            ),
+            "node": node_coordinate(system.domain),
         },
         attrs=domain_attributes(system),
     )

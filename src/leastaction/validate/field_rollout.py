@@ -15,6 +15,7 @@ from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.model import IdentifiedModel
 from leastaction.simulate import modal
+from leastaction.simulate.field_ensemble import node_coordinate
 from leastaction.simulate.initial_state import field_initial_states
 from leastaction.simulate.mode_recursion import advance
 from leastaction.simulate.wiener import generator, standard_normals
@@ -86,13 +87,7 @@ def validate(
         growth=scale * system.energy_growth,
         diverged=n if found is None else 0,
         replicate=model["replicate"],
-        axis={
-            "node": (
-                "node",
-                system.domain.x,
-                {"units": "m", "long_name": "position of the node"},
-            )
-        },
+        axis={"node": node_coordinate(system.domain)},
         unit="unit of the field",
         energy_unit="unit of L times m",
     )
