@@ -27,7 +27,11 @@ from leastaction.assemble.moving_average_moments import (
 )
 from leastaction.contracts import check, time_step
 from leastaction.mechanics.appell import unbiased
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.mechanics.euler_lagrange import (
+    rates_along_motion,
+    symbols,
+    velocity_names,
+)
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.increments import step_increments
@@ -202,9 +206,7 @@ class Increments:
         variance = {symbol(x): symbol(s) for x, s in zip(state, noise, strict=True)}
         momenta = [momenta[i] for i in self.place if momenta[i]]
         forces = [forces[i] for i in self.place]
-        rates = [
-            sum(sp.diff(f, x) * v for x, v in zip(q, qdot, strict=True)) for f in forces
-        ]
+        rates = rates_along_motion(forces, terms.coordinates)
         columns = [unbiased(f, variance) for f in (*momenta, *forces)]
         self._evaluate = evaluator([*columns, *rates], terms.coordinates, noise)
         self._variance = np.square(

@@ -32,6 +32,7 @@ from leastaction.assemble.noise_law import NoiseLaw
 from leastaction.contracts import check, time_step
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import (
+    rates_along_motion,
     rayleigh_force,
     symbols,
     velocity_names,
@@ -216,9 +217,7 @@ def _columns(terms: Library, noise: NoiseLaw) -> list[sp.Expr]:
         momenta += [sp.Integer(0)] * len(damping)
         forces += [sp.diff(term, x) for term in terms.column_terms]
         forces += [-force[a] for force in damping]
-    rates = [
-        sum(sp.diff(f, x) * v for x, v in zip(q, qdot, strict=True)) for f in forces
-    ]
+    rates = rates_along_motion(forces, terms.coordinates)
     if terms.calculus == "stratonovich" and noise.varies:
         forces = [
             force + correction

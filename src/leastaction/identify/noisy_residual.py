@@ -7,7 +7,11 @@ import numpy as np
 import sympy as sp
 
 from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.mechanics.euler_lagrange import (
+    rates_along_motion,
+    symbols,
+    velocity_names,
+)
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.increments import step_increments
@@ -60,9 +64,7 @@ class NoisyResidual:
         self._dof = len(q)
         momenta = [sp.diff(lagrangian, v) for v in qdot]
         forces = [sp.diff(lagrangian, x) for x in q]
-        rates = [
-            sum(sp.diff(f, x) * v for x, v in zip(q, qdot, strict=True)) for f in forces
-        ]
+        rates = rates_along_motion(forces, coordinates)
         self._parts = evaluator([*momenta, *forces, *rates], coordinates, names)
         self._force = evaluator([f.subs(at_rest) for f in forces], coordinates, names)
         hessians = [

@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.mechanics.euler_lagrange import (
+    rates_along_motion,
+)
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.increments import step_increments
@@ -37,17 +39,7 @@ class Residual:
         force = [
             sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.forces
         ]
-        rate = [
-            sum(
-                sp.diff(f, x) * v
-                for x, v in zip(
-                    symbols(coordinates),
-                    symbols(velocity_names(coordinates)),
-                    strict=True,
-                )
-            )
-            for f in force
-        ]
+        rate = rates_along_motion(force, coordinates)
         value = sum(x * d for x, d in zip(c, terms.terms, strict=False))
         self._dof = len(coordinates)
         self._evaluate = evaluator([*combine, *force, *rate, value], coordinates, names)

@@ -36,6 +36,17 @@ def total_derivative(expression: sp.Expr, coordinates: Sequence[str]) -> sp.Expr
     )
 
 
+def rates_along_motion(
+    functions: Sequence[sp.Expr], coordinates: Sequence[str]
+) -> list[sp.Expr]:
+    """Return the part f_q q̇ of the time derivative that needs no acceleration."""
+    q, qdot = symbols(coordinates), symbols(velocity_names(coordinates))
+    return [
+        sum((sp.diff(f, x) * v for x, v in zip(q, qdot, strict=True)), sp.Integer(0))
+        for f in functions
+    ]
+
+
 def euler_lagrange(
     lagrangian: sp.Expr, coordinates: Sequence[str]
 ) -> tuple[sp.Expr, ...]:
