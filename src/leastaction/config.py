@@ -30,6 +30,7 @@ from leastaction.simulate.initial_state import (
     field_initial_states,
     initial_expressions,
 )
+from leastaction.simulate.runge_kutta import input_expressions
 from leastaction.simulate.strong_taylor import check_noise
 from leastaction.simulate.time_grid import step_count
 
@@ -192,6 +193,14 @@ def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
             f"system has {kinds[not makes_field]}"
         )
     initial_expressions(settings["initial_state"], system)
+    if settings["method"] == "runge_kutta":
+        drawn = tuple(settings["initial_state"].get("random", {}))
+        input_expressions(system, settings["input"], drawn)
+        if system.wiener_processes:
+            raise ValueError(
+                "method 'runge_kutta' knows no random force, but system.volatility "
+                "has one; use 'strong_taylor'"
+            )
     if makes_field:
         draw = field_initial_states(settings["initial_state"], system)
         start = draw(np.random.default_rng(0))
@@ -207,7 +216,7 @@ def _check_library(example: Mapping, system: System | FieldSystem) -> None:
         _ = library.forces, library.at_points
     else:
         names = [s.name for s in system.state]
-        candidates(example["library"]["volatility"], names)
+        candidates(example["library"].get("volatility", []), names)
 
 
 def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
@@ -232,7 +241,7 @@ def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
                 f"{where}: {stage} method {method!r} needs {before} method "
                 f"{' or '.join(map(repr, accepted))}, not {given!r}"
             )
-    volatility = estimator["identify"]["volatility"]["method"]
+    volatility = estimator["identify"].get("volatility", {}).get("method")
     needed = identify.VOLATILITY_NEEDS.get(volatility, ())
     needed = (needed,) if isinstance(needed, str) else needed
     if needed and estimator["identify"]["method"] not in needed:

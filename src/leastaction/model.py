@@ -17,8 +17,22 @@ from leastaction.mechanics.system import System
 FLOOR = 1e-3
 
 
-def load_model(path: str | Path, replicate: int = 0) -> "IdentifiedModel":
-    """Load one replicate of a ``model.nc``.
+def load_model(
+    path: str | Path,
+    replicate: int = 0,
+    noise_level: float | None = None,
+    noise_mode: str | None = None,
+) -> "IdentifiedModel":
+    """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
+
+    Parameters
+    ----------
+    path
+        The file.
+    replicate
+        Number of the replicate.
+    noise_level, noise_mode
+        Case of a sweep; the lowest level and the first mode if not given.
 
     Raises
     ------
@@ -26,6 +40,8 @@ def load_model(path: str | Path, replicate: int = 0) -> "IdentifiedModel":
         If the file is absent, is not readable or holds something else.
     IndexError
         If the file has fewer replicates.
+    KeyError
+        If the file has no such case.
     """
     from leastaction import datasets
 
@@ -33,7 +49,19 @@ def load_model(path: str | Path, replicate: int = 0) -> "IdentifiedModel":
     count = dataset.sizes["replicate"]
     if not 0 <= replicate < count:
         raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
-    return IdentifiedModel(dataset.isel(replicate=replicate))
+    dataset = dataset.isel(replicate=replicate)
+    return IdentifiedModel(_case(dataset, path, noise_level, noise_mode))
+
+
+def _case(dataset: xr.Dataset, path, level, mode) -> xr.Dataset:
+    """One case of a sweep over noise."""
+    for name, wanted in (("noise_level", level), ("noise_mode", mode)):
+        there = list(dataset[name].values) if name in dataset.dims else []
+        if wanted is not None and wanted not in there:
+            raise KeyError(f"{path} has no {name} {wanted!r}; it has {there}")
+        if there:
+            dataset = dataset.sel({name: there[0] if wanted is None else wanted})
+    return dataset
 
 
 class IdentifiedModel:
@@ -171,8 +199,10 @@ class IdentifiedModel:
         alternatives = str(self.dataset["alternatives"].values)
         if alternatives:
             lines.append(f"The data cannot tell these terms from: {alternatives}")
-        lines.append("Volatility")
-        for i, name in enumerate(self.coordinates):
+        random = bool(self.dataset["volatility_estimate"].values.any())
+        if random:
+            lines.append("Volatility")
+        for i, name in enumerate(self.coordinates if random else ()):
             value = float(self.dataset["volatility_estimate"][i])
             error = float(self.dataset["volatility_std"][i])
             shown = f" +- {error:.2g}" if error > 0 else ""

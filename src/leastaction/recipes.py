@@ -122,10 +122,10 @@ def _assembly(example: Mapping, estimator: str) -> list[str]:
 
 def _identification(example: Mapping, estimator: str) -> list[str]:
     recipe = example["estimators"][estimator]["identify"]
-    return [
-        identify.METHODS[recipe["method"]],
-        identify.VOLATILITY_METHODS[recipe["volatility"]["method"]],
-    ]
+    modules = [identify.METHODS[recipe["method"]]]
+    if "volatility" in recipe:
+        modules.append(identify.VOLATILITY_METHODS[recipe["volatility"]["method"]])
+    return modules
 
 
 SETTINGS: Mapping[str, Callable] = {
@@ -145,7 +145,7 @@ MODULES: Mapping[str, Callable] = {
 
 
 # What `recommended: {}` means, by the kind of data: methods of differentiate, assemble,
-# identify, and of the volatility.
+# identify, and of the volatility where there is a random force.
 RECOMMENDED = {
     "states": (
         "realised_variation",
@@ -171,6 +171,8 @@ RECOMMENDED = {
         "modal_gmm",
         "modal_long_run_variance",
     ),
+    "motions": ("joint_spline", "gram", "null_vector"),
+    "positions": ("joint_spline", "gram", "shooting"),
 }
 
 
@@ -178,7 +180,11 @@ def kind_of_data(example: Mapping) -> str:
     """Return the kind of data that an example has: a key of `RECOMMENDED`."""
     if "field" in _part(example, "system"):
         return "field"
-    sensor = _part(_part(example, "simulate"), "sensor")
+    simulation = _part(example, "simulate")
+    if simulation.get("method") == "runge_kutta":
+        channels = _part(simulation, "noise").get("channels", ["q", "qdot", "qddot"])
+        return "positions" if channels == ["q"] else "motions"
+    sensor = _part(simulation, "sensor")
     if not sensor:
         return "states"
     return "displacements" if sensor.get("channels") == ["q"] else "noisy states"
@@ -197,7 +203,8 @@ def with_recommended_methods(example: Mapping) -> dict:
             if isinstance(filled.get(stage, {}), Mapping):
                 filled[stage] = {"method": method} | dict(filled.get(stage, {}))
         identify = filled["identify"]
-        if isinstance(identify, Mapping) and identify["method"] == methods[2]:
+        own = isinstance(identify, Mapping) and identify["method"] == methods[2]
+        if own and len(methods) == 4:
             given = _part(identify, "volatility")
             volatility = {"method": methods[3]} | dict(given)
             filled["identify"] = {**identify, "volatility": volatility}

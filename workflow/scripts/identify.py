@@ -1,7 +1,7 @@
 """Rule `identify`: from equations in coefficients to a model with error bars."""
 
 from leastaction.datasets import Replicates, save_replicates
-from leastaction.identify import identify
+from leastaction.identify import contract, identify
 from leastaction.progress import start_logging, tracked
 
 
@@ -11,7 +11,7 @@ def main(observations: str, library: str, settings: dict, model: str) -> None:
         identify(data, equations, settings["identify"], settings["library"])
         for data, equations in tracked(Replicates(observations, library), "identify")
     )
-    save_replicates(results, model, "model")
+    save_replicates(results, model, contract(settings["identify"]))
 
 
 if __name__ == "__main__":

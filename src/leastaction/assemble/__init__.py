@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from leastaction.noise_sweep import over_cases
+
 METHODS = {
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
     "lagged_moments": "leastaction.assemble.lagged_moments",
@@ -43,7 +45,11 @@ USES_LIBRARY = {
 def assemble(observations, derivatives, settings, library):
     """Apply the method named in `settings` to one replicate."""
     method = import_module(METHODS[settings["method"]])
-    return method.assemble(observations, derivatives, settings, library)
+    return over_cases(
+        lambda recorded, rates: method.assemble(recorded, rates, settings, library),
+        observations,
+        derivatives,
+    )
 
 
 def contract(settings):

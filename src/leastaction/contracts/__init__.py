@@ -3,9 +3,10 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import fields, models, states
+from leastaction.contracts import fields, models, motions, states
+from leastaction.noise_sweep import SWEEP
 
-CONTRACTS = states.CONTRACTS | fields.CONTRACTS | models.CONTRACTS
+CONTRACTS = states.CONTRACTS | fields.CONTRACTS | motions.CONTRACTS | models.CONTRACTS
 
 
 class ContractError(ValueError):
@@ -21,7 +22,10 @@ def problems(dataset: xr.Dataset, name: str) -> list[str]:
             found.append(f"variable {variable!r} {dims} is missing")
             continue
         array = dataset[variable]
-        if array.dims != dims:
+        given = array.dims
+        if contract.swept:
+            given = tuple(d for d in given if d not in SWEEP)
+        if given != dims:
             found.append(f"{variable!r} has dimensions {array.dims}, expected {dims}")
         missing = [key for key in ("units", "long_name") if key not in array.attrs]
         if missing:

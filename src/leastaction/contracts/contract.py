@@ -18,9 +18,12 @@ class Contract:
         Variables in which a NaN or an infinity is an error.
     may_be_empty
         Variables that may have a dimension without entries.
+    swept
+        Whether the dimensions of a sweep over noise may stand after `replicate`.
     """
 
     made_by: str
     variables: Mapping[str, tuple[str, ...]]
     finite: tuple[str, ...] = ()
     may_be_empty: tuple[str, ...] = ()
+    swept: bool = True

@@ -28,6 +28,10 @@ CONTRACTS = {
             "dissipation_coefficient_estimate",
             "dissipation_coefficient_std",
             "dissipation_support",
+            "volatility_coefficient_estimate",
+            "volatility_support",
+            "volatility_root_estimate",
+            "volatility_root_std",
         ),
     ),
     "rollout": Contract(

@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from leastaction.noise_sweep import over_cases
+
 METHODS = {
     "central_difference": "leastaction.differentiate.central_difference",
     "realised_variation": "leastaction.differentiate.realised_variation",
@@ -29,9 +31,16 @@ USES_LIBRARY = {
 
 
 def differentiate(observations, settings, library):
-    """Apply the method named in `settings` to one replicate of observations."""
+    """Apply the method named in `settings` to one replicate of observations.
+
+    Of a sweep over noise, `settings` may select cases: ``cases: {modes, levels}``.
+    """
     method = import_module(METHODS[settings["method"]])
-    return method.differentiate(observations, settings, library)
+    return over_cases(
+        lambda recorded: method.differentiate(recorded, settings, library),
+        observations,
+        selection=settings.get("cases"),
+    )
 
 
 def contract(settings):

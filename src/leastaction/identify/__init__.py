@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from leastaction.noise_sweep import over_cases
+
 METHODS = {
     "modal_gmm": "leastaction.identify.modal_gmm",
     "moment_gmm": "leastaction.identify.moment_gmm",
@@ -32,22 +34,50 @@ VOLATILITY_NEEDS = {
 }
 
 
+# Methods that return to the samples: they get the observations and the library, too.
+READS_OBSERVATIONS: set[str] = set()
+
+
 def identify(observations, equations, settings, library):
     """Apply the methods named in `settings` to one replicate.
 
     Returns
     -------
     xr.Dataset
-        Contract ``model``.
+        Contract ``model``, or that of the method's ``RESULT``.
     """
+    return over_cases(
+        lambda recorded, assembled: _one_case(recorded, assembled, settings, library),
+        observations,
+        equations,
+    )
+
+
+def contract(settings):
+    """Contract of the result: a model, unless the method says otherwise."""
+    return getattr(import_module(METHODS[settings["method"]]), "RESULT", "model")
+
+
+def _one_case(observations, equations, settings, library):
     from leastaction.identify.model import model_dataset
 
-    lagrangian = import_module(METHODS[settings["method"]]).identify(
-        equations, settings
-    )
-    recipe = settings["volatility"]
-    volatility = import_module(VOLATILITY_METHODS[recipe["method"]]).identify(
-        observations, lagrangian, recipe, library
-    )
+    method = import_module(METHODS[settings["method"]])
+    more = ()
+    if settings["method"] in READS_OBSERVATIONS:
+        more = (observations, library)
+    found = method.identify(equations, settings, *more)
+    if contract(settings) != "model":
+        return found
+    volatility = _volatility(observations, found, settings, library)
     calculus = library.get("calculus", "ito")
-    return model_dataset(observations, lagrangian, volatility, calculus)
+    return model_dataset(observations, found, volatility, calculus)
+
+
+def _volatility(observations, lagrangian, settings, library):
+    from leastaction.identify.estimate import no_volatility
+
+    recipe = settings.get("volatility")
+    if recipe is None:
+        return no_volatility(observations.sizes["dof"])
+    method = import_module(VOLATILITY_METHODS[recipe["method"]])
+    return method.identify(observations, lagrangian, recipe, library)

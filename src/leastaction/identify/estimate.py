@@ -20,7 +20,7 @@ class LagrangianEstimate:
         What algebra says about each candidate.
     noise_covariance, noise_std
         S Sᵀ of the residual, shape (dof, dof), and its standard error; NaN where the
-        method leaves the noise to the volatility method.
+        method leaves the noise to the volatility method; empty where there is none.
     diagnostics
         Name to (value, unit, meaning).
     criterion
@@ -28,7 +28,8 @@ class LagrangianEstimate:
     alternatives
         Other subsets that fit as well, as text; empty if there is none.
     by_node
-        Estimates of a field node by node: name to (dimensions, values, unit, meaning).
+        Arrays with dimensions of their own, such as those of a field node by node: name
+        to (dimensions, values, unit, meaning).
     by_equation
         Coefficients that each equation of motion gave, shape (dof, term), where a
         method treats the equations apart.
@@ -42,8 +43,8 @@ class LagrangianEstimate:
     std: np.ndarray
     status: list[str]
     equivalent: list[str]
-    noise_covariance: np.ndarray
-    noise_std: np.ndarray
+    noise_covariance: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    noise_std: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
     diagnostics: Mapping[str, tuple[float, str, str]] = field(default_factory=dict)
     criterion: np.ndarray = field(default_factory=lambda: np.zeros(0))
     alternatives: str = ""
@@ -98,3 +99,17 @@ class VolatilityEstimate:
     root_std: np.ndarray | None = None
     diagnostics: Mapping[str, tuple[np.ndarray, str, str]] = field(default_factory=dict)
     by_node: Mapping[str, tuple] = field(default_factory=dict)
+
+
+def no_volatility(dof: int) -> VolatilityEstimate:
+    """Return the volatility of a system without random forces."""
+    nothing = np.zeros((dof, 0))
+    return VolatilityEstimate(
+        volatility=np.zeros(dof),
+        std=np.zeros(dof),
+        terms=[],
+        coefficients=nothing,
+        coefficient_std=nothing,
+        constant=np.ones(dof, dtype=bool),
+        covariance=np.zeros((dof, dof)),
+    )

@@ -145,7 +145,7 @@ def model_dataset(
     coords = {
         "replicate": observations["replicate"],
         "term": lagrangian.terms,
-        "volatility_term": volatility.terms,
+        "volatility_term": np.array(volatility.terms, dtype=object),
         "dissipation_term": np.array(lagrangian.dissipation_terms, dtype=object),
         "dof": dof,
     }

@@ -13,8 +13,10 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
 
     Each entry of `recipe` is one of
 
-    ``{polynomial: {of: [x, xdot], degree: 5}}``
-        every monomial of total degree 0 ... `degree`, by degree;
+    ``{polynomial: {of: [x, xdot], degree: 5, lowest: 1}}``
+        every monomial of total degree `lowest` (0 if not given) ... `degree`;
+    ``{product: [{polynomial: ...}, {terms: ...}]}``
+        each product of one candidate of every entry, the last varying fastest;
     ``{functions: {apply: [sin, cos], to: [x, xdot]}}``
         each function of each argument;
     ``{terms: ["x*abs(x)"]}``
@@ -39,20 +41,25 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
                     raise ValueError(f"exclude: {text!r} is not among the candidates")
                 found.remove(term)
             continue
-        if kind not in _GENERATORS:
-            raise ValueError(f"{kind}: only the library of a field can have this entry")
-        for term in _GENERATORS[kind](body, names):
+        for term in _generated(entry, names):
             if term in found:
                 raise ValueError(f"{kind}: the candidate {term} stands twice")
             found.append(term)
     return tuple(found)
 
 
+def _generated(entry: Mapping, names: Sequence[str]) -> list[sp.Expr]:
+    ((kind, body),) = entry.items()
+    if kind not in _GENERATORS:
+        raise ValueError(f"{kind}: only the library of a field can have this entry")
+    return _GENERATORS[kind](body, names)
+
+
 def _polynomial(body: Mapping, names: Sequence[str]) -> list[sp.Expr]:
     variables = [parse(name, names) for name in body["of"]]
     return [
         sp.Mul(*factors)
-        for degree in range(body["degree"] + 1)
+        for degree in range(body.get("lowest", 0), body["degree"] + 1)
         for factors in itertools.combinations_with_replacement(variables, degree)
     ]
 
@@ -69,4 +76,14 @@ def _terms(body: Sequence[str], names: Sequence[str]) -> list[sp.Expr]:
     return [parse(text, names) for text in body]
 
 
-_GENERATORS = {"polynomial": _polynomial, "functions": _functions, "terms": _terms}
+def _product(body: Sequence[Mapping], names: Sequence[str]) -> list[sp.Expr]:
+    factors = [_generated(entry, names) for entry in body]
+    return [sp.Mul(*each) for each in itertools.product(*factors)]
+
+
+_GENERATORS = {
+    "polynomial": _polynomial,
+    "functions": _functions,
+    "terms": _terms,
+    "product": _product,
+}

@@ -134,7 +134,7 @@ class System:
         """Diffusion of the velocities, g = M⁻¹ S."""
         if not self.wiener_processes:
             return sp.zeros(self.dof, 0)
-        return self._solve(self.volatility)
+        return self.accelerated_by(self.volatility)
 
     @cached_property
     def acceleration(self) -> sp.Matrix:
@@ -144,7 +144,7 @@ class System:
         Paper: Tripura et al., eq. (8), subtract ½ σ' σ'' instead, which does not hold
         for a second-order system.
         """
-        acceleration = self._solve(self.forces)
+        acceleration = self.accelerated_by(self.forces)
         if self.calculus == "stratonovich":
             for j in range(self.wiener_processes):
                 g = self.diffusion.col(j)
@@ -177,7 +177,7 @@ class System:
             raise ValueError("the momenta are not linear in the velocities")
         momenta = sp.Matrix([symbol(f"p_{name}") for name in self.coordinates])
         rest = self.momenta.subs({v: 0 for v in self.qdot})
-        velocities = self._solve(momenta - rest)
+        velocities = self.accelerated_by(momenta - rest)
         return sp.expand(
             self.hamiltonian.subs(dict(zip(self.qdot, velocities, strict=True)))
         )
@@ -243,7 +243,8 @@ class System:
             f"Hamiltonian\n  {self.evaluated(self.hamiltonian)}"
         )
 
-    def _solve(self, right: sp.Matrix) -> sp.Matrix:
+    def accelerated_by(self, right: sp.Matrix) -> sp.Matrix:
+        """M⁻¹ times generalised forces."""
         if self.mass_matrix.is_diagonal():
             inverse = sp.diag(*[1 / self.mass_matrix[i, i] for i in range(self.dof)])
             return (inverse * right).applyfunc(sp.expand)

@@ -7,13 +7,16 @@ METHODS = {
     "modal": "leastaction.simulate.modal",
     "leapfrog": "leastaction.simulate.leapfrog",
     "newmark": "leastaction.simulate.newmark",
+    "runge_kutta": "leastaction.simulate.runge_kutta",
 }
-# What each method makes: observations of coordinates, or of a field.
+# What each method makes: observations of coordinates, of a field, or recordings of
+# motions without random forces.
 MAKES = {
     "strong_taylor": "observations",
     "modal": "field_observations",
     "leapfrog": "field_observations",
     "newmark": "field_observations",
+    "runge_kutta": "recordings",
 }
 
 SENSOR = "leastaction.simulate.sensor"

@@ -37,14 +37,14 @@ def initial_states(
     ValueError
         If a state is missing or unknown, or an expression is not arithmetic.
     """
+    draw_names, state_of = random_names(settings), state_of_names(settings, system)
+    return lambda rng: state_of(draw_names(rng))
+
+
+def state_of_names(settings: Mapping, system: System) -> Callable[[dict], np.ndarray]:
+    """State of given values of the names under ``random``, as a function."""
     expressions = [system.evaluated(e) for e in initial_expressions(settings, system)]
-    draw_names = _random(settings)
-
-    def draw(rng: np.random.Generator) -> np.ndarray:
-        drawn = draw_names(rng)
-        return np.array([float(e.subs(drawn)) for e in expressions])
-
-    return draw
+    return lambda drawn: np.array([float(e.subs(drawn)) for e in expressions])
 
 
 def field_initial_states(
@@ -77,7 +77,7 @@ def field_initial_states(
         system.evaluated(e).subs(length, domain.length)
         for e in initial_expressions(settings, system)
     ]
-    draw_names = _random(settings)
+    draw_names = random_names(settings)
     drawn_symbols = [symbol(name) for name in settings.get("random", {})]
     functions = [sp.lambdify([x, *drawn_symbols], e, "numpy") for e in expressions]
     ends = {"left": 0.0, "right": domain.length}
@@ -100,8 +100,8 @@ def field_initial_states(
     return draw
 
 
-def _random(settings: Mapping) -> Callable[[np.random.Generator], dict]:
-    """Sampler of the names under `random`."""
+def random_names(settings: Mapping) -> Callable[[np.random.Generator], dict]:
+    """Sampler of the names under ``random``: their values by symbol."""
     recipes = [
         (symbol(name), kind, bounds)
         for name, recipe in settings.get("random", {}).items()

@@ -1,0 +1,115 @@
+"""A sweep over noise: the same motions, recorded with noise of several kinds and levels.
+
+A file of ``recordings`` holds motions without noise and one draw of unit noise. What
+sensors record in one case (mode m, level σ) is formed here,
+
+.. math::  ỹ = y + σ\\, e_m ,
+
+and only that is shown to a method. Results of all cases are put together along
+`noise_mode` and `noise_level`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import xarray as xr
+
+CHANNELS = ("q", "qdot", "qddot")
+SWEEP = ("noise_mode", "noise_level")
+
+
+def recorded(observations: xr.Dataset, mode: str, level: float) -> xr.Dataset:
+    """Return what sensors record in one case, contract ``motion``."""
+    drawn = [name for name in CHANNELS if f"noise_{name}" in observations]
+    case = observations.drop_vars([f"noise_{name}" for name in drawn])
+    case = case.drop_vars(SWEEP)
+    for name in drawn:
+        noise = observations[f"noise_{name}"].sel(noise_mode=mode).values
+        case[name] = case[name].copy(data=case[name].values + level * noise)
+    return case.assign_attrs(contract="motion")
+
+
+def cases(dataset: xr.Dataset, selection: Mapping | None = None) -> Iterator[tuple]:
+    """(mode, level) of every case of a dataset that has a sweep.
+
+    Parameters
+    ----------
+    dataset
+        With coordinates `noise_mode` and `noise_level`.
+    selection
+        `modes` and `levels` to keep; all if absent.
+
+    Raises
+    ------
+    ValueError
+        If the selection names a mode or level that the dataset does not have.
+    """
+    for mode in _kept(dataset, "noise_mode", (selection or {}).get("modes")):
+        for level in _kept(dataset, "noise_level", (selection or {}).get("levels")):
+            yield str(mode), float(level)
+
+
+def _kept(dataset: xr.Dataset, name: str, wanted) -> list:
+    there = list(dataset[name].values)
+    if wanted is None:
+        return there
+    missing = [value for value in wanted if value not in there]
+    if missing:
+        raise ValueError(
+            f"{name}: {missing} are not among the recordings; these have {there}"
+        )
+    return [value for value in there if value in wanted]
+
+
+def over_cases(
+    function: Callable[..., xr.Dataset],
+    observations: xr.Dataset,
+    *others: xr.Dataset,
+    selection: Mapping | None = None,
+) -> xr.Dataset:
+    """Apply a stage to every case of a sweep; to the dataset itself if it has none.
+
+    Parameters
+    ----------
+    function
+        ``function(recorded, *others)``, each of one case.
+    observations
+        Contract ``recordings``, or observations without a sweep.
+    others
+        Results of earlier stages; their cases are the ones to do.
+    selection
+        See :func:`cases`; only for the first stage after simulate.
+
+    Returns
+    -------
+    xr.Dataset
+        Variables that depend on the replicate have the dimensions (replicate,
+        noise_mode, noise_level, ...).
+    """
+    if "noise_level" not in observations.dims:
+        return function(observations, *others)
+    source = others[0] if others else observations
+    done: dict[str, list[xr.Dataset]] = {}
+    for mode, level in cases(source, selection):
+        given = [o.sel(noise_mode=mode, noise_level=level, drop=True) for o in others]
+        result = function(recorded(observations, mode, level), *given)
+        done.setdefault(mode, []).append(result.assign_coords(noise_level=level))
+    each = [
+        _joined(results, "noise_level").assign_coords(noise_mode=mode)
+        for mode, results in done.items()
+    ]
+    whole = _joined(each, "noise_mode")
+    whole["noise_level"].attrs = observations["noise_level"].attrs
+    return whole
+
+
+def _joined(pieces: list[xr.Dataset], name: str) -> xr.Dataset:
+    """Put pieces together along a new dimension that comes after `replicate`."""
+    varying = [key for key, v in pieces[0].data_vars.items() if "replicate" in v.dims]
+    constant = pieces[0].drop_vars(varying).drop_vars(name)
+    joined = xr.concat([p[varying] for p in pieces], name, join="exact")
+    joined = joined.assign_coords({name: np.array([p[name].item() for p in pieces])})
+    order = {key: ("replicate", name, ...) for key in varying}
+    for key, dims in order.items():
+        joined[key] = joined[key].transpose(*dims)
+    return joined.merge(constant, combine_attrs="override")

@@ -1,0 +1,237 @@
+"""Motion of a system without noise, by the classical Runge–Kutta method of order 4.
+
+Samples are `time_step` apart; between two of them the method takes as many equal steps
+as keep each below `integration_step`. Accelerations are those of the equations of
+motion at the sampled state, not differences.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+
+from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.mechanics.expressions import parse, symbol
+from leastaction.mechanics.system import System
+from leastaction.noise_sweep import CHANNELS
+from leastaction.simulate.ensemble import DivergenceError
+from leastaction.simulate.initial_state import random_names, state_of_names
+from leastaction.simulate.noise_draws import noise_draws
+from leastaction.simulate.time_grid import step_count
+from leastaction.simulate.wiener import generator
+
+KERNEL = """
+@njit(cache=True, nogil=True)
+def rate(time, state, parameters, out):
+    {parameters}
+    {state}
+    {rate}
+
+
+@njit(cache=True, nogil=True)
+def integrate(initial, dt, substeps, parameters, path, acceleration):
+    size = initial.size
+    dof = size // 2
+    h = dt / substeps
+    state = initial.copy()
+    k1, k2, k3, k4 = np.empty((4, size))
+    for n in range(path.shape[0]):
+        rate(n * dt, state, parameters, k1)
+        path[n] = state
+        acceleration[n] = k1[dof:]
+        if n == path.shape[0] - 1:
+            break
+        for i in range(substeps):
+            time = n * dt + i * h
+            rate(time, state, parameters, k1)
+            rate(time + h / 2, state + h / 2 * k1, parameters, k2)
+            rate(time + h / 2, state + h / 2 * k2, parameters, k3)
+            rate(time + h, state + h * k3, parameters, k4)
+            state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+"""
+
+
+def integrator(
+    system: System, inputs: Mapping[str, str] | None = None, drawn: tuple[str, ...] = ()
+) -> Callable:
+    """Compiled integrator of a system without noise.
+
+    Parameters
+    ----------
+    system
+        Its volatility plays no part.
+    inputs
+        Generalised force of coordinates: expressions in ``time``, parameters and the
+        names `drawn`.
+    drawn
+        Names whose values are given with every call.
+
+    Returns
+    -------
+    callable
+        ``integrate(initial_state, samples, time_step, substeps=1, values=())``: path of
+        shape (samples, state) and accelerations of shape (samples, dof).
+    """
+    forces = sp.Matrix(input_expressions(system, inputs or {}, drawn))
+    acceleration = system.accelerated_by(system.forces + forces)
+    rates = [*system.qdot, *acceleration]
+    state = [s.name for s in system.state]
+    functions = kernel(
+        KERNEL,
+        {
+            "parameters": unpack([*system.parameters, *drawn], "parameters"),
+            "state": unpack(state, "state"),
+            "rate": assignments([f"out[{i}]" for i in range(len(rates))], rates, "s_"),
+        },
+    )
+    fixed = system.parameter_values
+
+    def integrate(initial_state, samples, time_step, substeps=1, values=()):
+        initial_state = np.ascontiguousarray(initial_state, dtype=float)
+        path = np.empty((samples, initial_state.size))
+        acceleration = np.empty((samples, system.dof))
+        parameters = np.concatenate([fixed, np.asarray(values, dtype=float)])
+        functions.integrate(
+            initial_state, float(time_step), substeps, parameters, path, acceleration
+        )
+        return path, acceleration
+
+    return integrate
+
+
+def input_expressions(
+    system: System, inputs: Mapping[str, str], drawn: tuple[str, ...] = ()
+) -> list[sp.Expr]:
+    """Generalised force of every coordinate.
+
+    Raises
+    ------
+    ValueError
+        If an input is not arithmetic over ``time``, parameters and drawn names, or its
+        coordinate is unknown.
+    """
+    wrong = sorted(set(inputs) - set(system.coordinates))
+    if wrong:
+        raise ValueError(
+            f"input: {wrong} are not coordinates; these are {list(system.coordinates)}"
+        )
+    known = ["time", *system.parameters, *drawn]
+    return [parse(inputs.get(name, "0"), known) for name in system.coordinates]
+
+
+def substeps_of(settings: Mapping) -> int:
+    """Steps between two samples, each at most `integration_step` long."""
+    return math.ceil(settings["time_step"] / settings["integration_step"] - 1e-9)
+
+
+def simulate(
+    system: System,
+    settings: Mapping,
+    *,
+    example: str,
+    seed: int,
+    replicate: int,
+    units: Mapping[str, str],
+) -> xr.Dataset:
+    """Simulate one replicate: motions from random starts, and the noise of sensors.
+
+    Parameters
+    ----------
+    system
+        The truth.
+    settings
+        The `simulate` section: `time_step`, `integration_step`, `duration` (s),
+        `trajectories`, `initial_state`, `input`, `noise`.
+    example, seed, replicate
+        Key of the random numbers.
+    units
+        Unit of each coordinate.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``recordings``: the recorded channels without noise, and one draw of
+        unit noise for each. What sensors record at a noise level is their sum
+        (:mod:`leastaction.noise_sweep`).
+
+    Raises
+    ------
+    DivergenceError
+        If a trajectory does not stay finite.
+    """
+    start = settings["initial_state"]
+    drawn_names = tuple(start.get("random", {}))
+    inputs = settings.get("input", {})
+    integrate = integrator(system, inputs, drawn_names)
+    draw, state_of = random_names(start), state_of_names(start, system)
+    dt, n, dof = settings["time_step"], settings["trajectories"], system.dof
+    samples = step_count(settings["duration"], dt) + 1
+    data = {name: np.empty((1, n, samples, dof)) for name in CHANNELS}
+    force = np.zeros((1, n, samples, dof))
+    force_of = _force(system, inputs, drawn_names)
+    time = np.arange(samples) * dt
+    for trajectory in range(n):
+        drawn = draw(generator(seed, example, "simulate", replicate, trajectory))
+        values = tuple(drawn.values())
+        path, acceleration = integrate(
+            state_of(drawn), samples, dt, substeps_of(settings), values
+        )
+        if not np.isfinite(path).all():
+            when = dt * int(np.argmax(~np.isfinite(path).all(axis=1)))
+            raise DivergenceError(
+                f"trajectory {trajectory} of replicate {replicate} is not finite from "
+                f"t = {when:g} s on; reduce simulate.integration_step"
+            )
+        channels = (path[:, :dof], path[:, dof:], acceleration)
+        for name, values_of_channel in zip(CHANNELS, channels, strict=True):
+            data[name][0, trajectory] = values_of_channel
+        force[0, trajectory] = force_of(time, values)
+    recorded = settings["noise"]["channels"]
+    motion = {name: data[name] for name in CHANNELS if name in recorded}
+    if inputs:
+        motion["input"] = force
+    motions = _motion(motion, system, time, replicate, units)
+    return noise_draws(motions, settings["noise"], example=example, seed=seed)
+
+
+def _force(system: System, inputs: Mapping, drawn: tuple[str, ...]) -> Callable:
+    """Generalised force at given times, shape (time, dof)."""
+    names = [symbol("time"), *(symbol(name) for name in drawn)]
+    functions = [
+        sp.lambdify(names, system.evaluated(e), "numpy")
+        for e in input_expressions(system, inputs, drawn)
+    ]
+
+    def force(time: np.ndarray, values: tuple) -> np.ndarray:
+        columns = [np.broadcast_to(f(time, *values), time.shape) for f in functions]
+        return np.stack(columns, axis=-1)
+
+    return force
+
+
+def _motion(data: Mapping, system: System, time, replicate, units) -> xr.Dataset:
+    dims = ("replicate", "trajectory", "time", "dof")
+    meaning = {
+        "q": "generalised coordinate",
+        "qdot": "generalised velocity",
+        "qddot": "generalised acceleration",
+        "input": "generalised external force",
+    }
+    return xr.Dataset(
+        {
+            name: (
+                dims,
+                values,
+                {"units": "see coordinate_unit", "long_name": meaning[name]},
+            )
+            for name, values in data.items()
+        },
+        coords={
+            "replicate": [replicate],
+            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "dof": list(system.coordinates),
+            "coordinate_unit": ("dof", [units[name] for name in system.coordinates]),
+        },
+    )
