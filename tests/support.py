@@ -40,9 +40,35 @@ OSCILLATOR_LIBRARY = {
 }
 
 
-def example(name):
-    """The YAML of an example of the first paper."""
-    text = (EXAMPLES / "stochastic_lagrangian" / f"{name}.yaml").read_text()
+PENDULUM = "thdot**2/2 + 9.81*cos(th)"
+
+
+def motion_settings(noise=None, **changes):
+    """The `simulate` section of a few motions of a pendulum, with a sweep of noise."""
+    return {
+        "method": "runge_kutta",
+        "time_step": 0.01,
+        "integration_step": 1e-3,
+        "duration": 1.0,
+        "trajectories": 5,
+        "initial_state": {
+            "random": {"angle": {"uniform": [-3.0, 3.0]}},
+            "th": "angle",
+            "thdot": 0.0,
+        },
+        "input": {},
+        "noise": {
+            "modes": ["independent", "shared"],
+            "levels": [0.0, 0.1],
+            "channels": ["q", "qdot", "qddot"],
+        }
+        | (noise or {}),
+    } | changes
+
+
+def example(name, paper="stochastic_lagrangian"):
+    """The YAML of an example."""
+    text = (EXAMPLES / paper / f"{name}.yaml").read_text()
     return yaml.safe_load(text)
 
 

@@ -49,7 +49,8 @@ def load(path: str | Path, name: str | None = None) -> xr.Dataset:
 class Replicates:
     """Files read side by side, one replicate at a time, each checked.
 
-    Memory is bounded by one replicate, however many a file holds.
+    Memory is bounded by one replicate, however many a file holds. Only the `first` so
+    many are read if that is given.
 
     Raises
     ------
@@ -57,7 +58,7 @@ class Replicates:
         If the files differ in their number of replicates.
     """
 
-    def __init__(self, *paths: str | Path):
+    def __init__(self, *paths: str | Path, first: int | None = None):
         self._paths = paths
         sizes = {}
         for path in paths:
@@ -65,7 +66,8 @@ class Replicates:
                 sizes[str(path)] = dataset.sizes.get("replicate")
         if len(set(sizes.values())) != 1 or None in sizes.values():
             raise ContractError(f"the files differ in their replicates: {sizes}")
-        self._count = next(iter(sizes.values()))
+        count = next(iter(sizes.values()))
+        self._count = count if first is None else min(first, count)
 
     def __len__(self) -> int:
         return self._count

@@ -1,4 +1,4 @@
-"""A sweep over noise: the same motions, recorded with noise of several kinds and levels.
+"""A sweep over noise: the same motions, recorded with noise of several kinds, levels.
 
 A file of ``recordings`` holds motions without noise and one draw of unit noise. What
 sensors record in one case (mode m, level σ) is formed here,
@@ -9,9 +9,8 @@ and only that is shown to a method. Results of all cases are put together along
 `noise_mode` and `noise_level`.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 
-import numpy as np
 import xarray as xr
 
 CHANNELS = ("q", "qdot", "qddot")
@@ -89,27 +88,50 @@ def over_cases(
     if "noise_level" not in observations.dims:
         return function(observations, *others)
     source = others[0] if others else observations
-    done: dict[str, list[xr.Dataset]] = {}
+    done = {}
     for mode, level in cases(source, selection):
         given = [o.sel(noise_mode=mode, noise_level=level, drop=True) for o in others]
-        result = function(recorded(observations, mode, level), *given)
-        done.setdefault(mode, []).append(result.assign_coords(noise_level=level))
-    each = [
-        _joined(results, "noise_level").assign_coords(noise_mode=mode)
-        for mode, results in done.items()
+        done[mode, level] = function(recorded(observations, mode, level), *given)
+    return gathered(done)
+
+
+def gathered(
+    results: Mapping[tuple[str, float], xr.Dataset], same: Collection[str] = ()
+) -> xr.Dataset:
+    """Put the results of all cases together.
+
+    Parameters
+    ----------
+    results
+        By (mode, level), every mode with the same levels.
+    same
+        Variables that are the same in every case, although they have a replicate.
+    """
+    modes = list(dict.fromkeys(mode for mode, _ in results))
+    levels = list(dict.fromkeys(level for _, level in results))
+    rows = [
+        _joined([results[mode, level] for level in levels], "noise_level", same)
+        for mode in modes
     ]
-    whole = _joined(each, "noise_mode")
-    whole["noise_level"].attrs = observations["noise_level"].attrs
-    return whole
+    whole = _joined(rows, "noise_mode", same)
+    about = {
+        "units": "SI units of the channel",
+        "long_name": "standard deviation of the noise",
+    }
+    return whole.assign_coords(
+        noise_mode=modes, noise_level=("noise_level", levels, about)
+    )
 
 
-def _joined(pieces: list[xr.Dataset], name: str) -> xr.Dataset:
+def _joined(pieces: list[xr.Dataset], name: str, same: Collection[str]) -> xr.Dataset:
     """Put pieces together along a new dimension that comes after `replicate`."""
-    varying = [key for key, v in pieces[0].data_vars.items() if "replicate" in v.dims]
-    constant = pieces[0].drop_vars(varying).drop_vars(name)
+    varying = [
+        key
+        for key, variable in pieces[0].data_vars.items()
+        if "replicate" in variable.dims and key not in same
+    ]
+    constant = pieces[0].drop_vars(varying)
     joined = xr.concat([p[varying] for p in pieces], name, join="exact")
-    joined = joined.assign_coords({name: np.array([p[name].item() for p in pieces])})
-    order = {key: ("replicate", name, ...) for key in varying}
-    for key, dims in order.items():
-        joined[key] = joined[key].transpose(*dims)
+    for key in varying:
+        joined[key] = joined[key].transpose("replicate", name, ...)
     return joined.merge(constant, combine_attrs="override")

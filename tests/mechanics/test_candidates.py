@@ -35,6 +35,34 @@ def test_all_monomials_up_to_the_degree_once_each_by_degree(names, degree):
     assert max(degrees) == degree
 
 
+@pytest.mark.parametrize(
+    ("name", "coordinates", "count"),
+    [
+        ("single", ["th"], 12),
+        ("cart", ["th", "x"], 55),
+        ("double", ["th1", "th2"], 89),
+        ("spherical", ["th", "phi"], 59),
+    ],
+)
+def test_libraries_of_xl_sindy_have_the_printed_sizes(name, coordinates, count):
+    library = example(name, "xl_sindy")["library"]
+    names = [*coordinates, *(f"{c}dot" for c in coordinates)]
+    assert len(candidates(library["lagrangian"], names)) == count
+
+
+def test_a_product_pairs_every_entry():
+    recipe = [
+        {
+            "product": [
+                {"polynomial": {"of": ["x"], "degree": 2, "lowest": 1}},
+                {"terms": ["xdot", "xdot**2"]},
+            ]
+        }
+    ]
+    wanted = ["x*xdot", "x*xdot**2", "x**2*xdot", "x**2*xdot**2"]
+    assert candidates(recipe, NAMES) == tuple(parse(t, NAMES) for t in wanted)
+
+
 def test_exclude_takes_earlier_candidates_away():
     recipe = [{"polynomial": {"of": NAMES, "degree": 2}}, {"exclude": ["x*xdot", "1"]}]
     left = candidates(recipe, NAMES)

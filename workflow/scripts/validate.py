@@ -10,6 +10,7 @@ from leastaction.validate import MAKES, validate
 def main(model: str, settings: dict, rollout: str) -> None:
     """Validate replicate by replicate."""
     system = system_from_config(settings["system"])
+    replicates = Replicates(model, first=settings["validate"].get("replicates"))
     results = (
         validate(
             system,
@@ -20,7 +21,7 @@ def main(model: str, settings: dict, rollout: str) -> None:
             example=settings["example"],
             seed=settings["seed"],
         )
-        for (estimate,) in tracked(Replicates(model), "validate")
+        for (estimate,) in tracked(replicates, "validate")
     )
     kind = simulate.MAKES[settings["simulate"]["method"]]
     save_replicates(results, rollout, MAKES[kind])

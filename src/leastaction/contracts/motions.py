@@ -16,13 +16,16 @@ CONTRACTS = {
     "motion_rollout": Contract(
         "validate",
         {
-            "q_true": ("replicate", "trajectory", "time", "dof"),
-            "q_estimate": ("replicate", "trajectory", "time", "dof"),
+            "q_true": ENSEMBLE,
+            "q_estimate": ENSEMBLE,
+            "hamiltonian_true": ENSEMBLE[:3],
+            "hamiltonian_estimate": ENSEMBLE[:3],
             "trajectory_error_training": ("replicate",),
             "trajectory_error_prediction": ("replicate",),
             "acceleration_error": ("replicate",),
             "energy_drift": ("replicate",),
+            "diverged": ("replicate",),
         },
-        finite=("q_true",),
+        finite=("q_true", "hamiltonian_true"),
     ),
 }

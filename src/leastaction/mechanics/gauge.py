@@ -6,8 +6,8 @@ any regression; numerically they would not be exactly zero, and a least-squares 
 would give them huge coefficients.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import sympy as sp
@@ -32,10 +32,14 @@ class Freedom:
         combination of several earlier ones), one per candidate.
     equivalent
         The candidate's equivalent among the independent ones, as text, or ``""``.
+    relations
+        The same as {position of an independent candidate: weight}, by position; empty
+        for a null candidate.
     """
 
     status: tuple[str, ...]
     equivalent: tuple[str, ...]
+    relations: Mapping[int, Mapping[int, sp.Expr]] = field(default_factory=dict)
 
     @property
     def independent(self) -> list[int]:
@@ -94,7 +98,7 @@ def _freedom(candidates, coordinates, dissipation, equations) -> Freedom:
             parts = relations[i]
             status.append("duplicate" if len(parts) == 1 else "dependent")
             equivalent.append(_combination(parts, candidates, dissipation))
-    return Freedom(tuple(status), tuple(equivalent))
+    return Freedom(tuple(status), tuple(equivalent), relations)
 
 
 def _combination(parts: dict, candidates, dissipation) -> str:

@@ -138,19 +138,20 @@ class Library:
         return [to_text(term) for term in self.dissipation]
 
     @cached_property
-    def _joint_freedom(self) -> Freedom:
+    def joint_freedom(self) -> Freedom:
+        """What algebra says about the candidates of L and of D together."""
         return gauge_freedom(self.terms, self.coordinates, self.dissipation)
 
     @cached_property
     def freedom(self) -> Freedom:
         """Null, duplicate and dependent candidates of L."""
-        both, count = self._joint_freedom, len(self.terms)
+        both, count = self.joint_freedom, len(self.terms)
         return Freedom(both.status[:count], both.equivalent[:count])
 
     @cached_property
     def dissipation_freedom(self) -> Freedom:
         """Candidates of D without a force, or with the force of other candidates."""
-        both, count = self._joint_freedom, len(self.terms)
+        both, count = self.joint_freedom, len(self.terms)
         return Freedom(both.status[count:], both.equivalent[count:])
 
     @cached_property

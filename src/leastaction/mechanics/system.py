@@ -228,20 +228,9 @@ class System:
         return np.array(list(self.parameters.values()), dtype=float)
 
     def __str__(self) -> str:
-        equations = "\n  ".join(
-            f"{eq.lhs} = {self.evaluated(eq.rhs)}" for eq in self.equations_of_motion
-        )
-        sense = " in the sense of Ito" if self.calculus == "stratonovich" else ""
-        dissipation = (
-            f"Dissipation\n  {self.evaluated(self.dissipation)}\n"
-            if self.dissipation != 0
-            else ""
-        )
-        return (
-            f"Lagrangian\n  {self.evaluated(self.lagrangian)}\n{dissipation}"
-            f"Equations of motion{sense}\n  {equations}\n"
-            f"Hamiltonian\n  {self.evaluated(self.hamiltonian)}"
-        )
+        from leastaction.mechanics.system_text import system_text
+
+        return system_text(self)
 
     def accelerated_by(self, right: sp.Matrix) -> sp.Matrix:
         """M⁻¹ times generalised forces."""

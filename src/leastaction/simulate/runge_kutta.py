@@ -6,13 +6,14 @@ motion at the sampled state, not differences.
 """
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import sympy as sp
 import xarray as xr
 
 from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.system import System
 from leastaction.noise_sweep import CHANNELS
@@ -50,59 +51,102 @@ def integrate(initial, dt, substeps, parameters, path, acceleration):
             rate(time + h / 2, state + h / 2 * k2, parameters, k3)
             rate(time + h, state + h * k3, parameters, k4)
             state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
+@njit(cache=True, nogil=True)
+def accelerations(time, state, parameters, acceleration):
+    out = np.empty(state.shape[1])
+    for n in range(time.size):
+        rate(time[n], state[n], parameters, out)
+        acceleration[n] = out[out.size // 2 :]
 """
 
 
-def integrator(
-    system: System, inputs: Mapping[str, str] | None = None, drawn: tuple[str, ...] = ()
-) -> Callable:
-    """Compiled integrator of a system without noise.
+class Motion:
+    """Compiled motion q̈ = a(t, q, q̇) of given accelerations.
+
+    Parameters
+    ----------
+    coordinates
+        Names of q.
+    acceleration
+        Expressions in ``time``, the state, `parameters` and `drawn`.
+    parameters
+        Their values.
+    drawn
+        Names whose values are given with every call.
+    """
+
+    def __init__(
+        self,
+        coordinates: Sequence[str],
+        acceleration: Sequence[sp.Expr],
+        parameters: Mapping[str, float],
+        drawn: Sequence[str] = (),
+    ):
+        state = [*coordinates, *velocity_names(coordinates)]
+        rates = [*symbols(velocity_names(coordinates)), *acceleration]
+        out = [f"out[{i}]" for i in range(len(rates))]
+        self._dof = len(coordinates)
+        self._fixed = np.array(list(parameters.values()), dtype=float)
+        self._compiled = kernel(
+            KERNEL,
+            {
+                "parameters": unpack([*parameters, *drawn], "parameters"),
+                "state": unpack(state, "state"),
+                "rate": assignments(out, rates, "s_"),
+            },
+        )
+
+    def integrate(self, initial_state, samples, time_step, substeps=1, values=()):
+        """Path of shape (samples, state), accelerations of shape (samples, dof)."""
+        start = np.ascontiguousarray(initial_state, dtype=float)
+        path = np.empty((samples, start.size))
+        acceleration = np.empty((samples, self._dof))
+        parameters = self._parameters(values)
+        self._compiled.integrate(
+            start, float(time_step), substeps, parameters, path, acceleration
+        )
+        return path, acceleration
+
+    def accelerations(self, time, state, values=()):
+        """Accelerations at given times and states, shape (samples, dof)."""
+        acceleration = np.empty((len(time), self._dof))
+        parameters = self._parameters(values)
+        self._compiled.accelerations(
+            np.ascontiguousarray(time, dtype=float),
+            np.ascontiguousarray(state, dtype=float),
+            parameters,
+            acceleration,
+        )
+        return acceleration
+
+    def _parameters(self, values) -> np.ndarray:
+        return np.concatenate([self._fixed, np.asarray(values, dtype=float)])
+
+
+def motion_of(
+    system: System, inputs: Mapping[str, str] | None = None, drawn: Sequence[str] = ()
+) -> Motion:
+    """Compile the motion of a system under external forces; its noise plays no part.
 
     Parameters
     ----------
     system
-        Its volatility plays no part.
+        Lagrangian and damping.
     inputs
         Generalised force of coordinates: expressions in ``time``, parameters and the
         names `drawn`.
     drawn
         Names whose values are given with every call.
-
-    Returns
-    -------
-    callable
-        ``integrate(initial_state, samples, time_step, substeps=1, values=())``: path of
-        shape (samples, state) and accelerations of shape (samples, dof).
     """
     forces = sp.Matrix(input_expressions(system, inputs or {}, drawn))
     acceleration = system.accelerated_by(system.forces + forces)
-    rates = [*system.qdot, *acceleration]
-    state = [s.name for s in system.state]
-    functions = kernel(
-        KERNEL,
-        {
-            "parameters": unpack([*system.parameters, *drawn], "parameters"),
-            "state": unpack(state, "state"),
-            "rate": assignments([f"out[{i}]" for i in range(len(rates))], rates, "s_"),
-        },
-    )
-    fixed = system.parameter_values
-
-    def integrate(initial_state, samples, time_step, substeps=1, values=()):
-        initial_state = np.ascontiguousarray(initial_state, dtype=float)
-        path = np.empty((samples, initial_state.size))
-        acceleration = np.empty((samples, system.dof))
-        parameters = np.concatenate([fixed, np.asarray(values, dtype=float)])
-        functions.integrate(
-            initial_state, float(time_step), substeps, parameters, path, acceleration
-        )
-        return path, acceleration
-
-    return integrate
+    return Motion(system.coordinates, acceleration, system.parameters, drawn)
 
 
 def input_expressions(
-    system: System, inputs: Mapping[str, str], drawn: tuple[str, ...] = ()
+    system: System, inputs: Mapping[str, str], drawn: Sequence[str] = ()
 ) -> list[sp.Expr]:
     """Generalised force of every coordinate.
 
@@ -164,18 +208,18 @@ def simulate(
     start = settings["initial_state"]
     drawn_names = tuple(start.get("random", {}))
     inputs = settings.get("input", {})
-    integrate = integrator(system, inputs, drawn_names)
+    motion = motion_of(system, inputs, drawn_names)
     draw, state_of = random_names(start), state_of_names(start, system)
     dt, n, dof = settings["time_step"], settings["trajectories"], system.dof
     samples = step_count(settings["duration"], dt) + 1
     data = {name: np.empty((1, n, samples, dof)) for name in CHANNELS}
     force = np.zeros((1, n, samples, dof))
-    force_of = _force(system, inputs, drawn_names)
+    force_of = input_force(system, inputs, drawn_names)
     time = np.arange(samples) * dt
     for trajectory in range(n):
         drawn = draw(generator(seed, example, "simulate", replicate, trajectory))
         values = tuple(drawn.values())
-        path, acceleration = integrate(
+        path, acceleration = motion.integrate(
             state_of(drawn), samples, dt, substeps_of(settings), values
         )
         if not np.isfinite(path).all():
@@ -189,14 +233,14 @@ def simulate(
             data[name][0, trajectory] = values_of_channel
         force[0, trajectory] = force_of(time, values)
     recorded = settings["noise"]["channels"]
-    motion = {name: data[name] for name in CHANNELS if name in recorded}
+    channels = {name: data[name] for name in CHANNELS if name in recorded}
     if inputs:
-        motion["input"] = force
-    motions = _motion(motion, system, time, replicate, units)
+        channels["input"] = force
+    motions = _motions(channels, system, time, replicate, units)
     return noise_draws(motions, settings["noise"], example=example, seed=seed)
 
 
-def _force(system: System, inputs: Mapping, drawn: tuple[str, ...]) -> Callable:
+def input_force(system: System, inputs: Mapping, drawn: Sequence[str]) -> Callable:
     """Generalised force at given times, shape (time, dof)."""
     names = [symbol("time"), *(symbol(name) for name in drawn)]
     functions = [
@@ -211,7 +255,7 @@ def _force(system: System, inputs: Mapping, drawn: tuple[str, ...]) -> Callable:
     return force
 
 
-def _motion(data: Mapping, system: System, time, replicate, units) -> xr.Dataset:
+def _motions(data: Mapping, system: System, time, replicate, units) -> xr.Dataset:
     dims = ("replicate", "trajectory", "time", "dof")
     meaning = {
         "q": "generalised coordinate",

@@ -8,15 +8,21 @@ from leastaction import simulate
 METHODS = {
     "observations": "leastaction.validate.rollout",
     "field_observations": "leastaction.validate.field_rollout",
+    "recordings": "leastaction.validate.motion_rollout",
 }
-MAKES = {"observations": "rollout", "field_observations": "field_rollout"}
+MAKES = {
+    "observations": "rollout",
+    "field_observations": "field_rollout",
+    "recordings": "motion_rollout",
+}
 
 
 def validate(system, model, simulation, settings, library, *, example, seed):
     """Roll out one replicate.
 
-    See :func:`leastaction.validate.rollout.validate` and
-    :func:`leastaction.validate.field_rollout.validate`.
+    See :func:`leastaction.validate.rollout.validate`,
+    :func:`leastaction.validate.field_rollout.validate` and
+    :func:`leastaction.validate.motion_rollout.validate`.
     """
     kind = simulate.MAKES[simulation["method"]]
     return import_module(METHODS[kind]).validate(

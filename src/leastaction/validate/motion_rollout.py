@@ -1,0 +1,244 @@
+"""Rollout of truth and model from the same starts, without random forces.
+
+The starts are those of the first trajectories of the training data; the second part of
+a rollout, beyond the training duration, is prediction.
+"""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.system import System
+from leastaction.model import IdentifiedModel
+from leastaction.noise_sweep import cases, gathered
+from leastaction.simulate.initial_state import random_names, state_of_names
+from leastaction.simulate.runge_kutta import Motion, motion_of, substeps_of
+from leastaction.simulate.time_grid import step_count
+from leastaction.simulate.wiener import generator
+
+
+def validate(
+    system: System,
+    model: xr.Dataset,
+    simulation: Mapping,
+    settings: Mapping,
+    library: Mapping,
+    *,
+    example: str,
+    seed: int,
+) -> xr.Dataset:
+    """Roll out one replicate, every case of its sweep over noise.
+
+    Parameters
+    ----------
+    system
+        The truth.
+    model
+        One replicate, contract ``model`` or ``implicit_model``.
+    simulation
+        The `simulate` section.
+    settings
+        The `validate` section: `lengths` (rollout in units of the training duration),
+        `trajectories`, `samples` (stored times), `cases`.
+    library
+        Not used: the motion does not depend on the scale of L.
+    example, seed
+        Key of the random numbers, those of the training data.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``motion_rollout``: paths of truth and model; the energy of the truth
+        along both; median over trajectories of the relative error of the path, in the
+        training and in the prediction window; relative rms error of the model's
+        acceleration along the true path; rms deviation of the energy along the model's
+        path over the mean of ½ p·q̇ of the truth; trajectories that did not stay finite.
+    """
+    replicate = int(model["replicate"].values[0])
+    run = _Run(system, simulation, settings, example, seed, replicate)
+    if "noise_level" not in model.dims:
+        return run.beside(model)
+    wanted = _in_both(model, settings.get("cases", {}))
+    done = {
+        (mode, level): run.beside(model.sel(noise_mode=mode, noise_level=level))
+        for mode, level in cases(model, wanted)
+    }
+    return gathered(done, same=("q_true", "hamiltonian_true"))
+
+
+def _in_both(model: xr.Dataset, wanted: Mapping) -> dict:
+    """Cases that are wanted and that the model has; if there is none, all it has."""
+    kept = {}
+    for key, name in (("modes", "noise_mode"), ("levels", "noise_level")):
+        there = list(model[name].values)
+        kept[key] = [v for v in there if v in wanted.get(key, there)] or there
+    return kept
+
+
+class _Run:
+    """The truth's rollout, beside which every model is put."""
+
+    def __init__(self, system, simulation, settings, example, seed, replicate):
+        start = simulation["initial_state"]
+        self.drawn_names = tuple(start.get("random", {}))
+        self.inputs = simulation["input"]
+        self.step, self.substeps = simulation["time_step"], substeps_of(simulation)
+        steps = step_count(settings["lengths"] * simulation["duration"], self.step)
+        self.every = math.ceil(steps / (settings["samples"] - 1))
+        self.samples = steps + 1
+        self.training = simulation["duration"]
+        self.names = list(system.coordinates)
+        draw, state_of = random_names(start), state_of_names(start, system)
+        count = min(settings["trajectories"], simulation["trajectories"])
+        drawn = [
+            draw(generator(seed, example, "simulate", replicate, i))
+            for i in range(count)
+        ]
+        self.values = [tuple(one.values()) for one in drawn]
+        self.starts = [state_of(one) for one in drawn]
+        self.energy = _energy(system)
+        motion = motion_of(system, self.inputs, self.drawn_names)
+        self.path, self.acceleration = self.roll(motion)
+        self.hamiltonian, self.action = self.energy(self.path)
+
+    def roll(self, motion: Motion) -> tuple[np.ndarray, np.ndarray]:
+        """Paths (trajectory, time, state) and accelerations at the stored times."""
+        runs = [
+            motion.integrate(start, self.samples, self.step, self.substeps, values)
+            for start, values in zip(self.starts, self.values, strict=True)
+        ]
+        path, acceleration = (
+            np.array(each)[:, :: self.every] for each in zip(*runs, strict=True)
+        )
+        return path, acceleration
+
+    def beside(self, model: xr.Dataset) -> xr.Dataset:
+        """Rollout of one model, and its errors."""
+        dof = len(self.names)
+        motion = self._motion(model.isel(replicate=0, drop=True))
+        path = np.full_like(self.path, np.nan)
+        predicted = np.full_like(self.acceleration, np.nan)
+        time = np.arange(path.shape[1]) * self.every * self.step
+        if motion is not None:
+            with np.errstate(all="ignore"):
+                path, _ = self.roll(motion)
+                predicted = np.array(
+                    [
+                        motion.accelerations(time, states, values)
+                        for states, values in zip(self.path, self.values, strict=True)
+                    ]
+                )
+        path = np.where(np.isfinite(path).all(axis=(1, 2), keepdims=True), path, np.nan)
+        energy, _ = self.energy(path)
+        windows = {
+            "training": time <= self.training,
+            "prediction": time > self.training,
+        }
+        scores = {
+            f"trajectory_error_{window}": (
+                _median_error(path[:, rows, :dof], self.path[:, rows, :dof]),
+                f"median relative error of the path, {window} window",
+            )
+            for window, rows in windows.items()
+        }
+        scores["acceleration_error"] = (
+            float(
+                np.linalg.norm(predicted - self.acceleration)
+                / np.linalg.norm(self.acceleration)
+            ),
+            "relative error of the acceleration along the true path",
+        )
+        scores["energy_drift"] = (
+            float(
+                np.sqrt(np.mean((energy - self.hamiltonian) ** 2))
+                / np.abs(self.action / 2).mean()
+            ),
+            "rms deviation of the energy over the mean of p qdot / 2",
+        )
+        scores["diverged"] = (
+            float(np.isnan(path).any(axis=(1, 2)).sum()),
+            "trajectories of the model that diverged",
+        )
+        return self._dataset(path, energy, time, scores, model["replicate"])
+
+    def _motion(self, model: xr.Dataset) -> Motion | None:
+        """Compiled motion of a model; None if it has no equations of motion."""
+        if model.attrs.get("contract") == "implicit_model":
+            from leastaction.implicit_model import ImplicitModel
+
+            implicit = ImplicitModel(model)
+            return Motion(
+                implicit.coordinates,
+                implicit.acceleration,
+                implicit.parameters,
+                self.drawn_names,
+            )
+        found = IdentifiedModel(model).system
+        if sp.simplify(found.mass_matrix.det()) == 0:
+            return None
+        return motion_of(found, self.inputs, self.drawn_names)
+
+    def _dataset(self, path, energy, time, scores, replicate) -> xr.Dataset:
+        dims, dof = ("replicate", "trajectory", "time", "dof"), len(self.names)
+        unit = {"units": "see the recordings"}
+        joule = {"units": "J"}
+        data = {
+            "q_true": (
+                dims,
+                self.path[None, ..., :dof],
+                unit | {"long_name": "path of the truth"},
+            ),
+            "q_estimate": (
+                dims,
+                path[None, ..., :dof],
+                unit | {"long_name": "path of the model"},
+            ),
+            "hamiltonian_true": (
+                dims[:3],
+                self.hamiltonian[None],
+                joule | {"long_name": "energy along the path of the truth"},
+            ),
+            "hamiltonian_estimate": (
+                dims[:3],
+                energy[None],
+                joule | {"long_name": "true energy along the path of the model"},
+            ),
+        }
+        for key, (value, meaning) in scores.items():
+            data[key] = (dims[:1], [value], {"units": "1", "long_name": meaning})
+        about = {"units": "s", "long_name": "time"}
+        return xr.Dataset(
+            data,
+            coords={
+                "replicate": replicate,
+                "time": ("time", time, about),
+                "dof": self.names,
+            },
+            attrs={"training_duration": float(self.training)},
+        )
+
+
+def _energy(system: System):
+    """H and p·q̇ = H + L of paths (trajectory, time, state)."""
+    functions = [system.hamiltonian, system.hamiltonian + system.lagrangian]
+    evaluate = evaluator(functions, system.coordinates, list(system.parameters))
+
+    def energy(path: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        flat = path.reshape(-1, path.shape[-1])
+        q, qdot = flat[:, : system.dof], flat[:, system.dof :]
+        values = evaluate(q, qdot, system.parameter_values)
+        return tuple(values.T.reshape(2, *path.shape[:2]))
+
+    return energy
+
+
+def _median_error(found: np.ndarray, truth: np.ndarray) -> float:
+    """Median over trajectories of ‖found − truth‖/‖truth‖; NaN counts as infinite."""
+    with np.errstate(all="ignore"):
+        error = np.linalg.norm(found - truth, axis=(1, 2))
+        relative = error / np.linalg.norm(truth, axis=(1, 2))
+    return float(np.median(np.where(np.isfinite(relative), relative, np.inf)))

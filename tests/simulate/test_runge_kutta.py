@@ -1,0 +1,98 @@
+"""Laws of the Runge–Kutta method: its order, energy, and a second integrator."""
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+from support import PENDULUM, motion_settings, system
+
+from leastaction.contracts import check
+from leastaction.simulate import simulate
+from leastaction.simulate.ensemble import DivergenceError
+from leastaction.simulate.runge_kutta import motion_of
+
+DOUBLE = (
+    "th1dot**2 + th2dot**2/2 + th1dot*th2dot*cos(th1 - th2) + 2*g*cos(th1) + g*cos(th2)"
+)
+
+
+@pytest.fixture(scope="module")
+def double():
+    return system(DOUBLE, ("th1", "th2"), {"g": 9.81})
+
+
+def recordings(name="pendulum", **changes):
+    truth = system(PENDULUM, ("th",))
+    key = {"example": name, "seed": 3, "replicate": 0, "units": {"th": "rad"}}
+    return simulate(truth, motion_settings(**changes), **key)
+
+
+def test_fourth_order(double):
+    motion = motion_of(double)
+    start = [1.0, -0.5, 0.3, 0.2]
+    exact, _ = motion.integrate(start, 11, 0.1, substeps=400)
+    errors = [
+        np.abs(motion.integrate(start, 11, 0.1, substeps=n)[0] - exact).max()
+        for n in (5, 10, 20)
+    ]
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(4.0, abs=0.3)
+    assert np.log2(errors[1] / errors[2]) == pytest.approx(4.0, abs=0.3)
+
+
+def test_agrees_with_another_integrator(double):
+    motion = motion_of(double)
+    start = np.array([2.0, 1.0, 0.0, 0.0])
+    path, acceleration = motion.integrate(start, 101, 0.01, substeps=10)
+
+    def rate(time, state):
+        return [*state[2:], *motion.accelerations([time], state[None])[0]]
+
+    other = solve_ivp(
+        rate, (0, 1), start, "DOP853", np.linspace(0, 1, 101), rtol=1e-11, atol=1e-11
+    )
+    assert np.abs(path - other.y.T).max() < 1e-8
+    rows = motion.accelerations(np.zeros(101), path)
+    assert np.array_equal(acceleration, rows)
+
+
+def test_damping_takes_energy_out_and_a_force_puts_it_in():
+    truth = system("xdot**2/2 - x**2/2", dissipation="0.1*xdot**2/2")
+    path, _ = motion_of(truth).integrate([1.0, 0.0], 1001, 0.01)
+    power = np.gradient((path**2).sum(axis=1) / 2, 0.01)
+    assert np.allclose(power[1:-1], -0.1 * path[1:-1, 1] ** 2, atol=1e-5)
+    driven, _ = motion_of(truth, {"x": "3*cos(rate*time)"}, ("rate",)).integrate(
+        [0.0, 0.0], 20001, 0.01, values=(1.0,)
+    )
+    # Resonance: the amplitude is force over damping times frequency.
+    assert np.abs(driven[-1000:, 0]).max() == pytest.approx(30.0, rel=1e-2)
+
+
+def test_channels_obey_the_equation_of_motion():
+    data = recordings()
+    check(data, "recordings")
+    assert np.allclose(data["qddot"], -9.81 * np.sin(data["q"]), atol=1e-12)
+    energy = data["qdot"] ** 2 / 2 - 9.81 * np.cos(data["q"])
+    assert float(np.ptp(energy.values, axis=2).max()) < 1e-7
+
+
+def test_inputs_are_recorded():
+    data = recordings(input={"th": "0.5*sin(2*time)"})
+    time = data["time"].values
+    assert np.allclose(data["input"][0, :, :, 0], 0.5 * np.sin(2 * time))
+    left = data["qddot"] + 9.81 * np.sin(data["q"])
+    assert np.allclose(left, data["input"], atol=1e-12)
+
+
+def test_unrecorded_channels_are_absent_and_change_nothing_else():
+    every, few = recordings(), recordings(noise={"channels": ["q"]})
+    assert {"qdot", "qddot", "noise_qdot"}.isdisjoint(few.data_vars)
+    assert np.array_equal(every["q"], few["q"])
+    assert np.array_equal(every["noise_q"], few["noise_q"])
+
+
+def test_a_motion_that_leaves_the_numbers_is_refused():
+    truth = system("xdot**2/2 + x**4")
+    settings = motion_settings(
+        duration=50.0, initial_state={"x": 10.0, "xdot": 0.0}, trajectories=1
+    )
+    with pytest.raises(DivergenceError, match="integration_step"):
+        simulate(truth, settings, example="e", seed=1, replicate=0, units={"x": "m"})
