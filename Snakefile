@@ -26,7 +26,7 @@ report: "workflow/report/workflow.rst"
 
 
 wildcard_constraints:
-    paper=one_of(PAPERS),
+    paper=one_of(FOLDERS),
     example=one_of(example for _, example in EXAMPLES),
     estimator=one_of(ESTIMATORS),
     study=one_of(config["studies"]),
@@ -49,16 +49,17 @@ rule beyond:
             study=config["studies"],
             kind=["svg", "png", "pdf"],
         ),
+        [paper_outputs(folder) for folder in FOLDERS if folder not in PAPERS],
     message:
         "All studies are made; see results/studies.html"
 
 
-for PAPER in PAPERS:
+for FOLDER in FOLDERS:
 
     rule:
         name:
-            PAPER
+            FOLDER
         input:
-            paper_outputs(PAPER),
+            paper_outputs(FOLDER),
         message:
-            "This paper is reproduced"
+            "Every figure, table and score of this folder is made"

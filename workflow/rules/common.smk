@@ -83,7 +83,8 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error))
 
-PAPERS = sorted({paper for paper, _ in EXAMPLES})
+FOLDERS = sorted({paper for paper, _ in EXAMPLES})
+PAPERS = [folder for folder in FOLDERS if folder in config["papers"]]
 ESTIMATORS = sorted({name for e in EXAMPLES.values() for name in e["estimators"]})
 
 
@@ -185,11 +186,13 @@ def score_settings(wildcards):
 
 def scores(wildcards):
     studies = wildcards.collection == "studies"
-    return [
-        f"<results>/{paper}/{name}/scores.csv"
-        for paper in PAPERS
-        for name in examples_of(paper, variants=studies)
+    named = [
+        (paper, name)
+        for paper in FOLDERS
+        for name in [*examples_of(paper), *examples_of(paper, variants=True)]
+        if studies == (is_variant(name) or paper not in PAPERS)
     ]
+    return [f"<results>/{paper}/{name}/scores.csv" for paper, name in named]
 
 
 def study_examples(wildcards):

@@ -6,8 +6,10 @@ any regression; numerically they would not be exactly zero, and a least-squares 
 would give them huge coefficients.
 """
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 
 import sympy as sp
@@ -18,6 +20,7 @@ from leastaction.mechanics.euler_lagrange import (
     rayleigh_force,
 )
 from leastaction.mechanics.expressions import to_text
+from leastaction.mechanics.remembered import remembered
 
 
 @dataclass(frozen=True)
@@ -82,6 +85,20 @@ def gauge_freedom(
 
 @lru_cache(maxsize=64)
 def _freedom(candidates, coordinates, dissipation, equations) -> Freedom:
+    question = sp.srepr((candidates, dissipation)) + repr(coordinates)
+    question += f"{equations.__module__}.{equations.__qualname__}"
+    sources = [__file__, inspect.getfile(equations), inspect.getfile(rayleigh_force)]
+    made = []
+
+    def answer():
+        made.append(_classified(candidates, coordinates, dissipation, equations))
+        return _as_document(made[0])
+
+    document = remembered(question, sources, answer)
+    return made[0] if made else _from_document(document)
+
+
+def _classified(candidates, coordinates, dissipation, equations) -> Freedom:
     forces = [equations(c, coordinates) for c in candidates]
     forces += [rayleigh_force(d, coordinates) for d in dissipation]
     columns = [_fingerprint(force) for force in forces]
@@ -99,6 +116,33 @@ def _freedom(candidates, coordinates, dissipation, equations) -> Freedom:
             status.append("duplicate" if len(parts) == 1 else "dependent")
             equivalent.append(_combination(parts, candidates, dissipation))
     return Freedom(tuple(status), tuple(equivalent), relations)
+
+
+def _as_document(freedom: Freedom) -> dict | None:
+    """`freedom` as JSON; None if a weight is not rational."""
+    weights = [w for parts in freedom.relations.values() for w in parts.values()]
+    if not all(w.is_Rational for w in map(sp.nsimplify, weights)):
+        return None
+    relations = {
+        str(j): {str(i): str(sp.nsimplify(w)) for i, w in parts.items()}
+        for j, parts in freedom.relations.items()
+    }
+    return {
+        "status": freedom.status,
+        "equivalent": freedom.equivalent,
+        "relations": relations,
+    }
+
+
+def _from_document(document: dict) -> Freedom:
+    relations = {
+        int(j): {
+            int(i): sp.Rational(*map(int, Fraction(w).as_integer_ratio()))
+            for i, w in parts.items()
+        }
+        for j, parts in document["relations"].items()
+    }
+    return Freedom(tuple(document["status"]), tuple(document["equivalent"]), relations)
 
 
 def _combination(parts: dict, candidates, dissipation) -> str:

@@ -1,0 +1,48 @@
+"""Laws of remembered answers: asked once, told apart, and never trusted if broken."""
+
+import pytest
+
+from leastaction.mechanics.compiled import cache_folder
+from leastaction.mechanics.remembered import remembered
+
+
+@pytest.fixture
+def ask(tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASTACTION_CACHE", str(tmp_path))
+    asked = []
+
+    def ask(question, value, sources=(__file__,)):
+        def answer():
+            asked.append(question)
+            return value
+
+        return remembered(question, sources, answer), len(asked)
+
+    return ask
+
+
+def test_a_question_is_answered_once(ask):
+    assert ask("a", {"x": [1, 2]}) == ({"x": [1, 2]}, 1)
+    assert ask("a", {"x": "never asked"}) == ({"x": [1, 2]}, 1)
+    assert ask("b", {"y": 0}) == ({"y": 0}, 2)
+
+
+def test_an_edit_of_the_source_forgets(ask, tmp_path):
+    source = tmp_path / "algorithm.py"
+    source.write_text("one")
+    assert ask("a", {"x": 1}, [source])[1] == 1
+    source.write_text("two")
+    assert ask("a", {"x": 2}, [source]) == ({"x": 2}, 2)
+
+
+def test_a_broken_file_is_replaced(ask):
+    ask("a", {"x": 1})
+    (path,) = cache_folder().glob("algebra_*.json")
+    path.write_text('{"x"')
+    assert ask("a", {"x": 1}) == ({"x": 1}, 2)
+    assert ask("a", {}) == ({"x": 1}, 2)
+
+
+def test_an_answer_without_json_is_not_kept(ask):
+    assert ask("a", None) == (None, 1)
+    assert ask("a", None) == (None, 2)
