@@ -1,0 +1,297 @@
+"""Penalised quintic spline through all recorded channels of a coordinate at once.
+
+The three channels of a coordinate are one function and its derivatives. A spline that
+is fitted to all of them takes its slow part from q, its fast part from q̈, and needs no
+difference quotient.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import scipy.linalg
+import xarray as xr
+from scipy.interpolate import BSpline
+
+from leastaction.contracts import check, time_step
+
+CONTRACT = "rates"
+CHANNELS = ("q", "qdot", "qddot")
+
+DEGREE = 5
+PENALISED_DERIVATIVE = 4
+MOST_ROUNDS = 4
+PENALTIES = 60
+
+
+@dataclass(frozen=True)
+class DemmlerReinsch:
+    """Basis in which the normal matrix is the identity and the penalty diagonal.
+
+    Attributes
+    ----------
+    weights
+        Relative weight of each channel, in units of one time step.
+    bases
+        Values of the basis and of its derivatives at the samples, one matrix of shape
+        (time, basis) per channel.
+    penalty
+        Eigenvalues μ of the penalty, shape (basis,).
+    vectors
+        Spline coefficients of the basis, shape (basis, basis).
+    share
+        Part of each channel in the normal matrix, shape (channel, basis); sums to one.
+    """
+
+    weights: tuple[float, ...]
+    bases: tuple[np.ndarray, ...]
+    penalty: np.ndarray
+    vectors: np.ndarray
+    share: np.ndarray
+
+
+def knots(samples: int, spacing: int) -> np.ndarray:
+    """Clamped knots, one every `spacing` samples; time in samples."""
+    inner = np.linspace(0.0, samples - 1, max(2, round((samples - 1) / spacing) + 1))
+    return np.concatenate([[inner[0]] * DEGREE, inner, [inner[-1]] * DEGREE])
+
+
+def design(
+    knots: np.ndarray, times: np.ndarray, derivatives: Sequence[int]
+) -> list[np.ndarray]:
+    """Derivatives of the B-splines at `times`, each of shape (time, basis)."""
+    spline = BSpline(knots, np.eye(len(knots) - DEGREE - 1), DEGREE)
+    return [spline(times, nu=order) for order in derivatives]
+
+
+@lru_cache(maxsize=16)
+def demmler_reinsch(
+    samples: int, spacing: int, derivatives: tuple[int, ...], steps: tuple[int, ...]
+) -> DemmlerReinsch:
+    """Diagonalise normal matrix and roughness of a series (Demmler and Reinsch 1975).
+
+    Parameters
+    ----------
+    samples
+        Length of the series.
+    spacing
+        Samples per knot.
+    derivatives
+        Order of the derivative that each channel shows.
+    steps
+        Half powers of two: the noise of channel i has relative size 2^(steps_i / 2) in
+        units of one time step. Rounded noise ratios let series share one decomposition.
+    """
+    at = knots(samples, spacing)
+    bases = design(at, np.arange(samples, dtype=float), derivatives)
+    weights = 2.0 ** -np.array(steps, dtype=float)
+    grams = [w * b.T @ b for w, b in zip(weights, bases, strict=True)]
+    # The squared derivative is a polynomial of degree 2 between knots.
+    inner = np.unique(at)
+    middle, half = (inner[1:] + inner[:-1]) / 2, np.diff(inner) / 2
+    nodes = np.concatenate([middle - half / 3**0.5, middle + half / 3**0.5])
+    (rough,) = design(at, nodes, [PENALISED_DERIVATIVE])
+    roughness = rough.T @ (np.concatenate([half, half])[:, None] * rough)
+    normal = sum(grams)
+    penalty, vectors = scipy.linalg.eigh(roughness, normal)
+    penalty = np.maximum(penalty, 0.0)
+    penalty[:PENALISED_DERIVATIVE] = 0.0
+    share = np.array([np.einsum("ij,ij->j", vectors, g @ vectors) for g in grams])
+    return DemmlerReinsch(tuple(weights), tuple(bases), penalty, vectors, share)
+
+
+def joint_spline(
+    channels: Sequence[np.ndarray],
+    derivatives: Sequence[int],
+    spacing: int,
+    inflation: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fit each series of one coordinate, and find the noise of its channels.
+
+    .. math::
+
+        \\min_β \\sum_i w_i |y_i − B^{(i)} β|^2 + λ \\int (s'''')^2 dt, \\qquad
+        w_i = 1/σ_i^2
+
+    λ minimises the generalised cross-validation score of its series (Craven and Wahba
+    1979), in which a degree of freedom counts `inflation` times; σ is that of the
+    residuals over all series.
+
+    Parameters
+    ----------
+    channels
+        Series of shape (trajectory, time) per channel; derivatives per time step.
+    derivatives
+        Order of the derivative of each channel.
+    spacing
+        Samples per knot.
+    inflation
+        Above one it guards against fitting noise.
+
+    Returns
+    -------
+    coefficients, noise, penalty
+        Spline coefficients, shape (trajectory, basis); standard deviation of the noise
+        of each channel; λ of each trajectory.
+    """
+    samples = channels[0].shape[1]
+    noise = np.array([_difference_noise(y) for y in channels])
+    steps = _steps(noise)
+    tried = []
+    for _ in range(MOST_ROUNDS):
+        tried.append(steps)
+        basis = demmler_reinsch(samples, spacing, tuple(derivatives), steps)
+        right = sum(
+            w * y @ b
+            for w, y, b in zip(basis.weights, channels, basis.bases, strict=True)
+        )
+        spectrum = right @ basis.vectors
+        free = spectrum @ basis.vectors.T
+        rest = sum(
+            w * ((y - free @ b.T) ** 2).sum(1)
+            for w, y, b in zip(basis.weights, channels, basis.bases, strict=True)
+        )
+        penalty = _cross_validation(
+            spectrum, rest, basis.penalty, samples * len(channels), inflation
+        )
+        shrink = 1 / (1 + penalty[:, None] * basis.penalty)
+        coefficients = (shrink * spectrum) @ basis.vectors.T
+        # Degrees of freedom that each channel has spent.
+        spent = (shrink @ basis.share.T).sum(0)
+        squares = np.array(
+            [
+                ((y - coefficients @ b.T) ** 2).sum()
+                for y, b in zip(channels, basis.bases, strict=True)
+            ]
+        )
+        noise = np.sqrt(squares / np.maximum(channels[0].size - spent, 1.0))
+        steps = _steps(noise)
+        if steps in tried:
+            break
+    return coefficients, noise, penalty
+
+
+def _difference_noise(series: np.ndarray, order: int = 6) -> float:
+    """Noise of a series from its high differences, which a smooth motion lacks."""
+    weights = np.array([scipy.special.comb(order, i) for i in range(order + 1)])
+    difference = np.diff(series, n=order, axis=1)
+    return float(np.sqrt((difference**2).mean() / (weights**2).sum()))
+
+
+def _steps(noise: np.ndarray) -> tuple[int, ...]:
+    """Noise relative to the first channel in half powers of two."""
+    floor = np.maximum(noise, 1e-14 * max(noise.max(), 1e-300))
+    return tuple(int(round(2 * np.log2(s / floor[0]))) for s in floor)
+
+
+def _cross_validation(spectrum, rest, penalty, count, inflation):
+    """λ of each series: the grid minimum, refined by a parabola in log λ."""
+    largest = penalty[-1]
+    smallest = penalty[penalty > 0][0]
+    grid = np.linspace(np.log(1e-3 / largest), np.log(1e2 / smallest), PENALTIES)
+    squares = spectrum**2
+    score = np.empty((PENALTIES, len(spectrum)))
+    for i, value in enumerate(np.exp(grid)):
+        shrunk = value * penalty / (1 + value * penalty)
+        freedom = inflation * (len(penalty) - shrunk.sum())
+        residual = rest + squares @ shrunk**2
+        score[i] = np.log(np.maximum(residual, 1e-300))
+        score[i] -= 2 * np.log(max(count - freedom, 1e-3 * count))
+    best = np.clip(score.argmin(0), 1, PENALTIES - 2)
+    series = np.arange(len(spectrum))
+    left, centre, right = (score[best + k, series] for k in (-1, 0, 1))
+    bend = left - 2 * centre + right
+    shift = np.where(bend > 0, 0.5 * (left - right) / np.where(bend > 0, bend, 1), 0)
+    return np.exp(grid[best] + np.clip(shift, -1, 1) * (grid[1] - grid[0]))
+
+
+def differentiate(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Smooth the recorded channels of one case.
+
+    Parameters
+    ----------
+    observations
+        Contract ``motion``: `q` and, if recorded, `qdot`, `qddot`.
+    settings
+        `knot_spacing`, samples per knot; `inflation` of the degrees of freedom;
+        `trim`, samples dropped at each end; `trim_positions`, the same if nothing but
+        q is recorded.
+    library
+        Not used: the smoother knows no model.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``rates``: `spline` (replicate, trajectory, dof, basis), `knot`, the
+        noise found in each channel, and which samples are kept.
+
+    Raises
+    ------
+    ValueError
+        If the series are too short for the spline and its trims.
+    """
+    check(observations, "motion")
+    step = time_step(observations)
+    recorded = [name for name in CHANNELS if name in observations]
+    orders = [CHANNELS.index(name) for name in recorded]
+    trim = settings["trim" if len(recorded) > 1 else "trim_positions"]
+    samples = observations.sizes["time"]
+    least = max(2 * trim + 2, 4 * DEGREE)
+    if samples < least:
+        raise ValueError(
+            f"joint_spline: trajectories have {samples} samples; with a trim of {trim} "
+            f"at each end at least {least} are needed"
+        )
+    values = {name: observations[name].values[0] for name in recorded}
+    fits = [
+        joint_spline(
+            [values[n][..., a] * step**o for n, o in zip(recorded, orders, strict=True)],
+            orders,
+            settings["knot_spacing"],
+            settings["inflation"],
+        )
+        for a in range(observations.sizes["dof"])
+    ]
+    spline = np.stack([fit[0] for fit in fits], axis=1)
+    noise = np.stack([fit[1] / step ** np.array(orders) for fit in fits])
+    penalty = np.stack([fit[2] for fit in fits], axis=1)
+    at = knots(samples, settings["knot_spacing"])
+    time = observations["time"].values
+    each = ("replicate", "trajectory", "dof")
+    return xr.Dataset(
+        {
+            "spline": (
+                (*each, "basis"),
+                spline[None],
+                {"units": "mixed", "long_name": "coefficients of the quintic B-spline"},
+            ),
+            "penalty": (
+                each,
+                penalty[None],
+                {"units": "1", "long_name": "penalty on the fourth derivative"},
+            ),
+            "noise_std": (
+                ("replicate", "dof", "channel"),
+                noise[None],
+                {"units": "mixed", "long_name": "standard deviation of the noise found"},
+            ),
+            "knot": (
+                "knot_position",
+                time[0] + at * step,
+                {"units": "s", "long_name": "knots, with those of multiplicity"},
+            ),
+        },
+        coords={
+            "replicate": observations["replicate"],
+            "dof": observations["dof"],
+            "channel": recorded,
+            "time_kept": (
+                "time_kept",
+                time[trim : samples - trim],
+                observations["time"].attrs,
+            ),
+        },
+    )
