@@ -4,6 +4,8 @@ from leastaction.contracts.contract import Contract
 
 ENSEMBLE = ("replicate", "trajectory", "time", "dof")
 DRAWS = ("replicate", "noise_mode", "trajectory", "time", "dof")
+SQUARE = ("replicate", "column", "column_other")
+SAMPLED = ("replicate", "sample", "dof")
 
 CONTRACTS = {
     "recordings": Contract(
@@ -13,6 +15,31 @@ CONTRACTS = {
         swept=False,
     ),
     "motion": Contract("one case of recordings", {"q": ENSEMBLE}, finite=("q",)),
+    "rates": Contract(
+        "differentiate with method joint_spline or measured",
+        {"time_kept": ("time_kept",)},
+        finite=("time_kept",),
+    ),
+    "gram": Contract(
+        "assemble with method gram",
+        {
+            "gram": SQUARE,
+            "inertia_gram": SQUARE,
+            "input_moment": ("replicate", "column"),
+            "input_square": ("replicate",),
+            "acceleration_scale": ("replicate", "dof"),
+            "samples": ("replicate",),
+            "q_sample": SAMPLED,
+            "qdot_sample": SAMPLED,
+            "qddot_sample": SAMPLED,
+            "status": ("term",),
+            "equivalent": ("term",),
+            "dissipation_status": ("dissipation_term",),
+            "dissipation_equivalent": ("dissipation_term",),
+        },
+        finite=("gram", "inertia_gram", "input_moment", "q_sample", "qddot_sample"),
+        may_be_empty=("dissipation_status", "dissipation_equivalent"),
+    ),
     "motion_rollout": Contract(
         "validate",
         {

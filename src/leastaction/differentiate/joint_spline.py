@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 import scipy.linalg
+import scipy.special
 import xarray as xr
 from scipy.interpolate import BSpline
 
@@ -216,9 +217,9 @@ def differentiate(
     observations
         Contract ``motion``: `q` and, if recorded, `qdot`, `qddot`.
     settings
-        `knot_spacing`, samples per knot; `inflation` of the degrees of freedom;
-        `trim`, samples dropped at each end; `trim_positions`, the same if nothing but
-        q is recorded.
+        `knot_spacing`, samples per knot; `trim`, samples dropped at each end; the same
+        with `_positions`, if nothing but q is recorded; `inflation` of the degrees of
+        freedom.
     library
         Not used: the smoother knows no model.
 
@@ -237,7 +238,8 @@ def differentiate(
     step = time_step(observations)
     recorded = [name for name in CHANNELS if name in observations]
     orders = [CHANNELS.index(name) for name in recorded]
-    trim = settings["trim" if len(recorded) > 1 else "trim_positions"]
+    suffix = "" if len(recorded) > 1 else "_positions"
+    trim, spacing = settings[f"trim{suffix}"], settings[f"knot_spacing{suffix}"]
     samples = observations.sizes["time"]
     least = max(2 * trim + 2, 4 * DEGREE)
     if samples < least:
@@ -250,7 +252,7 @@ def differentiate(
         joint_spline(
             [values[n][..., a] * step**o for n, o in zip(recorded, orders, strict=True)],
             orders,
-            settings["knot_spacing"],
+            spacing,
             settings["inflation"],
         )
         for a in range(observations.sizes["dof"])
@@ -258,7 +260,7 @@ def differentiate(
     spline = np.stack([fit[0] for fit in fits], axis=1)
     noise = np.stack([fit[1] / step ** np.array(orders) for fit in fits])
     penalty = np.stack([fit[2] for fit in fits], axis=1)
-    at = knots(samples, settings["knot_spacing"])
+    at = knots(samples, spacing)
     time = observations["time"].values
     each = ("replicate", "trajectory", "dof")
     return xr.Dataset(
@@ -291,7 +293,7 @@ def differentiate(
             "time_kept": (
                 "time_kept",
                 time[trim : samples - trim],
-                observations["time"].attrs,
+                {"units": "s", "long_name": "times that are kept"},
             ),
         },
     )

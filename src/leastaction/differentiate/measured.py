@@ -59,7 +59,7 @@ def differentiate(
             "time_kept": (
                 "time_kept",
                 observations["time"].values,
-                observations["time"].attrs,
+                {"units": "s", "long_name": "times that are kept"},
             ),
         },
     )

@@ -28,7 +28,7 @@ def states(
         return tuple(observations[name].values[0] for name in ("q", "qdot", "qddot"))
     coefficients = derivatives["spline"].values[0]
     bases = spline_bases(derivatives)
-    return tuple(np.einsum("sdb,tb->std", coefficients, basis) for basis in bases)
+    return tuple(np.swapaxes(coefficients @ b.T, 1, 2) for b in bases)
 
 
 def kept(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.ndarray:
