@@ -23,6 +23,7 @@ CHANNELS = ("q", "qdot", "qddot")
 DEGREE = 5
 PENALISED_DERIVATIVE = 4
 MOST_ROUNDS = 4
+UNDERSMOOTHING = 30.0
 PENALTIES = 60
 
 
@@ -33,14 +34,15 @@ class DemmlerReinsch:
     Attributes
     ----------
     weights
-        Relative weight of each channel, in units of one time step.
+        Relative weight of each channel.
     bases
-        Values of the basis and of its derivatives at the samples, one matrix of shape
-        (time, basis) per channel.
+        Values of the B-splines in each channel, matrices of shape (time, basis).
     penalty
         Eigenvalues μ of the penalty, shape (basis,).
     vectors
         Spline coefficients of the basis, shape (basis, basis).
+    inverse
+        Its inverse.
     share
         Part of each channel in the normal matrix, shape (channel, basis); sums to one.
     """
@@ -49,6 +51,7 @@ class DemmlerReinsch:
     bases: tuple[np.ndarray, ...]
     penalty: np.ndarray
     vectors: np.ndarray
+    inverse: np.ndarray
     share: np.ndarray
 
 
@@ -68,24 +71,35 @@ def design(
 
 @lru_cache(maxsize=16)
 def demmler_reinsch(
-    samples: int, spacing: int, derivatives: tuple[int, ...], steps: tuple[int, ...]
+    samples: int,
+    time_step: float,
+    spacing: int,
+    derivatives: tuple[int, ...],
+    steps: tuple[int, ...],
 ) -> DemmlerReinsch:
     """Diagonalise normal matrix and roughness of a series (Demmler and Reinsch 1975).
 
     Parameters
     ----------
-    samples
-        Length of the series.
+    samples, time_step
+        Length of the series, and s between its samples.
     spacing
         Samples per knot.
     derivatives
         Order of the derivative that each channel shows.
     steps
-        Half powers of two: the noise of channel i has relative size 2^(steps_i / 2) in
-        units of one time step. Rounded noise ratios let series share one decomposition.
+        Half powers of two: the noise of channel i is 2^(steps_i / 2) times that of the
+        first, in SI units. Rounded ratios let series share one decomposition.
     """
     at = knots(samples, spacing)
-    bases = design(at, np.arange(samples, dtype=float), derivatives)
+    bases = [
+        basis / time_step**order
+        for order, basis in zip(
+            derivatives,
+            design(at, np.arange(samples, dtype=float), derivatives),
+            strict=True,
+        )
+    ]
     weights = 2.0 ** -np.array(steps, dtype=float)
     grams = [w * b.T @ b for w, b in zip(weights, bases, strict=True)]
     # The squared derivative is a polynomial of degree 2 between knots.
@@ -99,15 +113,18 @@ def demmler_reinsch(
     penalty = np.maximum(penalty, 0.0)
     penalty[:PENALISED_DERIVATIVE] = 0.0
     share = np.array([np.einsum("ij,ij->j", vectors, g @ vectors) for g in grams])
-    return DemmlerReinsch(tuple(weights), tuple(bases), penalty, vectors, share)
+    return DemmlerReinsch(
+        tuple(weights), tuple(bases), penalty, vectors, vectors.T @ normal, share
+    )
 
 
 def joint_spline(
     channels: Sequence[np.ndarray],
     derivatives: Sequence[int],
+    time_step: float,
     spacing: int,
     inflation: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, ...]]:
     """Fit each series of one coordinate, and find the noise of its channels.
 
     .. math::
@@ -116,15 +133,17 @@ def joint_spline(
         w_i = 1/σ_i^2
 
     λ minimises the generalised cross-validation score of its series (Craven and Wahba
-    1979), in which a degree of freedom counts `inflation` times; σ is that of the
-    residuals over all series.
+    1979), in which a degree of freedom counts `inflation` times. σ is that of the
+    residuals of all series at a smaller λ, where the choice of λ has left no trace.
 
     Parameters
     ----------
     channels
-        Series of shape (trajectory, time) per channel; derivatives per time step.
+        Series of shape (trajectory, time) per channel, SI units.
     derivatives
         Order of the derivative of each channel.
+    time_step
+        s between samples.
     spacing
         Samples per knot.
     inflation
@@ -132,17 +151,17 @@ def joint_spline(
 
     Returns
     -------
-    coefficients, noise, penalty
+    coefficients, noise, penalty, steps
         Spline coefficients, shape (trajectory, basis); standard deviation of the noise
-        of each channel; λ of each trajectory.
+        of each channel; λ of each trajectory; the noise ratios of the fit, see
+        :func:`demmler_reinsch`.
     """
     samples = channels[0].shape[1]
-    noise = np.array([_difference_noise(y) for y in channels])
-    steps = _steps(noise)
+    steps = _steps(np.array([_difference_noise(y) for y in channels]))
     tried = []
-    for _ in range(MOST_ROUNDS):
+    while True:
         tried.append(steps)
-        basis = demmler_reinsch(samples, spacing, tuple(derivatives), steps)
+        basis = demmler_reinsch(samples, time_step, spacing, tuple(derivatives), steps)
         right = sum(
             w * y @ b
             for w, y, b in zip(basis.weights, channels, basis.bases, strict=True)
@@ -156,21 +175,25 @@ def joint_spline(
         penalty = _cross_validation(
             spectrum, rest, basis.penalty, samples * len(channels), inflation
         )
-        shrink = 1 / (1 + penalty[:, None] * basis.penalty)
-        coefficients = (shrink * spectrum) @ basis.vectors.T
-        # Degrees of freedom that each channel has spent.
-        spent = (shrink @ basis.share.T).sum(0)
-        squares = np.array(
-            [
-                ((y - coefficients @ b.T) ** 2).sum()
-                for y, b in zip(channels, basis.bases, strict=True)
-            ]
-        )
-        noise = np.sqrt(squares / np.maximum(channels[0].size - spent, 1.0))
-        steps = _steps(noise)
-        if steps in tried:
-            break
-    return coefficients, noise, penalty
+        noise = _residual_noise(channels, basis, spectrum, penalty / UNDERSMOOTHING)
+        found = _steps(noise)
+        if found in tried or len(tried) == MOST_ROUNDS:
+            shrink = 1 / (1 + penalty[:, None] * basis.penalty)
+            return (shrink * spectrum) @ basis.vectors.T, noise, penalty, steps
+        steps = found
+
+
+def _residual_noise(channels, basis, spectrum, penalty) -> np.ndarray:
+    """Standard deviation of the residuals of each channel."""
+    shrink = 1 / (1 + penalty[:, None] * basis.penalty)
+    coefficients = (shrink * spectrum) @ basis.vectors.T
+    # E|y − S y|² = σ² tr(1 − S)² : shrinkage is no projection
+    spent = ((shrink * (2 - shrink)) @ basis.share.T).sum(0)
+    squares = [
+        ((y - coefficients @ b.T) ** 2).sum()
+        for y, b in zip(channels, basis.bases, strict=True)
+    ]
+    return np.sqrt(squares / np.maximum(channels[0].size - spent, 1.0))
 
 
 def _difference_noise(series: np.ndarray, order: int = 6) -> float:
@@ -250,15 +273,16 @@ def differentiate(
     values = {name: observations[name].values[0] for name in recorded}
     fits = [
         joint_spline(
-            [values[n][..., a] * step**o for n, o in zip(recorded, orders, strict=True)],
+            [values[n][..., a] for n in recorded],
             orders,
+            step,
             spacing,
             settings["inflation"],
         )
         for a in range(observations.sizes["dof"])
     ]
     spline = np.stack([fit[0] for fit in fits], axis=1)
-    noise = np.stack([fit[1] / step ** np.array(orders) for fit in fits])
+    noise = np.stack([fit[1] for fit in fits])
     penalty = np.stack([fit[2] for fit in fits], axis=1)
     at = knots(samples, spacing)
     time = observations["time"].values
@@ -279,6 +303,11 @@ def differentiate(
                 ("replicate", "dof", "channel"),
                 noise[None],
                 {"units": "mixed", "long_name": "standard deviation of the noise found"},
+            ),
+            "noise_ratio": (
+                ("replicate", "dof", "channel"),
+                np.array([fit[3] for fit in fits])[None],
+                {"units": "1", "long_name": "log2 of the squared noise ratio, rounded"},
             ),
             "knot": (
                 "knot_position",
