@@ -309,6 +309,11 @@ def differentiate(
                 np.array([fit[3] for fit in fits])[None],
                 {"units": "1", "long_name": "log2 of the squared noise ratio, rounded"},
             ),
+            "knot_spacing": (
+                (),
+                spacing,
+                {"units": "1", "long_name": "samples per knot"},
+            ),
             "knot": (
                 "knot_position",
                 time[0] + at * step,
