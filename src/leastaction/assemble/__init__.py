@@ -6,6 +6,7 @@ from leastaction.noise_sweep import over_cases
 
 METHODS = {
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
+    "gram": "leastaction.assemble.gram",
     "lagged_moments": "leastaction.assemble.lagged_moments",
     "martingale_moments": "leastaction.assemble.martingale_moments",
     "modal_moments": "leastaction.assemble.modal_moments",
@@ -15,6 +16,7 @@ METHODS = {
 
 NEEDS = {
     "ensemble_mean": "central_difference",
+    "gram": ("joint_spline", "measured"),
     "lagged_moments": "sensor_noise",
     "martingale_moments": "realised_variation",
     "modal_moments": "modal_projection",
@@ -28,6 +30,7 @@ DISPLACEMENTS_ONLY = {"weak_moments"}
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
+    "gram": ("reference", "inertia", "lagrangian", "dissipation"),
     "lagged_moments": ("reference", "inertia", "lagrangian"),
     "weak_moments": ("reference", "inertia", "lagrangian"),
     "martingale_moments": (

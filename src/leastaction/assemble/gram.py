@@ -87,7 +87,9 @@ def assemble(
         ),
     }
     for name, values in flat.items():
-        data[f"{name}_sample"] = _entry(sampled, values[chosen], f"{name}, some samples")
+        data[f"{name}_sample"] = _entry(
+            sampled, values[chosen], f"{name}, some samples"
+        )
     for name, freedom, status in (
         ("", terms.freedom, terms.status),
         ("dissipation_", terms.dissipation_freedom, terms.dissipation_freedom.status),

@@ -302,7 +302,10 @@ def differentiate(
             "noise_std": (
                 ("replicate", "dof", "channel"),
                 noise[None],
-                {"units": "mixed", "long_name": "standard deviation of the noise found"},
+                {
+                    "units": "mixed",
+                    "long_name": "standard deviation of the noise found",
+                },
             ),
             "noise_ratio": (
                 ("replicate", "dof", "channel"),

@@ -9,6 +9,7 @@ METHODS = {
     "moment_gmm": "leastaction.identify.moment_gmm",
     "moving_average_gmm": "leastaction.identify.moving_average_gmm",
     "nodal_stlsq": "leastaction.identify.nodal_stlsq",
+    "null_vector": "leastaction.identify.null_vector",
     "stlsq": "leastaction.identify.stlsq",
 }
 VOLATILITY_METHODS = {
@@ -23,6 +24,7 @@ NEEDS = {
     "moment_gmm": "martingale_moments",
     "moving_average_gmm": ("lagged_moments", "weak_moments"),
     "nodal_stlsq": "nodal_ensemble_mean",
+    "null_vector": "gram",
     "stlsq": "ensemble_mean",
 }
 VOLATILITY_NEEDS = {
@@ -35,7 +37,7 @@ VOLATILITY_NEEDS = {
 
 
 # Methods that return to the samples: they get the observations and the library, too.
-READS_OBSERVATIONS: set[str] = set()
+READS_OBSERVATIONS: set[str] = {"null_vector"}
 
 
 def identify(observations, equations, settings, library):

@@ -73,7 +73,10 @@ def smoothed(observations: xr.Dataset, rates: xr.Dataset) -> Smoothed:
         values.append([(light * spectrum) @ mode.T for mode in modes])
         spreads.append(
             _cholesky(
-                [[variance @ (m * n).T for n in modes[: i + 1]] for i, m in enumerate(modes)]
+                [
+                    [variance @ (m * n).T for n in modes[: i + 1]]
+                    for i, m in enumerate(modes)
+                ]
             )
         )
     whole = np.moveaxis(np.array(values), 0, -1)

@@ -78,7 +78,9 @@ def identify(
     chosen = columns[support]
     inertia = equations["inertia_gram"].values[0][chosen, chosen]
     relative = ratio.minimise([*support, *ratio.kept])[1][: len(support)]
-    strongest = int(np.argmax(np.sqrt(inertia) * np.abs(relative / ratio.length[support])))
+    strongest = int(
+        np.argmax(np.sqrt(inertia) * np.abs(relative / ratio.length[support]))
+    )
     scaled, position = 0.5, strongest
     if terms.reference in chosen:
         scaled = terms.reference_coefficient
@@ -138,9 +140,7 @@ def search(
         gram = np.block([[gram, -moment], [-moment.T, np.array([[square]])]])
         inertia = np.pad(inertia, (0, 1))
     ratio = Ratio.from_moments(gram, inertia, [len(columns)] if driven else [])
-    sampled = [
-        equations[f"{name}_sample"].values[0] for name in ("q", "qdot", "qddot")
-    ]
+    sampled = [equations[f"{name}_sample"].values[0] for name in ("q", "qdot", "qddot")]
     error = AccelerationError(
         compiled,
         columns,

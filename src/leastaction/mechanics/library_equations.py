@@ -182,7 +182,9 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
                 if value != 0:
                     column_targets.append((k, f"{target}[n, {a}, place[{k}]]"))
                     column_values.append(value)
-            entries = [(f"mass[n, {a}, {b}, place[{k}]]", m) for b, m in enumerate(mass)]
+            entries = [
+                (f"mass[n, {a}, {b}, place[{k}]]", m) for b, m in enumerate(mass)
+            ]
             for target, value in (*entries, (f"force[n, {a}, place[{k}]]", force)):
                 if value != 0:
                     part_targets.append((k, target))
