@@ -1,5 +1,6 @@
 """Gram matrices of the Euler–Lagrange columns of all candidates."""
 
+import logging
 from collections.abc import Mapping
 
 import numpy as np
@@ -8,9 +9,17 @@ import xarray as xr
 from leastaction.contracts import check
 from leastaction.differentiate.motion import kept, states
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import gram_matrices, library_equations
+from leastaction.mechanics.library_equations import (
+    LibraryEquations,
+    gram_matrices,
+    library_equations,
+)
 
 CONTRACT = "gram"
+LEAST_CLEAR = 0.1
+LEAST_ARGUMENT = 0.05
+
+log = logging.getLogger(__name__)
 
 
 def assemble(
@@ -49,16 +58,17 @@ def assemble(
     check(observations, "motion")
     check(derivatives, "rates")
     terms = Library.from_config(library, [str(n) for n in observations["dof"].values])
+    compiled = library_equations(terms)
     motion = dict(
         zip(("q", "qdot", "qddot"), states(observations, derivatives), strict=True)
     )
     if "input" in observations:
         motion["input"] = kept(observations, derivatives, "input")
-    dof = observations.sizes["dof"]
-    flat = {name: values.reshape(-1, dof) for name, values in motion.items()}
+    clear = clear_of_switches(compiled, motion["q"], motion["qdot"], derivatives)
+    flat = {name: values[clear] for name, values in motion.items()}
     count = len(flat["q"])
     gram, inertia_gram, moment = gram_matrices(
-        library_equations(terms),
+        compiled,
         flat["q"],
         flat["qdot"],
         flat["qddot"],
@@ -110,6 +120,55 @@ def assemble(
         term=terms.names,
         dissipation_term=np.array(terms.dissipation_names, dtype=object),
     )
+
+
+def clear_of_switches(
+    equations: LibraryEquations,
+    q: np.ndarray,
+    qdot: np.ndarray,
+    derivatives: xr.Dataset,
+) -> np.ndarray:
+    """Whether a sample is away from the jumps of a force, such as Coulomb friction.
+
+    No smooth function follows a jump of q̈. Samples closer to the change of sign of an
+    argument of ``abs`` than three resolved lengths of the spline are left out, and
+    those where it is so small that friction may hold the body.
+
+    Parameters
+    ----------
+    equations
+        Compiled columns.
+    q, qdot
+        Shape (trajectory, time, dof).
+    derivatives
+        Contract ``rates``; only what a spline has smoothed needs this.
+
+    Returns
+    -------
+    Shape (trajectory, time). All samples, if less than a tenth would be left.
+    """
+    clear = np.ones(q.shape[:2], dtype=bool)
+    if equations.switches is None or "resolution" not in derivatives:
+        return clear
+    dof = q.shape[-1]
+    values = equations.switches(q.reshape(-1, dof), qdot.reshape(-1, dof))
+    small = np.abs(values) < LEAST_ARGUMENT * np.sqrt((values**2).mean(0))
+    clear &= ~small.any(axis=1).reshape(clear.shape)
+    positive = (values > 0).reshape(*clear.shape, -1)
+    changes = (positive[:, 1:] != positive[:, :-1]).any(axis=2)
+    lengths = derivatives["resolution"].values[0].max(axis=1)
+    widths = np.ceil(4 + 3 * lengths).astype(int)
+    for trajectory, width in enumerate(widths):
+        for at in np.flatnonzero(changes[trajectory]):
+            clear[trajectory, max(0, at + 1 - width) : at + 1 + width] = False
+    if clear.mean() < LEAST_CLEAR:
+        log.warning(
+            "gram: %.0f %% of the samples are next to a jump of a force; all are kept, "
+            "and coefficients of abs(...) will be biased",
+            100 * (1 - clear.mean()),
+        )
+        return np.ones_like(clear)
+    return clear
 
 
 def _evenly(count: int, wanted: int | None) -> np.ndarray:

@@ -124,7 +124,7 @@ def joint_spline(
     time_step: float,
     spacing: int,
     inflation: float,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, ...]]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, ...], np.ndarray]:
     """Fit each series of one coordinate, and find the noise of its channels.
 
     .. math::
@@ -151,10 +151,10 @@ def joint_spline(
 
     Returns
     -------
-    coefficients, noise, penalty, steps
+    coefficients, noise, penalty, steps, resolution
         Spline coefficients, shape (trajectory, basis); standard deviation of the noise
         of each channel; λ of each trajectory; the noise ratios of the fit, see
-        :func:`demmler_reinsch`.
+        :func:`demmler_reinsch`; samples per degree of freedom of each trajectory.
     """
     samples = channels[0].shape[1]
     steps = _steps(np.array([_difference_noise(y) for y in channels]))
@@ -179,7 +179,8 @@ def joint_spline(
         found = _steps(noise)
         if found in tried or len(tried) == MOST_ROUNDS:
             shrink = 1 / (1 + penalty[:, None] * basis.penalty)
-            return (shrink * spectrum) @ basis.vectors.T, noise, penalty, steps
+            coefficients = (shrink * spectrum) @ basis.vectors.T
+            return coefficients, noise, penalty, steps, samples / shrink.sum(1)
         steps = found
 
 
@@ -311,6 +312,11 @@ def differentiate(
                 ("replicate", "dof", "channel"),
                 np.array([fit[3] for fit in fits])[None],
                 {"units": "1", "long_name": "log2 of the squared noise ratio, rounded"},
+            ),
+            "resolution": (
+                each,
+                np.stack([fit[4] for fit in fits], axis=1)[None],
+                {"units": "1", "long_name": "samples per degree of freedom"},
             ),
             "knot_spacing": (
                 (),

@@ -2,7 +2,56 @@
 
 import numpy as np
 
+from leastaction.mechanics.compiled import kernel
 from leastaction.mechanics.library_equations import LibraryEquations
+
+KERNEL = """
+@njit(cache=True, nogil=True)
+def errors(supports, coefficients, mass, force, qddot, scale, error):
+    dof = qddot.shape[1]
+    m, f = np.empty((dof, dof)), np.empty(dof)
+    for s in range(supports.shape[0]):
+        for n in range(qddot.shape[0]):
+            m[:], f[:] = 0.0, 0.0
+            for i in range(supports.shape[1]):
+                k, c = supports[s, i], coefficients[s, i]
+                for a in range(dof):
+                    f[a] -= c * force[k, n, a]
+                    for b in range(dof):
+                        m[a, b] += c * mass[k, n, a, b]
+            square = 0.0
+            if solve(m, f):
+                for a in range(dof):
+                    square += ((qddot[n, a] - f[a]) / scale[a]) ** 2 / dof
+            else:
+                square = 1.0
+            error[s] += min(square, 1.0) / qddot.shape[0]
+
+
+@njit(cache=True, nogil=True)
+def solve(m, f):
+    dof = len(f)
+    for a in range(dof):
+        pivot = a
+        for b in range(a + 1, dof):
+            if abs(m[b, a]) > abs(m[pivot, a]):
+                pivot = b
+        if not abs(m[pivot, a]) > 0.0:
+            return False
+        for b in range(dof):
+            m[a, b], m[pivot, b] = m[pivot, b], m[a, b]
+        f[a], f[pivot] = f[pivot], f[a]
+        for b in range(a + 1, dof):
+            factor = m[b, a] / m[a, a]
+            for c in range(a, dof):
+                m[b, c] -= factor * m[a, c]
+            f[b] -= factor * f[a]
+    for a in range(dof - 1, -1, -1):
+        for b in range(a + 1, dof):
+            f[a] -= m[a, b] * f[b]
+        f[a] /= m[a, a]
+    return True
+"""
 
 
 class AccelerationError:
@@ -13,7 +62,7 @@ class AccelerationError:
         e(c) = \\left\\langle \\min\\left(1,\\ \\frac{1}{n} \\sum_a
         (q̈_a − [M(c)^{-1}(Q − f(c))]_a)^2 / s_a^2 \\right) \\right\\rangle
 
-    The clip lets no singular sample decide, and a singular mass matrix counts as one.
+    The clip lets no singular sample decide; a singular mass matrix counts as one.
 
     Parameters
     ----------
@@ -26,7 +75,8 @@ class AccelerationError:
     scale
         s, shape (dof,): standard deviation of q̈.
     force
-        Input Q, shape (sample, dof); None if there is none.
+        Input Q, shape (sample, dof); None if there is none. It is the column −Q after
+        all others.
     """
 
     def __init__(
@@ -40,43 +90,32 @@ class AccelerationError:
         force: np.ndarray | None = None,
     ):
         mass, rest = equations.mass_and_force(q, qdot, columns)
-        if force is not None:  # its pseudo-column is the last: A c - Q = 0
+        if force is not None:
             mass = np.concatenate([mass, np.zeros_like(mass[..., :1])], axis=-1)
             rest = np.concatenate([rest, -force[..., None]], axis=-1)
-        # columns first: a support then is a block of memory
-        self.mass = np.ascontiguousarray(np.moveaxis(mass, (3, 1, 2), (0, 1, 2)))
-        self.force = np.ascontiguousarray(np.moveaxis(rest, (2, 1), (0, 1)))
-        self.qddot, self.scale = qddot.T, scale[:, None]
+        # columns first: what one support needs is read in one sweep
+        self.mass = np.ascontiguousarray(np.moveaxis(mass, -1, 0))
+        self.force = np.ascontiguousarray(np.moveaxis(rest, -1, 0))
+        self.qddot = np.ascontiguousarray(qddot, dtype=float)
+        self.scale = np.where(scale > 0, scale, 1.0)
+        self.errors = kernel(KERNEL, {}).errors
 
     def __call__(self, supports: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-        """e of supports of one size, shape (support, size)."""
-        return np.array(
-            [self.one(s, c) for s, c in zip(supports, coefficients, strict=True)]
-        )
+        """Error of supports of one size.
 
-    def one(self, support: np.ndarray, coefficients: np.ndarray) -> float:
-        """e of one support."""
-        mass = sum(c * self.mass[k] for k, c in zip(support, coefficients, strict=True))
-        force = sum(
-            c * self.force[k] for k, c in zip(support, coefficients, strict=True)
+        Parameters
+        ----------
+        supports, coefficients
+            Positions within `columns`, and c, shape (support, size).
+        """
+        found = np.zeros(len(supports))
+        self.errors(
+            np.ascontiguousarray(supports),
+            np.ascontiguousarray(coefficients),
+            self.mass,
+            self.force,
+            self.qddot,
+            self.scale,
+            found,
         )
-        with np.errstate(all="ignore"):
-            error = (_solve(mass, force) + self.qddot) / self.scale
-            square = (error**2).mean(0)
-        return float(np.where(square < 1, square, 1.0).mean())
-
-
-def _solve(mass: np.ndarray, force: np.ndarray) -> np.ndarray:
-    """M⁻¹ f by sample, shapes (dof, dof, sample) and (dof, sample)."""
-    if len(force) == 1:
-        return force / mass[0]
-    if len(force) == 2:
-        (a, b), (c, d) = mass
-        determinant = a * d - b * c
-        return np.stack([d * force[0] - b * force[1], a * force[1] - c * force[0]]) / (
-            determinant
-        )
-    matrices = np.moveaxis(mass, 2, 0)
-    singular = np.linalg.cond(matrices) > 1e12
-    matrices = np.where(singular[:, None, None], np.nan, matrices)
-    return np.linalg.solve(matrices, force.T[..., None])[..., 0].T
+        return found

@@ -1,6 +1,6 @@
-"""Refit of a support on moments from which the noise of the smoothed states is removed.
+"""Refit on moments from which the noise of the smoothed states is removed.
 
-A A' of noisy states is biased even if the smoothing is not: E[g(z + e)] is not g(z).
+AᵀA of noisy states is biased even if smoothing is not: E[g(z + e)] is not g(z).
 The covariance of e is known, since smoothing is linear and the noise was found with it,
 so the bias is evaluated and subtracted (corrected scores: Nakamura 1990; Kanatani 1996).
 """
@@ -11,9 +11,11 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from leastaction.assemble.gram import clear_of_switches
 from leastaction.contracts import time_step
 from leastaction.differentiate.joint_spline import CHANNELS, demmler_reinsch, design
 from leastaction.differentiate.motion import states
+from leastaction.identify.scale_free import RIDGE
 from leastaction.mechanics.library_equations import LibraryEquations
 
 # The bias of the smoothing must be small against its noise, which is corrected for.
@@ -33,19 +35,29 @@ class Smoothed:
         Cholesky factor of the covariance of the errors of (q, q̇, q̈), shape
         (derivative, derivative, trajectory, time, dof); None if nothing is known of
         them. Errors of different coordinates are taken for independent.
+    used
+        Samples that count, shape (trajectory, time).
     """
 
     states: tuple[np.ndarray, ...]
     spread: np.ndarray | None
+    used: np.ndarray
 
 
-def smoothed(observations: xr.Dataset, rates: xr.Dataset) -> Smoothed:
-    """Spline with a tenth of the penalty, applied twice (twicing: Tukey 1977).
+def smoothed(
+    observations: xr.Dataset,
+    rates: xr.Dataset,
+    equations: LibraryEquations,
+    lighter: float = LIGHTER,
+) -> Smoothed:
+    """Spline with a smaller penalty, applied twice (twicing: Tukey 1977).
 
-    With s = 1 / (1 + λμ/10) the filter s (2 − s) has the bias (1 − s)².
+    With s = 1 / (1 + λμ/`lighter`) the filter s (2 − s) has the bias (1 − s)².
     """
+    motion = states(observations, rates)
+    used = clear_of_switches(equations, motion[0], motion[1], rates)
     if "spline" not in rates:
-        return Smoothed(states(observations, rates), None)
+        return Smoothed(motion, None, used)
     recorded = [str(name) for name in rates["channel"].values]
     orders = tuple(CHANNELS.index(name) for name in recorded)
     samples, step = observations.sizes["time"], time_step(observations)
@@ -61,7 +73,7 @@ def smoothed(observations: xr.Dataset, rates: xr.Dataset) -> Smoothed:
             tuple(map(int, rates["noise_ratio"].values[0, a])),
         )
         rough = rates["penalty"].values[0, :, a, None] * basis.penalty
-        light = 1 / (1 + rough / LIGHTER)
+        light = 1 / (1 + rough / lighter)
         light = light * (2 - light)
         spectrum = rates["spline"].values[0, :, a] @ basis.inverse.T * (1 + rough)
         modes = [
@@ -80,7 +92,7 @@ def smoothed(observations: xr.Dataset, rates: xr.Dataset) -> Smoothed:
             )
         )
     whole = np.moveaxis(np.array(values), 0, -1)
-    return Smoothed(tuple(whole), np.moveaxis(np.array(spreads), 0, -1))
+    return Smoothed(tuple(whole), np.moveaxis(np.array(spreads), 0, -1), used)
 
 
 def _cholesky(lower: list[list[np.ndarray]]) -> np.ndarray:
@@ -134,7 +146,8 @@ def corrected_moments(
     """
 
     def moments(q, qdot, qddot):
-        return _grouped(equations, columns, (q, qdot, qddot), force, groups)
+        rows = _rows(equations, columns, (q, qdot, qddot), force, motion.used)
+        return [_grouped(part, groups) for part in rows]
 
     if motion.spread is None:
         return moments(*motion.states)
@@ -153,36 +166,68 @@ def corrected_moments(
     return gram, inertia
 
 
-def _grouped(equations, columns, motion, force, groups):
-    trajectories, _, dof = motion[0].shape
-    flat = [values.reshape(-1, dof) for values in motion]
+def _rows(equations, columns, motion, force, used):
+    """A and m q̈, shape (trajectory, time, dof, column); zero where not used."""
+    shape = motion[0].shape
+    flat = [values.reshape(-1, shape[-1]) for values in motion]
     rows, inertia = equations.columns(*flat, columns)
     if force is not None:
-        rows = np.concatenate([rows, -force.reshape(-1, dof, 1)], axis=2)
+        rows = np.concatenate([rows, -force.reshape(-1, shape[-1], 1)], axis=2)
         inertia = np.concatenate([inertia, np.zeros_like(rows[..., -1:])], axis=2)
-    sums = []
-    for values in (rows, inertia):
-        values = values.reshape(trajectories, -1, dof, values.shape[-1])
-        parts = [
-            part.reshape(trajectories, -1, part.shape[-1])
-            for part in np.array_split(values, groups, axis=1)
-        ]
-        sums.append(np.concatenate([np.swapaxes(p, 1, 2) @ p for p in parts]))
-    return sums
+    if not used.all():
+        rows[~used.ravel()] = 0.0
+        inertia[~used.ravel()] = 0.0
+    return rows.reshape(*shape, -1), inertia.reshape(*shape, -1)
 
 
-def null_vectors(gram: np.ndarray, inertia: np.ndarray) -> np.ndarray:
-    """Minimisers of cᵀ G c / cᵀ (G + K) c of many pairs, shape (pair, column)."""
+def _grouped(rows, groups):
+    """Sums over the samples of each piece of each trajectory."""
+    parts = [
+        part.reshape(len(part), -1, part.shape[-1])
+        for part in np.array_split(rows, groups, axis=1)
+    ]
+    return np.concatenate([np.swapaxes(part, 1, 2) @ part for part in parts])
+
+
+def null_vectors(
+    gram: np.ndarray, inertia: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Minima of τ = cᵀ G c / cᵀ (G + K) c of many pairs, and where they are.
+
+    Returns
+    -------
+    values, vectors
+        Shapes (pair,) and (pair, column). Corrected moments may give a τ below zero.
+    """
     length = np.sqrt(np.diagonal(inertia + np.abs(gram), axis1=1, axis2=2).mean(0))
     scale = np.outer(length, length)
     gram = gram / scale
     whole = gram + inertia / scale
-    whole = whole + 1e-14 * np.eye(len(length)) * np.trace(whole.mean(0))
+    whole = whole + RIDGE * np.eye(len(length))
     root = np.linalg.cholesky(whole)
     left = np.linalg.solve(root, gram)
     white = np.linalg.solve(root, np.swapaxes(left, 1, 2))
-    vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)[1][:, :, :1]
-    return np.linalg.solve(np.swapaxes(root, 1, 2), vectors)[..., 0] / length
+    values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
+    vectors = np.linalg.solve(np.swapaxes(root, 1, 2), vectors[:, :, :1])[..., 0]
+    return values[:, 0], vectors / length
+
+
+@dataclass(frozen=True)
+class Refit:
+    """Coefficients of a support with standard errors.
+
+    Attributes
+    ----------
+    coefficients, std
+        Relative to the fixed one.
+    excess, excess_std
+        τ of the corrected moments: what neither the support nor the noise explains.
+    """
+
+    coefficients: np.ndarray
+    std: np.ndarray
+    excess: float
+    excess_std: float
 
 
 def refit(
@@ -191,30 +236,34 @@ def refit(
     motion: Smoothed,
     force: np.ndarray | None,
     fixed: int,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients of a support relative to one of them, with standard errors.
+) -> Refit:
+    """Null vector of the corrected moments, and its jackknife over trajectories.
+
+    Errors of neighbouring samples are correlated, those of trajectories are not. Few
+    trajectories are cut into pieces.
 
     Parameters
     ----------
     equations, columns, motion, force
         See :func:`corrected_moments`.
     fixed
-        Position within the support whose coefficient is one; that of the input, the
-        last, is -1.
-
-    Returns
-    -------
-    coefficients, std
-        Jackknife over trajectories (over pieces of them, if they are few): errors of
-        neighbouring samples are correlated, those of trajectories are not.
+        Position within the support whose coefficient is one; the input is after the
+        last.
     """
-    trajectories = len(motion.states[0])
-    groups = max(1, -(-LEAST_GROUPS // trajectories))
+    groups = max(1, -(-LEAST_GROUPS // len(motion.used)))
     gram, inertia = corrected_moments(equations, columns, motion, force, groups)
-    count = len(gram)
-    totals = gram.sum(0), inertia.sum(0)
-    without = null_vectors(totals[0] - gram, totals[1] - inertia)
-    without = without / without[:, fixed, None]
-    (whole,) = null_vectors(totals[0][None], totals[1][None])
-    spread = ((without - without.mean(0)) ** 2).sum(0)
-    return whole / whole[fixed], np.sqrt(spread * (count - 1) / count)
+    total, inertial = gram.sum(0), inertia.sum(0)
+    (excess,), (whole,) = null_vectors(total[None], inertial[None])
+    excesses, without = null_vectors(total - gram, inertial - inertia)
+    return Refit(
+        whole / whole[fixed],
+        _jackknife(without / without[:, fixed, None]),
+        float(excess),
+        float(_jackknife(excesses)),
+    )
+
+
+def _jackknife(without: np.ndarray) -> np.ndarray:
+    """Standard error from estimates that leave one group out each."""
+    count = len(without)
+    return np.sqrt(((without - without.mean(0)) ** 2).sum(0) * (count - 1) / count)

@@ -7,6 +7,7 @@ names come afterwards.
 
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -14,15 +15,17 @@ import xarray as xr
 from leastaction.contracts import check
 from leastaction.differentiate.motion import kept
 from leastaction.identify.acceleration_error import AccelerationError
-from leastaction.identify.errors_in_variables import refit, smoothed
+from leastaction.identify.errors_in_variables import Refit, refit, smoothed
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.scale_free import Ratio
-from leastaction.identify.splicing import Path, size_by_jump, splicing
+from leastaction.identify.splicing import Path, larger_support, size_by_jump, splicing
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_equations import LibraryEquations, library_equations
 
 CONTRACT = "gram"
 TRUSTED_JUMP = 1.5
+SIGNIFICANT = 3.0
+CERTAIN = 6.0
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +43,9 @@ def identify(
        every size by the clipped error of the accelerations.
     3. The size at the largest jump of log e, and further terms that halve e.
     4. Coefficients and standard errors of that support, corrected for the noise of the
-       smoothed states.
+       smoothed states. As long as a residual is left that noise does not explain (three
+       standard errors), a further term is taken that halves it, if then every
+       coefficient is beyond six standard errors.
     5. Scale: with an input it is known. Otherwise the reference of the library has its
        coefficient; if it was not selected, the term with the largest inertial force
        has ½.
@@ -69,30 +74,23 @@ def identify(
     terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
     compiled = library_equations(terms)
     columns = free_columns(equations)
-    path, ratio = search(equations, compiled, columns, settings)
+    path, ratio, error = search(equations, compiled, columns, settings)
     size, jump = size_by_jump(path.errors, settings["halving"])
-    support = np.array([i for i in path.supports[size] if i < len(columns)])
-    force = None
-    if ratio.kept:
-        force = kept(observations, equations, "input")
-    chosen = columns[support]
-    inertia = equations["inertia_gram"].values[0][chosen, chosen]
-    relative = ratio.minimise([*support, *ratio.kept])[1][: len(support)]
-    strongest = int(
-        np.argmax(np.sqrt(inertia) * np.abs(relative / ratio.length[support]))
-    )
-    scaled, position = 0.5, strongest
-    if terms.reference in chosen:
-        scaled = terms.reference_coefficient
-        position = int(np.flatnonzero(chosen == terms.reference)[0])
-    if force is not None:
-        scaled, position = 1.0, len(chosen)
-    found, error = refit(
-        compiled, chosen, smoothed(observations, equations), force, position
-    )
+    force = kept(observations, equations, "input") if ratio.kept else None
+    motion = smoothed(observations, equations, compiled)
+    model = _fitted(path.supports[size], ratio, compiled, columns, terms, motion, force)
+    while model.excess > SIGNIFICANT * model.excess_std and size < settings["largest"]:
+        support = larger_support(path, ratio, error, size, settings["ranked"])
+        larger = _fitted(support, ratio, compiled, columns, terms, motion, force)
+        certain = np.abs(larger.coefficients) > CERTAIN * larger.std
+        left = larger.excess - larger.excess_std
+        if not certain.all() or left > model.excess / settings["halving"]:
+            break
+        size, model = size + 1, larger
+    chosen = columns[[i for i in path.supports[size] if i < len(columns)]]
     coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
-    coefficients[chosen] = scaled * found[: len(chosen)]
-    std[chosen] = abs(scaled) * error[: len(chosen)]
+    coefficients[chosen] = model.coefficients[: len(chosen)]
+    std[chosen] = model.std[: len(chosen)]
     if jump < TRUSTED_JUMP:
         log.warning(
             "null_vector: the largest jump of the error is %.2g nats; below %g the "
@@ -107,7 +105,11 @@ def identify(
         std=std[:count],
         status=list(equations["status"].values),
         equivalent=list(equations["equivalent"].values),
-        diagnostics=_diagnostics(path, ratio, size, jump),
+        diagnostics=_diagnostics(path, ratio, size, jump)
+        | {
+            "excess": (model.excess, "1", "residual ratio without the part of noise"),
+            "excess_std": (model.excess_std, "1", "its standard error"),
+        },
         criterion=_by_size(path.errors, settings["largest"]),
         by_node=_noise(equations),
         dissipation_terms=[str(t) for t in equations["dissipation_term"].values],
@@ -129,7 +131,7 @@ def search(
     compiled: LibraryEquations,
     columns: np.ndarray,
     settings: Mapping,
-) -> tuple[Path, Ratio]:
+) -> tuple[Path, Ratio, AccelerationError]:
     """Best support of every size; an input is one more column, in every support."""
     chosen = np.ix_(columns, columns)
     gram = equations["gram"].values[0][chosen]
@@ -148,7 +150,26 @@ def search(
         equations["acceleration_scale"].values[0],
         equations["input_sample"].values[0] if driven else None,
     )
-    return splicing(ratio, error, settings["largest"], settings["ranked"]), ratio
+    path = splicing(ratio, error, settings["largest"], settings["ranked"])
+    return path, ratio, error
+
+
+def _fitted(support, ratio, compiled, columns, terms, motion, force) -> Refit:
+    """Refit of a support, with the scale of L that :func:`identify` describes."""
+    chosen = columns[[i for i in support if i < len(columns)]]
+    if force is not None:
+        return refit(compiled, chosen, motion, force, len(chosen))
+    if terms.reference in chosen:
+        fixed = int(np.flatnonzero(chosen == terms.reference)[0])
+        value = terms.reference_coefficient
+    else:
+        unit = ratio.minimise(support)[1]
+        inertia = np.diag(ratio.whole - ratio.gram)[list(support)]
+        fixed, value = int(np.argmax(inertia * unit**2)), 0.5
+    found = refit(compiled, chosen, motion, force, fixed)
+    return replace(
+        found, coefficients=value * found.coefficients, std=abs(value) * found.std
+    )
 
 
 def _by_size(errors: Mapping[int, float], largest: int) -> np.ndarray:

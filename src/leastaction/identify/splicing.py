@@ -1,5 +1,6 @@
 """Search for supports of every size by swaps of single terms (Zhu et al. 2020)."""
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -113,6 +114,33 @@ def _neighbours(
             tuple(c for c in larger if c != old) for old in larger if old not in kept
         ]
     return found
+
+
+def larger_support(
+    path: Path, ratio: Ratio, error: Callable, size: int, ranked: int
+) -> tuple[int, ...]:
+    """Best support of the next size, with two terms in exchange for one tried, too.
+
+    Single swaps do not find x² + x⁴ where |x|³ stands for both. The support becomes that
+    of its size in `path`.
+    """
+    present = path.supports[size]
+    absent = [c for c in range(len(ratio.gram)) if c not in present]
+    found = np.array(
+        [
+            sorted({*present, *new} - {old})
+            for old in present
+            if old not in ratio.kept
+            for new in itertools.combinations(absent, 2)
+        ]
+    )
+    values, vectors = ratio.minimise_all(found)
+    best = np.argsort(values, kind="stable")[:ranked]
+    errors = error(found[best], vectors[best] / ratio.length[found[best]])
+    if errors.min() < path.errors.get(size + 1, np.inf):
+        path.errors[size + 1] = float(errors.min())
+        path.supports[size + 1] = tuple(map(int, found[best[np.argmin(errors)]]))
+    return path.supports[size + 1]
 
 
 def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, float]:

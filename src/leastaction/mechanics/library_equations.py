@@ -1,6 +1,6 @@
 """Euler–Lagrange columns of a library of candidates, compiled."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -16,6 +16,7 @@ from leastaction.mechanics.euler_lagrange import (
     symbols,
     velocity_names,
 )
+from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.library import Library
 
 # Common subexpressions are evaluated once per sample, a column only if it is wanted.
@@ -58,11 +59,16 @@ class LibraryEquations:
         Number of degrees of freedom and of columns.
     has_mass
         Whether m_k is not identically zero, shape (count,).
+    switches
+        Arguments of ``abs`` and ``sign``, where forces jump: a function of (q, q̇) of
+        shape (samples, dof), with values of shape (samples, switch); None if there is
+        no such candidate.
     """
 
     dof: int
     count: int
     has_mass: np.ndarray
+    switches: Callable | None
     _kernel: ModuleType
 
     def columns(
@@ -206,7 +212,12 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
             "part": part,
         },
     )
-    return LibraryEquations(dof, count, has_mass, module)
+    jumping = sorted(
+        {atom.args[0] for e in left for f in e for atom in f.atoms(sp.Abs, sp.sign)},
+        key=sp.default_sort_key,
+    )
+    switches = evaluator(jumping, coordinates) if jumping else None
+    return LibraryEquations(dof, count, has_mass, switches, module)
 
 
 def _guarded(targets: Sequence[tuple[int, str]], values: Sequence[sp.Expr]):
