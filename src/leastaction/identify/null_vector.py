@@ -18,7 +18,7 @@ from leastaction.identify.acceleration_error import AccelerationError
 from leastaction.identify.errors_in_variables import Refit, refit, smoothed
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.scale_free import Ratio
-from leastaction.identify.splicing import Path, larger_support, size_by_jump, splicing
+from leastaction.identify.splicing import Path, larger_supports, size_by_jump, splicing
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_equations import LibraryEquations, library_equations
 
@@ -26,6 +26,7 @@ CONTRACT = "gram"
 TRUSTED_JUMP = 1.5
 SIGNIFICANT = 3.0
 CERTAIN = 6.0
+REFITTED = 5
 
 log = logging.getLogger(__name__)
 
@@ -78,16 +79,21 @@ def identify(
     size, jump = size_by_jump(path.errors, settings["halving"])
     force = kept(observations, equations, "input") if ratio.kept else None
     motion = smoothed(observations, equations, compiled)
-    model = _fitted(path.supports[size], ratio, compiled, columns, terms, motion, force)
+    support = path.supports[size]
+    model = _fitted(support, ratio, compiled, columns, terms, motion, force)
     while model.excess > SIGNIFICANT * model.excess_std and size < settings["largest"]:
-        support = larger_support(path, ratio, error, size, settings["ranked"])
-        larger = _fitted(support, ratio, compiled, columns, terms, motion, force)
+        around = larger_supports(path, ratio, error, size, settings["ranked"], REFITTED)
+        trials = [
+            (_fitted(trial, ratio, compiled, columns, terms, motion, force), trial)
+            for trial in around
+        ]
+        larger, trial = min(trials, key=lambda each: each[0].excess)
         certain = np.abs(larger.coefficients) > CERTAIN * larger.std
         left = larger.excess - larger.excess_std
         if not certain.all() or left > model.excess / settings["halving"]:
             break
-        size, model = size + 1, larger
-    chosen = columns[[i for i in path.supports[size] if i < len(columns)]]
+        size, model, support = size + 1, larger, trial
+    chosen = columns[[i for i in support if i < len(columns)]]
     coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
     coefficients[chosen] = model.coefficients[: len(chosen)]
     std[chosen] = model.std[: len(chosen)]

@@ -116,31 +116,30 @@ def _neighbours(
     return found
 
 
-def larger_support(
-    path: Path, ratio: Ratio, error: Callable, size: int, ranked: int
-) -> tuple[int, ...]:
-    """Best support of the next size, with two terms in exchange for one tried, too.
+def larger_supports(
+    path: Path, ratio: Ratio, error: Callable, size: int, ranked: int, count: int
+) -> list[tuple[int, ...]]:
+    """Best supports of the next size, with two terms in exchange for one tried, too.
 
-    Single swaps do not find x² + x⁴ where |x|³ stands for both. The support becomes that
-    of its size in `path`.
+    Single swaps do not find x² + x⁴ where |x|³ stands for both.
     """
     present = path.supports[size]
     absent = [c for c in range(len(ratio.gram)) if c not in present]
-    found = np.array(
-        [
-            sorted({*present, *new} - {old})
-            for old in present
-            if old not in ratio.kept
-            for new in itertools.combinations(absent, 2)
-        ]
-    )
-    values, vectors = ratio.minimise_all(found)
+    found = {tuple(sorted((*present, new))) for new in absent}
+    found |= {
+        tuple(sorted({*present, *new} - {old}))
+        for old in present
+        if old not in ratio.kept
+        for new in itertools.combinations(absent, 2)
+    }
+    if size + 1 in path.supports:
+        found.add(path.supports[size + 1])
+    supports = np.array(sorted(found))
+    values, vectors = ratio.minimise_all(supports)
     best = np.argsort(values, kind="stable")[:ranked]
-    errors = error(found[best], vectors[best] / ratio.length[found[best]])
-    if errors.min() < path.errors.get(size + 1, np.inf):
-        path.errors[size + 1] = float(errors.min())
-        path.supports[size + 1] = tuple(map(int, found[best[np.argmin(errors)]]))
-    return path.supports[size + 1]
+    errors = error(supports[best], vectors[best] / ratio.length[supports[best]])
+    order = np.argsort(errors, kind="stable")[:count]
+    return [tuple(map(int, support)) for support in supports[best[order]]]
 
 
 def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, float]:
