@@ -3,7 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.joint_spline import DEGREE
+from scipy.interpolate import BSpline
+
+from leastaction.differentiate.demmler_reinsch import DEGREE
 
 
 def states(
@@ -41,8 +43,6 @@ def kept(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.nda
 
 def spline_bases(derivatives: xr.Dataset) -> list[np.ndarray]:
     """Derivatives 0, 1, 2 of the B-splines at the kept samples, (time_kept, basis)."""
-    from scipy.interpolate import BSpline
-
     at = derivatives["knot"].values
     spline = BSpline(at, np.eye(len(at) - DEGREE - 1), DEGREE)
     return [spline(derivatives["time_kept"].values, nu=order) for order in range(3)]

@@ -15,7 +15,7 @@ import xarray as xr
 from leastaction.contracts import check
 from leastaction.differentiate.motion import kept
 from leastaction.identify.acceleration_error import AccelerationError
-from leastaction.identify.errors_in_variables import Refit, refit, smoothed
+from leastaction.identify.errors_in_variables import Refit, fitting_states, refit
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.scale_free import Ratio
 from leastaction.identify.splicing import Path, larger_supports, size_by_jump, splicing
@@ -24,7 +24,6 @@ from leastaction.mechanics.library_equations import LibraryEquations, library_eq
 
 CONTRACT = "gram"
 TRUSTED_JUMP = 1.5
-SIGNIFICANT = 3.0
 CERTAIN = 6.0
 REFITTED = 5
 
@@ -78,10 +77,12 @@ def identify(
     path, ratio, error = search(equations, compiled, columns, settings)
     size, jump = size_by_jump(path.errors, settings["halving"])
     force = kept(observations, equations, "input") if ratio.kept else None
-    motion = smoothed(observations, equations, compiled)
     support = path.supports[size]
+    motion = fitting_states(
+        compiled, _chosen(support, columns), observations, equations, force
+    )
     model = _fitted(support, ratio, compiled, columns, terms, motion, force)
-    while model.excess > SIGNIFICANT * model.excess_std and size < settings["largest"]:
+    while size < settings["largest"] and model.unexplained:
         around = larger_supports(path, ratio, error, size, settings["ranked"], REFITTED)
         trials = [
             (_fitted(trial, ratio, compiled, columns, terms, motion, force), trial)
@@ -93,7 +94,7 @@ def identify(
         if not certain.all() or left > model.excess / settings["halving"]:
             break
         size, model, support = size + 1, larger, trial
-    chosen = columns[[i for i in support if i < len(columns)]]
+    chosen = _chosen(support, columns)
     coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
     coefficients[chosen] = model.coefficients[: len(chosen)]
     std[chosen] = model.std[: len(chosen)]
@@ -160,9 +161,14 @@ def search(
     return path, ratio, error
 
 
+def _chosen(support, columns) -> np.ndarray:
+    """Candidates of a support, which may hold the input."""
+    return columns[[i for i in support if i < len(columns)]]
+
+
 def _fitted(support, ratio, compiled, columns, terms, motion, force) -> Refit:
     """Refit of a support, with the scale of L that :func:`identify` describes."""
-    chosen = columns[[i for i in support if i < len(columns)]]
+    chosen = _chosen(support, columns)
     if force is not None:
         return refit(compiled, chosen, motion, force, len(chosen))
     if terms.reference in chosen:
