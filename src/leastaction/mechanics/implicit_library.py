@@ -96,14 +96,14 @@ class ImplicitLibrary:
     @cached_property
     def evaluate(self):
         """``evaluate(q, qdot, qddot)`` of (sample, dof) each, to (sample, term)."""
-        return _evaluator(self.terms, self.coordinates)
+        return evaluator_of_motion(self.terms, self.coordinates)
 
     @cached_property
     def slopes(self):
         """Return ∂Θ_k/∂q̈_a at samples, shape (sample, dof, term)."""
         dof = len(self.coordinates)
         parts = [sp.diff(term, x) for x in self.qddot for term in self.terms]
-        compiled = _evaluator(parts, self.coordinates)
+        compiled = evaluator_of_motion(parts, self.coordinates)
 
         def slopes(q, qdot, qddot):
             return compiled(q, qdot, qddot).reshape(len(q), dof, len(self.terms))
@@ -201,7 +201,15 @@ def _affine(name: str, term: sp.Expr, qddot: Sequence[sp.Symbol]) -> None:
         )
 
 
-def _evaluator(expressions: Sequence[sp.Expr], coordinates: Sequence[str]):
+def evaluator_of_motion(expressions: Sequence[sp.Expr], coordinates: Sequence[str]):
+    """Compile expressions in (q, q̇, q̈).
+
+    Returns
+    -------
+    callable
+        ``evaluate(q, qdot, qddot)`` of shape (sample, dof) each; the result has shape
+        (sample, expression).
+    """
     channels = ("q", "qdot", "qddot")
     names = (
         *coordinates,
