@@ -40,6 +40,38 @@ CONTRACTS = {
         finite=("gram", "inertia_gram", "input_moment", "q_sample", "qddot_sample"),
         may_be_empty=("dissipation_status", "dissipation_equivalent"),
     ),
+    "implicit_regression": Contract(
+        "assemble with method implicit_library",
+        {
+            "factor": ("replicate", "implicit_row", "implicit_term"),
+            "member": ("dof", "implicit_term"),
+            "q_held_out": SAMPLED,
+            "qdot_held_out": SAMPLED,
+            "qddot_held_out": SAMPLED,
+        },
+        finite=("factor", "q_held_out", "qdot_held_out", "qddot_held_out"),
+    ),
+    "implicit_model": Contract(
+        "identify with method sindy_pi",
+        {
+            "coefficient_estimate": ("replicate", "dof", "implicit_term"),
+            "support": ("replicate", "dof", "implicit_term"),
+            "left_hand_side": ("replicate", "dof"),
+            "held_out_error": ("replicate", "dof"),
+            "member": ("dof", "implicit_term"),
+        },
+        finite=("coefficient_estimate",),
+    ),
+    "energy_gram": Contract(
+        "assemble with method energy_gram",
+        {
+            "gram": SQUARE,
+            "status": ("term",),
+            "equivalent": ("term",),
+            "given": ("term",),
+        },
+        finite=("gram",),
+    ),
     "motion_rollout": Contract(
         "validate",
         {
