@@ -9,6 +9,7 @@ from leastaction.identify.multiple_shooting import Fit, fit_jointly, fit_states
 from leastaction.identify.segments import (
     Positions,
     Segments,
+    enough_steps,
     joined,
     start_states,
     voters,
@@ -93,8 +94,9 @@ def lengthen(
     shift, idle = 0, 0
     while idle < 2 and len(fit.segments) > len(positions.q) // positions.samples:
         parts, merged = _neighbours(fit.segments, positions.samples, shift)
+        positions = enough_steps(positions, merged, fit.c)
         trial, chi2 = fit_states(positions, merged, fit.c)
-        trial, chi2 = rescued(positions, trial, fit.c, chi2)
+        trial, chi2 = _backward(positions, fit, parts, trial, chi2)
         good = chi2 < GENEROUS * trial.freedom(positions.dof)
         if good.any():
             fit, undone = _merged(positions, fit, parts[good], trial[good])
@@ -105,6 +107,21 @@ def lengthen(
             levels.append(Level(positions, fit))
             progress(levels[-1])
     return levels
+
+
+def _backward(positions, fit, parts, merged, chi2) -> tuple[Segments, np.ndarray]:
+    """Start merged segments that do not fit from the second part, back in time."""
+    dof = positions.dof
+    stuck = np.flatnonzero(~(chi2 < GENEROUS * merged.freedom(dof)))
+    if not len(stuck):
+        return merged, chi2
+    rows = fit.segments.length[parts[stuck, 0]]
+    begin = _states_at(positions, fit.segments[parts[stuck, 1]], fit.c, rows, -1.0)
+    again, lower = fit_states(positions, merged[stuck].at(begin), fit.c)
+    better = lower < chi2[stuck]
+    state, chi2 = merged.state.copy(), chi2.copy()
+    state[stuck[better]], chi2[stuck[better]] = again.state[better], lower[better]
+    return merged.at(state), chi2
 
 
 def _merged(positions, fit, parts, merged) -> tuple[Fit, int]:
@@ -179,8 +196,14 @@ def _allowed(dof: int) -> float:
     return 2 * dof + DEVIATIONS * np.sqrt(4 * dof)
 
 
-def _states_at(positions, segments, c, row):
-    path = positions.equations.rollout(
-        segments.state, c, positions.dt, int(row.max()) + 1, positions.steps
-    )
-    return path[np.arange(len(segments)), row]
+def _states_at(positions, segments, c, row, direction=1.0) -> np.ndarray:
+    """State of each motion `row` samples after (before) the start of the segment."""
+    with np.errstate(all="ignore"):
+        path = positions.equations.rollout(
+            segments.state,
+            c,
+            direction * positions.dt,
+            int(row.max()) + 1,
+            positions.steps,
+        )
+    return np.nan_to_num(path[np.arange(len(segments)), row])

@@ -9,7 +9,7 @@ import numpy as np
 from leastaction.mechanics.variational_equations import VariationalEquations
 
 # Windows (samples, degree) of the local polynomials that start a segment.
-WINDOWS = ((6, 1), (8, 2), (12, 3), (20, 3), (40, 4))
+WINDOWS = ((3, 1), (4, 2), (6, 1), (8, 2), (12, 3), (20, 3), (40, 4))
 LARGEST_STEPS = 16
 # A residual beyond this many σ counts no further: one segment decides nothing.
 CAP = 25.0
@@ -222,9 +222,9 @@ def enough_steps(
 ) -> Positions:
     """Steps per sample so that halving them moves no position by more than this · σ.
 
-    One segment in ten may differ by more: a lost one needs no accuracy.
+    One segment in twenty may differ by more: a lost one needs no accuracy.
     """
-    chosen = segments[:: max(len(segments) // 200, 1)]
+    chosen = segments[:: max(len(segments) // 100, 1)]
     samples = int(chosen.length.max())
 
     def path(steps):
@@ -240,7 +240,7 @@ def enough_steps(
         with np.errstate(all="ignore"):
             moved = np.abs((fine - coarse) / positions.sigma).max(axis=2)
         moved = np.where(inside, np.nan_to_num(moved, nan=1e9), 0.0).max(axis=1)
-        if np.quantile(moved, 0.9) < tolerance:
+        if np.quantile(moved, 0.95) < tolerance:
             break
         steps, coarse = 2 * steps, fine
     return positions.with_(steps=steps)
