@@ -8,6 +8,7 @@ from leastaction.identify.segments import (
     Positions,
     Segments,
     capped,
+    misfit_scale,
     normal_equations,
     voters,
 )
@@ -46,9 +47,9 @@ class Fit:
     active: np.ndarray
     converged: bool
 
-    def cost(self, dof: int) -> float:
-        """Σ χ² with each segment capped."""
-        return capped(self.chi2, self.segments, dof)
+    def cost(self, dof: int, scale: float = 1.0) -> float:
+        """Σ χ² with each segment capped, at 25 · `scale` per value."""
+        return capped(self.chi2, self.segments, dof, scale)
 
 
 def fit_states(
@@ -124,7 +125,8 @@ def fit_jointly(
             for old, part in zip(new, redone, strict=True):
                 old[worse[won]] = part[won]
             worse = worse[~(new[2][worse] <= chi2[worse] + 1.0)]
-        if capped(new[2], segments, dof) < capped(chi2, segments, dof):
+        scale = misfit_scale(chi2, segments, dof)
+        if capped(new[2], segments, dof, scale) < capped(chi2, segments, dof, scale):
             segments, c = trial, c_new
             h, g, chi2, square = new
             damping = damping / 10 if damping > 1e-4 else 0.0

@@ -130,9 +130,14 @@ def normal_equations(
     return h, g, chi2, square
 
 
-def capped(chi2: np.ndarray, segments: Segments, dof: int) -> float:
-    """Σ χ² with each segment capped."""
-    return float(np.minimum(chi2, CAP * dof * segments.length).sum())
+def capped(chi2: np.ndarray, segments: Segments, dof: int, scale: float = 1.0) -> float:
+    """Σ χ² with each segment capped, at 25 · `scale` per value."""
+    return float(np.minimum(chi2, CAP * scale * dof * segments.length).sum())
+
+
+def misfit_scale(chi2: np.ndarray, segments: Segments, dof: int) -> float:
+    """Median χ² per degree of freedom, at least one."""
+    return max(float(np.median(chi2 / segments.freedom(dof))), 1.0)
 
 
 def voters(chi2: np.ndarray, segments: Segments, dof: int) -> np.ndarray:

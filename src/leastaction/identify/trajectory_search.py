@@ -21,6 +21,7 @@ from leastaction.identify.multiple_shooting import (
 from leastaction.identify.segments import (
     Positions,
     Segments,
+    misfit_scale,
     normal_equations,
     start_states,
     voters,
@@ -130,9 +131,17 @@ def refit(
     return fit_jointly(positions, segments, c, active, most)
 
 
-def criterion(positions: Positions, fit: Fit) -> float:
-    """χ² (capped by segment) + 30 per term."""
-    return fit.cost(positions.dof) + PRICE * np.count_nonzero(fit.c)
+def criterion(positions: Positions, fit: Fit, scale: float = 1.0) -> float:
+    """χ² (capped by segment, at 25 · `scale` per value) + 30 per term."""
+    return fit.cost(positions.dof, scale) + PRICE * np.count_nonzero(fit.c)
+
+
+def common_scale(positions: Positions, fits: Sequence[Fit]) -> float:
+    """Median χ² per degree of freedom of the best fit: where to cap, to compare all.
+
+    With little noise every segment of every wrong structure is beyond 25 per value.
+    """
+    return min(misfit_scale(f.chi2, f.segments, positions.dof) for f in fits)
 
 
 def best_start(
@@ -150,7 +159,8 @@ def best_start(
         fits.append(refit(positions, begun, c, inertia, most=8))
     if not fits:
         raise ValueError("no start has a kinetic energy; list candidates with q̇²")
-    return min(fits, key=lambda fit: criterion(positions, fit))
+    scale = common_scale(positions, fits)
+    return min(fits, key=lambda fit: criterion(positions, fit, scale))
 
 
 def search(
@@ -168,7 +178,6 @@ def search(
     largest kinetic terms for reference; fits of the best five; the best is taken.
     """
     tried = {tuple(np.flatnonzero(fit.c))}
-    best = criterion(positions, fit)
     for _ in range(rounds):
         model = quadratic(positions, fit)
         present = np.flatnonzero(fit.c)
@@ -195,11 +204,12 @@ def search(
             tried.add(support)
             trials += 1
             new = refit(positions, fit.segments, c, inertia)
-            value = criterion(positions, new)
-            if value < best:
-                enough = best - value > -promised / 2
-                best, improved = value, new
-                if enough:
+            best = improved or fit
+            scale = common_scale(positions, (best, new))
+            gain = criterion(positions, best, scale) - criterion(positions, new, scale)
+            if gain > 0:
+                improved = new
+                if gain > -promised / 2:
                     break
         if improved is None:
             break

@@ -94,7 +94,7 @@ class PolynomialTable:
         kept = len(self.left)
         key = np.concatenate(keys) * kept + np.concatenate(monomials)
         key, inverse = np.unique(key, return_inverse=True)
-        value = np.bincount(inverse, np.concatenate(values), len(key))
+        value = np.bincount(inverse, np.concatenate(values), len(key)).astype(float)
         target, start = np.unique(key // kept, return_index=True)
         left, right, number = self._needed(key % kept)
         pointer = np.append(start, len(key))
