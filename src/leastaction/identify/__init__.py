@@ -10,6 +10,7 @@ METHODS = {
     "moving_average_gmm": "leastaction.identify.moving_average_gmm",
     "nodal_stlsq": "leastaction.identify.nodal_stlsq",
     "null_vector": "leastaction.identify.null_vector",
+    "shooting": "leastaction.identify.shooting",
     "stlsq": "leastaction.identify.stlsq",
 }
 VOLATILITY_METHODS = {
@@ -25,6 +26,7 @@ NEEDS = {
     "moving_average_gmm": ("lagged_moments", "weak_moments"),
     "nodal_stlsq": "nodal_ensemble_mean",
     "null_vector": "gram",
+    "shooting": "gram",
     "stlsq": "ensemble_mean",
 }
 VOLATILITY_NEEDS = {
@@ -37,7 +39,7 @@ VOLATILITY_NEEDS = {
 
 
 # Methods that return to the samples: they get the observations and the library, too.
-READS_OBSERVATIONS: set[str] = {"null_vector"}
+READS_OBSERVATIONS: set[str] = {"null_vector", "shooting"}
 
 
 def identify(observations, equations, settings, library):

@@ -1,0 +1,328 @@
+"""A Lagrangian from positions alone, by shooting over segments with free states.
+
+Multiple shooting (Bock 1983) without continuity constraints: every segment of motion
+starts from a state of its own, and neighbours are merged as long as the longer motion
+stays within the noise. White noise on the positions is the only assumption; its level
+is a result.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from leastaction.contracts import check
+from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.merging import Level, divided, lengthen
+from leastaction.identify.multiple_shooting import Fit, fit_jointly
+from leastaction.identify.null_vector import free_columns
+from leastaction.identify.null_vector import search as null_vector_path
+from leastaction.identify.segments import (
+    LARGEST_STEPS,
+    Positions,
+    enough_steps,
+    noise_level,
+    split,
+    start_states,
+)
+from leastaction.identify.trajectory_search import (
+    best_start,
+    criterion,
+    quadratic,
+    references,
+    refit,
+    search,
+)
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import parse
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_equations import library_equations
+from leastaction.mechanics.variational_equations import variational_equations
+
+CONTRACT = "gram"
+# Terms of the Lagrangians that the search starts from.
+START_SIZES = range(2, 8)
+# Trajectories that the first search looks at.
+FEW = 25
+# A wrong structure cannot be lengthened; noise that exceeds what differences of the
+# positions show by this factor is a misfit.
+TRUSTED_LENGTH = 0.5
+TRUSTED_NOISE = 1.03
+ROUNDS = 4
+
+log = logging.getLogger(__name__)
+
+
+def identify(
+    equations: xr.Dataset,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
+) -> LagrangianEstimate:
+    """Identify L and D of one case from its positions.
+
+    .. math::
+
+        χ² = \\sum_{s, k, a} (q_a(t_k) − q_a(t_k; x_s, c))² / σ_a²
+
+    is minimised over the states x_s of all segments s and the coefficients c.
+
+    1. Start: supports of the smoothed motion (:mod:`leastaction.identify.null_vector`),
+       refitted to short segments of some trajectories; the best by χ² + 30 per term.
+    2. Structure: :func:`leastaction.identify.trajectory_search.search`, on these and
+       then on all trajectories.
+    3. :func:`leastaction.identify.merging.lengthen`, with σ estimated anew.
+    4. Structure again on the long segments, where tests are sharper; if it changes, 3.
+
+    Parameters
+    ----------
+    equations
+        Contract ``gram``, made from the smoothed positions.
+    settings
+        `segment`: first length of the segments (s); `largest`, `ranked`: of the search
+        for starts; `support`: terms of L and D to be fitted without a search, or None.
+    observations
+        Contract ``motion``; only `q` is read.
+    library
+        The `library` section of the example.
+
+    Returns
+    -------
+    LagrangianEstimate
+        Standard errors are those of the Schur complement on c. `diagnostics` tell
+        whether to believe it: `trusted`, and what it is made of.
+
+    Raises
+    ------
+    ValueError
+        If there is an external input, or `support` names a term that is no free
+        candidate.
+    """
+    check(equations, "gram")
+    if "input" in observations:
+        raise ValueError(
+            "shooting: motions with an external input are given, motions without are "
+            "expected; identify them with null_vector"
+        )
+    terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
+    columns = free_columns(equations)
+    inertia = np.diag(equations["inertia_gram"].values[0])[columns]
+    positions = _positions(observations, terms, columns)
+    starts = _starts(equations, settings, terms, columns)
+    if settings["support"]:
+        levels = _fit_support(positions, settings, starts, inertia)
+    else:
+        levels = _search(positions, settings, starts, inertia)
+    return _estimate(levels, positions, equations, terms, columns, inertia)
+
+
+def _positions(observations, terms: Library, columns) -> Positions:
+    q = observations["q"].values[0]
+    time = observations["time"].values
+    candidates = [*terms.terms, *terms.dissipation]
+    of_l = columns[columns < len(terms.terms)]
+    of_d = columns[columns >= len(terms.terms)]
+    return Positions(
+        variational_equations(
+            [candidates[i] for i in of_l],
+            terms.coordinates,
+            [candidates[i] for i in of_d],
+        ),
+        np.ascontiguousarray(q.reshape(-1, q.shape[2])),
+        q.shape[1],
+        float(time[1] - time[0]),
+        noise_level(q),
+    )
+
+
+def _starts(equations, settings, terms, columns) -> list[np.ndarray]:
+    """Lagrangians that the smoothed motion suggests, in columns."""
+    compiled = library_equations(terms)
+    given = settings["support"]
+    if given:
+        places = _places(given, terms, columns)
+        path, ratio = null_vector_path(
+            equations, compiled, columns, {"largest": 0, "ranked": 1}
+        )
+        supports = [tuple(places)]
+    else:
+        path, ratio = null_vector_path(equations, compiled, columns, settings)
+        supports = [path.supports[k] for k in START_SIZES if k in path.supports]
+    starts = []
+    for support in supports:
+        c = np.zeros(len(columns))
+        chosen = list(support)
+        c[chosen] = ratio.minimise(chosen)[1] / ratio.length[chosen]
+        starts.append(c)
+    return starts
+
+
+def _places(given: Sequence[str], terms: Library, columns) -> list[int]:
+    names = (*terms.coordinates, *velocity_names(terms.coordinates))
+    candidates = [*terms.terms, *terms.dissipation]
+    free = [candidates[i] for i in columns]
+    places = []
+    for text in given:
+        term = parse(text.removeprefix("D:"), names)
+        begin = np.searchsorted(columns, len(terms.terms)) if "D:" in text else 0
+        if term not in free[begin:]:
+            raise ValueError(
+                f"support: {text!r} is not a free candidate; these are "
+                f"{', '.join(map(str, free))}"
+            )
+        places.append(begin + free[begin:].index(term))
+    return sorted(places)
+
+
+def _fit_support(positions, settings, starts, inertia) -> list[Level]:
+    segments = split(positions, settings["segment"])
+    begun = start_states(positions, segments, starts[0])
+    positions = enough_steps(positions, begun, starts[0])
+    fit = refit(positions, begun, starts[0], inertia)
+    return _lengthened(positions, fit)
+
+
+def _search(positions, settings, starts, inertia) -> list[Level]:
+    trajectories = len(positions.q) // positions.samples
+    chosen = np.linspace(0, trajectories - 1, min(FEW, trajectories)).round()
+    few = positions.some(np.unique(chosen.astype(int)))
+    segments = split(few, settings["segment"])
+    few = enough_steps(few, start_states(few, segments, starts[-1]), starts[-1])
+    positions = positions.with_(steps=few.steps)
+    fit = search(few, best_start(few, segments, starts, inertia), inertia)
+    segments = split(positions, settings["segment"])
+    begun = start_states(positions, segments, fit.c)
+    fit = search(positions, refit(positions, begun, fit.c, inertia), inertia)
+    for _ in range(ROUNDS):
+        levels = _lengthened(positions, fit)
+        long = levels[-1]
+        fit = search(long.positions, long.fit, inertia)
+        if np.array_equal(np.flatnonzero(fit.c), np.flatnonzero(long.fit.c)):
+            break
+        positions = long.positions
+    return levels
+
+
+def _lengthened(positions: Positions, fit: Fit) -> list[Level]:
+    """Levels of merging, with segments that hide two halves divided and merged again."""
+    levels = lengthen(positions, fit)
+    last = levels[-1]
+    halves = divided(last.positions, last.fit)
+    if halves is not None:
+        fit = fit_jointly(last.positions, halves, last.fit.c, last.fit.active)
+        levels = [*levels, *lengthen(last.positions, fit)]
+    return [*levels[:-1], _accurate(levels[-1])]
+
+
+def _accurate(level: Level) -> Level:
+    """The level with as many steps of the integrator as change nothing."""
+    positions, fit = level.positions, level.fit
+    while positions.steps < LARGEST_STEPS:
+        finer = positions.with_(steps=2 * positions.steps)
+        again = fit_jointly(finer, fit.segments, fit.c, fit.active)
+        if np.array_equal(again.c, fit.c):
+            break
+        positions, fit = finer, again
+    return Level(positions, fit)
+
+
+def _estimate(levels, given: Positions, equations, terms, columns, inertia):
+    converged = [level for level in levels if level.fit.converged]
+    level = (converged or levels)[-1]
+    fit, positions = level.fit, level.positions
+    order = references(fit.c, inertia)
+    place = int(np.flatnonzero(columns == terms.reference)[0])
+    scaled, position = terms.reference_coefficient, place
+    if fit.c[place] == 0:
+        scaled, position = 0.5, int(order[0])
+    c, covariance = _scaled(fit, position)
+    c, std = scaled * c, abs(scaled) * np.sqrt(np.diag(covariance))
+    score, wald = _tests(positions, fit, order)
+    diagnostics = _diagnostics(level, levels, given, bool(converged), score, wald)
+    whole = np.zeros(len(terms.terms) + len(terms.dissipation))
+    error = np.full(len(whole), np.nan)
+    whole[columns] = c
+    error[columns[fit.c != 0]] = std[fit.c != 0]
+    count = len(terms.terms)
+    return LagrangianEstimate(
+        terms=[str(term) for term in equations["term"].values],
+        coefficients=whole[:count],
+        std=error[:count],
+        status=list(equations["status"].values),
+        equivalent=list(equations["equivalent"].values),
+        diagnostics=diagnostics,
+        by_node={
+            "noise_std": (
+                ("dof",),
+                positions.sigma,
+                "as q",
+                "standard deviation of the noise of the positions",
+            )
+        },
+        dissipation_terms=[str(t) for t in equations["dissipation_term"].values],
+        dissipation_coefficients=whole[count:],
+        dissipation_std=error[count:],
+        dissipation_status=list(equations["dissipation_status"].values),
+        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
+    )
+
+
+def _scaled(fit: Fit, position: int) -> tuple[np.ndarray, np.ndarray]:
+    """C / c[position] and its covariance, by the delta method."""
+    covariance = np.zeros((len(fit.c), len(fit.c)))
+    scale = np.sqrt(np.diag(fit.schur))
+    inverse = np.linalg.pinv(fit.schur / np.outer(scale, scale), rcond=1e-13)
+    covariance[np.ix_(fit.active, fit.active)] = inverse / np.outer(scale, scale)
+    jacobian = np.eye(len(fit.c))
+    jacobian[:, position] -= fit.c / fit.c[position]
+    jacobian /= fit.c[position]
+    return fit.c / fit.c[position], jacobian @ covariance @ jacobian.T
+
+
+def _tests(positions, fit, order) -> tuple[float, float]:
+    """Largest score of an absent term, smallest Wald statistic of a present one."""
+    present = np.flatnonzero(fit.c)
+    absent = np.setdiff1d(np.arange(len(fit.c)), present)
+    model = quadratic(positions, fit)
+    free = np.setdiff1d(present, order[:1])
+    score = model.scores(free, absent).max() if len(absent) else 0.0
+    scale = np.sqrt(np.diag(fit.schur))
+    inverse = np.linalg.pinv(fit.schur / np.outer(scale, scale), rcond=1e-13)
+    variance = np.diag(inverse) / scale**2
+    wald = (fit.c[fit.active] ** 2 / variance).min() if len(fit.active) else np.inf
+    return float(score), float(wald)
+
+
+def _diagnostics(level, levels, given, converged, score, wald) -> dict:
+    fit = level.fit
+    freedom = fit.segments.freedom(level.positions.dof).sum() - len(fit.active)
+    excess = float((level.positions.sigma / given.sigma).max())
+    at_given = fit.square @ given.sigma**-2.0
+    chi2 = float(at_given.sum() / freedom)
+    price = criterion(level.positions, fit)
+    trusted = converged and level.reached > TRUSTED_LENGTH and excess < TRUSTED_NOISE
+    if not trusted:
+        log.warning(
+            "shooting: not to be trusted: segments reached %.2g of a trajectory (right "
+            "structures reach 1), the noise is %.3g times that of differences of the "
+            "positions, joint fit %s",
+            level.reached,
+            excess,
+            "converged" if converged else "not converged",
+        )
+    elif level is not levels[-1]:
+        log.warning("shooting: the longest segments did not converge; shorter ones did")
+    return {
+        "trusted": (float(trusted), "1", "whether the fit passed its own tests"),
+        "converged": (float(converged), "1", "whether a joint fit converged"),
+        "chi2_per_dof": (chi2, "1", "chi2 with the noise of differences, per dof"),
+        "noise_excess": (excess, "1", "noise over that of differences of positions"),
+        "segments": (float(len(fit.segments)), "1", "segments with a free state"),
+        "reached": (level.reached, "1", "mean length of a segment over a trajectory"),
+        "refused_merges": (float(level.missing), "1", "merges that the noise forbade"),
+        "steps": (float(level.positions.steps), "1", "integrator steps per sample"),
+        "largest_score": (score, "1", "largest chi2 gain of an absent term"),
+        "smallest_wald": (wald, "1", "smallest (c / standard error)^2 of a term"),
+        "criterion_value": (price, "1", "chi2 + 30 per term"),
+    }
