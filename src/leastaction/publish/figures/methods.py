@@ -23,9 +23,9 @@ class Look:
         return {
             "color": colour,
             "marker": self.marker,
-            "markersize": 3.4,
+            "markersize": 2.8,
             "markerfacecolor": "white" if self.smoothed else colour,
-            "markeredgewidth": 0.8,
+            "markeredgewidth": 0.7,
             "linestyle": (0, (4, 2.0)) if self.smoothed else "-",
             "linewidth": 0.9,
         }
@@ -76,3 +76,8 @@ def label_of_level(level: float) -> str:
     mantissa = float(mantissa)
     ten = f"10^{{{int(power)}}}"
     return f"${ten}$" if mantissa == 1 else f"${mantissa:g}\\times{ten}$"
+
+
+def level_text(level: float) -> str:
+    """Mathtext ``sigma = level``."""
+    return rf"$\sigma = {label_of_level(level).strip('$')}$"

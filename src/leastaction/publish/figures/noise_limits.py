@@ -110,8 +110,8 @@ def printed_limits(panel: Panel, method: str) -> list[float]:
 
 
 def _finish(axes: Axes, least: float, settings: Mapping) -> None:
-    axes.set_xlim(least - 0.3, 0.9)
-    powers = np.arange(int(np.ceil(least)), 1, 2)
+    axes.set_xlim(least - 0.3, 1.1)
+    powers = [p for p in range(-20, 1, 2) if p > least + 1]
     axes.set_xticks([least, *powers], ["∞", *(f"{-p:d}" for p in powers)])
     axes.set_xlabel(r"$-\log_{10}\,\sigma_{\max}$ (1)")
     above = axes.secondary_xaxis("top")
