@@ -38,8 +38,7 @@ def _is_named(level: float, levels: Sequence[float]) -> bool:
     if len(levels) <= 6 or level in (0, levels[-1]):
         return True
     power = np.log10(level)
-    lowest = min(one for one in levels if one > 0)
-    return abs(power - round(power)) < 1e-9 and (power >= -3 or level == lowest)
+    return abs(power - round(power)) < 1e-9 and (power >= -3 or level == levels[0])
 
 
 def _short(level: float) -> str:
