@@ -34,7 +34,13 @@ PENDULUM = {
     "library": {
         "reference": "thdot**2/2",
         "lagrangian": [
-            {"polynomial": {"of": ["thdot", "sin(th)", "cos(th)"], "degree": 2, "lowest": 1}},
+            {
+                "polynomial": {
+                    "of": ["thdot", "sin(th)", "cos(th)"],
+                    "degree": 2,
+                    "lowest": 1,
+                }
+            },
         ],
     },
 }
@@ -69,7 +75,14 @@ def swept(
                     config, truth, error(level), extra, with_std, scale, rng, r
                 )
         each.append(gathered(results))
-    whole = xr.concat(each, "replicate", data_vars="minimal", coords="minimal", join="exact", compat="override")
+    whole = xr.concat(
+        each,
+        "replicate",
+        data_vars="minimal",
+        coords="minimal",
+        join="exact",
+        compat="override",
+    )
     return whole.assign_attrs(contract="model")
 
 
@@ -81,7 +94,9 @@ def _one(config, truth, error, extra, with_std, scale, rng, replicate) -> xr.Dat
     if extra:
         free = [i for i in library.columns if truth.coefficients[i] == 0]
         c[free[replicate % len(free)]] = 0.2
-    damping = truth.dissipation * (1 + error * rng.standard_normal(truth.dissipation.size))
+    damping = truth.dissipation * (
+        1 + error * rng.standard_normal(truth.dissipation.size)
+    )
     known = 1.0 if with_std else np.nan
     std = np.where(c != 0, error * np.abs(c) * ~given, 0.0) * known
     estimate = LagrangianEstimate(
@@ -97,5 +112,7 @@ def _one(config, truth, error, extra, with_std, scale, rng, replicate) -> xr.Dat
         dissipation_equivalent=list(library.dissipation_freedom.equivalent),
         diagnostics={"noise_std": (1.0, "1", "noise of the sensors")},
     )
-    observed = xr.Dataset(coords={"replicate": [replicate], "dof": list(library.coordinates)})
+    observed = xr.Dataset(
+        coords={"replicate": [replicate], "dof": list(library.coordinates)}
+    )
     return model_dataset(observed, estimate, no_volatility(len(library.coordinates)))

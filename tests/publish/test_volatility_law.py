@@ -156,7 +156,9 @@ def table(name, example, found):
 
 def test_table_2_writes_the_damping_into_the_equation():
     column = "equation of motion"
-    frame = table("equation_of_motion", damped(), {"recommended": with_damping([0.8, 0.0])})
+    frame = table(
+        "equation_of_motion", damped(), {"recommended": with_damping([0.8, 0.0])}
+    )
     assert frame.loc["corrected", column] == "X'' + 9 X + 1.5 X' = 0.5 W'"
     assert "+ (1.600 ± 0.020) X' =" in frame.loc["recommended", column]
 

@@ -90,7 +90,9 @@ def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
     reach = max(1.5 * LIMIT / 100, 1.15 * np.nanmax(np.abs(np.array(spread) - 1)))
     axes.set_ylim(1 - 1.35 * reach, 1 + 1.5 * reach)
     level_axis(axes, levels)
-    axes.legend(handles=handles, loc="upper left", fontsize=SMALL * settings["font_size"])
+    axes.legend(
+        handles=handles, loc="upper left", fontsize=SMALL * settings["font_size"]
+    )
     exact = panel.recoveries[MAIN]["exact"].sel(noise_mode=shown_mode(MAIN, model))
     for place, level in zip(places(levels, levels), levels, strict=True):
         hit = exact.sel(noise_level=level).values
@@ -123,5 +125,7 @@ def _handles(settings: Mapping) -> list:
             label="recommended (median, 5–95 %)",
         ),
         Line2D([], [], color="0.88", linewidth=5, label=f"±{LIMIT:g} %"),
-        Line2D([], [], linestyle="none", label="k/n: exactly the true terms of L and D"),
+        Line2D(
+            [], [], linestyle="none", label="k/n: exactly the true terms of L and D"
+        ),
     ]

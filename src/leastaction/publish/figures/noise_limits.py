@@ -115,7 +115,9 @@ def _finish(axes: Axes, least: float, settings: Mapping) -> None:
     axes.set_xticks([least, *powers], ["∞", *(f"{-p:d}" for p in powers)])
     axes.set_xlabel(r"$-\log_{10}\,\sigma_{\max}$ (1)")
     above = axes.secondary_xaxis("top")
-    above.set_xticks([least, *powers], ["$0$", *(label_of_level(10.0**p) for p in powers)])
+    above.set_xticks(
+        [least, *powers], ["$0$", *(label_of_level(10.0**p) for p in powers)]
+    )
     above.tick_params(labelsize=SMALL * settings["font_size"], length=1.5, pad=1)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="0.92", linewidth=0.5)
@@ -140,6 +142,21 @@ def _handles(settings: Mapping) -> list:
     return [
         *marks,
         Line2D([], [], color=red, linewidth=1.6, label="printed in the paper"),
-        Line2D([], [], color="0.3", marker=r"$\rightarrow$", linewidth=0, label="sweep ends"),
-        Line2D([], [], color="0.3", marker="x", linewidth=0, markersize=3.5, label="fails without noise"),
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            marker=r"$\rightarrow$",
+            linewidth=0,
+            label="sweep ends",
+        ),
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            marker="x",
+            linewidth=0,
+            markersize=3.5,
+            label="fails without noise",
+        ),
     ]

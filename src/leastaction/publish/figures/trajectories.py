@@ -18,7 +18,11 @@ REST_HEIGHT = 18.0
 MOST_LEVELS = 3
 # From below to above.
 METHODS = ("sindy_pi", BASELINE, MAIN)
-DASHES = {"sindy_pi": (0, (1, 1.2)), BASELINE: (0, (5, 1.5, 1, 1.5)), MAIN: (0, (4, 2.5))}
+DASHES = {
+    "sindy_pi": (0, (1, 1.2)),
+    BASELINE: (0, (5, 1.5, 1, 1.5)),
+    MAIN: (0, (4, 2.5)),
+}
 
 
 def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
