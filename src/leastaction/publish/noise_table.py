@@ -18,9 +18,9 @@ EXTRA, MISSING = "[+]", "[-]"
 LEVEL, SOURCE = "noise sigma", "source"
 DECIMALS = 3
 NOTE = (
-    f"{EXTRA} marks a term that is not in the true Lagrangian, {MISSING} a true term that "
-    "is missing, modulo scale, total time derivatives and trigonometric identities. "
-    "Ours: first replicate; below it, in how many replicates the structure is right."
+    f"{EXTRA} marks a term that is not in the true Lagrangian, {MISSING} a true term "
+    "that is missing, modulo scale, total time derivatives and trigonometric "
+    "identities. Ours: first replicate; below it, in how many replicates the structure is right."
 )
 
 

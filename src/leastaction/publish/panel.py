@@ -27,10 +27,9 @@ from leastaction.publish.readable import leading_minus
 from leastaction.publish.scorecard.recovery import recovery
 from leastaction.publish.scorecard.truth import Truth, truth_of
 from leastaction.publish.scorecard.volatility_law import expansion
+from leastaction.publish.sweep import BASELINE as BASELINE
+from leastaction.publish.sweep import MAIN as MAIN
 from leastaction.publish.unit_label import unit_label
-
-MAIN = "recommended"
-BASELINE = "published"
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.publish.panel import BASELINE
-
+MAIN, BASELINE = "recommended", "published"
 # Paper: its code adds one random number to all channels of a sample.
 PAPER_MODE, HONEST_MODE = "shared", "independent"
 
@@ -20,10 +19,14 @@ def shown_mode(estimator: str, dataset: xr.Dataset) -> str:
 
 
 def shown_case(estimator: str, dataset: xr.Dataset, level: float) -> xr.Dataset | None:
-    """Case of an estimator at a level, all replicates; None if it was not done."""
+    """Case that stands for an estimator at a level; None if it was not done."""
+    return at_level(dataset, shown_mode(estimator, dataset), level)
+
+
+def at_level(dataset, mode: str, level: float):
+    """One case of a dataset or an array, all replicates; None if it was not done."""
     levels = dataset["noise_level"].values
     near = np.flatnonzero(np.isclose(levels, level, rtol=1e-9, atol=0))
-    if not near.size:
+    if mode not in dataset["noise_mode"].values or not near.size:
         return None
-    case = dataset.sel(noise_mode=shown_mode(estimator, dataset))
-    return case.isel(noise_level=int(near[0]))
+    return dataset.sel(noise_mode=mode).isel(noise_level=int(near[0]))

@@ -67,7 +67,7 @@ def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
     spread = [1.0]
     handles = []
     for k, j in enumerate(true):
-        of_term = ratio.sel(candidate=names[j])
+        of_term = ratio.sel(candidate=f"{names[j]} [D]")
         x = np.array(places(of_term["noise_level"].values, levels))
         x = x + APART * (k - (len(true) - 1) / 2)
         values = of_term.transpose("replicate", "noise_level").values

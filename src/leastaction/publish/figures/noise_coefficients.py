@@ -97,19 +97,22 @@ def _coefficient(axes: Axes, panel: Panel, name: str, deviations, levels, settin
             extremes += [low, high]
     axes.axhline(0, color=settings["truth_color"], linewidth=1.2, zorder=1)
     _symmetric_scale(axes, np.abs(extremes).max())
-    axes.set_title(f"{panel.label(name)}: true value {_true_value(panel, name)}")
+    axes.set_title(_title(panel, name))
     axes.set_ylabel("Deviation (%)")
 
 
-def _true_value(panel: Panel, name: str) -> str:
-    law = panel.law
-    if name in law.library.names:
-        value = law.coefficients[law.library.names.index(name)]
-        unit = panel.coefficient_unit(name, panel.lagrangian_unit)
+def _title(panel: Panel, name: str) -> str:
+    """The term, and its true coefficient with its unit."""
+    law, term = panel.law, name.removesuffix(" [D]")
+    label = panel.label(term)
+    if name == term:
+        value = law.coefficients[law.library.names.index(term)]
+        unit = panel.coefficient_unit(term, panel.lagrangian_unit)
     else:
-        value = law.dissipation[law.library.dissipation_names.index(name)]
-        unit = panel.coefficient_unit(name, panel.dissipation_unit)
-    return f"{value:g}" + ("" if unit in ("", "1") else f" {unit}")
+        label += " of $D$"
+        value = law.dissipation[law.library.dissipation_names.index(term)]
+        unit = panel.coefficient_unit(term, panel.dissipation_unit)
+    return f"{label}: true value {value:g}" + ("" if unit in ("", "1") else f" {unit}")
 
 
 def _symmetric_scale(axes: Axes, reach: float) -> None:

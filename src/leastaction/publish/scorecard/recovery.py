@@ -37,6 +37,12 @@ def true_law(truth: Truth, driven: bool = False) -> np.ndarray:
     return law / truth.scale if driven else law
 
 
+def candidate_names(truth: Truth) -> list[str]:
+    """Names of the candidates of L, then of D; those of D end in ``[D]``."""
+    of_d = [f"{name} [D]" for name in truth.library.dissipation_names]
+    return [*truth.library.names, *of_d]
+
+
 def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
     """Compare every case of a sweep with the truth.
 
@@ -96,8 +102,8 @@ def relative_coefficients(
     Returns
     -------
     DataArray
-        Dimensions (replicate, noise_mode, noise_level, candidate), the last one named
-        after the candidates.
+        Dimensions (replicate, noise_mode, noise_level, candidate), the last one with
+        the names of :func:`candidate_names`.
     """
     driven = is_driven(config)
     found = canonical(law_of(model, truth), truth.library)
@@ -108,7 +114,7 @@ def relative_coefficients(
         with np.errstate(divide="ignore", invalid="ignore"):
             scale = np.where(reference != 0, given / reference, np.nan)
         found = found * scale[..., None]
-    names = np.array([*truth.library.names, *truth.library.dissipation_names])
+    names = np.array(candidate_names(truth))
     true = np.flatnonzero(wanted)
     coords = {name: model[name].values for name in CASES}
     return xr.DataArray(
@@ -142,7 +148,7 @@ def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray |
     if not np.isfinite(std[..., true]).any():
         return None
     hit = np.abs(law_of(model, truth) - wanted)[..., true] <= NORMAL_95 * std[..., true]
-    names = np.array([*truth.library.names, *truth.library.dissipation_names])
+    names = np.array(candidate_names(truth))
     coords = {name: model[name].values for name in CASES}
     return xr.DataArray(
         hit, dims=(*CASES, "candidate"), coords=coords | {"candidate": names[true]}
@@ -150,7 +156,7 @@ def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray |
 
 
 def largest_noise(exact: xr.DataArray) -> tuple[float, bool]:
-    """Largest noise up to which every level is managed, and whether the sweep ends there.
+    """Largest noise up to which every level is managed, and if the sweep ends there.
 
     Parameters
     ----------
