@@ -20,7 +20,8 @@ DECIMALS = 3
 NOTE = (
     f"{EXTRA} marks a term that is not in the true Lagrangian, {MISSING} a true term "
     "that is missing, modulo scale, total time derivatives and trigonometric "
-    "identities. Ours: first replicate; below it, in how many replicates the structure is right."
+    "identities. Ours: first replicate; below it, in how many replicates the structure "
+    "is right."
 )
 
 
@@ -130,7 +131,7 @@ def _found(panel: Panel, estimator: str, level: float) -> list[str]:
     lines += [f"{MISSING} {text(i)}" for i in missing]
     exact = shown_case(estimator, panel.recoveries[estimator], level)["exact"].values
     verdict = "right" if result.exact else "wrong"
-    return [*lines, f"{verdict} ({int(exact.sum())}/{exact.size} replicates right)"]
+    return [*lines, f"structure {verdict} ({int(exact.sum())}/{exact.size} right)"]
 
 
 def _kinetic_first(panel: Panel, positions) -> list[int]:

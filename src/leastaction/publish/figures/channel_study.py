@@ -8,10 +8,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from leastaction.publish.figures.level_axis import level_axis, levels_of, places
-from leastaction.publish.figures.study import by_title
+from leastaction.publish.figures.study import by_title, share_bars
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import MAIN, Panel
-from leastaction.publish.scorecard.recovery import coverage, wilson
+from leastaction.publish.scorecard.recovery import coverage
 from leastaction.publish.sweep import shown_mode
 
 ROW_HEIGHT = 40.0
@@ -79,7 +79,7 @@ def _draw(column: Sequence[Axes], panel: Panel, levels, settings: Mapping) -> No
     case = found.sel(noise_mode=mode)
     x = np.array(places(case["noise_level"].values, levels)) + shift
     exact = case["exact"].transpose("replicate", "noise_level").values
-    _shares(column[0], x, exact.sum(axis=0), len(exact), style)
+    share_bars(column[0], x, exact.sum(axis=0), len(exact), **style)
     error = case["worst_error"].transpose("replicate", "noise_level").values
     column[1].plot(x, 100 * np.maximum(np.median(error, axis=0), SMALLEST), **style)
     covered = coverage(panel.model(MAIN), panel.config, panel.law)
@@ -88,20 +88,7 @@ def _draw(column: Sequence[Axes], panel: Panel, levels, settings: Mapping) -> No
         hit = hit.reshape(-1, hit.shape[-1])
         # Without noise an interval is as long as round-off: it says nothing.
         noisy = case["noise_level"].values > 0
-        _shares(column[2], x[noisy], hit.sum(axis=0)[noisy], len(hit), style)
-
-
-def _shares(axes: Axes, x: np.ndarray, hits: np.ndarray, count: int, style) -> None:
-    share = 100 * hits / count
-    bounds = 100 * np.array([wilson(one, count) for one in hits]).T
-    axes.errorbar(
-        x,
-        share,
-        yerr=np.clip([share - bounds[0], bounds[1] - share], 0, None),
-        elinewidth=0.5,
-        clip_on=False,
-        **style,
-    )
+        share_bars(column[2], x[noisy], hit.sum(axis=0)[noisy], len(hit), **style)
 
 
 def _handles(panels: Sequence[Panel], settings: Mapping) -> list:

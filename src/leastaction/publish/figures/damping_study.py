@@ -54,7 +54,12 @@ def damping_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 def _kind(panel: Panel) -> str:
     """Name of the variant in words."""
-    return panel.example.rpartition("/")[2].partition("-")[2].replace("_", " ")
+    return (
+        panel.example.rpartition("/")[2]
+        .partition("-")[2]
+        .replace("_", " ")
+        .capitalize()
+    )
 
 
 def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:

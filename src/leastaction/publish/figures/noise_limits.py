@@ -105,13 +105,13 @@ def printed_limits(panel: Panel, method: str) -> list[float]:
     return [
         float(row["printed"])
         for row in (panel.config.get("publish") or {}).get("rows") or []
-        if "largest_noise" in row["ours"] and method == row["ours"]["largest_noise"]
+        if row["ours"].get("largest_noise") == method and "over" not in row["ours"]
     ]
 
 
 def _finish(axes: Axes, least: float, settings: Mapping) -> None:
     axes.set_xlim(least - 0.3, 1.1)
-    powers = [p for p in range(-20, 1, 2) if p > least + 1]
+    powers = [power for power in range(-20, 1, 2) if power > least + 1]
     axes.set_xticks([least, *powers], ["∞", *(f"{-p:d}" for p in powers)])
     axes.set_xlabel(r"$-\log_{10}\,\sigma_{\max}$ (1)")
     above = axes.secondary_xaxis("top")

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 
 from leastaction.publish.figures.level_axis import level_axis, levels_of, places
 from leastaction.publish.figures.methods import MODES, handles, in_order, look_of
+from leastaction.publish.figures.study import share_bars
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
-from leastaction.publish.scorecard.recovery import wilson
 
 ROW_HEIGHT = 42.0
 LEGEND_HEIGHT = 14.0
@@ -52,7 +52,8 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 shift = BESIDE * (k - (len(methods) - 1) / 2)
                 x = np.array(places(case["noise_level"].values, levels)) + shift
                 style = look_of(method).style(settings)
-                _share(top, x, case, style)
+                exact = case["exact"].transpose("replicate", "noise_level").values
+                share_bars(top, x, exact.sum(axis=0), len(exact), **style)
                 _error(bottom, x, case, style)
             level_axis(bottom, levels)
         grid[0, j].set_title(panel_title(panels, j))
@@ -72,16 +73,6 @@ def _modes(panel: Panel) -> set[str]:
     return {
         str(mode) for r in panel.recoveries.values() for mode in r["noise_mode"].values
     }
-
-
-def _share(axes: Axes, x: np.ndarray, case: xr.Dataset, style: Mapping) -> None:
-    exact = case["exact"].transpose("replicate", "noise_level").values
-    share = 100 * exact.mean(axis=0)
-    bounds = 100 * np.array([wilson(hits, len(exact)) for hits in exact.sum(axis=0)]).T
-    # All or none speak for themselves, and seven methods agree there.
-    mixed = (share > 0) & (share < 100)
-    below, above = np.clip([share - bounds[0], bounds[1] - share], 0, None) * mixed
-    axes.errorbar(x, share, [below, above], elinewidth=0.5, clip_on=False, **style)
 
 
 def _error(axes: Axes, x: np.ndarray, case: xr.Dataset, style: Mapping) -> None:

@@ -48,7 +48,14 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes, level in zip(row, levels_shown(panel), strict=False):
             _draw(axes, panel, name, level, settings)
             if line == 0:
-                axes.set_title(level_text(level), loc="center", pad=14)
+                axes.annotate(
+                    level_text(level),
+                    (0.5, 1),
+                    xycoords="axes fraction",
+                    xytext=(0, 14),
+                    textcoords="offset points",
+                    ha="center",
+                )
         for axes in row[1:]:
             axes.sharey(row[0])
             axes.tick_params(labelleft=False)
