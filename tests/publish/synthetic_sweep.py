@@ -7,7 +7,6 @@ import xarray as xr
 
 from leastaction.identify.estimate import LagrangianEstimate, no_volatility
 from leastaction.identify.model import model_dataset
-from leastaction.noise_sweep import gathered
 from leastaction.publish.scorecard.truth import truth_of
 
 PENDULUM = {
@@ -65,54 +64,70 @@ def swept(
     """
     truth = truth_of(config)
     rng = np.random.default_rng(seed)
-    each = []
-    for r in range(n):
-        results = {}
-        for mode in modes:
-            for level in levels:
-                extra = (r + 0.5) / n < wrong(level)
-                results[mode, level] = _one(
-                    config, truth, error(level), extra, with_std, scale, rng, r
-                )
-        each.append(gathered(results))
-    whole = xr.concat(
-        each,
-        "replicate",
-        data_vars="minimal",
-        coords="minimal",
-        join="exact",
-        compat="override",
+    laws = np.array(
+        [
+            [
+                [
+                    _law(truth, error(level), (r + 0.5) / n < wrong(level), rng, r)
+                    for level in levels
+                ]
+                for _ in modes
+            ]
+            for r in range(n)
+        ]
     )
+    count = len(truth.coefficients)
+    size = np.array([error(level) for level in levels])[:, None]
+    fixed = np.append(truth.library.given != 0, np.zeros(truth.dissipation.size, bool))
+    std = scale * size * np.abs(laws) * ~fixed * (1.0 if with_std else np.nan)
+    laws = scale * laws
+    coords = {"replicate": range(n), "noise_mode": list(modes)}
+    coords["noise_level"] = list(levels)
+    sizes = {name: len(values) for name, values in coords.items()}
+    one = _one(truth, laws[0, 0, 0], count).isel(replicate=0, drop=True)
+    constant = ("status", "equivalent", "dissipation_status", "dissipation_equivalent")
+    whole = xr.Dataset(
+        {
+            name: v if name in constant else v.expand_dims(sizes).copy()
+            for name, v in one.data_vars.items()
+        },
+        coords | dict(one.coords),
+    )
+    for prefix, part in (("", slice(count)), ("dissipation_", slice(count, None))):
+        whole[f"{prefix}coefficient_estimate"][:] = laws[..., part]
+        whole[f"{prefix}coefficient_std"][:] = std[..., part]
+        whole[f"{prefix}support"][:] = laws[..., part] != 0
     return whole.assign_attrs(contract="model")
 
 
-def _one(config, truth, error, extra, with_std, scale, rng, replicate) -> xr.Dataset:
+def _law(truth, error, extra, rng, replicate) -> np.ndarray:
+    """Coefficients of L, then of D, with an extra term if that is asked for."""
     library = truth.library
-    given = library.given != 0
-    noise = error * rng.standard_normal(len(given)) * ~given
+    noise = error * rng.standard_normal(len(library.terms)) * (library.given == 0)
     c = truth.coefficients * (1 + noise)
     if extra:
         free = [i for i in library.columns if truth.coefficients[i] == 0]
         c[free[replicate % len(free)]] = 0.2
-    damping = truth.dissipation * (
-        1 + error * rng.standard_normal(truth.dissipation.size)
-    )
-    known = 1.0 if with_std else np.nan
-    std = np.where(c != 0, error * np.abs(c) * ~given, 0.0) * known
+    noise = error * rng.standard_normal(truth.dissipation.size)
+    return np.append(c, truth.dissipation * (1 + noise))
+
+
+def _one(truth, law, count) -> xr.Dataset:
+    """One case of one replicate, as the identify stage writes it."""
+    library = truth.library
+    none = np.full(law.size, np.nan)
     estimate = LagrangianEstimate(
         terms=library.names,
-        coefficients=scale * c,
-        std=scale * std,
+        coefficients=law[:count],
+        std=none[:count],
         status=library.status,
         equivalent=list(library.freedom.equivalent),
         dissipation_terms=library.dissipation_names,
-        dissipation_coefficients=scale * damping,
-        dissipation_std=scale * error * np.abs(damping) * known,
+        dissipation_coefficients=law[count:],
+        dissipation_std=none[count:],
         dissipation_status=list(library.dissipation_freedom.status),
         dissipation_equivalent=list(library.dissipation_freedom.equivalent),
-        diagnostics={"noise_std": (1.0, "1", "noise of the sensors")},
     )
-    observed = xr.Dataset(
-        coords={"replicate": [replicate], "dof": list(library.coordinates)}
-    )
-    return model_dataset(observed, estimate, no_volatility(len(library.coordinates)))
+    dof = list(library.coordinates)
+    observed = xr.Dataset(coords={"replicate": [0], "dof": dof})
+    return model_dataset(observed, estimate, no_volatility(len(dof)))

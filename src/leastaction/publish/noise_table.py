@@ -69,7 +69,9 @@ def _row(titles: Sequence[str], cells: Sequence[list[str]]) -> dict[str, str]:
 def _source(panels: Sequence[Panel], estimator: str) -> str:
     """Name of an estimator with the mode of its noise."""
     models = [p.models[estimator] for p in panels if estimator in p.models]
-    return f"{estimator}, {shown_mode(estimator, models[0])} noise" if models else ""
+    if not models:
+        return estimator
+    return f"{estimator}, {shown_mode(estimator, models[0])} noise"
 
 
 def _true(panel: Panel) -> list[str]:

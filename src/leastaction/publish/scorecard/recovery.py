@@ -60,8 +60,9 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
     Dataset
         Of dimensions (replicate, noise_mode, noise_level): `exact`, whether the terms
         are the true ones modulo scale, gauge and identities; `worst_error`, the largest
-        relative error of a true coefficient (1 if the term is missing; NaN for implicit
-        equations); `wrong_terms`, the number of missing and extra ones.
+        relative error of a true coefficient (1 if the term is missing, infinite for a
+        wrong implicit equation); `wrong_terms`, the number of missing and extra ones
+        (NaN for implicit equations).
     """
     if model.attrs.get("contract") == "implicit_model":
         return _of_equations(model, config)
@@ -78,11 +79,10 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
 
 def _of_equations(model: xr.Dataset, config: Mapping) -> xr.Dataset:
     """Recovery of implicit equations of motion, all of them together."""
-    from leastaction.implicit_model import implicit_success
+    from leastaction.publish.scorecard.implicit_recovery import implicit_recovery
 
-    exact = implicit_success(model, config)
-    unknown = np.full(exact.shape, np.nan)
-    return _dataset(model, exact, unknown, unknown)
+    exact, worst = implicit_recovery(model, config)
+    return _dataset(model, exact, worst, np.full(exact.shape, np.nan))
 
 
 def _dataset(model: xr.Dataset, exact, worst, wrong) -> xr.Dataset:
