@@ -2,7 +2,6 @@
 
 import numpy as np
 import xarray as xr
-
 from scipy.interpolate import BSpline
 
 from leastaction.differentiate.demmler_reinsch import DEGREE

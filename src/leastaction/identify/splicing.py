@@ -9,6 +9,8 @@ import numpy as np
 from leastaction.identify.scale_free import Ratio, backward_elimination
 
 MOST_ROUNDS = 6
+# Accelerations are not known to more than six digits: those of a spline are not.
+ROUNDING = 1e-12
 
 
 @dataclass
@@ -158,7 +160,7 @@ def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, f
         The jump, in nats, is the confidence in the size: below 1.5 the data hardly tell
         it from its neighbours.
     """
-    logs = {0: 0.0} | {k: np.log(max(e, 1e-300)) for k, e in errors.items()}
+    logs = {0: 0.0} | {k: np.log(e + ROUNDING) for k, e in errors.items()}
     jumps = {k: logs[k - 1] - logs[k] for k in errors if k - 1 in logs}
     size = max(jumps, key=jumps.get)
     jump = jumps[size]
