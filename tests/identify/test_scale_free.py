@@ -59,7 +59,7 @@ def test_splicing_leaves_a_wrong_start(rng):
     ratio = Ratio.from_moments(*moments(rng))
     wanted = {2, 5}
 
-    def error(supports, coefficients):
+    def error(supports, coefficients, limit=np.inf):
         return np.array([1.0 / (1 + 10 * len(wanted & set(s))) for s in supports])
 
     path = splicing(ratio, error, largest=4, ranked=40)
@@ -69,7 +69,7 @@ def test_splicing_leaves_a_wrong_start(rng):
 def test_one_term_is_exchanged_for_two(rng):
     ratio = Ratio.from_moments(*moments(rng, truth=(1, 4, 6)))
 
-    def error(supports, coefficients):
+    def error(supports, coefficients, limit=np.inf):
         return ratio.minimise_all(supports)[0]
 
     path = splicing(ratio, error, 4, 40)

@@ -7,7 +7,7 @@ from leastaction.mechanics.library_equations import LibraryEquations
 
 KERNEL = """
 @njit(cache=True, nogil=True)
-def errors(supports, coefficients, mass, force, qddot, scale, error):
+def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
     dof = qddot.shape[1]
     m, f = np.empty((dof, dof)), np.empty(dof)
     for s in range(supports.shape[0]):
@@ -26,6 +26,8 @@ def errors(supports, coefficients, mass, force, qddot, scale, error):
             else:
                 square = 1.0
             error[s] += min(square, 1.0) / qddot.shape[0]
+            if error[s] > limit:
+                break
 
 
 @njit(cache=True, nogil=True)
@@ -100,13 +102,17 @@ class AccelerationError:
         self.scale = np.where(scale > 0, scale, 1.0)
         self.errors = kernel(KERNEL, {}).errors
 
-    def __call__(self, supports: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
+    def __call__(
+        self, supports: np.ndarray, coefficients: np.ndarray, limit: float = np.inf
+    ) -> np.ndarray:
         """Error of supports of one size.
 
         Parameters
         ----------
         supports, coefficients
             Positions within `columns`, and c, shape (support, size).
+        limit
+            Where the error is certainly above it, the sum is not finished.
         """
         found = np.zeros(len(supports))
         self.errors(
@@ -116,6 +122,7 @@ class AccelerationError:
             self.force,
             self.qddot,
             self.scale,
+            limit,
             found,
         )
         return found

@@ -9,6 +9,7 @@ import numpy as np
 from leastaction.identify.scale_free import Ratio, backward_elimination
 
 MOST_ROUNDS = 6
+BATCH = 8
 # Accelerations are not known to more than six digits: those of a spline are not.
 ROUNDING = 1e-12
 
@@ -31,7 +32,7 @@ class Path:
 
 def splicing(
     ratio: Ratio,
-    error: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    error: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
     largest: int,
     ranked: int,
 ) -> Path:
@@ -46,7 +47,8 @@ def splicing(
     ratio
         The scale-free problem.
     error
-        ``error(supports, coefficients)`` of many supports of one size.
+        ``error(supports, coefficients, limit)`` of many supports of one size; where it
+        is above `limit`, any value above it.
     largest
         Size up to which neighbours are searched.
     ranked
@@ -54,24 +56,24 @@ def splicing(
     """
     columns, kept = len(ratio.gram), len(ratio.kept)
     largest = min(largest + kept, columns)
-    known: dict[tuple[int, ...], float] = {}
+    known: set[tuple[int, ...]] = set()
     path = Path()
 
     def rank(supports: list[tuple[int, ...]]) -> None:
         """Rank new supports of one size, and keep the best of the size."""
-        new = np.array(sorted(set(supports) - set(known)), dtype=int)
+        new = np.array(sorted(set(supports) - known), dtype=int)
         if not len(new):
             return
         values, vectors = ratio.minimise_all(new)
         best = np.argsort(values, kind="stable")[:ranked]
-        found = error(new[best], vectors[best] / ratio.length[new[best]])
-        for i in range(len(new)):
-            known[tuple(new[i])] = np.inf
-        for i, value in zip(best, found, strict=True):
-            support, size = tuple(map(int, new[i])), new.shape[1] - kept
-            known[support] = float(value)
-            if value < path.errors.get(size, np.inf):
-                path.supports[size], path.errors[size] = support, float(value)
+        known.update(tuple(map(int, support)) for support in new)
+        size = new.shape[1] - kept
+        for some in np.array_split(best, range(BATCH, len(best), BATCH)):
+            limit = path.errors.get(size, np.inf)
+            found = error(new[some], vectors[some] / ratio.length[new[some]], limit)
+            if found.min() < limit:
+                path.errors[size] = float(found.min())
+                path.supports[size] = tuple(map(int, new[some[found.argmin()]]))
 
     for support in backward_elimination(ratio):
         if len(support) <= largest:
