@@ -29,12 +29,13 @@ def velocity_degree(term: sp.Expr, coordinates: Sequence[str]) -> int:
     """Degree of a candidate in q̇, −1 if it is not homogeneous."""
     scale = sp.Dummy("scale", positive=True)
     qdot = symbols(velocity_names(coordinates))
-    parts = sp.Add.make_args(
-        sp.expand(term.subs({v: scale * v for v in qdot}, simultaneous=True))
-    )
-    degrees = {sp.degree(part, scale) if part.has(scale) else 0 for part in parts}
-    degree = degrees.pop()
-    return -1 if degrees or not getattr(degree, "is_Integer", True) else int(degree)
+    scaled = term.subs({v: scale * v for v in qdot}, simultaneous=True)
+    degrees = set()
+    for part in sp.Add.make_args(sp.expand(scaled)):
+        base, exponent = part.as_independent(scale)[1].as_base_exp()
+        known = base in (scale, 1) and exponent.is_Integer
+        degrees.add((int(exponent) if base == scale else 0) if known else -1)
+    return degrees.pop() if len(degrees) == 1 else -1
 
 
 def assemble(

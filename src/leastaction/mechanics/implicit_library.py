@@ -6,7 +6,7 @@ between candidates, some of which hold accelerations (Kaheman et al. 2020).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import sympy as sp
@@ -210,6 +210,11 @@ def evaluator_of_motion(expressions: Sequence[sp.Expr], coordinates: Sequence[st
         ``evaluate(q, qdot, qddot)`` of shape (sample, dof) each; the result has shape
         (sample, expression).
     """
+    return _evaluator_of_motion(tuple(expressions), tuple(coordinates))
+
+
+@lru_cache(maxsize=64)
+def _evaluator_of_motion(expressions, coordinates):
     channels = ("q", "qdot", "qddot")
     names = (
         *coordinates,
