@@ -25,7 +25,10 @@ def test_differences_tell_white_noise_from_motion():
 def test_segments_cover_every_sample_once(duration):
     data = positions()
     segments = split(data, duration)
-    rows = [np.arange(f, f + n) for f, n in zip(segments.first, segments.length)]
+    rows = [
+        np.arange(f, f + n)
+        for f, n in zip(segments.first, segments.length, strict=True)
+    ]
     assert sorted(np.concatenate(rows)) == list(range(len(data.q)))
     assert segments.length.min() >= 4 * data.dof
     same = segments.first // data.samples

@@ -107,3 +107,20 @@ def test_functions_are_polynomials_of_a_closed_set():
     x, v = motion.rollout(start, c, 0.01, 200, 4)[0].T
     energy = 0.5 * v**2 / x + np.sqrt(1 + x**2)
     np.testing.assert_allclose(energy, energy[0], rtol=1e-8)
+
+
+@pytest.mark.parametrize("steps", [1, 2, 3, 5, 6, 10])
+def test_any_number_of_steps_spans_the_same_time(cart, steps):
+    start = np.array([[1.0, 0.0, 0.5, 0.1]])
+    c = TRUTH * (np.arange(9) != 7)
+    path, fine = (cart.rollout(start, c, 0.02, 50, n) for n in (steps, 16))
+    np.testing.assert_allclose(path, fine, atol=1e-5)
+    q = fine[0, :, :2] + 1e-3
+    h, g, _ = cart.normal_equations(
+        q, [0], [50], start, c, np.array([1]), np.ones(2), 0.02, steps
+    )
+    h_fine, g_fine, _ = cart.normal_equations(
+        q, [0], [50], start, c, np.array([1]), np.ones(2), 0.02, 16
+    )
+    np.testing.assert_allclose(h, h_fine, rtol=1e-3, atol=1e-3 * np.abs(h_fine).max())
+    np.testing.assert_allclose(g, g_fine, rtol=2e-2, atol=1e-2 * np.abs(g_fine).max())

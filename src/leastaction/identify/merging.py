@@ -94,6 +94,9 @@ def lengthen(
     shift, idle = 0, 0
     while idle < 2 and len(fit.segments) > len(positions.q) // positions.samples:
         parts, merged = _neighbours(fit.segments, positions.samples, shift)
+        if not len(parts):
+            idle, shift = idle + 1, 1 - shift
+            continue
         positions = enough_steps(positions, merged, fit.c)
         trial, chi2 = fit_states(positions, merged, fit.c)
         trial, chi2 = _backward(positions, fit, parts, trial, chi2)

@@ -147,7 +147,7 @@ def voters(chi2: np.ndarray, segments: Segments, dof: int) -> np.ndarray:
 
 
 def split(positions: Positions, duration: float) -> Segments:
-    """Equal segments of about `duration` (s), at least 4 dof samples; states unknown."""
+    """Equal segments of about `duration` (s), at least 4 dof samples; no states yet."""
     samples, dof = positions.samples, positions.dof
     wanted = max(duration / positions.dt, 4 * dof)
     count = max(int(samples // wanted), 1)

@@ -205,7 +205,7 @@ def _search(positions, settings, starts, inertia) -> list[Level]:
 
 
 def _lengthened(positions: Positions, fit: Fit) -> list[Level]:
-    """Levels of merging, with segments that hide two halves divided and merged again."""
+    """Levels of merging; segments stuck in a minimum are divided and merged again."""
     levels = lengthen(positions, fit)
     last = levels[-1]
     halves = divided(last.positions, last.fit)

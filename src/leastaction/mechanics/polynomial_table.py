@@ -21,27 +21,6 @@ ORDER = 3
 
 
 @dataclass(frozen=True)
-class Contraction:
-    """What is left of a table for given coefficients.
-
-    Attributes
-    ----------
-    left, right
-        Monomial i is the product of monomials left[i] and right[i]; the first ones,
-        without factors, are 1, q, q̇ and the functions.
-    target, pointer, monomial, value
-        Entry target[e] is Σ value[i] · monomial[i] over pointer[e] ≤ i < pointer[e+1].
-    """
-
-    left: np.ndarray
-    right: np.ndarray
-    target: np.ndarray
-    pointer: np.ndarray
-    monomial: np.ndarray
-    value: np.ndarray
-
-
-@dataclass(frozen=True)
 class PolynomialTable:
     """H, C and their derivatives of every candidate, as coefficients of monomials.
 
@@ -55,7 +34,8 @@ class PolynomialTable:
     functions
         Functions other than powers, of ``position_0 ... velocity_0 ...``.
     left, right
-        As in :class:`Contraction`.
+        Monomial i is the product of monomials left[i] and right[i]; the first ones,
+        without factors, are 1, q, q̇ and the functions.
     candidate, entry, monomial, value
         Nonzero coefficients.
     """
@@ -70,11 +50,17 @@ class PolynomialTable:
     monomial: np.ndarray
     value: np.ndarray
 
-    def contract(self, c: np.ndarray, active: np.ndarray | None) -> Contraction:
+    def contract(self, c: np.ndarray, active: np.ndarray | None) -> tuple:
         """Sum the entries over candidates, and number what stays.
 
         Without `active`, H and C alone. With it, all entries, and then H and C of each
         active candidate, entry by entry.
+
+        Returns
+        -------
+        left, right, target, pointer, monomial, value
+            Entry target[e] is Σ value[i] · monomial[i] over
+            pointer[e] ≤ i < pointer[e+1]; monomials from `left` and `right`.
         """
         n = self.dof
         plain, everything = n * n + n, (n * n + n) * (2 * n + 1)
@@ -98,7 +84,7 @@ class PolynomialTable:
         target, start = np.unique(key // kept, return_index=True)
         left, right, number = self._needed(key % kept)
         pointer = np.append(start, len(key))
-        return Contraction(left, right, target, pointer, number[key % kept], value)
+        return left, right, target, pointer, number[key % kept], value
 
     def _needed(self, monomials):
         """Factors of the monomials needed, and the new number of each."""

@@ -123,19 +123,16 @@ class VariationalEquations:
     def _shoot(self, q, first, length, start, c, active, weight, dt, steps, path):
         sensitive = active is not None
         c = self._coefficients(c)
-        table = self.table.contract(c, active)
+        plain = self.table.contract(c, None)
+        full = self.table.contract(c, active) if sensitive else plain
         dof, count = len(self.coordinates), len(first)
         width = 2 * dof + (len(active) if sensitive else 0)
         kept = count if sensitive else 0
         h, g = np.empty((kept, width, width)), np.empty((kept, width))
         square = np.empty((count, dof))
         self.functions.shoot(
-            table.left,
-            table.right,
-            table.target,
-            table.pointer,
-            table.monomial,
-            table.value,
+            plain,
+            full,
             q,
             np.ascontiguousarray(first, dtype=np.int64),
             np.ascontiguousarray(length, dtype=np.int64),
@@ -180,7 +177,8 @@ def variational_equations(
     table = polynomial_table(terms, coordinates, dissipation)
     dof = len(coordinates)
     base = 1 + 2 * dof
-    names = [f"{kind}_{a}" for kind in ("position", "velocity") for a in range(dof)]
+    kinds = ("position", "velocity")
+    names = [f"{kind}_{a}" for kind in kinds for a in range(dof)]
     targets = [f"m[{base + i}]" for i in range(len(table.functions))]
     blocks = {
         "constants": (
