@@ -92,7 +92,7 @@ NAMES = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_axes_have_units_and_nothing_is_clipped(name):
-    figure = draw(name, panels_of(name), {})
+    figure = draw(name, panels_of(name), {"width": 160})
     assert len(figure.legends) == 1
     shown = [axes for axes in figure.axes if axes.axison]
     for axes in shown:
