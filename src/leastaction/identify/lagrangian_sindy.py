@@ -77,9 +77,7 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         Scaled to the reference if that is selected. No standard errors.
     """
     check(equations, "energy_gram")
-    energy, left = sparse_null_vector(
-        equations["gram"].values[0], settings["tolerance"]
-    )
+    energy, left = sparse_null_vector(equations["gram"].values[0], settings["tolerance"])
     coefficients = lagrangian_of_energy(energy, equations["degree"].values)
     given = equations["given"].values
     reference = int(np.flatnonzero(given)[0])
