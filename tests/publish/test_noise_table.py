@@ -2,10 +2,11 @@
 
 import copy
 
+import numpy as np
 import pytest
 from synthetic_sweep import PENDULUM, swept
 
-from leastaction.publish.noise_table import lagrangian_by_noise
+from leastaction.publish.noise_table import lagrangian_by_noise, number
 from leastaction.publish.panel import Panel
 from leastaction.publish.render import render
 
@@ -79,6 +80,19 @@ def test_a_missing_true_term_is_named():
     frame = lagrangian_by_noise([Panel("p", config, {"recommended": model}, {})])
     assert "[-] cos(theta)" in cell(frame, "0", "recommended")
     assert cell(frame, "0", "published") == ["not done"]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (np.nan, "9.810"),
+        (0.02, "(9.810 ± 0.020)"),
+        (2e-5, "(9.81000 ± 0.00002)"),
+        (2e-13, "(9.810 ± 2e-13)"),
+    ],
+)
+def test_numbers_have_the_decimals_that_their_error_needs(error, text):
+    assert number(9.81, error) == text
 
 
 def test_every_format_has_the_marks_and_html_the_colours(table):

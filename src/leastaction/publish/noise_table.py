@@ -16,7 +16,7 @@ from leastaction.publish.sweep import shown_case, shown_mode
 
 EXTRA, MISSING = "[+]", "[-]"
 LEVEL, SOURCE = "noise sigma", "source"
-DECIMALS = 3
+DECIMALS, MOST_DECIMALS = 3, 6
 NOTE = (
     f"{EXTRA} marks a term that is not in the true Lagrangian, {MISSING} a true term "
     "that is missing, modulo scale, total time derivatives and trigonometric "
@@ -155,13 +155,15 @@ def _lines(entries) -> list[str]:
     lines: list[str] = []
     for value, error, function, mark in entries:
         sign = "- " if value < 0 else "+ " if lines else ""
-        lines.append(f"{mark} {sign}{_number(abs(value), error)} {function}".strip())
+        lines.append(f"{mark} {sign}{number(abs(value), error)} {function}".strip())
     return lines
 
 
-def _number(value: float, error: float) -> str:
+def number(value: float, error: float) -> str:
     """Three decimals, more where the standard error needs them."""
     if not error > 0 or not np.isfinite(error):
         return f"{value:.{DECIMALS}f}"
     decimals = max(DECIMALS, -int(np.floor(np.log10(error))))
+    if decimals > MOST_DECIMALS:
+        return f"({value:.{DECIMALS}f} ± {error:.0e})"
     return f"({value:.{decimals}f} ± {error:.{decimals}f})"

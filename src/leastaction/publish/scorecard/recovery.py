@@ -9,6 +9,7 @@ from scipy.stats import binomtest
 from leastaction.mechanics.equivalence import canonical, compare
 from leastaction.noise_sweep import SWEEP
 from leastaction.publish.scorecard import scores
+from leastaction.publish.scorecard.implicit_recovery import implicit_recovery
 from leastaction.publish.scorecard.scores import NORMAL_95
 from leastaction.publish.scorecard.truth import Truth
 
@@ -79,8 +80,6 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
 
 def _of_equations(model: xr.Dataset, config: Mapping) -> xr.Dataset:
     """Recovery of implicit equations of motion, all of them together."""
-    from leastaction.publish.scorecard.implicit_recovery import implicit_recovery
-
     exact, worst = implicit_recovery(model, config)
     return _dataset(model, exact, worst, np.full(exact.shape, np.nan))
 
