@@ -1,4 +1,4 @@
-"""The method: from noisy positions to a Lagrangian that knows whether to be believed."""
+"""From noisy positions to a Lagrangian that knows whether to be believed."""
 
 import numpy as np
 import pytest

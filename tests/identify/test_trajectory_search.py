@@ -49,13 +49,13 @@ def test_a_null_candidate_scores_nothing():
 )
 def test_the_structure_is_found_from_elsewhere(start):
     data = positions()
-    fit = search(data, started(data, np.array(start), 0.5), INERTIA)
+    fit, _ = search(data, started(data, np.array(start), 0.5), INERTIA)
     assert same_terms(fit.c, TRUTH)
 
 
 def test_damping_is_found():
     data = positions(c=DAMPED)
-    fit = search(data, started(data, TRUTH), INERTIA)
+    fit, _ = search(data, started(data, TRUTH), INERTIA)
     assert same_terms(fit.c, DAMPED)
 
 

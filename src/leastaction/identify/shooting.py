@@ -6,7 +6,6 @@ stays within the noise. White noise on the positions is the only assumption; its
 is a result.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -26,11 +25,11 @@ from leastaction.identify.segments import (
     split,
     start_states,
 )
+from leastaction.identify.shooting_estimate import estimate
 from leastaction.identify.trajectory_search import (
+    Quadratic,
     best_start,
-    criterion,
     quadratic,
-    references,
     refit,
     search,
 )
@@ -45,13 +44,8 @@ CONTRACT = "gram"
 START_SIZES = range(2, 8)
 # Trajectories that the first search looks at.
 FEW = 25
-# A wrong structure cannot be lengthened; noise that exceeds what differences of the
-# positions show by this factor is a misfit.
-TRUSTED_LENGTH = 0.5
-TRUSTED_NOISE = 1.03
 ROUNDS = 4
-
-log = logging.getLogger(__name__)
+NEGLIGIBLE = 0.1
 
 
 def identify(
@@ -112,9 +106,10 @@ def identify(
     starts = _starts(equations, settings, terms, columns)
     if settings["support"]:
         levels = _fit_support(positions, settings, starts, inertia)
+        model = quadratic(levels[-1].positions, levels[-1].fit)
     else:
-        levels = _search(positions, settings, starts, inertia)
-    return _estimate(levels, positions, equations, terms, columns, inertia)
+        levels, model = _search(positions, settings, starts, inertia)
+    return estimate(levels, model, positions, equations, terms, columns, inertia)
 
 
 def _positions(observations, terms: Library, columns) -> Positions:
@@ -183,25 +178,28 @@ def _fit_support(positions, settings, starts, inertia) -> list[Level]:
     return _lengthened(positions, fit)
 
 
-def _search(positions, settings, starts, inertia) -> list[Level]:
+def _search(positions, settings, starts, inertia) -> tuple[list[Level], Quadratic]:
     trajectories = len(positions.q) // positions.samples
     chosen = np.linspace(0, trajectories - 1, min(FEW, trajectories)).round()
     few = positions.some(np.unique(chosen.astype(int)))
     segments = split(few, settings["segment"])
     few = enough_steps(few, start_states(few, segments, starts[-1]), starts[-1])
     positions = positions.with_(steps=few.steps)
-    fit = search(few, best_start(few, segments, starts, inertia), inertia)
+    fit, _ = search(few, best_start(few, segments, starts, inertia), inertia)
     segments = split(positions, settings["segment"])
     begun = start_states(positions, segments, fit.c)
-    fit = search(positions, refit(positions, begun, fit.c, inertia), inertia)
+    fit, _ = search(positions, refit(positions, begun, fit.c, inertia), inertia)
     for _ in range(ROUNDS):
         levels = _lengthened(positions, fit)
         long = levels[-1]
-        fit = search(long.positions, long.fit, inertia)
+        fit, model = search(long.positions, long.fit, inertia)
         if np.array_equal(np.flatnonzero(fit.c), np.flatnonzero(long.fit.c)):
             break
         positions = long.positions
-    return levels
+    else:
+        levels = _lengthened(positions, fit)
+        model = quadratic(levels[-1].positions, levels[-1].fit)
+    return levels, model
 
 
 def _lengthened(positions: Positions, fit: Fit) -> list[Level]:
@@ -216,113 +214,13 @@ def _lengthened(positions: Positions, fit: Fit) -> list[Level]:
 
 
 def _accurate(level: Level) -> Level:
-    """The level with as many steps of the integrator as change nothing."""
+    """The level with steps so fine that halving them moves no c by a tenth of its σ."""
     positions, fit = level.positions, level.fit
     while positions.steps < LARGEST_STEPS:
-        finer = positions.with_(steps=2 * positions.steps)
-        again = fit_jointly(finer, fit.segments, fit.c, fit.active)
-        if np.array_equal(again.c, fit.c):
+        positions = positions.with_(steps=2 * positions.steps)
+        again = fit_jointly(positions, fit.segments, fit.c, fit.active)
+        moved = (again.c - fit.c)[fit.active]
+        fit, shift = again, np.sqrt(max(moved @ again.schur @ moved, 0.0))
+        if shift < NEGLIGIBLE:
             break
-        positions, fit = finer, again
     return Level(positions, fit)
-
-
-def _estimate(levels, given: Positions, equations, terms, columns, inertia):
-    converged = [level for level in levels if level.fit.converged]
-    level = (converged or levels)[-1]
-    fit, positions = level.fit, level.positions
-    order = references(fit.c, inertia)
-    place = int(np.flatnonzero(columns == terms.reference)[0])
-    scaled, position = terms.reference_coefficient, place
-    if fit.c[place] == 0:
-        scaled, position = 0.5, int(order[0])
-    c, covariance = _scaled(fit, position)
-    c, std = scaled * c, abs(scaled) * np.sqrt(np.diag(covariance))
-    score, wald = _tests(positions, fit, order)
-    diagnostics = _diagnostics(level, levels, given, bool(converged), score, wald)
-    whole = np.zeros(len(terms.terms) + len(terms.dissipation))
-    error = np.full(len(whole), np.nan)
-    whole[columns] = c
-    error[columns[fit.c != 0]] = std[fit.c != 0]
-    count = len(terms.terms)
-    return LagrangianEstimate(
-        terms=[str(term) for term in equations["term"].values],
-        coefficients=whole[:count],
-        std=error[:count],
-        status=list(equations["status"].values),
-        equivalent=list(equations["equivalent"].values),
-        diagnostics=diagnostics,
-        by_node={
-            "noise_std": (
-                ("dof",),
-                positions.sigma,
-                "as q",
-                "standard deviation of the noise of the positions",
-            )
-        },
-        dissipation_terms=[str(t) for t in equations["dissipation_term"].values],
-        dissipation_coefficients=whole[count:],
-        dissipation_std=error[count:],
-        dissipation_status=list(equations["dissipation_status"].values),
-        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
-    )
-
-
-def _scaled(fit: Fit, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """C / c[position] and its covariance, by the delta method."""
-    covariance = np.zeros((len(fit.c), len(fit.c)))
-    scale = np.sqrt(np.diag(fit.schur))
-    inverse = np.linalg.pinv(fit.schur / np.outer(scale, scale), rcond=1e-13)
-    covariance[np.ix_(fit.active, fit.active)] = inverse / np.outer(scale, scale)
-    jacobian = np.eye(len(fit.c))
-    jacobian[:, position] -= fit.c / fit.c[position]
-    jacobian /= fit.c[position]
-    return fit.c / fit.c[position], jacobian @ covariance @ jacobian.T
-
-
-def _tests(positions, fit, order) -> tuple[float, float]:
-    """Largest score of an absent term, smallest Wald statistic of a present one."""
-    present = np.flatnonzero(fit.c)
-    absent = np.setdiff1d(np.arange(len(fit.c)), present)
-    model = quadratic(positions, fit)
-    free = np.setdiff1d(present, order[:1])
-    score = model.scores(free, absent).max() if len(absent) else 0.0
-    scale = np.sqrt(np.diag(fit.schur))
-    inverse = np.linalg.pinv(fit.schur / np.outer(scale, scale), rcond=1e-13)
-    variance = np.diag(inverse) / scale**2
-    wald = (fit.c[fit.active] ** 2 / variance).min() if len(fit.active) else np.inf
-    return float(score), float(wald)
-
-
-def _diagnostics(level, levels, given, converged, score, wald) -> dict:
-    fit = level.fit
-    freedom = fit.segments.freedom(level.positions.dof).sum() - len(fit.active)
-    excess = float((level.positions.sigma / given.sigma).max())
-    at_given = fit.square @ given.sigma**-2.0
-    chi2 = float(at_given.sum() / freedom)
-    price = criterion(level.positions, fit)
-    trusted = converged and level.reached > TRUSTED_LENGTH and excess < TRUSTED_NOISE
-    if not trusted:
-        log.warning(
-            "shooting: not to be trusted: segments reached %.2g of a trajectory (right "
-            "structures reach 1), the noise is %.3g times that of differences of the "
-            "positions, joint fit %s",
-            level.reached,
-            excess,
-            "converged" if converged else "not converged",
-        )
-    elif level is not levels[-1]:
-        log.warning("shooting: the longest segments did not converge; shorter ones did")
-    return {
-        "trusted": (float(trusted), "1", "whether the fit passed its own tests"),
-        "converged": (float(converged), "1", "whether a joint fit converged"),
-        "chi2_per_dof": (chi2, "1", "chi2 with the noise of differences, per dof"),
-        "noise_excess": (excess, "1", "noise over that of differences of positions"),
-        "segments": (float(len(fit.segments)), "1", "segments with a free state"),
-        "reached": (level.reached, "1", "mean length of a segment over a trajectory"),
-        "refused_merges": (float(level.missing), "1", "merges that the noise forbade"),
-        "steps": (float(level.positions.steps), "1", "integrator steps per sample"),
-        "largest_score": (score, "1", "largest chi2 gain of an absent term"),
-        "smallest_wald": (wald, "1", "smallest (c / standard error)^2 of a term"),
-        "criterion_value": (price, "1", "chi2 + 30 per term"),
-    }

@@ -170,12 +170,17 @@ def search(
     enumerated: int = 6,
     rounds: int = 12,
     charts: int = 2,
-) -> Fit:
+) -> tuple[Fit, Quadratic]:
     """Improve the structure until no subset near the present one is better.
 
     Each round: scores of the absent terms; all subsets of the present and the
     `enumerated` best absent terms, on the quadratic model, with each of the `charts`
     largest kinetic terms for reference; fits of the best five; the best is taken.
+
+    Returns
+    -------
+    fit, model
+        The quadratic model at the fit.
     """
     tried = {tuple(np.flatnonzero(fit.c))}
     for _ in range(rounds):
@@ -212,6 +217,6 @@ def search(
                 if gain > -promised / 2:
                     break
         if improved is None:
-            break
+            return fit, model
         fit = improved
-    return fit
+    return fit, quadratic(positions, fit)

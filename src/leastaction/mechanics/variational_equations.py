@@ -152,8 +152,8 @@ class VariationalEquations:
     def _coefficients(self, c: np.ndarray) -> np.ndarray:
         if np.shape(c) != (self.table.count,):
             raise ValueError(
-                f"{np.shape(c)} coefficients given, ({self.table.count},) expected: one for "
-                "each candidate of L, then of the Rayleigh function"
+                f"{np.shape(c)} coefficients given, ({self.table.count},) expected: "
+                "one for each candidate of L, then of the Rayleigh function"
             )
         return np.ascontiguousarray(c, dtype=float)
 
