@@ -1,0 +1,138 @@
+"""Modified and inverse modified Lagrangian, in whatever algebra L is given.
+
+Expressions, polynomials in the derivatives of a general L, and numbers at many points
+are added, multiplied and differentiated here by the same lines. An *algebra* has
+
+    dof                          number of degrees of freedom n
+    velocity()                   q̇, a list of n elements
+    partial(f, slot, i)          ∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)
+    solve(matrix, right)         a with Σ_j matrix[i][j] a[j] = right[i]
+    number(fraction)             the rational number as a factor
+    shortened(elements, f, k)    elements as far as a k-th derivative of f needs them
+
+and elements that know ``+``, ``-`` and ``*``.
+"""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+from leastaction.mechanics.backward_error_terms import (
+    Terms,
+    highest_derivative,
+    meshed_lagrangian,
+    on_shell,
+)
+
+
+def modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
+    """Coefficients [L, c_2, ...] of L_mod = L + h² c_2 + h⁴ c_4 + ... (Theorem 4.2).
+
+    L_mod is the meshed Lagrangian along the motions of L_mod. For both rules the h² part
+    of the meshed Lagrangian is stationary at q̈ = A, the acceleration of L:
+
+        24 m_2 = L_vv(A, A) − L_vv(q̈ − A, q̈ − A) + s L_qq(q̇, q̇),
+
+    so an error h² of the motion is one of h⁶ in L_mod, and up to h⁴ the motion of L
+    itself will do. Hence c_k is m_k along the motion of L, in any dimension.
+
+    Raises
+    ------
+    ValueError
+        If `order` is not 0, 2 or 4, or the rule is unknown.
+    """
+    if order not in (0, 2, 4):
+        raise ValueError(
+            f"order {order!r} of a modified Lagrangian; it is 0, 2 or 4: from h⁶ on the "
+            "motion of L does not suffice"
+        )
+    meshed = [on_shell(terms) for terms in meshed_lagrangian(rule, order)]
+    motion = _motion(algebra, lagrangian, meshed)
+    return [lagrangian] + [
+        meshed_coefficient(algebra, lagrangian, meshed[k], motion, k)
+        for k in range(2, order + 1, 2)
+    ]
+
+
+def inverse_modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
+    """Coefficients [L, i_2, ...] of L_invmod = L + h² i_2 + h⁴ i_4 ... (Theorem 4.3).
+
+    The modified motion of L_invmod is that of L. Along it the meshed Lagrangian is a
+    *linear* operator Σ h^k m_k, and Σ h^k m_k[L_invmod] = L gives
+
+        i_k = −m_k[L] − m_{k−2}[i_2] − ... − m_2[i_{k−2}],
+
+    to any order and in any dimension.
+
+    Raises
+    ------
+    ValueError
+        If `order` is odd or negative, or the rule is unknown.
+    """
+    if order < 0 or order % 2:
+        raise ValueError(f"order {order!r} of an inverse modified Lagrangian; it is even")
+    off_shell = meshed_lagrangian(rule, order)
+    first = [on_shell(terms) for terms in off_shell]
+    motion = _motion(algebra, lagrangian, [*first, *off_shell[: max(order - 1, 0)]])
+    found = [lagrangian]
+    for k in range(2, order + 1, 2):
+        total = meshed_coefficient(algebra, lagrangian, first[k], motion, k)
+        for j in range(2, k, 2):
+            total = total + meshed_coefficient(
+                algebra, found[j // 2], off_shell[k - j], motion, k - j
+            )
+        found.append(total * algebra.number(Fraction(-1)))
+    return found
+
+
+def meshed_coefficient(algebra, function, terms: Terms, motion: dict, k: int):
+    """m_k of the meshed Lagrangian of any function of (q, q̇) along a motion."""
+    needed = {m: algebra.shortened(x, function, k) for m, x in motion.items()}
+    return _contraction(algebra, function, terms, needed)
+
+
+def acceleration(algebra, lagrangian) -> list:
+    """A = L_vv⁻¹ (L_q − L_vq q̇), what the Euler–Lagrange equation says of q̈."""
+    dofs, v = range(algebra.dof), algebra.velocity()
+    momenta = [algebra.partial(lagrangian, 1, i) for i in dofs]
+    force = [algebra.partial(lagrangian, 0, i) for i in dofs]
+    for i in dofs:
+        for j in dofs:
+            force[i] = force[i] - algebra.partial(momenta[i], 0, j) * v[j]
+    matrix = [[algebra.partial(momenta[i], 1, j) for j in dofs] for i in dofs]
+    return algebra.solve(matrix, force)
+
+
+def _motion(algebra, lagrangian, meshed: Sequence[Terms]) -> dict[int, list]:
+    """q⁽ᵐ⁾ as functions of (q, q̇) on motions of L, as far as the terms need them."""
+    highest = max(map(highest_derivative, meshed))
+    motion = {1: algebra.velocity()}
+    if highest >= 2:
+        motion[2] = acceleration(algebra, lagrangian)
+    for m in range(3, highest + 1):
+        motion[m] = [_rate(algebra, x, motion) for x in motion[m - 1]]
+    return motion
+
+
+def _rate(algebra, function, motion: dict):
+    parts = [
+        algebra.partial(function, slot, i) * motion[slot + 1][i]
+        for slot in (0, 1)
+        for i in range(algebra.dof)
+    ]
+    return sum(parts[1:], parts[0])
+
+
+def _contraction(algebra, function, terms: Terms, motion: dict):
+    """Sum of contractions, each common first slot taken out (Horner's scheme)."""
+    parts, rest = [], {}
+    for slots, coefficient in terms.items():
+        if slots:
+            rest.setdefault(slots[0], {})[slots[1:]] = coefficient
+        else:
+            parts.append(function * algebra.number(coefficient))
+    for (slot, m), inner in rest.items():
+        for i in range(algebra.dof):
+            derivative = algebra.partial(function, slot, i)
+            inside = _contraction(algebra, derivative, inner, motion)
+            parts.append(motion[m][i] * inside)
+    return sum(parts[1:], parts[0])
