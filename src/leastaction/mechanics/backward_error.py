@@ -16,6 +16,7 @@ from fractions import Fraction
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
+from leastaction.mechanics.backward_error_powers import Exact
 from leastaction.mechanics.backward_error_series import (
     inverse_modified_coefficients,
     modified_coefficients,
@@ -47,7 +48,7 @@ def modified_lagrangian(
     coordinates
         Names of q.
     order
-        Of the truncation: 0, 2 or 4.
+        Of the truncation, even.
     rule
         ``midpoint`` or ``trapezoidal``.
     step
@@ -56,7 +57,7 @@ def modified_lagrangian(
     Raises
     ------
     ValueError
-        If the order or the rule is not one of these, or L_vv is singular.
+        If the order is odd or negative, the rule unknown or L_vv singular.
     """
     algebra = _Expressions(coordinates)
     coefficients = modified_coefficients(algebra, sp.sympify(lagrangian), order, rule)
@@ -74,7 +75,7 @@ def inverse_modified_lagrangian(
 
     Parameters, errors
     ------------------
-    As :func:`modified_lagrangian`; `order` may be any even number.
+    As :func:`modified_lagrangian`.
     """
     algebra = _Expressions(coordinates)
     coefficients = inverse_modified_coefficients(
@@ -120,7 +121,7 @@ def _series(coefficients: Sequence[sp.Expr], step: sp.Expr) -> sp.Expr:
     return sum(c * step ** (2 * j) for j, c in enumerate(coefficients))
 
 
-class _Expressions:
+class _Expressions(Exact):
     """Expressions in q and q̇."""
 
     def __init__(self, coordinates: Sequence[str]):
@@ -146,11 +147,8 @@ class _Expressions:
     def number(self, fraction: Fraction) -> sp.Rational:
         return sp.Rational(fraction.numerator, fraction.denominator)
 
-    def shortened(self, elements: list, _function, _k: int) -> list:
-        return elements
 
-
-class _GeneralLagrangian:
+class _GeneralLagrangian(Exact):
     """Polynomials in q̇, I = 1/L_vv and the derivatives of L, in one dimension."""
 
     dof = 1
@@ -190,6 +188,3 @@ class _GeneralLagrangian:
 
     def number(self, fraction: Fraction):
         return sp.QQ(fraction.numerator, fraction.denominator)
-
-    def shortened(self, elements: list, _function, _k: int) -> list:
-        return elements

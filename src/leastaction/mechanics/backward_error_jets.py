@@ -109,7 +109,8 @@ class Jet:
                 "give them to a higher order (needed_order)"
             )
         source, factor = _partial_rows(self.variables, self.degree, variable)
-        values = self.coefficients[source] * factor
+        values = np.empty((source.size, self.coefficients.shape[1]))
+        _scaled_rows(self.coefficients, source, factor, values)
         return Jet(values, self.variables, self.degree - 1)
 
     def shortened(self, degree: int) -> "Jet":
@@ -155,6 +156,9 @@ class Jets:
 
     def number(self, fraction: Fraction) -> float:
         return float(fraction)
+
+    def limited(self, jet: Jet, _m: int) -> Jet:
+        return jet
 
     def shortened(self, elements: list[Jet], function: Jet, k: int) -> list[Jet]:
         return [x.shortened(max(function.degree - k, 0)) for x in elements]
@@ -224,7 +228,7 @@ def _partial_rows(variables: int, degree: int, variable: int):
     raised[:, variable] += 1
     position = _position(variables, degree)
     source = np.array([position[tuple(a)] for a in raised])
-    return source, raised[:, variable, None].astype(float)
+    return source, raised[:, variable].astype(float)
 
 
 @lru_cache(maxsize=64)
@@ -245,3 +249,11 @@ def _multiply(a, b, left, right, target, product):
         i, j, k = left[t], right[t], target[t]
         for p in range(product.shape[1]):
             product[k, p] += a[i, p] * b[j, p]
+
+
+@njit(cache=True, nogil=True)
+def _scaled_rows(a, source, factor, out):
+    for t in range(source.size):
+        i, c = source[t], factor[t]
+        for p in range(out.shape[1]):
+            out[t, p] = c * a[i, p]

@@ -27,7 +27,7 @@ from leastaction.mechanics.backward_error_series import (
 )
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 
-POINTS = 256  # of a block that stays in the cache of a core
+POINTS = 1024
 
 
 def needed_order(order: int, derivatives: int = 0) -> int:
@@ -61,7 +61,7 @@ def modified_lagrangian(
     step
         h (s).
     order
-        k, the power of h after which it is truncated: 0, 2 or 4.
+        k, the power of h after which it is truncated, even.
     rule
         ``midpoint`` or ``trapezoidal``.
 
@@ -88,8 +88,7 @@ def inverse_modified_lagrangian(
 ) -> np.ndarray:
     """Partial derivatives of the inverse modified Lagrangian (Theorem 4.3).
 
-    Parameters, results and errors are those of :func:`modified_lagrangian`; `order` may
-    be any even number.
+    Parameters, results and errors are those of :func:`modified_lagrangian`.
     """
     return _truncated(
         inverse_modified_coefficients, derivatives, velocity, step, order, rule

@@ -10,18 +10,23 @@ are added, multiplied and differentiated here by the same lines. An *algebra* ha
     number(fraction)             the rational number as a factor
     shortened(elements, f, k)    elements as far as a k-th derivative of f needs them
 
+    limited(f, m)                f as far as q⁽ᵐ⁾ and higher derivatives need it
+
 and elements that know ``+``, ``-`` and ``*``.
 """
 
 from collections.abc import Sequence
 from fractions import Fraction
 
+from leastaction.mechanics.backward_error_powers import Series, SeriesAlgebra
 from leastaction.mechanics.backward_error_terms import (
     Terms,
     highest_derivative,
     meshed_lagrangian,
     on_shell,
 )
+
+GAIN = 4  # orders by which L_mod is known better than the motion it is taken along
 
 
 def modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
@@ -32,25 +37,45 @@ def modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
 
         24 m_2 = L_vv(A, A) − L_vv(q̈ − A, q̈ − A) + s L_qq(q̇, q̇),
 
-    so an error h² of the motion is one of h⁶ in L_mod, and up to h⁴ the motion of L
-    itself will do. Hence c_k is m_k along the motion of L, in any dimension.
+    so an error h^(k+2) of the motion is one of h^(k+6) in L_mod. Up to h⁴ the motion of
+    L itself will do: c_2 and c_4 are m_2 and m_4 along it, in any dimension. That of
+    L_mod up to h⁴ gives the coefficients up to h⁸, and so on.
 
     Raises
     ------
     ValueError
-        If `order` is not 0, 2 or 4, or the rule is unknown.
+        If `order` is odd or negative, or the rule is unknown.
     """
-    if order not in (0, 2, 4):
-        raise ValueError(
-            f"order {order!r} of a modified Lagrangian; it is 0, 2 or 4: from h⁶ on the "
-            "motion of L does not suffice"
-        )
-    meshed = [on_shell(terms) for terms in meshed_lagrangian(rule, order)]
+    _check_order(order)
+    first = min(order, GAIN)
+    meshed = [on_shell(terms) for terms in meshed_lagrangian(rule, first)]
     motion = _motion(algebra, lagrangian, meshed)
-    return [lagrangian] + [
+    found = [lagrangian] + [
         meshed_coefficient(algebra, lagrangian, meshed[k], motion, k)
-        for k in range(2, order + 1, 2)
+        for k in range(2, first + 1, 2)
     ]
+    while 2 * (len(found) - 1) < order:
+        reached = min(2 * (len(found) - 1) + GAIN, order)
+        found = _along_modified_motion(algebra, found, reached, rule)
+    return found
+
+
+def _along_modified_motion(algebra, found: list, order: int, rule: str) -> list:
+    """Coefficients up to h^order from those up to h^(order − GAIN)."""
+    meshed = meshed_lagrangian(rule, order)
+    terms = order // 2 + 1
+    series = SeriesAlgebra(algebra, terms)
+    motion = _motion(series, Series(found, terms), meshed)
+    lagrangian = Series(found[:1], terms)
+    totals = found[:1]
+    for k in range(2, order + 1, 2):
+        part = meshed_coefficient(series, lagrangian, meshed[k], motion, k)
+        for j, coefficient in enumerate(part.coefficients, start=k // 2):
+            if j < len(totals):
+                totals[j] = totals[j] + coefficient
+            else:
+                totals.append(coefficient)
+    return totals
 
 
 def inverse_modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
@@ -68,8 +93,7 @@ def inverse_modified_coefficients(algebra, lagrangian, order: int, rule: str) ->
     ValueError
         If `order` is odd or negative, or the rule is unknown.
     """
-    if order < 0 or order % 2:
-        raise ValueError(f"order {order!r} of an inverse modified Lagrangian; it is even")
+    _check_order(order)
     off_shell = meshed_lagrangian(rule, order)
     first = [on_shell(terms) for terms in off_shell]
     motion = _motion(algebra, lagrangian, [*first, *off_shell[: max(order - 1, 0)]])
@@ -109,8 +133,16 @@ def _motion(algebra, lagrangian, meshed: Sequence[Terms]) -> dict[int, list]:
     if highest >= 2:
         motion[2] = acceleration(algebra, lagrangian)
     for m in range(3, highest + 1):
-        motion[m] = [_rate(algebra, x, motion) for x in motion[m - 1]]
+        known = {k: [algebra.limited(f, m) for f in x] for k, x in motion.items()}
+        motion[m] = [_rate(algebra, f, known) for f in known[m - 1]]
     return motion
+
+
+def _check_order(order: int) -> None:
+    if order < 0 or order % 2:
+        raise ValueError(
+            f"truncation after h^{order!r}; the series has even powers, 0, 2, 4, ..."
+        )
 
 
 def _rate(algebra, function, motion: dict):
@@ -136,3 +168,4 @@ def _contraction(algebra, function, terms: Terms, motion: dict):
             inside = _contraction(algebra, derivative, inner, motion)
             parts.append(motion[m][i] * inside)
     return sum(parts[1:], parts[0])
+
