@@ -7,6 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from leastaction.mechanics import backward_error as formulas
+from leastaction.mechanics import backward_error_numerical as numerical
 from leastaction.mechanics.backward_error_jets import monomials, multi_indices
 from leastaction.mechanics.backward_error_numerical import (
     POINTS,
@@ -18,6 +19,7 @@ from leastaction.mechanics.backward_error_numerical import (
     partial_derivatives,
 )
 from leastaction.mechanics.backward_error_terms import RULES
+from leastaction.mechanics.euler_lagrange import symbols
 from leastaction.mechanics.expressions import parse
 
 NAMES = ("x", "y", "z")
@@ -29,6 +31,7 @@ SYSTEMS = {
     3: "xdot**2*(1 + y**2/5)/2 + ydot**2/2 + zdot**2*(1 + x*z/4)/2 + xdot*ydot*z/3"
     " + x*y**2*zdot/4 + xdot**4/12 - x**2/2 - y**4/3 - x*y - z**2/2 + x*z**2/4",
 }
+XY = (("x", "xdot"), ("y", "ydot"))
 DURATION = 0.8
 STEPS = (0.2, 0.1)
 
@@ -106,7 +109,7 @@ def flow(model, q, v):
 
     shape, n = q.shape, q.shape[1]
     start = np.concatenate([q, v]).ravel()
-    run = solve_ivp(rate, (0, DURATION), start, "DOP853", rtol=1e-12, atol=1e-12)
+    run = solve_ivp(rate, (0, DURATION), start, "DOP853", rtol=1e-11, atol=1e-11)
     return run.y[:, -1].reshape(2, *shape)[0]
 
 
@@ -147,7 +150,8 @@ def test_orders_of_the_modified_lagrangian(n, order, rule):
         along, p = path.reshape(-1, n), p.reshape(-1, n)
         rates = velocities(model, along, p, guess)
         hamiltonian = energy(model(along, rates), rates)[0]
-        off_energy.append(np.ptp(hamiltonian.reshape(len(path), -1), axis=0).max())
+        hamiltonian = hamiltonian.reshape(len(path), -1)
+        off_energy.append(abs(hamiltonian[-1] - hamiltonian[0]).max())
     assert observed_order(off_orbit) == pytest.approx(order + 2, abs=0.1)
     assert observed_order(off_energy) == pytest.approx(order + 2, abs=0.1)
 
@@ -191,14 +195,12 @@ def test_each_is_the_inverse_of_the_other(n, order, rule):
 
 @both_rules
 @pytest.mark.parametrize("name", ["modified_lagrangian", "inverse_modified_lagrangian"])
-@pytest.mark.parametrize("n, order, more", [(1, 4, 3), (1, 6, 0), (2, 2, 2)])
+@pytest.mark.parametrize("n, order, more", [(1, 2, 2), (1, 4, 0), (2, 2, 1)])
 def test_numbers_are_those_of_the_formula(n, order, more, name, rule):
-    """Value and all partial derivatives; one function knows no coordinates."""
+    """Value and partial derivatives."""
     q, v = states(n)
-    here = {"modified_lagrangian": modified_lagrangian}
-    here["inverse_modified_lagrangian"] = inverse_modified_lagrangian
     given = derivatives(n, order + more)(q, v)
-    found = here[name](given, v, 0.25, order, rule)
+    found = getattr(numerical, name)(given, v, 0.25, order, rule)
     formula = getattr(formulas, name)(lagrangian(n), NAMES[:n], order, rule, 0.25)
     expected = partial_derivatives(formula, NAMES[:n], more)(q, v)
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
@@ -207,15 +209,10 @@ def test_numbers_are_those_of_the_formula(n, order, more, name, rule):
 @both_rules
 def test_linear_coordinates_commute_with_the_modification(rule):
     turn = np.array([[1.0, 2.0], [-1.0, 1.0]])
-    names = ["x", "y", "xdot", "ydot"]
-    turned = {
-        name: parse(text, names)
-        for name, text in zip(
-            names, ["x + 2*y", "y - x", "xdot + 2*ydot", "ydot - xdot"], strict=True
-        )
-    }
-    symbols = {parse(name, names): value for name, value in turned.items()}
-    other = lagrangian(2).subs(symbols, simultaneous=True)
+    old = symbols([*NAMES[:2], "xdot", "ydot"])
+    x, y, xdot, ydot = old
+    new = (x + 2 * y, y - x, xdot + 2 * ydot, ydot - xdot)
+    other = lagrangian(2).subs(dict(zip(old, new, strict=True)), simultaneous=True)
     q, v = states(2) / 2
     there = modified_lagrangian(
         derivatives(2, 4)(q @ turn.T, v @ turn.T), v @ turn.T, 0.3, 4, rule
@@ -235,10 +232,9 @@ def test_independent_systems_are_modified_independently(rule):
         )
         for i in (0, 1)
     ]
-    text = SYSTEMS[1] + " + " + SYSTEMS[1].replace("x", "y")
-    both = partial_derivatives(
-        parse(text.replace("eyp", "exp"), ["x", "y", "xdot", "ydot"]), NAMES[:2], 4
-    )
+    one = lagrangian(1)
+    other = one.subs(dict(zip(*map(symbols, XY), strict=True)))
+    both = partial_derivatives(one + other, NAMES[:2], 4)
     found = modified_lagrangian(both(q, v), v, 0.3, 4, rule)
     np.testing.assert_allclose(found, parts[0] + parts[1], rtol=1e-12)
 

@@ -168,4 +168,3 @@ def _contraction(algebra, function, terms: Terms, motion: dict):
             inside = _contraction(algebra, derivative, inner, motion)
             parts.append(motion[m][i] * inside)
     return sum(parts[1:], parts[0])
-
