@@ -160,6 +160,20 @@ def test_meshed_lagrangians_are_those_of_the_paper_at_h2(rule):
     assert [len(on_shell(m)) for m in meshed_lagrangian(rule, 4)] == [1, 0, 2, 0, 10]
 
 
+def test_the_formula_of_order_4_is_the_one_in_the_docstring():
+    """In any dimension: 7 D⁴L + 12 D²(L_q)·A + 36 L_qq(A, A) − 16 L_vv(J, J)."""
+    q, a, force, jerk = (0, 1), (1, 2), (0, 2), (1, 3)
+    written = {(q,) * (4 - k) + (a,) * k: 7 * sp.binomial(4, k) for k in range(5)}
+    written |= {(q, q, force): 12, (q, force, a): 24, (force, a, a): 12}
+    written |= {(force, force): 36, (jerk, jerk): -16}
+    added = {(q, q, q, q): -15, (q, q, q, a): -60, (q, q, a, a): -30}
+    added |= {(q, q, force): -60, (q, force, a): -120, (force, force): -60}
+    trapezoidal = {slots: c + added.get(slots, 0) for slots, c in written.items()}
+    for rule, expected in (("midpoint", written), ("trapezoidal", trapezoidal)):
+        found = on_shell(meshed_lagrangian(rule, 4)[4])
+        assert {slots: 5760 * c for slots, c in found.items()} == expected
+
+
 def test_the_total_derivative_obeys_the_chain_rule():
     """d²L/dt² = L_qq(q̇, q̇) + 2 L_qv(q̇, q̈) + L_vv(q̈, q̈) + L_q q̈ + L_v q⁽³⁾."""
     q1, q2, v2, v3 = (0, 1), (0, 2), (1, 2), (1, 3)

@@ -1,4 +1,4 @@
-"""Orders of truncated modified Lagrangians, measured with the integrators themselves."""
+"""Orders of truncated modified Lagrangians, measured with the integrators."""
 
 from functools import cache
 
@@ -23,9 +23,10 @@ from leastaction.mechanics.euler_lagrange import symbols
 from leastaction.mechanics.expressions import parse
 
 NAMES = ("x", "y", "z")
-# Not mechanical, not separable, with magnetic terms and singular nowhere near the start.
+# Not mechanical, not separable, with magnetic terms; regular near the start.
 SYSTEMS = {
-    1: "xdot**2/2*(1 + x**2/4) + xdot**4/20*cos(x) + sin(x)*xdot**3/9 + cos(x) - x**2/2",
+    1: "xdot**2/2*(1 + x**2/4) + xdot**4/20*cos(x) + sin(x)*xdot**3/9 + cos(x)"
+    " - x**2/2",
     2: "xdot**2*(1 + y**2/5) + ydot**2/2 + xdot*ydot*cos(x - y)/3 + x*y**2*xdot/4"
     " + ydot**3*x/8 - x**2/2 - y**4/3 - x*y",
     3: "xdot**2*(1 + y**2/5)/2 + ydot**2/2 + zdot**2*(1 + x*z/4)/2 + xdot*ydot*z/3"
@@ -128,7 +129,7 @@ def observed_order(errors):
     return np.log2(errors[0] / errors[1])
 
 
-CASES = [(n, order) for n in (1, 2) for order in (0, 2, 4)] + [(3, 2)]
+CASES = [(1, 0), (1, 2), (1, 4), (2, 2), (2, 4), (3, 2)]
 
 
 @both_rules
@@ -195,7 +196,7 @@ def test_each_is_the_inverse_of_the_other(n, order, rule):
 
 @both_rules
 @pytest.mark.parametrize("name", ["modified_lagrangian", "inverse_modified_lagrangian"])
-@pytest.mark.parametrize("n, order, more", [(1, 2, 2), (1, 4, 0), (2, 2, 1)])
+@pytest.mark.parametrize("n, order, more", [(1, 2, 2), (1, 4, 0), (2, 2, 0)])
 def test_numbers_are_those_of_the_formula(n, order, more, name, rule):
     """Value and partial derivatives."""
     q, v = states(n)

@@ -39,7 +39,17 @@ def modified_lagrangian(
     In any dimension, with A = L_vv⁻¹ (L_q − L_vq q̇) and s = −1 for the midpoint rule,
     s = 2 for the trapezoidal rule,
 
-        L_mod = L + h²/24 [L_vv(A, A) + s L_qq(q̇, q̇)] + O(h⁴).
+        L_mod = L + h²/24 [L_vv(A, A) + s L_qq(q̇, q̇)] + h⁴ c_4 + ...
+
+    For the midpoint rule, with the directional derivative D = q̇·∂_q + A·∂_q̇ that
+    leaves its own q̇ and A alone, and the jerk J = dA/dt along motions of L,
+
+        5760 c_4 = 7 D⁴L + 12 D²(L_q)·A + 36 L_qq(A, A) − 16 L_vv(J, J).
+
+    For the trapezoidal rule −15 L_qqqq(q̇, q̇, q̇, q̇) − 60 L_qqqv(q̇, q̇, q̇, A)
+    − 30 L_qqvv(q̇, q̇, A, A) − 60 L_qqq(q̇, q̇, A) − 120 L_qqv(q̇, A, A)
+    − 60 L_qq(A, A) are added to it. These displays are for the reader; the code makes
+    its terms from the rule (:mod:`backward_error_terms`).
 
     Parameters
     ----------

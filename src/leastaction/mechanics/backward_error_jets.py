@@ -149,18 +149,23 @@ class Jets:
             self._velocity.append(Jet(values, self.variables, degree))
 
     def velocity(self) -> list[Jet]:
+        """q̇ as jets."""
         return self._velocity
 
     def partial(self, jet: Jet, slot: int, i: int) -> Jet:
+        """∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)."""
         return jet.partial(slot * self.dof + i)
 
     def number(self, fraction: Fraction) -> float:
+        """A rational number as a factor."""
         return float(fraction)
 
     def limited(self, jet: Jet, _m: int) -> Jet:
+        """A jet ends by itself."""
         return jet
 
     def shortened(self, elements: list[Jet], function: Jet, k: int) -> list[Jet]:
+        """As far as k-th derivatives of `function` are known."""
         return [x.shortened(max(function.degree - k, 0)) for x in elements]
 
     def solve(self, matrix: list[list[Jet]], right: list[Jet]) -> list[Jet]:

@@ -12,9 +12,11 @@ class Exact:
     """An algebra whose elements hold any number of derivatives."""
 
     def shortened(self, elements: list, _function, _k: int) -> list:
+        """They are whole."""
         return elements
 
     def limited(self, element, _m: int):
+        """It is whole."""
         return element
 
 
@@ -70,12 +72,15 @@ class SeriesAlgebra:
         self.dof = algebra.dof
 
     def velocity(self) -> list[Series]:
+        """q̇, without powers of h."""
         return [Series([v], self._terms) for v in self._algebra.velocity()]
 
     def partial(self, series: Series, slot: int, i: int) -> Series:
+        """∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)."""
         return series.mapped(lambda f: self._algebra.partial(f, slot, i))
 
     def number(self, fraction: Fraction):
+        """A rational number as a factor."""
         return self._algebra.number(fraction)
 
     def shortened(self, elements: list[Series], function: Series, k: int):

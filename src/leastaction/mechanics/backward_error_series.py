@@ -8,7 +8,7 @@ are added, multiplied and differentiated here by the same lines. An *algebra* ha
     partial(f, slot, i)          ∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)
     solve(matrix, right)         a with Σ_j matrix[i][j] a[j] = right[i]
     number(fraction)             the rational number as a factor
-    shortened(elements, f, k)    elements as far as a k-th derivative of f needs them
+    shortened(elements, f, k)    elements as far as k-th derivatives of f are known
 
     limited(f, m)                f as far as q⁽ᵐ⁾ and higher derivatives need it
 
@@ -17,6 +17,7 @@ and elements that know ``+``, ``-`` and ``*``.
 
 from collections.abc import Sequence
 from fractions import Fraction
+from math import factorial, prod
 
 from leastaction.mechanics.backward_error_powers import Series, SeriesAlgebra
 from leastaction.mechanics.backward_error_terms import (
@@ -32,8 +33,8 @@ GAIN = 4  # orders by which L_mod is known better than the motion it is taken al
 def modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
     """Coefficients [L, c_2, ...] of L_mod = L + h² c_2 + h⁴ c_4 + ... (Theorem 4.2).
 
-    L_mod is the meshed Lagrangian along the motions of L_mod. For both rules the h² part
-    of the meshed Lagrangian is stationary at q̈ = A, the acceleration of L:
+    L_mod is the meshed Lagrangian along the motions of L_mod. For both rules the h²
+    part of the meshed Lagrangian is stationary at q̈ = A, the acceleration of L:
 
         24 m_2 = L_vv(A, A) − L_vv(q̈ − A, q̈ − A) + s L_qq(q̇, q̇),
 
@@ -111,7 +112,11 @@ def inverse_modified_coefficients(algebra, lagrangian, order: int, rule: str) ->
 def meshed_coefficient(algebra, function, terms: Terms, motion: dict, k: int):
     """m_k of the meshed Lagrangian of any function of (q, q̇) along a motion."""
     needed = {m: algebra.shortened(x, function, k) for m, x in motion.items()}
-    return _contraction(algebra, function, terms, needed)
+    with_orders = {
+        slots: c * prod(factorial(slots.count(slot)) for slot in set(slots))
+        for slots, c in terms.items()
+    }
+    return _contraction(algebra, function, with_orders, needed)
 
 
 def acceleration(algebra, lagrangian) -> list:
@@ -154,17 +159,26 @@ def _rate(algebra, function, motion: dict):
     return sum(parts[1:], parts[0])
 
 
-def _contraction(algebra, function, terms: Terms, motion: dict):
-    """Sum of contractions, each common first slot taken out (Horner's scheme)."""
+def _contraction(algebra, function, terms: Terms, motion: dict, last=None, run=0):
+    """Sum of contractions, each common first slot taken out (Horner's scheme).
+
+    Among equal slots only indices in ascending order are formed, i ≤ j ≤ ...; `terms`
+    come with the number of their orders, and `run` equal indices divide it by run!.
+    """
     parts, rest = [], {}
     for slots, coefficient in terms.items():
         if slots:
             rest.setdefault(slots[0], {})[slots[1:]] = coefficient
         else:
             parts.append(function * algebra.number(coefficient))
-    for (slot, m), inner in rest.items():
-        for i in range(algebra.dof):
-            derivative = algebra.partial(function, slot, i)
-            inside = _contraction(algebra, derivative, inner, motion)
-            parts.append(motion[m][i] * inside)
+    for slot, inner in rest.items():
+        same = last is not None and last[0] == slot
+        for i in range(last[1] if same else 0, algebra.dof):
+            length = run + 1 if same and last[1] == i else 1
+            derivative = algebra.partial(function, slot[0], i)
+            inside = _contraction(algebra, derivative, inner, motion, (slot, i), length)
+            part = motion[slot[1]][i] * inside
+            if length > 1:
+                part = part * algebra.number(Fraction(1, length))
+            parts.append(part)
     return sum(parts[1:], parts[0])
