@@ -33,7 +33,7 @@ SYSTEMS = {
     " + x*y**2*zdot/4 + xdot**4/12 - x**2/2 - y**4/3 - x*y - z**2/2 + x*z**2/4",
 }
 XY = (("x", "xdot"), ("y", "ydot"))
-DURATION = 0.8
+DURATION = 0.6
 STEPS = (0.2, 0.1)
 
 both_rules = pytest.mark.parametrize("rule", sorted(RULES))
@@ -196,7 +196,7 @@ def test_each_is_the_inverse_of_the_other(n, order, rule):
 
 @both_rules
 @pytest.mark.parametrize("name", ["modified_lagrangian", "inverse_modified_lagrangian"])
-@pytest.mark.parametrize("n, order, more", [(1, 2, 2), (1, 4, 0), (2, 2, 0)])
+@pytest.mark.parametrize("n, order, more", [(1, 2, 1), (1, 4, 0), (2, 2, 0)])
 def test_numbers_are_those_of_the_formula(n, order, more, name, rule):
     """Value and partial derivatives."""
     q, v = states(n)
