@@ -11,31 +11,36 @@ SINGULAR = 1e-12
 # Sums over the samples of a batch are innermost: they fill the vector registers.
 KERNEL = """
 @njit(cache=True, nogil=True)
-def invert(matrix, singular, inverse):
+def invert(matrix, n, singular, inverse):
     dof = matrix.shape[0]
-    largest = np.abs(matrix).max()
-    inverse[:] = np.eye(dof)
+    largest = 0.0
+    for a in range(dof):
+        for b in range(dof):
+            inverse[a, b, n] = 1.0 if a == b else 0.0
+            largest = max(largest, abs(matrix[a, b, n]))
     for i in range(dof):
         pivot = i
         for a in range(i + 1, dof):
-            if abs(matrix[a, i]) > abs(matrix[pivot, i]):
+            if abs(matrix[a, i, n]) > abs(matrix[pivot, i, n]):
                 pivot = a
-        if abs(matrix[pivot, i]) <= singular * largest:
-            inverse[:] = 0.0
+        first = matrix[pivot, i, n]
+        if abs(first) <= singular * largest:
+            for a in range(dof):
+                for b in range(dof):
+                    inverse[a, b, n] = 0.0
             return
         for b in range(dof):
-            matrix[i, b], matrix[pivot, b] = matrix[pivot, b], matrix[i, b]
-            inverse[i, b], inverse[pivot, b] = inverse[pivot, b], inverse[i, b]
-        first = matrix[i, i]
-        for b in range(dof):
-            matrix[i, b] /= first
-            inverse[i, b] /= first
+            held, kept = matrix[pivot, b, n], inverse[pivot, b, n]
+            matrix[pivot, b, n] = matrix[i, b, n]
+            inverse[pivot, b, n] = inverse[i, b, n]
+            matrix[i, b, n] = held / first
+            inverse[i, b, n] = kept / first
         for a in range(dof):
             if a != i:
-                factor = matrix[a, i]
+                factor = matrix[a, i, n]
                 for b in range(dof):
-                    matrix[a, b] -= factor * matrix[i, b]
-                    inverse[a, b] -= factor * inverse[i, b]
+                    matrix[a, b, n] -= factor * matrix[i, b, n]
+                    inverse[a, b, n] -= factor * inverse[i, b, n]
 
 
 @njit(cache=True, nogil=True)
@@ -46,7 +51,7 @@ def predict(total, right, singular, inverse, predicted):
             m = total[0, 0, n]
             inverse[0, 0, n] = 1.0 / m if abs(m) > singular else 0.0
         else:
-            invert(total[:, :, n], singular, inverse[:, :, n])
+            invert(total, n, singular, inverse)
         for a in range(dof):
             predicted[a, n] = 0.0
             for b in range(dof):
