@@ -26,10 +26,10 @@ def held_out(qddot: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    ndarray of bool, shape (trajectory,).
+    Positions of the trajectories held out, in that order.
     """
-    rank = np.argsort(np.argsort((qddot**2).mean((1, 2)), kind="stable"))
-    return rank % EVERY == EVERY // 2
+    order = np.argsort((qddot**2).mean((1, 2)), kind="stable")
+    return order[EVERY // 2 :: EVERY]
 
 
 def assemble(
@@ -76,7 +76,9 @@ def assemble(
             f"there are {trajectories}"
         )
     outside = held_out(motion[2])
-    training = [channel[~outside].reshape(-1, dof) for channel in motion]
+    training = [
+        np.delete(channel, outside, axis=0).reshape(-1, dof) for channel in motion
+    ]
     kept = [channel[outside].reshape(-1, dof) for channel in motion]
     count = min(settings["samples"], len(kept[0]))
     chosen = np.linspace(0, len(kept[0]) - 1, count).round().astype(int)
