@@ -14,7 +14,7 @@ from leastaction.mechanics.euler_lagrange import (
     velocity_names,
 )
 from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import parse
+from leastaction.mechanics.expressions import parse, symbol
 
 SINGULAR = 1e-9
 
@@ -44,15 +44,33 @@ class ImplicitModel:
 
     @cached_property
     def equations(self) -> tuple[sp.Expr, ...]:
-        """Left sides Σ c_k Θ_k, one per coordinate."""
+        """Left sides Σ c_k Θ_k, one per coordinate, in `parameters`."""
         names = self.coordinates
         names = [*names, *velocity_names(names), *acceleration_names(names)]
         terms = [parse(str(t), names) for t in self.dataset["implicit_term"].values]
-        rows = self.dataset["coefficient_estimate"].values[self.replicate]
         return tuple(
-            sum((sp.Float(row[k]) * terms[k] for k in np.flatnonzero(row)), sp.S.Zero)
-            for row in rows
+            sum(
+                (symbol(f"c_{a}_{k}") * terms[k] for k in np.flatnonzero(row)),
+                sp.S.Zero,
+            )
+            for a, row in enumerate(self._rows)
         )
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of the coefficients: ``c_a_k`` of term k in equation a.
+
+        Models with the same terms share what is compiled from them.
+        """
+        return {
+            f"c_{a}_{k}": float(row[k])
+            for a, row in enumerate(self._rows)
+            for k in np.flatnonzero(row)
+        }
+
+    @property
+    def _rows(self) -> np.ndarray:
+        return self.dataset["coefficient_estimate"].values[self.replicate]
 
     @cached_property
     def slopes(self) -> sp.Matrix:
@@ -70,8 +88,7 @@ class ImplicitModel:
         """
         if self.slopes.det() == 0:
             raise ValueError(
-                "the implicit equations do not determine the accelerations: "
-                f"{'; '.join(f'{e} = 0' for e in self.equations)}"
+                f"the equations do not determine the accelerations:\n{self}"
             )
         rest = sp.Matrix(self.equations).subs(dict.fromkeys(self._qddot, 0))
         return tuple(self.slopes.LUsolve(-rest))
@@ -89,7 +106,9 @@ class ImplicitModel:
         ndarray of bool, shape (time,): the determinant of `slopes` is zero there, or
         changes its sign before the next sample.
         """
-        determinant = evaluator([self.slopes.det()], self.coordinates)(q, qdot)[:, 0]
+        values = self.parameters
+        evaluate = evaluator([self.slopes.det()], self.coordinates, list(values))
+        determinant = evaluate(q, qdot, list(values.values()))[:, 0]
         scale = np.abs(determinant).max(initial=0.0)
         found = np.abs(determinant) <= SINGULAR * scale
         found[:-1] |= np.sign(determinant[:-1]) != np.sign(determinant[1:])
@@ -101,7 +120,7 @@ class ImplicitModel:
 
     def __str__(self) -> str:
         left = self.dataset["left_hand_side"].values[self.replicate]
-        rows = self.dataset["coefficient_estimate"].values[self.replicate]
+        rows = self._rows
         names = [str(t) for t in self.dataset["implicit_term"].values]
         lines = ["Implicit equations of motion"]
         for side, row in zip(left, rows, strict=True):
