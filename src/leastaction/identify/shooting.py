@@ -137,12 +137,12 @@ def _starts(equations, settings, terms, columns) -> list[np.ndarray]:
     given = settings["support"]
     if given:
         places = _places(given, terms, columns)
-        path, ratio = null_vector_path(
+        path, ratio, _ = null_vector_path(
             equations, compiled, columns, {"largest": 0, "ranked": 1}
         )
         supports = [tuple(places)]
     else:
-        path, ratio = null_vector_path(equations, compiled, columns, settings)
+        path, ratio, _ = null_vector_path(equations, compiled, columns, settings)
         supports = [path.supports[k] for k in START_SIZES if k in path.supports]
     starts = []
     for support in supports:
