@@ -1,5 +1,7 @@
 """Merging: the right structure reaches whole trajectories, a wrong one does not."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pendulum import TRUTH, fitted, positions
@@ -35,7 +37,7 @@ def test_a_stuck_segment_is_divided_or_started_anew():
     state[3] = [0.0, 0.0]
     moved = fit.segments.at(state)
     _, _, chi2, square = normal_equations(data, moved, fit.c)
-    stuck = type(fit)(moved, fit.c, chi2, square, fit.schur, fit.active, True)
+    stuck = replace(fit, segments=moved, chi2=chi2, square=square)
     assert len(divided(data, stuck)) == len(moved) + 1
     assert divided(data, fit) is None
     again, lower = rescued(data, moved, fit.c, chi2)

@@ -5,7 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastaction.identify.multiple_shooting import Fit, fit_jointly, fit_states
+from leastaction.identify.multiple_shooting import (
+    Fit,
+    allowed_rise,
+    fit_jointly,
+    fit_states,
+)
 from leastaction.identify.segments import (
     Positions,
     Segments,
@@ -17,9 +22,6 @@ from leastaction.identify.segments import (
 
 # χ² per degree of freedom up to which a merged segment is tried at all.
 GENEROUS = 4.0
-# A merge must not raise χ² by more than its mean plus this many standard deviations,
-# counted generously: 2 dof + 6 √(4 dof).
-DEVIATIONS = 6.0
 
 
 @dataclass(frozen=True)
@@ -134,12 +136,14 @@ def _merged(positions, fit, parts, merged) -> tuple[Fit, int]:
     whole = joined([fit.segments[single], merged])
     new = fit_jointly(positions, whole, fit.c, fit.active)
     place = np.searchsorted(new.segments.first, merged.first)
-    allowed = _allowed(dof)
+    allowed = allowed_rise(dof)
     bad = new.chi2[place] - fit.chi2[parts].sum(axis=1) > allowed
+    bad |= new.barred[place]
     if bad.any():  # the coefficients have moved: compare at the new ones
         apart, chi2 = fit_states(positions, fit.segments[parts[bad].ravel()], new.c)
         rise = new.chi2[place[bad]] - chi2.reshape(-1, 2).sum(axis=1)
         still = rise > allowed
+        still |= new.barred[place[bad]]
         bad[np.flatnonzero(bad)[~still]] = False
         apart = apart[np.repeat(still, 2)]
     if bad.any():
@@ -188,15 +192,11 @@ def divided(positions: Positions, fit: Fit) -> Segments | None:
     )
     second = Segments(chosen.first + half, chosen.length - half, middle)
     second, other = fit_states(positions, second, fit.c)
-    stuck = fit.chi2[long] - one - other > _allowed(dof)
+    stuck = fit.chi2[long] - one - other > allowed_rise(dof)
     if not stuck.any():
         return None
     kept = np.setdiff1d(np.arange(len(segments)), long[stuck])
     return joined([segments[kept], first[stuck], second[stuck]])
-
-
-def _allowed(dof: int) -> float:
-    return 2 * dof + DEVIATIONS * np.sqrt(4 * dof)
 
 
 def _states_at(positions, segments, c, row, direction=1.0) -> np.ndarray:

@@ -17,6 +17,10 @@ from leastaction.identify.segments import (
 TOLERANCE = 0.05
 FIRST_DAMPING = 1e-3
 LARGEST_DAMPING = 1e8
+# A merge must not raise χ² by more than its mean plus this many standard deviations.
+DEVIATIONS = 6.0
+# Fraction of the segments that may lose their vote because they are stuck.
+MOST_BARRED = 0.05
 
 
 @dataclass(frozen=True)
@@ -37,6 +41,8 @@ class Fit:
         Coefficients that were fitted.
     converged
         Whether an undamped step would change nothing.
+    barred
+        Segments that no step could follow; they had no vote.
     """
 
     segments: Segments
@@ -46,6 +52,7 @@ class Fit:
     schur: np.ndarray
     active: np.ndarray
     converged: bool
+    barred: np.ndarray
 
     def cost(self, dof: int, scale: float = 1.0) -> float:
         """Σ χ² with each segment capped, at 25 · `scale` per value."""
@@ -95,13 +102,15 @@ def fit_jointly(
 
     The states are eliminated segment by segment (Schur complement), which leaves one
     system of the size of `active`. A segment that gets worse in a step is fitted again,
-    its state alone, at the new coefficients. Hopeless segments have no vote.
+    its state alone, at the new coefficients. Hopeless segments have no vote, and those
+    lose it that keep all others from a step: a chaotic one may be stuck.
     """
     dof, free = positions.dof, 2 * positions.dof
     h, g, chi2, square = normal_equations(positions, segments, c, active)
     damping, converged = 0.0, False
+    barred = np.zeros(len(segments), dtype=bool)
     for _ in range(most):
-        vote = voters(chi2, segments, dof)
+        vote = voters(chi2, segments, dof) & ~barred
         system = Eliminated.from_normal(h, g, free, vote)
         if system.predicted < TOLERANCE:
             converged = True
@@ -125,15 +134,36 @@ def fit_jointly(
             for old, part in zip(new, redone, strict=True):
                 old[worse[won]] = part[won]
             worse = worse[~(new[2][worse] <= chi2[worse] + 1.0)]
-        scale = misfit_scale(chi2, segments, dof)
-        if capped(new[2], segments, dof, scale) < capped(chi2, segments, dof, scale):
+        gained = _gained(chi2, new[2], segments, dof, ~barred)
+        if not gained:
+            stuck = barred | (new[2] > chi2 + allowed_rise(dof))
+            if stuck.mean() <= MOST_BARRED:
+                gained = _gained(chi2, new[2], segments, dof, ~stuck)
+                barred = stuck if gained else barred
+        if gained:
             segments, c = trial, c_new
             h, g, chi2, square = new
             damping = damping / 10 if damping > 1e-4 else 0.0
         else:
             damping = max(10 * damping, FIRST_DAMPING)
-    schur = Eliminated.from_normal(h, g, free, voters(chi2, segments, dof)).schur
-    return Fit(segments, c, chi2, square, schur, np.asarray(active), converged)
+    vote = voters(chi2, segments, dof) & ~barred
+    schur = Eliminated.from_normal(h, g, free, vote).schur
+    return Fit(segments, c, chi2, square, schur, np.asarray(active), converged, barred)
+
+
+def allowed_rise(dof: int) -> float:
+    """Rise of χ² that the loss of one state allows: 2 dof + 6 √(4 dof)."""
+    return 2 * dof + DEVIATIONS * np.sqrt(4 * dof)
+
+
+def _gained(old, new, segments, dof, counted) -> bool:
+    """Whether Σ χ² of the counted segments, each capped, is lower."""
+    scale = misfit_scale(old, segments, dof)
+    counted_segments = segments[counted]
+    before, after = (
+        capped(chi2[counted], counted_segments, dof, scale) for chi2 in (old, new)
+    )
+    return after < before
 
 
 @dataclass(frozen=True)
