@@ -162,6 +162,13 @@ def check_example(example: Mapping, where: str) -> None:
             example["simulate"]["duration"], example["simulate"]["time_step"]
         ),
     )
+    given = list(example["estimators"])
+    wanted = example["validate"].get("estimators", given)
+    if not set(wanted) & set(given):
+        problems.append(
+            f"validate.estimators: none of {wanted} is an estimator of this example; "
+            f"these are {given}"
+        )
     for name, estimator in example["estimators"].items():
         problems += _misfits(
             f"estimators.{name}", estimator, example["simulate"]["method"]
