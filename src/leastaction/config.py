@@ -122,7 +122,7 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         f"papers.{paper}.{part}.{number}.examples: {unknown('example', name, known)}"
         for paper, settings in config["papers"].items()
         for part in ("figures", "tables")
-        for number, entry in settings[part].items()
+        for number, entry in settings.get(part, {}).items()
         for known in [[n for p, n in examples if p == paper]]
         for name in entry.get("examples", [])
         if name not in known
