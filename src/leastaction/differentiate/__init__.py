@@ -24,6 +24,9 @@ READS = {
     "sensor_noise": "observations",
 }
 
+# Methods that need q, q̇ and q̈ recorded.
+NEEDS_ALL_CHANNELS = ("measured",)
+
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
     "central_difference": ("reference", "inertia", "lagrangian"),
