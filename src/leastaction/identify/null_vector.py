@@ -76,13 +76,14 @@ def identify(
     columns = free_columns(equations)
     path, ratio, error = search(equations, compiled, columns, settings)
     size, jump = size_by_jump(path.errors, settings["halving"])
+    largest = min(settings["largest"], len(columns))
     force = kept(observations, equations, "input") if ratio.kept else None
     support = path.supports[size]
     motion = fitting_states(
         compiled, _chosen(support, columns), observations, equations, force
     )
     model = _fitted(support, ratio, compiled, columns, terms, motion, force)
-    while size < settings["largest"] and model.unexplained:
+    while size < largest and model.unexplained:
         around = larger_supports(path, ratio, error, size, settings["ranked"], REFITTED)
         trials = [
             (_fitted(trial, ratio, compiled, columns, terms, motion, force), trial)
@@ -94,10 +95,17 @@ def identify(
         if not certain.all() or left > model.excess / settings["halving"]:
             break
         size, model, support = size + 1, larger, trial
+    if not np.isfinite(model.excess):
+        log.warning(
+            "null_vector: the noise is too large for its bias to be removed from the "
+            "moments of %d terms; coefficients are biased, without standard errors",
+            size,
+        )
     chosen = _chosen(support, columns)
     coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
     coefficients[chosen] = model.coefficients[: len(chosen)]
-    std[chosen] = model.std[: len(chosen)]
+    known = np.isfinite(model.std)
+    std[chosen] = np.where(known, model.std, np.nan)[: len(chosen)]
     if jump < TRUSTED_JUMP:
         log.warning(
             "null_vector: the largest jump of the error is %.2g nats; below %g the "
@@ -128,9 +136,31 @@ def identify(
 
 
 def free_columns(equations: xr.Dataset) -> np.ndarray:
-    """Positions of the candidates that no algebra removes, those of L first."""
+    """Positions of the candidates that no algebra removes, those of L first.
+
+    Nor those whose force is zero at all samples, such as that of a coordinate at rest:
+    they would be null vectors alone.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
     status = [*equations["status"].values, *equations["dissipation_status"].values]
-    return np.flatnonzero(np.isin(status, ("reference", "independent")))
+    independent = np.isin(status, ("reference", "independent"))
+    moves = np.diag(equations["gram"].values[0]) > 0
+    if (independent & ~moves).any():
+        log.warning(
+            "these candidates have no force anywhere in the data and are left out: %s; "
+            "let every coordinate move to learn about them",
+            ", ".join(map(str, equations["column"].values[independent & ~moves])),
+        )
+    if not (independent & moves).any():
+        raise ValueError(
+            "no candidate is left: algebra removes them, or they have no force in the "
+            "data; list further candidates, or let the coordinates move"
+        )
+    return np.flatnonzero(independent & moves)
 
 
 def search(
