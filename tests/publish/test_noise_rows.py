@@ -43,7 +43,8 @@ PUBLISH = {
                 "over": "sindy_pi",
                 "noise_mode": "independent",
             },
-            "note": "not like for like",
+            "target": {"factor": 3.0},
+            "reason": "not like for like",
         },
     ],
     "targets": {
@@ -109,6 +110,10 @@ def test_the_replica_is_held_to_what_is_printed(frame):
     c.loc[{"term": "cos(th)"}] = 9.5
     c.loc[{"term": "sin(th)"}] = 0.15
     assert only(rows(published=replica), text, "published")["verdict"] == "meets"
+    c.loc[{"term": "cos(th)**2", "replicate": [0, 1, 2]}] = 0.01
+    row = only(rows(published=replica), text, "published")
+    assert (row["ours_median"], row["verdict"]) == (np.inf, "misses")
+    assert "1 of 4 replicates have the printed terms" in row["note"]
     assert not (frame["estimator"].eq("recommended") & frame["quantity"].eq(text)).any()
 
 
@@ -122,17 +127,58 @@ def test_the_printed_limit_is_that_of_its_own_estimator(frame):
     assert row["ours_median"] == 0.0
 
 
-def test_robustness_is_what_equal_data_give():
-    wider = rows(published=failing(1.0), sindy_pi=failing(0.01))
-    row = only(wider, "robustness", "published")
-    assert row["ours_median"] == row["corrected"] == pytest.approx(100.0)
-    assert row["verdict"] == "paper-in-error"
+FINE = {"levels": (0.0, 1e-3, 1e-2, 1.1e-2, 1e-1, 1.1e-1)}
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "ratio", "word"),
+    [
+        (0.1, 0.01, 10.0, "meets"),
+        (0.01, 0.01, 1.0, "paper-in-error"),
+        (0.1, 0.001, 100.0, ""),  # or 10, as no level lies between
+        (0.01, 0.2, 1 / 11, "paper-in-error"),
+        (0.2, 0.01, 11.0, ""),  # or more: the sweep ends
+        (0.1, 0.0, np.inf, "paper-in-error"),
+        (0.01, 0.0, np.inf, ""),
+    ],
+)
+def test_a_ratio_is_judged_by_what_the_levels_allow(mine, theirs, ratio, word):
+    found = rows(published=failing(mine, **FINE), sindy_pi=failing(theirs, **FINE))
+    row = only(found, "robustness", "published")
+    assert row["ours_median"] == pytest.approx(ratio)
+    assert np.isnan(row["corrected"])
+    assert row["verdict"] == word
     assert "not like for like" in row["note"]
-    none = rows(published=failing(1.0), sindy_pi=failing(0.0))
-    assert np.isinf(only(none, "robustness", "published")["ours_median"])
-    assert only(none, "robustness", "published")["verdict"] == ""
+
+
+def test_without_a_reason_a_ratio_that_equal_data_contradict_is_a_miss(monkeypatch):
+    monkeypatch.delitem(PUBLISH["rows"][1], "reason")
+    found = rows(published=failing(0.01, **FINE), sindy_pi=failing(0.01, **FINE))
+    assert only(found, "robustness", "published")["verdict"] == "misses"
+
+
+def test_a_ratio_without_both_limits_is_undefined():
+    for mine, theirs in ((0.0, 0.0), (1.0, -1.0), (-1.0, 1.0)):
+        found = rows(published=failing(mine), sindy_pi=failing(theirs))
+        row = only(found, "robustness", "published")
+        assert np.isnan(row["ours_median"]), (mine, theirs)
+        assert row["verdict"] == ""
+    row = only(rows(published=failing(1.0), sindy_pi=failing(1.0)), "robust", "published")
+    assert row["note"].count("the sweep ends there") == 2
     alone = rows(published=failing(1.0))
     assert not alone["quantity"].str.startswith("robustness").any()
+
+
+def test_a_driven_example_is_compared_in_the_scale_that_was_measured():
+    config = copy.deepcopy(PENDULUM) | {"publish": copy.deepcopy(PUBLISH)}
+    config["simulate"]["input"] = {"th": "cos(time)"}
+    config["system"]["parameters"]["m"]["value"] = 2.0
+    models = {"recommended": swept(config, scale=2.0)}
+    found = example_rows("paper", "one", config, models, {})
+    row = only(found, "coefficient of cos(th), sigma = 0.1", "recommended")
+    assert row["printed"] == 19.0
+    assert row["corrected"] == pytest.approx(19.62)
+    assert row["ours_median"] == pytest.approx(19.62, rel=2e-3)
 
 
 def test_only_our_estimator_is_held_to_our_limits(frame):

@@ -7,12 +7,11 @@ import xarray as xr
 
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
-from leastaction.publish.scorecard.recovery import coverage, largest_noise
+from leastaction.publish.scorecard.recovery import Limit, coverage, largest_noise
 from leastaction.publish.sweep import MAIN, at_level, shown_mode
 
 NOISE_FOUND = ("noise_std", "noise_q", "noise_qdot", "noise_qddot")
 LARGEST = "largest noise with the right structure"
-FAILS = "fails even without noise"
 
 
 def case_text(level: float, mode: str) -> str:
@@ -41,14 +40,16 @@ def _wanted(case: Case) -> dict[tuple[str, float], dict]:
     return dict(sorted(found.items()))
 
 
-def limit_summary(exact: xr.DataArray, mode: str) -> tuple[float, str]:
-    """Largest noise of one mode, zero if there is none, and what to say about it."""
-    limit, at_end = largest_noise(exact.sel(noise_mode=mode))
+def limit_of(exact: xr.DataArray, mode: str) -> tuple[Limit, str]:
+    """Largest noise of one mode, and what to say about it."""
+    limit = largest_noise(exact.sel(noise_mode=mode))
+    if np.isnan(limit.level):
+        if limit.lowest == 0:
+            return limit, "fails even without noise"
+        return limit, f"below the lowest level done ({limit.lowest:g})"
     count = exact.sizes["replicate"]
-    note = f"every level up to it has at least half of {count} replicates right"
-    if np.isnan(limit):
-        return 0.0, FAILS
-    return limit, note + ("; the sweep ends there" if at_end else "")
+    note = f"every level from {limit.lowest:g} to it has at least half of {count} right"
+    return limit, note + ("; the sweep ends there" if limit.at_end else "")
 
 
 def _limits(case: Case) -> Iterator[dict]:
@@ -62,12 +63,12 @@ def _limits(case: Case) -> Iterator[dict]:
     exact = case.recovery["exact"]
     for mode in map(str, exact["noise_mode"].values):
         if mode not in printed:
-            limit, note = limit_summary(exact, mode)
+            limit, note = limit_of(exact, mode)
             yield case.row(
                 ADDED,
                 f"{LARGEST}, {mode} noise",
                 "SI units",
-                (limit, np.nan, np.nan),
+                (limit.level, np.nan, np.nan),
                 exact.sizes["replicate"],
                 note=note,
             )
