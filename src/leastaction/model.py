@@ -234,7 +234,7 @@ class IdentifiedModel:
             if name in self.dataset
         ]
         trusted = float(self.dataset["trusted"]) > 0
-        verdict = "passes" if trusted else "NOT to be trusted: it fails"
+        verdict = "passes" if trusted else "is NOT to be trusted: it fails"
         return [f"The fit {verdict} its own tests ({', '.join(marks)})"]
 
     def _law(self, title: str, kind: str, *place: int) -> list[str]:

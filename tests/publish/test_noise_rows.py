@@ -163,7 +163,9 @@ def test_a_ratio_without_both_limits_is_undefined():
         row = only(found, "robustness", "published")
         assert np.isnan(row["ours_median"]), (mine, theirs)
         assert row["verdict"] == ""
-    row = only(rows(published=failing(1.0), sindy_pi=failing(1.0)), "robust", "published")
+    row = only(
+        rows(published=failing(1.0), sindy_pi=failing(1.0)), "robust", "published"
+    )
     assert row["note"].count("the sweep ends there") == 2
     alone = rows(published=failing(1.0))
     assert not alone["quantity"].str.startswith("robustness").any()
@@ -203,3 +205,92 @@ def test_a_median_is_judged_whatever_the_percentiles():
     assert verdict.keeps({"median": 0.1}, np.nan, (0.1, 0.0, 7.0))
     assert not verdict.keeps({"median": 0.1}, np.nan, (0.2, 0.0, 0.3))
     assert verdict.target_text({"median": 0.01}, "1") == "median <= 1 %"
+
+
+def test_below_the_lowest_level_nothing_is_claimed():
+    smoothed = failing(0.0, levels=(1e-3, 1e-1))
+    row = only(
+        rows(extra=smoothed), "largest noise with the right structure, in", "extra"
+    )
+    assert np.isnan(row["ours_median"])
+    assert row["note"] == "below the lowest level done (0.001)"
+    row = only(
+        rows(extra=failing(-1.0)), "largest noise with the right structure, in", "extra"
+    )
+    assert row["note"] == "fails even without noise"
+
+
+def test_a_limit_that_a_run_cannot_judge_is_not_lost():
+    short = rows(recommended=swept(PENDULUM, levels=(0.0, 1e-3)))
+    row = only(short, "right structure, sigma = 0.1, independent", "recommended")
+    assert np.isnan(row["ours_median"])
+    assert row["verdict"] == ""
+    assert "not judged" in row["note"]
+    assert only(short, "right structure, sigma = 0.001", "recommended")["verdict"]
+
+
+def test_wrong_structures_that_were_trusted_are_counted():
+    model = swept(PENDULUM, wrong=lambda level: 0.5 if level > 0.01 else 0.0)
+    trusted = np.ones((4, 2, 3))
+    trusted[0, 0, 2] = 0.0  # wrong, and not trusted
+    trusted[3, 0, 0] = 0.0  # right, but not trusted
+    dims = ("replicate", "noise_mode", "noise_level")
+    model["trusted"] = dims, trusted
+    model["jump"] = dims, np.full((4, 2, 3), 7.0)
+    found = rows(recommended=model)
+    row = only(found, "pass their own tests, independent", "recommended")
+    assert (row["ours_median"], row["unit"]) == (10.0, "of 12")
+    assert "of 2 wrong structures 1 were trusted" in row["note"]
+    assert "of 10 right structures 9 were trusted" in row["note"]
+    assert "jump: median 7" in row["note"]
+    assert not rows(recommended=swept(PENDULUM))["quantity"].str.contains("own").any()
+
+
+def test_coverage_is_pooled_by_kind_of_noise_and_channels():
+    publish = copy.deepcopy(PUBLISH)
+    publish["targets"]["by_noise"] += [
+        {"noise_levels": [0.1], "noise_mode": "shared", "coverage": [0.5, 1.0]}
+    ]
+    config = copy.deepcopy(PENDULUM) | {"publish": publish}
+    frames = [example_rows("paper", "all", config, {"recommended": swept(config)}, {})]
+    config["simulate"]["noise"]["channels"] = ["q"]
+    frames += [example_rows("paper", "q", config, {"recommended": swept(config)}, {})]
+    pooled = pooled_rows(frames).set_index("quantity")
+    kinds = [name.partition("volatilities")[2] for name in pooled.index]
+    assert kinds == [
+        ", independent noise",
+        ", independent noise, recorded q",
+        ", shared noise",
+        ", shared noise, recorded q",
+    ]
+    assert (pooled["verdict"].str.len() > 0).tolist()[2:] == [False, False]
+
+
+def test_acceleration_and_energy_of_rollouts_are_judged_and_paths_are_not():
+    config = copy.deepcopy(PENDULUM) | {"publish": copy.deepcopy(PUBLISH)}
+    limits = {"acceleration_error": 0.01, "energy_drift": 0.01}
+    config["publish"]["targets"]["by_noise"][0] |= limits
+    model = swept(config)
+    dims = ("replicate", "noise_mode", "noise_level")
+    values = {
+        "trajectory_error_training": 0.5,
+        "trajectory_error_prediction": 0.5,
+        "acceleration_error": 0.005,
+        "energy_drift": 0.05,
+    }
+    cases = model[["noise_mode", "noise_level"]].assign_coords(replicate=[0])
+    rollout = cases.assign(
+        {k: (dims, np.full((1, 2, 3), v)) for k, v in values.items()}
+    )
+    found = example_rows(
+        "paper", "one", config, {"recommended": model}, {"recommended": rollout}
+    )
+    where = "sigma = 0.1, independent"
+    for text, word in (
+        ("relative error of the acceleration", "meets"),
+        ("energy along the path", "misses"),
+        ("relative error of the path, prediction", ""),
+    ):
+        chosen = found["quantity"].str.startswith(text)
+        chosen &= found["quantity"].str.contains(where)
+        assert found[chosen]["verdict"].tolist() == [word], text

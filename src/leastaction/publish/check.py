@@ -12,10 +12,10 @@ def publish_problems(example: Mapping) -> Iterator[str]:
     """Rows and limits that would be lost without a word.
 
     - A limit of noise of an estimator that the example does not have.
-    - A limit in ``targets.by_noise`` at a level that is simulated, but that the cases of
-      the recommended estimator leave out. A level that is not simulated, because a run
-      has overridden ``simulate.noise``, is no mistake: it gets a row without a verdict
-      (:mod:`leastaction.publish.scorecard.noise_rows`).
+    - A limit in ``targets.by_noise`` at a level that is simulated, but that the cases
+      of the recommended estimator leave out. A level that is not simulated, because a
+      run has overridden ``simulate.noise``, is no mistake: it gets a row without a
+      verdict (:mod:`leastaction.publish.scorecard.noise_rows`).
     - A band (`factor`) or a `reason` where there is no ratio of two limits.
     """
     publish, given = example.get("publish") or {}, list(example["estimators"])
@@ -26,7 +26,8 @@ def publish_problems(example: Mapping) -> Iterator[str]:
                 yield f"{where}.ours.{key}: {unknown('estimator', ours[key], given)}"
         if "over" in ours and "largest_noise" not in ours:
             yield f"{where}.ours.over: a ratio needs largest_noise, too"
-        if "over" not in ours and ("reason" in row or "factor" in row.get("target", {})):
+        of_ratio = "reason" in row or "factor" in row.get("target", {})
+        if of_ratio and "over" not in ours:
             yield f"{where}: reason and target.factor are for the ratio of two limits"
     yield from _left_out(example, (publish.get("targets") or {}).get("by_noise") or [])
 

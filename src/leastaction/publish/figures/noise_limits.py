@@ -157,6 +157,6 @@ def _handles(settings: Mapping) -> list:
             marker="x",
             linewidth=0,
             markersize=3.5,
-            label="fails at the lowest level done",
+            label="fails at lowest level",
         ),
     ]

@@ -80,9 +80,7 @@ def _over(a: float, b: float) -> float:
     return np.inf if b == 0 else a / b
 
 
-def verdict_on(
-    target: Mapping | None, printed: float, low: float, high: float
-) -> str:
+def verdict_on(target: Mapping | None, printed: float, low: float, high: float) -> str:
     """Whether a ratio between two bounds keeps to the printed one; empty if unknown."""
     if not target or np.isnan(low) or np.isnan(high):
         return ""
