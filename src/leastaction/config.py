@@ -1,8 +1,7 @@
 """The configuration of an example: what a schema cannot check, before any job.
 
-A YAML file is data. Its shape is checked by :mod:`leastaction.schema`, its expressions
-by the whitelist parser, its units by dimensional analysis; all problems are reported at
-once.
+A YAML file is data: its shape is checked by :mod:`leastaction.schema`, its expressions
+by the whitelist parser, its units by dimensional analysis. All problems are reported.
 """
 
 import copy
@@ -25,6 +24,7 @@ from leastaction.mechanics.from_config import (
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
+from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
 from leastaction.simulate.initial_state import (
@@ -146,7 +146,7 @@ def check_example(example: Mapping, where: str) -> None:
     ConfigError
         Listing all problems.
     """
-    problems: list[str] = []
+    problems: list[str] = list(publish_problems(example))
     given = example["system"]
     system = _attempt(problems, "system", lambda: system_from_config(given))
     if system is not None:

@@ -18,6 +18,9 @@ LEGEND_HEIGHT = 14.0
 # Errors below this are shown on the axis: they are those of the integration.
 SMALLEST = 1e-7
 BESIDE = 0.07
+# Factor that parts the largest finite median from the upper edge.
+ROOM = 30.0
+INFINITE = "infinite"
 
 
 def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -25,8 +28,10 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     One column per system; a row for each mode of the noise, with 95 % Wilson intervals
     where some fail and some do not. Below it the median over replicates of the largest
-    relative error of a true coefficient, wrong structures included (a missing term
-    counts as 100 %).
+    relative error of a true coefficient, wrong structures included. For a Lagrangian a
+    missing term counts as 100 % and an extra term, which the row above shows, costs
+    nothing; an implicit equation with any wrong term has no error: a median that is
+    infinite for this reason stands at the upper edge, marked ∞.
 
     Raises
     ------
@@ -62,6 +67,7 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         grid[2 * i, 0].set_ylim(-6, 106)
         grid[2 * i + 1, 0].set_ylabel(f"Worst coefficient error (%)\n{MODES[mode]}")
         grid[2 * i + 1, 0].set_yscale("log")
+        _mark_infinite(grid[2 * i + 1])
     for axes in grid[:-1].flat:
         axes.set_xlabel("")
     figure.align_ylabels(grid)
@@ -79,4 +85,22 @@ def _error(axes: Axes, x: np.ndarray, case: xr.Dataset, style: Mapping) -> None:
     error = case["worst_error"].transpose("replicate", "noise_level").values
     if np.isnan(error).all():
         return
-    axes.plot(x, 100 * np.maximum(np.median(error, axis=0), SMALLEST), **style)
+    middle = np.maximum(np.median(error, axis=0), SMALLEST)
+    axes.plot(x, np.where(np.isfinite(middle), 100 * middle, np.nan), **style)
+    beyond = np.isinf(middle)
+    if beyond.any():
+        at_edge = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+        edge = np.ones(beyond.sum())
+        lone = {"linestyle": "none", "gid": INFINITE}
+        axes.plot(x[beyond], edge, **dict(style) | at_edge | lone)
+
+
+def _mark_infinite(row: Sequence[Axes]) -> None:
+    """Room below the upper edge, and its sign, where a median is infinite."""
+    if any(line.get_gid() == INFINITE for axes in row for line in axes.lines):
+        low, high = row[0].get_ylim()
+        row[0].set_ylim(low, high * ROOM)
+        place = {"xycoords": "axes fraction", "textcoords": "offset points"}
+        row[0].annotate(
+            r"$\infty$", (0, 1), xytext=(-4, 0), ha="right", va="center", **place
+        )
