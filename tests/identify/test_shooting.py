@@ -108,14 +108,8 @@ def test_motions_that_are_all_lost_are_not_trusted(monkeypatch, caplog):
     ("largest", "sizes"), [(1, {1}), (2, {2}), (8, set(range(2, 9)))]
 )
 def test_starts_have_up_to_the_largest_number_of_terms(monkeypatch, largest, sizes):
-    """Ten candidates, of which two are the pendulum's."""
-    more = [
-        "sin(th)**2*cos(th)",
-        "th**4",
-        "thdot**4",
-        "th**2*thdot**2",
-        "thdot**2*sin(th)",
-    ]
+    """Eight free candidates, of which two are the pendulum's."""
+    more = ["th**4", "thdot**4", "th**2*thdot**2"]
     library = {"reference": "thdot**2", "lagrangian": [{"terms": [*TERMS, *more]}]}
     seen = set()
 

@@ -17,6 +17,7 @@ from leastaction.differentiate.motion import kept
 from leastaction.identify.acceleration_error import AccelerationError
 from leastaction.identify.errors_in_variables import Refit, fitting_states, refit
 from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.gram_estimate import lagrangian_estimate
 from leastaction.identify.scale_free import Ratio
 from leastaction.identify.splicing import Path, larger_supports, size_by_jump, splicing
 from leastaction.mechanics.library import Library
@@ -113,25 +114,17 @@ def identify(
             jump,
             TRUSTED_JUMP,
         )
-    count = len(terms.terms)
-    return LagrangianEstimate(
-        terms=[str(term) for term in equations["term"].values],
-        coefficients=coefficients[:count],
-        std=std[:count],
-        status=list(equations["status"].values),
-        equivalent=list(equations["equivalent"].values),
-        diagnostics=_diagnostics(path, ratio, size, jump)
+    return lagrangian_estimate(
+        equations,
+        coefficients,
+        _diagnostics(path, ratio, size, jump)
         | {
             "excess": (model.excess, "1", "residual ratio without the part of noise"),
             "excess_std": (model.excess_std, "1", "its standard error"),
         },
-        criterion=_by_size(path.errors, settings["largest"]),
-        by_node=_noise(equations),
-        dissipation_terms=[str(t) for t in equations["dissipation_term"].values],
-        dissipation_coefficients=coefficients[count:],
-        dissipation_std=std[count:],
-        dissipation_status=list(equations["dissipation_status"].values),
-        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
+        _noise(equations),
+        std,
+        _by_size(path.errors, settings["largest"]),
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.gram_estimate import lagrangian_estimate
 from leastaction.identify.merging import Level
 from leastaction.identify.multiple_shooting import Fit
 from leastaction.identify.segments import Positions
@@ -64,28 +65,9 @@ def estimate(
     error = np.full(len(whole), np.nan)
     whole[columns] = c
     error[columns[fit.c != 0]] = std[fit.c != 0]
-    count = len(terms.terms)
-    return LagrangianEstimate(
-        terms=[str(term) for term in equations["term"].values],
-        coefficients=whole[:count],
-        std=error[:count],
-        status=list(equations["status"].values),
-        equivalent=list(equations["equivalent"].values),
-        diagnostics=diagnostics,
-        by_node={
-            "noise_std": (
-                ("dof",),
-                positions.sigma,
-                "as q",
-                "standard deviation of the noise of the positions",
-            )
-        },
-        dissipation_terms=[str(t) for t in equations["dissipation_term"].values],
-        dissipation_coefficients=whole[count:],
-        dissipation_std=error[count:],
-        dissipation_status=list(equations["dissipation_status"].values),
-        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
-    )
+    meaning = "standard deviation of the noise of the positions"
+    arrays = {"noise_std": (("dof",), positions.sigma, "as q", meaning)}
+    return lagrangian_estimate(equations, whole, diagnostics, arrays, error)
 
 
 def _scaled(fit: Fit, position: int) -> tuple[np.ndarray, np.ndarray]:
