@@ -26,7 +26,8 @@ def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     The maximum is that of the truth over all trajectories and times; where it is zero,
     the change is shown as it is. Median over the trajectories of all replicates, with
     their range for the recommended estimator. The truth itself shows the error of the
-    integration, or what damping and external forces do.
+    integration, or what damping and external forces do. Paths that do not stay finite
+    are left out of the medians.
 
     Raises
     ------

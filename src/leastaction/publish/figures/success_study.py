@@ -3,24 +3,21 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.publish.figures.level_axis import level_axis, levels_of, places
 from leastaction.publish.figures.methods import MODES, handles, in_order, look_of
-from leastaction.publish.figures.study import share_bars
+from leastaction.publish.figures.recovery_axes import (
+    mark_infinite,
+    median_error,
+    share_of_exact,
+)
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
 
 ROW_HEIGHT = 42.0
 LEGEND_HEIGHT = 14.0
-# Errors below this are shown on the axis: they are those of the integration.
-SMALLEST = 1e-7
 BESIDE = 0.07
-# Factor that parts the largest finite median from the upper edge.
-ROOM = 30.0
-INFINITE = "infinite"
 
 
 def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -57,9 +54,8 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 shift = BESIDE * (k - (len(methods) - 1) / 2)
                 x = np.array(places(case["noise_level"].values, levels)) + shift
                 style = look_of(method).style(settings)
-                exact = case["exact"].transpose("replicate", "noise_level").values
-                share_bars(top, x, exact.sum(axis=0), len(exact), **style)
-                _error(bottom, x, case, style)
+                share_of_exact(top, x, case, style)
+                median_error(bottom, x, case, style)
             level_axis(bottom, levels)
         grid[0, j].set_title(panel_title(panels, j))
     for i, mode in enumerate(modes):
@@ -67,7 +63,7 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         grid[2 * i, 0].set_ylim(-6, 106)
         grid[2 * i + 1, 0].set_ylabel(f"Worst coefficient error (%)\n{MODES[mode]}")
         grid[2 * i + 1, 0].set_yscale("log")
-        _mark_infinite(grid[2 * i + 1])
+        mark_infinite(grid[2 * i + 1])
     for axes in grid[:-1].flat:
         axes.set_xlabel("")
     figure.align_ylabels(grid)
@@ -79,28 +75,3 @@ def _modes(panel: Panel) -> set[str]:
     return {
         str(mode) for r in panel.recoveries.values() for mode in r["noise_mode"].values
     }
-
-
-def _error(axes: Axes, x: np.ndarray, case: xr.Dataset, style: Mapping) -> None:
-    error = case["worst_error"].transpose("replicate", "noise_level").values
-    if np.isnan(error).all():
-        return
-    middle = np.maximum(np.median(error, axis=0), SMALLEST)
-    axes.plot(x, np.where(np.isfinite(middle), 100 * middle, np.nan), **style)
-    beyond = np.isinf(middle)
-    if beyond.any():
-        at_edge = {"transform": axes.get_xaxis_transform(), "clip_on": False}
-        edge = np.ones(beyond.sum())
-        lone = {"linestyle": "none", "gid": INFINITE}
-        axes.plot(x[beyond], edge, **dict(style) | at_edge | lone)
-
-
-def _mark_infinite(row: Sequence[Axes]) -> None:
-    """Room below the upper edge, and its sign, where a median is infinite."""
-    if any(line.get_gid() == INFINITE for axes in row for line in axes.lines):
-        low, high = row[0].get_ylim()
-        row[0].set_ylim(low, high * ROOM)
-        place = {"xycoords": "axes fraction", "textcoords": "offset points"}
-        row[0].annotate(
-            r"$\infty$", (0, 1), xytext=(-4, 0), ha="right", va="center", **place
-        )
