@@ -39,7 +39,8 @@ def problems(estimator, library=None, **simulate):
     content = merge(content, {"simulate": simulate, "library": library or {}})
     content["library"] = {k: v for k, v in content["library"].items() if v}
     content["estimators"] = {"one": estimator}
-    del content["validate"], content["variants"]
+    for part in ("validate", "publish", "variants"):
+        del content[part]
     if estimator == {}:
         content["estimators"] = {"recommended": {}}
     content = recipes.with_recommended_methods(content)
