@@ -13,6 +13,7 @@ from leastaction.config import (
     check_references,
     merge,
     with_variants,
+    without_examples,
 )
 from leastaction.schema import ConfigError, complete
 
@@ -311,3 +312,23 @@ def test_a_field_is_refused_what_it_does_not_know(key):
     content = complete(recipes.with_recommended_methods(content), SCHEMA, "x")
     with pytest.raises(ConfigError, match=f"{key}: a field knows none"):
         check_example(content, "x")
+
+
+def test_an_example_that_is_left_out_is_named_nowhere():
+    config = {
+        "papers": {
+            "p": {
+                "figures": {"figure_1": {"shows": "x", "examples": ["a", "b"]}},
+                "tables": {"table_1": {"shows": "y"}},
+            }
+        },
+        "studies": {
+            "s": {"examples": {"p": ["a", "a-loud", "b"]}},
+            "t": {"examples": {"p": ["a"], "q": ["a"]}},
+        },
+    }
+    left = without_examples(config, {("p", "a")})
+    assert left["papers"]["p"]["figures"]["figure_1"]["examples"] == ["b"]
+    assert left["studies"]["s"]["examples"] == {"p": ["b"]}
+    assert left["studies"]["t"]["examples"] == {"q": ["a"]}
+    assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]
