@@ -5,7 +5,7 @@ from project import Project
 
 
 def pytest_collection_modifyitems(items):
-    """One process runs all tests that share the finished project, and begins at once."""
+    """One process runs all tests that share the finished project, first of all."""
     shared = [item for item in items if "workflow" in item.path.parts]
     for item in shared:
         item.add_marker(pytest.mark.xdist_group("workflow"))
