@@ -4,7 +4,8 @@
 #   make quick       the same from two ensembles of most examples: about six minutes
 #   make beyond      our own studies
 #   make test        the tests
-#   make report      report.html of what was reproduced
+#   make report      report.html of what was reproduced; after make quick, with
+#                    CONFIG=config/quick.yaml
 #   make bench       cost of one ensemble, stage by stage
 #   make check       lint and format checks
 
@@ -40,7 +41,7 @@ test: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
 
 report: $(READY)
-	$(SNAKEMAKE) --report report.html
+	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG)) --report report.html
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/stochastic_lagrangian.py
