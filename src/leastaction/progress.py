@@ -58,8 +58,11 @@ def _log_failure(kind, error, trace) -> None:
     logging.error("%s: %s", kind.__name__, error, exc_info=(kind, error, trace))
 
 
-def tracked(items: Collection[T], what: str) -> Iterator[T]:
-    """Pass `items` on and report how many are done, at most every ten seconds."""
+def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T]:
+    """Pass `items` on and report how many are done, at most every ten seconds.
+
+    The line at the end, the `summary`, is left out of an inner loop.
+    """
     start = last = time.monotonic()
     for done, item in enumerate(items):
         now = time.monotonic()
@@ -68,4 +71,5 @@ def tracked(items: Collection[T], what: str) -> Iterator[T]:
             left = (now - start) / max(1, done) * (len(items) - done)
             log.info("%s: %d of %d, about %.0f s left", what, done, len(items), left)
         yield item
-    log.info("%s: %d done in %.1f s", what, len(items), time.monotonic() - start)
+    if summary:
+        log.info("%s: %d done in %.1f s", what, len(items), time.monotonic() - start)

@@ -198,6 +198,8 @@ RECOMMENDED = {
     ),
     "motions": ("joint_spline", "gram", "null_vector"),
     "positions": ("joint_spline", "gram", "shooting"),
+    "density": ("bump_functions", "weak_fokker_planck", "ito_gmm"),
+    "density moments": ("monomial_functions", "moment_fokker_planck", "ito_gmm"),
 }
 
 
@@ -206,6 +208,9 @@ def kind_of_data(example: Mapping) -> str:
     if "field" in _part(example, "system"):
         return "field"
     simulation = _part(example, "simulate")
+    if simulation.get("method") in ("gill_histogram", "gill_moments"):
+        by_moments = simulation["method"] == "gill_moments"
+        return "density moments" if by_moments else "density"
     if simulation.get("method") == "runge_kutta":
         channels = _part(simulation, "noise").get("channels", ["q", "qdot", "qddot"])
         return "positions" if channels == ["q"] else "motions"

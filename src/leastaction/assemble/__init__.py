@@ -2,9 +2,13 @@
 
 from importlib import import_module
 
+from leastaction.mechanics import fokker_planck
 from leastaction.noise_sweep import over_cases
 
 METHODS = {
+    "moment_fokker_planck": "leastaction.assemble.moment_fokker_planck",
+    "stationary_residual": "leastaction.assemble.stationary_residual",
+    "weak_fokker_planck": "leastaction.assemble.weak_fokker_planck",
     "energy_gram": "leastaction.assemble.energy_gram",
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
     "gram": "leastaction.assemble.gram",
@@ -17,6 +21,9 @@ METHODS = {
 }
 
 NEEDS = {
+    "moment_fokker_planck": "monomial_functions",
+    "stationary_residual": "central_stencil",
+    "weak_fokker_planck": "bump_functions",
     "energy_gram": ("joint_spline", "measured"),
     "ensemble_mean": "central_difference",
     "gram": ("joint_spline", "measured"),
@@ -28,11 +35,15 @@ NEEDS = {
     "weak_moments": "sensor_noise",
 }
 
+# Methods that know the structure of the model and estimate all its coefficients.
+STATIONARY = ("moment_fokker_planck", "stationary_residual", "weak_fokker_planck")
+
 # Methods that need no velocities.
 DISPLACEMENTS_ONLY = {"weak_moments"}
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
+    **dict.fromkeys(STATIONARY, fokker_planck.PARTS),
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
     "energy_gram": ("reference", "inertia", "lagrangian"),
     "gram": ("reference", "inertia", "lagrangian", "dissipation"),

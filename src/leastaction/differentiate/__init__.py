@@ -5,7 +5,10 @@ from importlib import import_module
 from leastaction.noise_sweep import over_cases
 
 METHODS = {
+    "bump_functions": "leastaction.differentiate.bump_functions",
     "central_difference": "leastaction.differentiate.central_difference",
+    "central_stencil": "leastaction.differentiate.central_stencil",
+    "monomial_functions": "leastaction.differentiate.monomial_functions",
     "realised_variation": "leastaction.differentiate.realised_variation",
     "joint_spline": "leastaction.differentiate.joint_spline",
     "measured": "leastaction.differentiate.measured",
@@ -15,6 +18,9 @@ METHODS = {
 }
 
 READS = {
+    "bump_functions": "histogram",
+    "central_stencil": "histogram",
+    "monomial_functions": "state_moments",
     "central_difference": "observations",
     "realised_variation": "observations",
     "joint_spline": "recordings",
@@ -29,6 +35,9 @@ NEEDS_ALL_CHANNELS = ("measured",)
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
+    "bump_functions": (),
+    "central_stencil": (),
+    "monomial_functions": (),
     "central_difference": ("reference", "inertia", "lagrangian"),
     "joint_spline": (),
     "measured": (),

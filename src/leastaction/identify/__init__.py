@@ -5,6 +5,9 @@ from importlib import import_module
 from leastaction.noise_sweep import over_cases
 
 METHODS = {
+    "ito_gmm": "leastaction.identify.ito_gmm",
+    "residual_least_squares": "leastaction.identify.residual_least_squares",
+    "split_sample_residual": "leastaction.identify.split_sample_residual",
     "acceleration_gradient": "leastaction.identify.acceleration_gradient",
     "lagrangian_sindy": "leastaction.identify.lagrangian_sindy",
     "modal_gmm": "leastaction.identify.modal_gmm",
@@ -25,6 +28,9 @@ VOLATILITY_METHODS = {
     "squared_increments": "leastaction.identify.squared_increments",
 }
 NEEDS = {
+    "ito_gmm": ("weak_fokker_planck", "moment_fokker_planck"),
+    "residual_least_squares": "stationary_residual",
+    "split_sample_residual": "stationary_residual",
     "acceleration_gradient": "gram",
     "lagrangian_sindy": "energy_gram",
     "modal_gmm": "modal_moments",
@@ -50,6 +56,9 @@ KNOWS_INPUT = ("null_vector", "proximal_gradient")
 INPUT_WITHOUT_PRIOR = ("proximal_gradient",)
 # Methods that read every sample from the file of equations.
 NEEDS_ALL_SAMPLES = ("acceleration_gradient",)
+
+# Methods that estimate the volatility together with the drift.
+WITH_VOLATILITY = ("ito_gmm", "residual_least_squares", "split_sample_residual")
 
 # Methods that return to the samples: they get the observations and the library, too.
 READS_OBSERVATIONS = {
@@ -90,7 +99,10 @@ def _one_case(observations, equations, settings, library):
     found = method.identify(equations, settings, *more)
     if contract(settings) != "model":
         return found
-    volatility = _volatility(observations, found, settings, library)
+    if settings["method"] in WITH_VOLATILITY:
+        found, volatility = found
+    else:
+        volatility = _volatility(observations, found, settings, library)
     calculus = library.get("calculus", "ito")
     return model_dataset(observations, found, volatility, calculus)
 

@@ -8,16 +8,23 @@ METHODS = {
     "leapfrog": "leastaction.simulate.leapfrog",
     "newmark": "leastaction.simulate.newmark",
     "runge_kutta": "leastaction.simulate.runge_kutta",
+    "gill_histogram": "leastaction.simulate.gill_histogram",
+    "gill_moments": "leastaction.simulate.gill_moments",
 }
-# What each method makes: observations of coordinates, of a field, or recordings of
-# motions without random forces.
+# What each method makes: observations of coordinates, of a field, recordings of motions
+# without random forces, or what is left of a long stationary path.
 MAKES = {
     "strong_taylor": "observations",
     "modal": "field_observations",
     "leapfrog": "field_observations",
     "newmark": "field_observations",
     "runge_kutta": "recordings",
+    "gill_histogram": "histogram",
+    "gill_moments": "state_moments",
 }
+
+# What is kept of a stationary path, by what the method makes.
+DENSITIES = ("histogram", "state_moments")
 
 SENSOR = "leastaction.simulate.sensor"
 

@@ -9,11 +9,15 @@ METHODS = {
     "observations": "leastaction.validate.rollout",
     "field_observations": "leastaction.validate.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
+    "histogram": "leastaction.validate.density_rollout",
+    "state_moments": "leastaction.validate.density_rollout",
 }
 MAKES = {
     "observations": "rollout",
     "field_observations": "field_rollout",
     "recordings": "motion_rollout",
+    "histogram": "density_rollout",
+    "state_moments": "density_rollout",
 }
 
 
@@ -22,7 +26,8 @@ def validate(system, model, simulation, settings, library, *, example, seed):
 
     See :func:`leastaction.validate.rollout.validate`,
     :func:`leastaction.validate.field_rollout.validate` and
-    :func:`leastaction.validate.motion_rollout.validate`.
+    :func:`leastaction.validate.motion_rollout.validate`, and
+    :func:`leastaction.validate.density_rollout.validate` of stationary densities.
     """
     kind = simulate.MAKES[simulation["method"]]
     return import_module(METHODS[kind]).validate(

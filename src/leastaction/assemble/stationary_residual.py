@@ -1,0 +1,110 @@
+"""Residual of the stationary Fokker–Planck equation by finite differences.
+
+Yoshida and Yamanaka (2020), eqs. (19)–(21). With the differences D of the stage before,
+every term of the equation has a column,
+
+.. math::
+
+    r = \\sum_i θ_i r_i, \\qquad
+    r_i = -D_{\\dot q}(a_i p) + \\tfrac12 D_{\\dot q} D_{\\dot q}(B_i p),
+
+with −D_q(q̇ p) in the reference, and the sum of squares over the cells is the quadratic
+form θᵀ G θ. Paper: eq. (7) integrates over the domain, but the numbers printed are those
+of a sum without the area of a cell.
+
+Products of *different* batches are kept apart, too: their counts are independent, so
+their mean has no noise in it (:mod:`leastaction.identify.split_sample_residual`).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.assemble.density_terms import (
+    equation_of,
+    term_coordinates,
+    term_variables,
+    terms_on_cells,
+)
+
+CONTRACT = "stationary_residual"
+
+
+def assemble(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    settings: Mapping,
+    library: Mapping,
+) -> xr.Dataset:
+    """Inner products of the columns of all terms, batch by batch.
+
+    Parameters
+    ----------
+    observations
+        Contract ``histogram``; its `dof` names the coordinate.
+    derivatives
+        Contract ``density_stencil``.
+    settings
+        Nothing.
+    library
+        Structure of the model; see :class:`StationaryEquation`.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``stationary_residual``: `gram` of shape (replicate, batch,
+        batch_other, equation_term, equation_term_other).
+    """
+    equation = equation_of(library, observations)
+    columns = residual_columns(derivatives, library, observations)
+    flat = columns.reshape(*columns.shape[:2], -1)
+    batches, terms, _ = flat.shape
+    rows = flat.reshape(batches * terms, -1)
+    gram = (rows @ rows.T).reshape(batches, terms, batches, terms).swapaxes(1, 2)
+    volatility = [t.kind == "volatility" for t in equation.terms]
+    _, _, diffusion = terms_on_cells(
+        library,
+        observations,
+        derivatives["q_bin"].values,
+        derivatives["qdot_bin"].values,
+    )
+    density = derivatives["density"].values[0].mean(axis=0)
+    mean_square = np.einsum("tij,ij->t", diffusion[volatility], density) / density.sum()
+    data = {
+        "gram": (
+            (
+                "replicate",
+                "batch",
+                "batch_other",
+                "equation_term",
+                "equation_term_other",
+            ),
+            gram[None],
+            {"units": "mixed", "long_name": "inner product of columns of the residual"},
+        ),
+        **term_variables(equation, mean_square),
+    }
+    return xr.Dataset(data, term_coordinates(equation, observations))
+
+
+def residual_columns(
+    derivatives: xr.Dataset, library: Mapping, observations: xr.Dataset
+) -> np.ndarray:
+    """Column of every term, shape (batch, term, q_bin, qdot_bin)."""
+    velocity, acceleration, diffusion = terms_on_cells(
+        library,
+        observations,
+        derivatives["q_bin"].values,
+        derivatives["qdot_bin"].values,
+    )
+    along_q = derivatives["difference_q"].values
+    along_qdot = derivatives["difference_qdot"].values
+    density = derivatives["density"].values[0][:, None]
+    force = acceleration * density
+    # Paper: the diffusive current is differenced like any other, so the second
+    # derivative is a difference of a difference.
+    noise = (0.5 * diffusion * density) @ along_qdot.T
+    columns = (noise - force) @ along_qdot.T
+    columns[:, 0] -= along_q @ (velocity * density[:, 0])
+    return columns

@@ -1,0 +1,45 @@
+"""A histogram on cells of another size, and what it says of its own cells."""
+
+import numpy as np
+import xarray as xr
+
+
+def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
+    """Histogram with `bins` cells along each side, each a square of the given ones.
+
+    Parameters
+    ----------
+    observations
+        Contract ``histogram``.
+    bins
+        None leaves the cells as they are.
+
+    Raises
+    ------
+    ValueError
+        If `bins` does not divide the number of cells along each side.
+    """
+    given = observations.sizes["q_bin"]
+    if bins is None or bins == given:
+        return observations
+    if given % bins:
+        raise ValueError(
+            f"bins: {given} cells along each side cannot be put together to {bins}; "
+            "choose a divisor, or simulate another histogram"
+        )
+    width = given // bins
+    summed = observations["count"].coarsen(q_bin=width, qdot_bin=width).sum()
+    kept = observations.drop_vars(["count", "q_bin", "qdot_bin"])
+    summed.attrs = observations["count"].attrs
+    for name in ("q_bin", "qdot_bin"):
+        summed[name].attrs = observations[name].attrs
+    return kept.assign(count=summed)
+
+
+def spacing(observations: xr.Dataset) -> tuple[float, float]:
+    """Lengths of a cell along q and along q̇."""
+    found = [float(np.diff(observations[d].values[:2])[0]) for d in CELLS]
+    return found[0], found[1]
+
+
+CELLS = ("q_bin", "qdot_bin")

@@ -1,0 +1,109 @@
+"""Least squares of the Fokker–Planck residual of a measured density.
+
+Yoshida and Yamanaka (2020), eqs. (9), (21) and (22): the parameters minimise the sum of
+squared residuals. It is a quadratic form E(θ) = θᵀ G θ in the coefficients, with the
+squares of the noise strengths among them, so its minimum is a linear system, with
+squared volatilities that are not negative. The residual has counting noise in its
+regressors and an error of O(h²): estimates are drawn towards zero, without a standard
+error.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import minimize
+
+from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.identify.stationary_estimate import (
+    Solution,
+    nonnegative,
+    stationary_estimate,
+)
+
+
+def identify(
+    equations: xr.Dataset, settings: Mapping
+) -> tuple[LagrangianEstimate, VolatilityEstimate]:
+    """Minimise the residual.
+
+    Parameters
+    ----------
+    equations
+        Contract ``stationary_residual``.
+    settings
+        `minimiser`, ``closed_form`` or ``nelder_mead`` (the paper names no minimiser);
+        `level_set`.
+    """
+    gram = equations["gram"].values[0].mean(axis=(0, 1))
+    kind = equations["kind"].values
+    minimise = MINIMISERS[settings["minimiser"]]
+
+    def solve(known: np.ndarray) -> Solution:
+        values = minimise(gram, known, kind)
+        nothing = np.where(np.isnan(known), np.nan, 0.0)
+        return Solution(values, np.diag(nothing), _objective(gram, values))
+
+    return stationary_estimate(
+        equations, settings, nonnegative(solve, kind), form_arrays(gram)
+    )
+
+
+def form_arrays(gram: np.ndarray) -> dict[str, tuple]:
+    """The quadratic form E(θ) for the model, from which its surfaces are drawn."""
+    dims = ("equation_term", "equation_term_other")
+    return {"objective_form": (dims, gram, "mixed", "E = theta^T G theta")}
+
+
+def minimum(gram: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Minimum of θᵀ G θ over the unknown coefficients.
+
+    Parameters
+    ----------
+    gram
+        Shape (term, term), symmetric.
+    known
+        Given coefficients, NaN for unknown ones.
+    """
+    free = np.isnan(known)
+    values = np.where(free, 0.0, known)
+    right = -(gram @ values)[free]
+    size = np.sqrt(np.abs(np.diag(gram)))[free]
+    scaled = gram[np.ix_(free, free)] / np.outer(size, size)
+    values[free] = np.linalg.lstsq(scaled, right / size, rcond=None)[0] / size
+    return values
+
+
+def _closed_form(gram, known, kind) -> np.ndarray:
+    return minimum(gram, known)
+
+
+def _nelder_mead(gram, known, kind) -> np.ndarray:
+    """Simplex search over parameters: noise strengths stand for their squares."""
+    free = np.isnan(known)
+    noise = (kind == "volatility")[free]
+
+    def coefficients(x):
+        values = known.copy()
+        values[free] = np.where(noise, x**2, x)
+        return values
+
+    def objective(x):
+        values = coefficients(x)
+        return values @ gram @ values
+
+    found = minimize(
+        objective,
+        np.ones(free.sum()),
+        method="Nelder-Mead",
+        options={"xatol": 1e-10, "fatol": 0.0, "maxiter": 4000, "maxfev": 8000},
+    )
+    return coefficients(found.x)
+
+
+def _objective(gram: np.ndarray, values: np.ndarray) -> dict[str, tuple]:
+    value = float(values @ gram @ values)
+    return {"objective": (value, "mixed", "sum of squared residuals at the minimum")}
+
+
+MINIMISERS = {"closed_form": _closed_form, "nelder_mead": _nelder_mead}

@@ -1,0 +1,194 @@
+"""Stationary densities of the truth and of the identified model, from fresh paths.
+
+Both are simulated anew, with random numbers that no estimate has seen. The equation of
+the model is also applied to the density of the truth: its residual map shows where the
+model and the density disagree.
+"""
+
+import logging
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.differentiate.central_stencil import central_difference
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.system import System
+from leastaction.model import IdentifiedModel
+from leastaction.simulate.ensemble import DivergenceError
+from leastaction.simulate.histogram import PlaneHistogram
+from leastaction.simulate.streamed_path import stream
+
+log = logging.getLogger(__name__)
+
+# Half width of the planes, in root mean squares of the truth, where the simulation has
+# no histogram.
+REACH = 4.0
+BINS = 50
+
+
+def validate(
+    system: System,
+    model: xr.Dataset,
+    simulation: Mapping,
+    settings: Mapping,
+    library: Mapping,
+    *,
+    example: str,
+    seed: int,
+) -> xr.Dataset:
+    """Compare densities of one replicate.
+
+    Parameters
+    ----------
+    system
+        The truth.
+    model
+        One replicate, contract ``model``.
+    simulation
+        The `simulate` section.
+    settings
+        The `validate` section: `lengths` (in units of the training duration) and
+        `trajectories`.
+    library
+        Not used; the densities have no scale.
+    example, seed
+        Key of the random numbers, which differ from those of the training data.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``density_rollout``: densities in the plane (q_a, q̇_a) of every degree
+        of freedom, standard deviations of the state, half the integral of
+        |p − p_estimate|, and for one degree of freedom the residual map. Without a
+        model (unidentified coefficients, a divergent path), NaN.
+    """
+    replicate = int(model["replicate"].values[0])
+    run = {
+        **simulation,
+        "duration": settings["lengths"] * simulation["duration"],
+        "trajectories": settings["trajectories"],
+    }
+    key = {"example": example, "seed": seed, "replicate": replicate}
+    low, high, bins = _domain(system, run, simulation.get("histogram"), key)
+    truth = _densities(system, run, (low, high, bins), key)
+    estimate = IdentifiedModel(model.isel(replicate=0))
+    found = None
+    reason = str(model["identifiability"].values[0])
+    if reason:
+        log.warning("replicate %d has no density of the model: %s", replicate, reason)
+    else:
+        try:
+            found = _densities(estimate.system, run, (low, high, bins), key)
+        except DivergenceError as error:
+            log.warning("the model of replicate %d: %s", replicate, error)
+    if found is None:
+        found = tuple(np.full_like(part, np.nan) for part in truth)
+    residual = np.full_like(truth[0], np.nan)
+    if system.dof == 1 and np.isfinite(found[0]).all():
+        residual[0] = _residual(estimate.system, truth[0][0], low, high)
+    return _dataset(system, truth, found, residual, (low, high, bins), replicate)
+
+
+def _domain(system: System, run, histogram, key):
+    """Corners and number of cells: those of the data, or some rms of the truth."""
+    if histogram:
+        return np.array(histogram["low"]), np.array(histogram["high"]), histogram["bins"]
+    squares, count = np.zeros(2 * system.dof), [0]
+
+    def add(_, path):
+        squares[:] += (path**2).sum(axis=0)
+        count[0] += len(path)
+
+    stream(system, {**run, "trajectories": 1}, add, **key, purpose="validate")
+    reach = REACH * np.sqrt(squares / count[0])
+    return -reach, reach, BINS
+
+
+def _densities(system: System, run, grid, key) -> tuple[np.ndarray, np.ndarray]:
+    """Densities, shape (dof, q_bin, qdot_bin), and standard deviations (state,)."""
+    low, high, bins = grid
+    histogram = PlaneHistogram(low, high, bins)
+    sums, squares, count = np.zeros(low.size), np.zeros(low.size), [0]
+
+    def add(_, path):
+        histogram.add(path)
+        sums[:] += path.sum(axis=0)
+        squares[:] += (path**2).sum(axis=0)
+        count[0] += len(path)
+
+    stream(system, run, add, **key, purpose="validate")
+    dof = system.dof
+    cell = (high - low) / bins
+    area = (cell[:dof] * cell[dof:])[:, None, None]
+    std = np.sqrt(squares / count[0] - (sums / count[0]) ** 2)
+    return histogram.counts / (count[0] * area), std
+
+
+def _residual(model: System, density, low, high) -> np.ndarray:
+    """Residual of the model's stationary equation for a density, per second."""
+    bins = len(density)
+    step = (np.asarray(high) - low) / bins
+    axes = [low[i] + (np.arange(bins) + 0.5) * step[i] for i in (0, 1)]
+    q, qdot = (g.reshape(-1, 1) for g in np.meshgrid(*axes, indexing="ij"))
+    noise = (model.diffusion * model.diffusion.T)[0, 0]
+    evaluate = evaluator(
+        [model.acceleration[0], noise], model.coordinates, list(model.parameters)
+    )
+    values = evaluate(q, qdot, model.parameter_values).reshape(bins, bins, 2)
+    along_q, along_qdot = (central_difference(bins, h) for h in step)
+    diffusive = 0.5 * (values[..., 1] * density) @ along_qdot.T
+    current = values[..., 0] * density - diffusive
+    return -along_q @ (axes[1] * density) - current @ along_qdot.T
+
+
+def _dataset(system, truth, found, residual, grid, replicate) -> xr.Dataset:
+    low, high, bins = grid
+    dof = system.dof
+    step = (high - low) / bins
+    centres = low[:, None] + (np.arange(bins) + 0.5) * step[:, None]
+    plane = ("replicate", "dof", "q_bin", "qdot_bin")
+    area = step[:dof] * step[dof:]
+    # Half the integral of |p - p_estimate|, what lies outside of the cells included.
+    outside = [1 - p.sum(axis=(1, 2)) * area for p in (truth[0], found[0])]
+    distance = np.abs(truth[0] - found[0]).sum(axis=(1, 2)) * area
+    distance = 0.5 * (distance + np.abs(outside[0] - outside[1]))
+    data = {
+        "residual": (
+            plane,
+            residual[None],
+            {
+                "units": "1/(q qdot s)",
+                "long_name": "residual of the model's equation for the true density",
+            },
+        ),
+        "total_variation": (
+            ("replicate", "dof"),
+            distance[None],
+            {"units": "1", "long_name": "total variation distance of the densities"},
+        ),
+        "cell_centre": (
+            ("state", "bin"),
+            centres,
+            {"units": "unit of the state", "long_name": "centre of the cell"},
+        ),
+    }
+    for end, (density, std) in (("true", truth), ("estimate", found)):
+        data[f"density_{end}"] = (
+            plane,
+            density[None],
+            {"units": "1/(q qdot)", "long_name": "stationary density"},
+        )
+        data[f"std_{end}"] = (
+            ("replicate", "state"),
+            std[None],
+            {"units": "unit of the state", "long_name": "standard deviation"},
+        )
+    return xr.Dataset(
+        data,
+        coords={
+            "replicate": [replicate],
+            "dof": list(system.coordinates),
+            "state": [s.name for s in system.state],
+        },
+    )
