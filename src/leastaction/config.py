@@ -16,6 +16,7 @@ from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.density_library import density_candidates
 from leastaction.mechanics.expressions import unknown
 from leastaction.mechanics.field_system import FieldSystem
+from leastaction.mechanics.fokker_planck import StationaryEquation
 from leastaction.mechanics.from_config import (
     declared_units,
     is_field,
@@ -230,6 +231,9 @@ def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
             f"system has {kinds[not makes_field]}"
         )
     initial_expressions(settings["initial_state"], system)
+    if simulate.MAKES[settings["method"]] in simulate.DENSITIES:
+        import_module(simulate.METHODS[settings["method"]]).check(system, settings)
+        StationaryEquation.from_config(example["library"], system.coordinates)
     if settings["method"] == "runge_kutta":
         drawn = tuple(settings["initial_state"].get("random", {}))
         input_expressions(system, settings["input"], drawn)

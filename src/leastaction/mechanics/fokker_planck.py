@@ -54,6 +54,8 @@ class Term:
         Squared volatility of the accelerations, shape (dof, dof).
     known
         Given coefficient; NaN if it is to be estimated.
+    coordinate
+        Whose volatility it is.
     """
 
     kind: str
@@ -62,12 +64,14 @@ class Term:
     acceleration: sp.Matrix
     diffusion: sp.Matrix
     known: float
+    coordinate: str = ""
 
     @property
     def label(self) -> str:
-        """Kind and candidate, and the number of the coordinate of a volatility."""
-        where = f"{self.position[0] + 1} " if self.kind == "volatility" else ""
-        return f"{self.kind} {where}{self.name}"
+        """Kind and candidate, and the coordinate of a squared volatility."""
+        if self.kind == "volatility":
+            return f"squared volatility of {self.coordinate}: {self.name}"
+        return f"{self.kind}: {self.name}"
 
 
 @dataclass(frozen=True)
@@ -206,6 +210,7 @@ class StationaryEquation:
                         no_force,
                         noise,
                         known["volatility"].get((a, j), np.nan),
+                        library.coordinates[a],
                     )
                 )
         return tuple(found)

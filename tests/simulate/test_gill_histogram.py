@@ -1,0 +1,103 @@
+"""Laws of streamed histograms and moments."""
+
+import numpy as np
+import pytest
+from density_support import oscillator, simulation
+
+from leastaction.contracts import check
+from leastaction.simulate import gill_histogram, gill_moments
+from leastaction.simulate.streamed_path import stream
+
+KEY = {"example": "test", "seed": 3, "replicate": 0}
+MOMENTS = {"degree": 4, "every": 7}
+
+
+def stored(settings, system=None, piece=4096):
+    """Samples of every trajectory, kept in memory."""
+    paths = {}
+
+    def keep(trajectory, path):
+        paths.setdefault(trajectory, []).append(path.copy())
+
+    stream(system or oscillator(), settings, keep, **KEY, piece=piece)
+    return [np.concatenate(paths[t]) for t in sorted(paths)]
+
+
+@pytest.fixture(scope="module")
+def histogram():
+    settings = simulation()
+    return gill_histogram.simulate(oscillator(), settings, **KEY, units={"x": "m"})
+
+
+def test_streaming_is_storing(histogram):
+    check(histogram, "histogram")
+    edges = np.linspace(-4, 4, 51)
+    paths = stored(simulation())
+    for batch in range(4):
+        samples = np.concatenate(paths[batch::4])
+        counts, _, _ = np.histogram2d(*samples.T, bins=(edges, edges))
+        np.testing.assert_array_equal(histogram["count"][0, batch], counts)
+        assert histogram["samples"][0, batch] == len(samples)
+        assert histogram["duration"][0, batch] == pytest.approx(0.01 * len(samples))
+
+
+def test_the_length_of_a_piece_changes_nothing():
+    settings = simulation(duration=20.0)
+    for one, other in zip(stored(settings), stored(settings, piece=333), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_samples_outside_of_the_cells_count_as_samples():
+    narrow = simulation(histogram={"low": [-1, -1], "high": [1, 1], "bins": 10})
+    found = gill_histogram.simulate(oscillator(), narrow, **KEY, units={"x": "m"})
+    share = found["count"].sum(("q_bin", "qdot_bin")) / found["samples"]
+    assert 0.3 < float(share.mean()) < 0.6  # (0.683)² of a standard Gaussian
+
+
+def test_replicates_and_burn_in_are_other_samples(histogram):
+    other = dict(KEY, replicate=1)
+    fresh = gill_histogram.simulate(oscillator(), simulation(), **other, units={"x": "m"})
+    assert not np.array_equal(fresh["count"], histogram["count"])
+    later, whole = simulation(burn_in=30.0), stored(simulation(duration=210.0))
+    np.testing.assert_array_equal(stored(later)[0], whole[0][1000:])
+
+
+def test_moments_are_means_over_the_same_samples():
+    settings = simulation(moments=MOMENTS)
+    found = gill_moments.simulate(oscillator(), settings, **KEY, units={"x": "m"})
+    check(found, "state_moments")
+    paths = [p[6::7] for p in stored(settings)]
+    for batch in range(4):
+        samples = np.concatenate(paths[batch::4])
+        for powers, mean in zip(
+            found["exponent"].values, found["moment"].values[0, batch], strict=True
+        ):
+            expected = (samples**powers).prod(axis=1).mean()
+            assert mean == pytest.approx(expected, rel=1e-10)
+        assert found["samples"][0, batch] == len(samples)
+
+
+def test_every_monomial_stands_once():
+    powers = gill_moments.exponents(4, 8)
+    assert len(powers) == 495 == len({tuple(p) for p in powers})
+    assert powers.sum(axis=1).max() == 8
+
+
+def test_a_histogram_is_refused_where_it_ends():
+    from leastaction.mechanics.system import System
+
+    two = System.from_config(
+        {
+            "coordinates": {"x": {"unit": "m"}, "y": {"unit": "m"}},
+            "parameters": {},
+            "lagrangian": "(xdot**2 + ydot**2)/2 - x**2 - y**2",
+            "volatility": {"x": 1, "y": 1},
+        }
+    )
+    with pytest.raises(ValueError, match=r"6.2e\+06 cells; use 'gill_moments'"):
+        gill_histogram.check(two, simulation())
+    with pytest.raises(ValueError, match="8 trajectories cannot be dealt out to 3"):
+        gill_histogram.check(oscillator(), simulation(batches=3))
+    wrong = {"low": [-4, 4], "high": [4, 4], "bins": 50}
+    with pytest.raises(ValueError, match=r"low\[1\] = 4 is not below high 4"):
+        gill_histogram.check(oscillator(), simulation(histogram=wrong))

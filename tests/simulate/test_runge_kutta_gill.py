@@ -1,0 +1,69 @@
+"""Laws of the Runge–Kutta–Gill scheme with held noise."""
+
+import numpy as np
+import pytest
+import sympy as sp
+from density_support import oscillator
+from scipy.linalg import expm, solve_continuous_lyapunov
+
+from leastaction.mechanics.system import System
+from leastaction.simulate.runge_kutta_gill import (
+    integrator,
+    stratonovich_acceleration,
+)
+
+PENDULUM = {
+    "coordinates": {"th": {"unit": "rad"}},
+    "parameters": {},
+    "lagrangian": "thdot**2/2 + cos(th)",
+    "volatility": {"th": "0.3 + 0.5*thdot"},
+}
+
+
+def end(system, dt, duration, force, start=(1.0, 0.5)):
+    """State after a time under a constant value of the noise."""
+    steps = round(duration / dt)
+    normals = np.full((steps, system.wiener_processes), force * np.sqrt(dt))
+    state, path = np.array(start), np.empty((steps, 2 * system.dof))
+    integrator(system)(state, normals, dt, path)
+    np.testing.assert_array_equal(state, path[-1])
+    return state
+
+
+def test_it_is_of_the_fourth_order_under_a_held_force():
+    system = System.from_config(PENDULUM)
+    best = end(system, 1e-3, 2.0, 0.7)
+    errors = [np.abs(end(system, dt, 2.0, 0.7) - best).max() for dt in (0.2, 0.1, 0.05)]
+    orders = np.log2(np.divide(errors[:-1], errors[1:]))
+    np.testing.assert_allclose(orders, 4.0, atol=0.35)
+
+
+def test_one_step_of_a_linear_system_is_its_exponential_series():
+    system = oscillator()
+    a = np.array([[0.0, 1.0], [-1.0, -0.5]]) * 0.1
+    series = sum(np.linalg.matrix_power(a, n) / sp.factorial(n) for n in range(5))
+    expected = series.astype(float) @ [1.0, 0.5]
+    np.testing.assert_allclose(end(system, 0.1, 0.1, 0.0), expected, rtol=1e-14)
+
+
+def test_held_noise_has_the_stationary_variances_of_the_sde():
+    """By the recursion of second moments, without a sample."""
+    dt, a = 0.01, np.array([[0.0, 1.0], [-1.0, -0.5]])
+    step = np.column_stack([end(oscillator(), dt, dt, 0.0, s) for s in np.eye(2)])
+    noise = end(oscillator(), dt, dt, 1.0 / np.sqrt(dt), (0.0, 0.0))
+    from scipy.linalg import solve_discrete_lyapunov
+
+    found = solve_discrete_lyapunov(step, np.outer(noise, noise))
+    exact = solve_continuous_lyapunov(a, -np.diag([0.0, 1.0]))
+    np.testing.assert_allclose(np.diag(found), np.diag(exact), rtol=5e-5)
+    np.testing.assert_allclose(step, expm(a * dt), atol=1e-11)
+
+
+def test_an_ito_drift_is_corrected_for_noise_of_the_velocity():
+    system = System.from_config(PENDULUM)
+    v = sp.Symbol("thdot", real=True)
+    given = system.acceleration[0] - stratonovich_acceleration(system)[0]
+    assert sp.expand(given - (0.3 + 0.5 * v) * 0.5 / 2) == pytest.approx(0, abs=1e-12)
+    stratonovich = System.from_config({**PENDULUM, "calculus": "stratonovich"})
+    left = sp.expand(stratonovich_acceleration(stratonovich)[0] - system.acceleration[0])
+    assert left == pytest.approx(0, abs=1e-12)
