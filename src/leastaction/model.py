@@ -186,6 +186,13 @@ class IdentifiedModel:
             matrix[a, a] = total
         return matrix
 
+    @property
+    def not_identifiable(self) -> str:
+        """What the data do not determine, and why; empty if they determine all."""
+        if "identifiability" not in self.dataset:
+            return ""
+        return str(self.dataset["identifiability"].values)
+
     def __str__(self) -> str:
         lines = ["Terms of the Lagrangian"]
         for term in self.support:
@@ -195,6 +202,8 @@ class IdentifiedModel:
             else:
                 shown = " (given)" if error == 0 else ""
             lines.append(f"  {self.coefficient(term):.6g}{shown}  {term}")
+        if self.not_identifiable:
+            return "\n".join([*lines, f"Not identifiable: {self.not_identifiable}"])
         lines += self._law("Terms of the dissipation", "dissipation_coefficient")
         lines += self._trust()
         alternatives = str(self.dataset["alternatives"].values)

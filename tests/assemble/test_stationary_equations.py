@@ -1,0 +1,151 @@
+"""Laws of residual and weak form of stationary equations."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from density_support import (
+    LIBRARY,
+    SETTINGS,
+    dataset,
+    exact,
+    oscillator,
+    shares,
+    simulation,
+)
+
+from leastaction import assemble, differentiate
+from leastaction.assemble.moment_fokker_planck import DegreeError
+from leastaction.contracts import check
+from leastaction.simulate import gill_moments
+
+BOTH = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
+TRUTH = np.array([1.0, 1.0, 0.5, 1.0, 0.0])
+
+
+def assembled(observations, before, method, library=BOTH):
+    settings = {"method": before} | SETTINGS[before]
+    derivatives = differentiate.differentiate(observations, settings, library)
+    return assemble.assemble(observations, derivatives, {"method": method}, library)
+
+
+def residual(p, theta, h):
+    """The residual written out, term by term (eqs. 17, 19, 20)."""
+
+    def difference(f, axis):
+        out = np.zeros_like(f)
+        f, o = np.moveaxis(f, axis, 0), np.moveaxis(out, axis, 0)
+        o[1:-1] = (f[2:] - f[:-2]) / (2 * h)
+        return out
+
+    x = -4 + (np.arange(len(p)) + 0.5) * h
+    q, v = np.meshgrid(x, x, indexing="ij")
+    _, k, c, a2, b2 = theta
+    current = (-k * q - c * v) * p - difference((a2 + b2 * q**2) / 2 * p, 1)
+    return -difference(v * p, 0) - difference(current, 1)
+
+
+def test_the_quadratic_form_is_the_sum_of_squared_residuals():
+    equations = assembled(exact(), "central_stencil", "stationary_residual")
+    check(equations, "stationary_residual")
+    gram = equations["gram"].values[0].mean(axis=(0, 1))
+    theta = np.array([1.0, 0.9, 0.7, 1.3, 0.2])
+    expected = (residual(shares(50) / 0.16**2, theta, 0.16) ** 2).sum()
+    assert theta @ gram @ theta == pytest.approx(expected, rel=1e-10)
+    assert equations["mean_square"].values[0, 0] == pytest.approx([1.0, 1.0], rel=5e-3)
+
+
+def test_products_of_batches_are_kept_apart():
+    rng = np.random.default_rng(1)
+    counts = rng.random((1, 3, 20, 20))
+    whole = assembled(dataset(counts, np.ones((1, 3))), "central_stencil", "stationary_residual")
+    single = [
+        assembled(
+            dataset(counts[:, [b]], np.ones((1, 1))), "central_stencil", "stationary_residual"
+        )["gram"].values[0, 0, 0]
+        for b in range(3)
+    ]
+    gram = whole["gram"].values[0]
+    np.testing.assert_allclose([gram[b, b] for b in range(3)], single, rtol=1e-10)
+    np.testing.assert_allclose(gram[0, 1], gram[1, 0].T, rtol=1e-10)
+
+
+def test_moments_of_the_generator_vanish_at_the_truth():
+    equations = assembled(exact(), "bump_functions", "weak_fokker_planck")
+    check(equations, "generator_moments")
+    moments = equations["moment"].values[0].mean(axis=0)
+    size = np.abs(moments).max(axis=0)
+    assert np.abs(moments @ TRUTH).max() < 1e-4 * size.max()
+    wrong = TRUTH + [0, 0, 0.1, 0, 0]
+    assert np.abs(moments @ wrong).max() > 1e-3 * size.max()
+
+
+def gaussian_moments(powers, deviation):
+    """Means of monomials of independent normal numbers."""
+    means = []
+    for p in powers:
+        odd = [np.prod(np.arange(n - 1, 0, -2)) for n in p]
+        means.append(np.prod(odd * np.array(deviation) ** p) * (not (p % 2).any()))
+    return np.array(means, dtype=float)
+
+
+def moments_of(degree, deviation=(1.0, 1.0)):
+    powers = gill_moments.exponents(2, degree)
+    means = gaussian_moments(powers, deviation)
+    about = {"units": "1", "long_name": "x"}
+    each = ("replicate", "batch")
+    return xr.Dataset(
+        {
+            "moment": ((*each, "monomial"), np.tile(means, (1, 2, 1)), about),
+            "exponent": (("monomial", "state"), powers, about),
+            "samples": (each, np.full((1, 2), 1000), about),
+            "duration": (each, np.full((1, 2), 10.0), about),
+        },
+        coords={"replicate": [0], "state": ["x", "xdot"], "dof": ["x"]},
+    )
+
+
+def test_moments_over_samples_vanish_at_the_truth_exactly():
+    """A Gaussian with k = 4 and c = a²/2 = 0.5: σ_x = ½, σ_v = 1."""
+    equations = assembled(
+        moments_of(8, (0.5, 1.0)), "monomial_functions", "moment_fokker_planck"
+    )
+    check(equations, "generator_moments")
+    moments = equations["moment"].values[0, 0]
+    np.testing.assert_allclose(moments @ [1, 4, 0.5, 1, 0], 0, atol=1e-12)
+    assert np.abs(moments @ [1, 4, 0.5, 1, 0.1]).max() > 1e-3
+
+
+def test_the_covariance_is_that_of_the_ito_integral():
+    """E[B ∂φ_m ∂φ_n] of φ = v and φ = v²: 1 and 4 E[v²]."""
+    equations = assembled(moments_of(8), "monomial_functions", "moment_fokker_planck")
+    noise = equations["noise_gram"].values[0]
+    tests = [tuple(e) for e in gill_moments.exponents(2, 4)[1:]]
+    v, square = tests.index((0, 1)), tests.index((0, 2))
+    assert noise[3, v, v] == pytest.approx(1)
+    assert noise[3, square, square] == pytest.approx(4)
+    assert noise[4, v, v] == pytest.approx(1)  # E[x²]
+    assert noise[:3].any() == np.False_
+
+
+def test_ito_isometry_on_paths():
+    """Scatter of the moments over independent paths is the predicted one."""
+    settings = simulation(
+        duration=100.0, trajectories=300, batches=300, moments={"degree": 8, "every": 5}
+    )
+    found = gill_moments.simulate(
+        oscillator(), settings, example="t", seed=5, replicate=0, units={"x": "m"}
+    )
+    equations = assembled(found, "monomial_functions", "moment_fokker_planck")
+    values = equations["moment"].values[0] @ TRUTH
+    predicted = np.einsum("i,imm->m", TRUTH, equations["noise_gram"].values[0]) / 100.0
+    tests = gill_moments.exponents(2, 4)[1:]
+    checked = (tests[:, 1] > 0) & (tests.sum(axis=1) <= 2)
+    np.testing.assert_allclose(values.var(axis=0)[checked], predicted[checked], rtol=0.25)
+
+
+def test_moments_that_are_not_recorded_are_refused():
+    with pytest.raises(DegreeError, match="degree 8 are needed, but those up to 6"):
+        assembled(moments_of(6), "monomial_functions", "moment_fokker_planck")
+    library = {**LIBRARY, "dissipation": [{"terms": ["abs(xdot)"]}]}
+    with pytest.raises(DegreeError, match="is no polynomial"):
+        assembled(moments_of(8), "monomial_functions", "moment_fokker_planck", library)

@@ -1,0 +1,159 @@
+"""Laws of the estimators of stationary densities."""
+
+import numpy as np
+import pytest
+from density_support import (
+    LIBRARY,
+    drawn,
+    exact,
+    identified,
+    oscillator,
+    simulation,
+    stiffness_and_damping,
+)
+
+from leastaction.contracts import check
+from leastaction.model import IdentifiedModel
+from leastaction.simulate.gill_histogram import simulate
+
+TRUTH = np.array([1.0, 0.5])
+UNKNOWN_NOISE = {**LIBRARY, "known": {"lagrangian": {"-x**2/2": 1.0}}}
+
+
+def errors(model) -> np.ndarray:
+    """Relative errors of k and c, %."""
+    return 100 * (stiffness_and_damping(model) / TRUTH - 1)
+
+
+def test_the_published_errors_are_those_of_the_differences():
+    """The density without any noise of counting: k −0.003 %, c −1.26 %."""
+    k, c = errors(identified(exact(), "published"))
+    assert round(k, 3) == -0.003
+    assert round(c, 2) == -1.26
+
+
+def test_the_published_bias_is_of_second_order():
+    damping = [errors(identified(exact(b), "published"))[1] for b in (25, 50, 100, 200)]
+    orders = np.log2(np.divide(damping[:-1], damping[1:]))
+    np.testing.assert_allclose(orders[1:], 2.0, atol=0.05)
+
+
+def test_the_weak_form_has_hardly_any_bias():
+    assert np.abs(errors(identified(exact(), "recommended"))).max() < 2e-3
+    assert np.abs(errors(identified(exact(25), "recommended"))).max() < 0.02
+
+
+def test_the_closed_form_is_the_minimiser_of_a_simplex_search():
+    data = drawn(np.random.default_rng(0), 200_000)
+    library = {
+        **LIBRARY,
+        "volatility": [{"terms": [1, "x**2"]}],
+        "known": {"dissipation": {"xdot**2/2": 0.5}},
+    }
+    both = [
+        identified(data, "published", library, minimiser=m)
+        for m in ("closed_form", "nelder_mead")
+    ]
+    for name in ("coefficient_estimate", "volatility_coefficient_estimate"):
+        np.testing.assert_allclose(both[0][name], both[1][name], atol=2e-5)
+
+
+def test_independent_batches_take_the_attenuation_away():
+    """Counting noise draws the published k to zero; the mean of many draws shows it."""
+    rng = np.random.default_rng(2)
+    found = {"published": [], "split_sample": []}
+    for _ in range(40):
+        data = drawn(rng, 50_000)
+        for name, values in found.items():
+            values.append(errors(identified(data, name))[0])
+    mean = {name: np.mean(values) for name, values in found.items()}
+    error = {name: np.std(v) / np.sqrt(len(v)) for name, v in found.items()}
+    assert mean["published"] < -10 * error["published"]
+    assert abs(mean["split_sample"]) < 3.5 * error["split_sample"]
+
+
+@pytest.mark.parametrize("estimator", ["published", "split_sample", "recommended"])
+def test_damping_and_noise_together_are_refused(estimator, caplog):
+    model = identified(exact(), estimator, UNKNOWN_NOISE)
+    check(model.assign_attrs(contract="model"), "model")
+    assert np.isnan(model["dissipation_coefficient_estimate"]).all()
+    assert np.isnan(model["volatility_coefficient_estimate"]).all()
+    assert np.isnan(model["volatility_estimate"]).all()
+    reason = str(model["identifiability"].values[0])
+    assert "does not determine" in reason and "level set" in reason
+    assert "a stationary density does not" in caplog.text
+    ratio = model["ratio_estimate"].values[0]
+    np.testing.assert_allclose(ratio[2:], [0.5, 1.0], rtol=0.013)
+    shown = str(IdentifiedModel(model.isel(replicate=0)))
+    assert "does not determine" in shown
+    assert "nan" not in shown.lower()
+
+
+def test_the_refusal_keeps_what_is_known():
+    """Without k either, k is still estimated; (c, a) are not."""
+    model = identified(exact(), "recommended", {**LIBRARY, "known": {}})
+    assert float(model["coefficient_estimate"].sel(term="-x**2/2")[0]) == pytest.approx(
+        1, abs=1e-4
+    )
+    assert np.isnan(model["dissipation_coefficient_estimate"]).all()
+
+
+def test_multiplicative_noise_makes_everything_identifiable():
+    library = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
+    data = simulate(
+        oscillator(a2=0.6),
+        simulation(duration=2000.0, trajectories=16, batches=16),
+        example="t",
+        seed=1,
+        replicate=0,
+        units={"x": "m"},
+    )
+    model = identified(data, "recommended", library)
+    assert str(model["identifiability"].values[0]) == ""
+    assert np.isfinite(model["volatility_coefficient_std"]).all()
+    assert (model["volatility_coefficient_std"] > 0).all()
+
+
+def test_the_level_set_is_half_the_squared_volatility():
+    levels = [0.1, 0.4, 1.0]
+    model = identified(exact(), "recommended", UNKNOWN_NOISE, level_set=levels)
+    np.testing.assert_allclose(
+        model["level_dissipation_estimate"][0], np.square(levels) / 2, rtol=1e-4
+    )
+
+
+def test_squared_volatilities_are_not_negative():
+    library = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
+    library["known"] = {"lagrangian": {"-x**2/2": 1}, "dissipation": {"xdot**2/2": 0.5}}
+    rng = np.random.default_rng(4)
+    for _ in range(5):
+        for name in ("published", "recommended"):
+            model = identified(drawn(rng, 20_000), name, library)
+            assert (model["volatility_coefficient_estimate"] >= 0).all()
+
+
+def test_intervals_cover_the_truth():
+    """95 % intervals of 40 replicates of 800 000 samples, k and c pooled."""
+    covered = []
+    settings = simulation(duration=1000.0)
+    for replicate in range(40):
+        data = simulate(
+            oscillator(),
+            settings,
+            example="coverage",
+            seed=9,
+            replicate=replicate,
+            units={"x": "m"},
+        )
+        model = identified(data)
+        std = [
+            float(model["coefficient_std"].sel(term="-x**2/2")[0]),
+            float(model["dissipation_coefficient_std"][0, 0]),
+        ]
+        covered += list(np.abs(stiffness_and_damping(model) - TRUTH) < 1.96 * np.array(std))
+    assert 0.85 <= np.mean(covered) <= 1.0
+
+
+def test_two_batches_cannot_be_split():
+    with pytest.raises(ValueError, match=r"simulate\.batches to 3 or more"):
+        identified(exact(batches=2), "split_sample")

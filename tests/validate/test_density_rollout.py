@@ -1,0 +1,57 @@
+"""Laws of the comparison of stationary densities."""
+
+import numpy as np
+import pytest
+from density_support import LIBRARY, exact, identified, oscillator, simulation
+
+from leastaction.contracts import check
+from leastaction.validate import validate
+
+SETTINGS = {"lengths": 1, "trajectories": 8}
+
+
+def rolled_out(system, model, **changes):
+    return validate(
+        system,
+        model,
+        simulation(**changes),
+        SETTINGS,
+        {},
+        example="t",
+        seed=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def rollout():
+    return rolled_out(oscillator(), identified(exact(), "recommended"))
+
+
+def test_truth_and_its_own_model_have_one_density(rollout):
+    """On the same random numbers; the model is that of the exact density."""
+    check(rollout, "density_rollout")
+    assert float(rollout["total_variation"][0, 0]) < 0.01
+    np.testing.assert_allclose(rollout["std_true"], rollout["std_estimate"], rtol=1e-3)
+    mass = float(rollout["density_true"].sum()) * 0.16**2
+    assert mass == pytest.approx(1, abs=1e-3)
+
+
+def test_a_wrong_model_is_told_from_the_truth():
+    other = oscillator(c=1.0)
+    found = rolled_out(other, identified(exact(), "recommended"))
+    assert float(found["total_variation"][0, 0]) > 0.1
+
+
+def test_the_residual_is_noise_for_the_truth_and_not_for_another(rollout):
+    own = float(np.square(rollout["residual"]).sum())
+    other = rolled_out(oscillator(c=1.0), identified(exact(), "recommended"))
+    assert float(np.square(other["residual"]).sum()) > 2 * own
+
+
+def test_what_is_not_identified_is_not_rolled_out(caplog):
+    unknown = {**LIBRARY, "known": {"lagrangian": {"-x**2/2": 1.0}}}
+    found = rolled_out(oscillator(), identified(exact(), "recommended", unknown))
+    check(found, "density_rollout")
+    assert np.isnan(found["density_estimate"]).all()
+    assert np.isfinite(found["density_true"]).all()
+    assert "has no density of the model" in caplog.text
