@@ -57,16 +57,22 @@ def test_the_quadratic_form_is_the_sum_of_squared_residuals():
 def test_products_of_batches_are_kept_apart():
     rng = np.random.default_rng(1)
     counts = rng.random((1, 3, 20, 20))
-    whole = assembled(dataset(counts, np.ones((1, 3))), "central_stencil", "stationary_residual")
+    whole = assembled(
+        dataset(counts, np.ones((1, 3))), "central_stencil", "stationary_residual"
+    )
     single = [
         assembled(
-            dataset(counts[:, [b]], np.ones((1, 1))), "central_stencil", "stationary_residual"
+            dataset(counts[:, [b]], np.ones((1, 1))),
+            "central_stencil",
+            "stationary_residual",
         )["gram"].values[0, 0, 0]
         for b in range(3)
     ]
     gram = whole["gram"].values[0]
-    np.testing.assert_allclose([gram[b, b] for b in range(3)], single, rtol=1e-10)
-    np.testing.assert_allclose(gram[0, 1], gram[1, 0].T, rtol=1e-10)
+    np.testing.assert_allclose(
+        [gram[b, b] for b in range(3)], single, rtol=1e-9, atol=1e-9
+    )
+    np.testing.assert_allclose(gram[0, 1], gram[1, 0].T, rtol=1e-9, atol=1e-9)
 
 
 def test_moments_of_the_generator_vanish_at_the_truth():
@@ -130,7 +136,10 @@ def test_the_covariance_is_that_of_the_ito_integral():
 def test_ito_isometry_on_paths():
     """Scatter of the moments over independent paths is the predicted one."""
     settings = simulation(
-        duration=100.0, trajectories=300, batches=300, moments={"degree": 8, "every": 5}
+        duration=100.0,
+        trajectories=1500,
+        batches=1500,
+        moments={"degree": 8, "every": 10},
     )
     found = gill_moments.simulate(
         oscillator(), settings, example="t", seed=5, replicate=0, units={"x": "m"}
@@ -139,8 +148,10 @@ def test_ito_isometry_on_paths():
     values = equations["moment"].values[0] @ TRUTH
     predicted = np.einsum("i,imm->m", TRUTH, equations["noise_gram"].values[0]) / 100.0
     tests = gill_moments.exponents(2, 4)[1:]
-    checked = (tests[:, 1] > 0) & (tests.sum(axis=1) <= 2)
-    np.testing.assert_allclose(values.var(axis=0)[checked], predicted[checked], rtol=0.25)
+    checked = (tests[:, 1] > 0) & (tests.sum(axis=1) <= 3)
+    np.testing.assert_allclose(
+        values.var(axis=0)[checked], predicted[checked], rtol=0.18
+    )
 
 
 def test_moments_that_are_not_recorded_are_refused():

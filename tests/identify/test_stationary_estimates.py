@@ -150,7 +150,9 @@ def test_intervals_cover_the_truth():
             float(model["coefficient_std"].sel(term="-x**2/2")[0]),
             float(model["dissipation_coefficient_std"][0, 0]),
         ]
-        covered += list(np.abs(stiffness_and_damping(model) - TRUTH) < 1.96 * np.array(std))
+        covered += list(
+            np.abs(stiffness_and_damping(model) - TRUTH) < 1.96 * np.array(std)
+        )
     assert 0.85 <= np.mean(covered) <= 1.0
 
 

@@ -18,12 +18,18 @@ def test_true_coefficients_give_drift_and_diffusion_of_the_system():
     system = oscillator(k=2.0, c=0.3, a1=1.1, a2=0.4)
     terms = StationaryEquation.from_config(BOTH, ("x",)).terms
     truth = [1.0, 2.0, 0.3, 1.1**2, 0.4**2]
-    drift = sum((c * t.acceleration for c, t in zip(truth, terms)), sp.zeros(1, 1))
-    noise = sum((c * t.diffusion for c, t in zip(truth, terms)), sp.zeros(1, 1))
+    drift = sum(
+        (c * t.acceleration for c, t in zip(truth, terms, strict=True)), sp.zeros(1, 1)
+    )
+    noise = sum(
+        (c * t.diffusion for c, t in zip(truth, terms, strict=True)), sp.zeros(1, 1)
+    )
     g = system.evaluated(system.diffusion)
     assert sp.expand(drift[0] - system.evaluated(system.acceleration[0])) == 0
     left = sp.expand(noise[0] - (g * g.T)[0])
-    np.testing.assert_allclose([float(c) for c in sp.Poly(left, *system.state).coeffs()], 0, atol=1e-12)
+    np.testing.assert_allclose(
+        [float(c) for c in sp.Poly(left, *system.state).coeffs()], 0, atol=1e-12
+    )
 
 
 def test_a_kinetic_energy_of_the_state_moves_without_other_terms():
@@ -66,7 +72,11 @@ def two(**changes):
         reference="xdot**2/2 + ydot**2/2",
         lagrangian=[{"terms": ["xdot**2/2", "ydot**2/2", "-x**2/2", "-(x-y)**2/2"]}],
         inertia="given",
-        **{"dissipation": [{"terms": ["xdot**2/2", "ydot**2/2"]}], "known": {}, **changes},
+        **{
+            "dissipation": [{"terms": ["xdot**2/2", "ydot**2/2"]}],
+            "known": {},
+            **changes,
+        },
     )
 
 

@@ -56,7 +56,9 @@ def test_samples_outside_of_the_cells_count_as_samples():
 
 def test_replicates_and_burn_in_are_other_samples(histogram):
     other = dict(KEY, replicate=1)
-    fresh = gill_histogram.simulate(oscillator(), simulation(), **other, units={"x": "m"})
+    fresh = gill_histogram.simulate(
+        oscillator(), simulation(), **other, units={"x": "m"}
+    )
     assert not np.array_equal(fresh["count"], histogram["count"])
     later, whole = simulation(burn_in=30.0), stored(simulation(duration=210.0))
     np.testing.assert_array_equal(stored(later)[0], whole[0][1000:])

@@ -65,5 +65,7 @@ def test_an_ito_drift_is_corrected_for_noise_of_the_velocity():
     given = system.acceleration[0] - stratonovich_acceleration(system)[0]
     assert sp.expand(given - (0.3 + 0.5 * v) * 0.5 / 2) == pytest.approx(0, abs=1e-12)
     stratonovich = System.from_config({**PENDULUM, "calculus": "stratonovich"})
-    left = sp.expand(stratonovich_acceleration(stratonovich)[0] - system.acceleration[0])
+    left = sp.expand(
+        stratonovich_acceleration(stratonovich)[0] - system.acceleration[0]
+    )
     assert left == pytest.approx(0, abs=1e-12)

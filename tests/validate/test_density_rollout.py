@@ -42,10 +42,13 @@ def test_a_wrong_model_is_told_from_the_truth():
     assert float(found["total_variation"][0, 0]) > 0.1
 
 
-def test_the_residual_is_noise_for_the_truth_and_not_for_another(rollout):
-    own = float(np.square(rollout["residual"]).sum())
+def test_the_residual_map_is_standard_normal_for_the_truth_alone(rollout):
+    score = rollout["residual_score"].values
+    score = score[np.isfinite(score)]
+    assert score.size > 60
+    assert 0.5 < np.sqrt(np.mean(score**2)) < 1.5
     other = rolled_out(oscillator(c=1.0), identified(exact(), "recommended"))
-    assert float(np.square(other["residual"]).sum()) > 2 * own
+    assert np.nanmax(np.abs(other["residual_score"])) > np.abs(score).max() + 1
 
 
 def test_what_is_not_identified_is_not_rolled_out(caplog):

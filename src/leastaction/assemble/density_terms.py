@@ -27,7 +27,9 @@ def _on_cells(equation_key: tuple, q: bytes, qdot: bytes):
     equation = _equation(*equation_key)
     grid = np.meshgrid(np.frombuffer(q), np.frombuffer(qdot), indexing="ij")
     states = [g.reshape(-1, 1) for g in grid]
-    expressions = [e for t in equation.terms for e in (t.acceleration[0], t.diffusion[0])]
+    expressions = [
+        e for t in equation.terms for e in (t.acceleration[0], t.diffusion[0])
+    ]
     values = evaluator(expressions, equation.library.coordinates)(*states)
     values = values.reshape(*grid[0].shape, len(equation.terms), 2)
     acceleration, diffusion = np.ascontiguousarray(np.moveaxis(values, (3, 2), (0, 1)))
@@ -69,15 +71,14 @@ def term_variables(equation: StationaryEquation, mean_square: np.ndarray) -> dic
     equation
         The terms.
     mean_square
-        Mean of every candidate of the squared volatility, shape (1 or dof, volatility_term).
+        Mean of every candidate of the squared volatility, shape (1 or dof,
+        volatility_term).
     """
     library = equation.library
     term = ("equation_term",)
     place = [t.position[-1] if t.position else 0 for t in equation.terms]
     dof = [t.position[0] if t.kind == "volatility" else 0 for t in equation.terms]
-    each = np.broadcast_to(
-        mean_square, (1, equation.dof, len(equation.volatility))
-    )
+    each = np.broadcast_to(mean_square, (1, equation.dof, len(equation.volatility)))
     words = {
         "status": ("term", library.status),
         "equivalent": ("term", library.freedom.equivalent),

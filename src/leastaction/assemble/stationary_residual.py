@@ -8,9 +8,9 @@ every term of the equation has a column,
     r = \\sum_i θ_i r_i, \\qquad
     r_i = -D_{\\dot q}(a_i p) + \\tfrac12 D_{\\dot q} D_{\\dot q}(B_i p),
 
-with −D_q(q̇ p) in the reference, and the sum of squares over the cells is the quadratic
-form θᵀ G θ. Paper: eq. (7) integrates over the domain, but the numbers printed are those
-of a sum without the area of a cell.
+with −D_q(q̇ p) in the reference, and the sum of squares over the cells is the
+quadratic form θᵀ G θ. Paper: eq. (7) integrates over the domain, but the numbers
+printed are those of a sum without the area of a cell.
 
 Products of *different* batches are kept apart, too: their counts are independent, so
 their mean has no noise in it (:mod:`leastaction.identify.split_sample_residual`).

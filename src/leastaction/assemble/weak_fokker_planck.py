@@ -69,7 +69,9 @@ def assemble(
 
     def mean(weight, order_q, order_qdot):
         """E[weight ∂_q^m ∂_q̇^n φ] of products of bumps, shape (..., bump, bump)."""
-        return position[order_q] @ (weight * probability_of(weight)) @ rate[order_qdot].T
+        return (
+            position[order_q] @ (weight * probability_of(weight)) @ rate[order_qdot].T
+        )
 
     def probability_of(weight):
         return probability[:, None] if weight.ndim == 3 else probability

@@ -79,7 +79,7 @@ CONTRACTS = {
         {
             "density_true": DENSITY,
             "density_estimate": DENSITY,
-            "residual": DENSITY,
+            "residual_score": ("replicate", "bump_q", "bump_qdot"),
             "std_true": ("replicate", "state"),
             "std_estimate": ("replicate", "state"),
             "total_variation": ("replicate", "dof"),

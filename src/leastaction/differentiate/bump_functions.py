@@ -45,7 +45,10 @@ def differentiate(
     data = coarsened(observations, settings["bins"])
     share = (data["count"] / data["samples"]).transpose(..., *CELLS)
     probability = share.copy(data=sheppard(share.values))
-    probability.attrs = {"units": "1", "long_name": "probability of the cell, corrected"}
+    probability.attrs = {
+        "units": "1",
+        "long_name": "probability of the cell, corrected",
+    }
     out = xr.Dataset({"probability": probability, "duration": data["duration"]})
     for name in ("q", "qdot"):
         values = bumps(

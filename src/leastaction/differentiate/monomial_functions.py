@@ -35,7 +35,9 @@ def differentiate(
     """
     powers = observations["exponent"].values
     mean = observations["moment"].mean("batch").values[0]
-    second = [np.flatnonzero((powers == 2 * e).all(1))[0] for e in np.eye(powers.shape[1])]
+    second = [
+        np.flatnonzero((powers == 2 * e).all(1))[0] for e in np.eye(powers.shape[1])
+    ]
     return xr.Dataset(
         {
             "test_exponent": (

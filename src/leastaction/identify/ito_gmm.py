@@ -7,8 +7,8 @@ The estimate minimises (Hansen 1982)
 .. math:: J(θ) = ḡ(θ)^T Ω^{-1} ḡ(θ),
 
 starting from equal weights; Ω follows the estimate for a few rounds. Its smallest
-eigenvalues are raised to a fraction of the largest one, and standard errors are those of
-the weights that were used.
+eigenvalues are raised to a fraction of the largest one, and standard errors are those
+of the weights that were used.
 """
 
 from collections.abc import Mapping

@@ -1,9 +1,9 @@
 """Fokker–Planck residual with independent histograms as instruments of each other.
 
 The columns of the residual carry counting noise, which the normal equations of least
-squares square: their mean is Gᵢⱼ + noise, and the estimates are drawn towards zero. The
-product of columns of two *independent* batches has the mean Gᵢⱼ alone. The mean over all
-pairs of different batches,
+squares square: their mean is Gᵢⱼ + noise, and the estimates are drawn towards zero.
+The product of columns of two *independent* batches has the mean Gᵢⱼ alone. The mean
+over all pairs of different batches,
 
 .. math::
 

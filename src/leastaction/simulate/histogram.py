@@ -1,4 +1,4 @@
-"""Histograms in the plane (q_a, q̇_a) of each degree of freedom, filled from a stream."""
+"""Histograms in the plane (q_a, q̇_a) of each coordinate, filled from a stream."""
 
 from collections.abc import Mapping
 

@@ -13,7 +13,6 @@ coordinates alone.
 
 from collections.abc import Callable
 
-import numpy as np
 import sympy as sp
 
 from leastaction.mechanics.compiled import assignments, kernel, unpack
