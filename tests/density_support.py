@@ -23,9 +23,9 @@ SETTINGS = {
     "central_stencil": {"bins": None},
     "bump_functions": {"bins": None, "centres": 5, "half_width": 0.6},
     "monomial_functions": {"degree": 4},
-    "residual_least_squares": {"minimiser": "closed_form", "level_set": []},
-    "split_sample_residual": {"level_set": []},
-    "ito_gmm": {"reweightings": 2, "ridge": 1e-4, "level_set": []},
+    "residual_least_squares": {"minimiser": "closed_form", "level_set": None},
+    "split_sample_residual": {"level_set": None},
+    "ito_gmm": {"reweightings": 2, "ridge": 1e-4, "level_set": None},
 }
 
 

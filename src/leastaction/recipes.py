@@ -84,6 +84,8 @@ EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
         "response": "trajectories",
         "hamiltonian": "energy",
     },
+    "histogram": {},
+    "state_moments": {},
 }
 
 

@@ -116,7 +116,8 @@ def test_multiplicative_noise_makes_everything_identifiable():
 
 def test_the_level_set_is_half_the_squared_volatility():
     levels = [0.1, 0.4, 1.0]
-    model = identified(exact(), "recommended", UNKNOWN_NOISE, level_set=levels)
+    asked = {"volatility": levels, "given": {"-x**2/2": 1.0}}
+    model = identified(exact(), "recommended", level_set=asked)
     np.testing.assert_allclose(
         model["level_dissipation_estimate"][0], np.square(levels) / 2, rtol=1e-4
     )

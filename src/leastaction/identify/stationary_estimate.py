@@ -8,7 +8,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.gram_estimate import lagrangian_estimate
+from leastaction.identify.gram_estimate import lagrangian_estimate, positions
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,8 @@ def stationary_estimate(
     equations
         Contract ``stationary_residual`` or ``generator_moments``.
     settings
-        `level_set`: volatilities at which the damping on the level set is told.
+        `level_set`: None, or the `volatility` at which the damping on the level set is
+        told, and the coefficients of L that are `given` there.
     solve
         The method.
     arrays
@@ -90,8 +91,10 @@ def stationary_estimate(
     return _lagrangian(equations, solution, std, arrays), volatility
 
 
-def level_set(equations: xr.Dataset, values, solve: Solver) -> dict[str, tuple]:
-    """Damping as a function of the volatility, everything else as it is given.
+def level_set(
+    equations: xr.Dataset, settings: Mapping, solve: Solver
+) -> dict[str, tuple]:
+    """Damping as a function of the volatility, for given coefficients of L.
 
     Yoshida and Yamanaka (2020), section 4.1.2.
 
@@ -99,8 +102,9 @@ def level_set(equations: xr.Dataset, values, solve: Solver) -> dict[str, tuple]:
     ----------
     equations
         As in :func:`stationary_estimate`; one volatility, one term of damping.
-    values
-        Volatilities a at which the coefficient c of the damping is estimated.
+    settings
+        `volatility`, values a at which the coefficient c of the damping is estimated;
+        `given`, coefficients of L by term.
     solve
         The method.
 
@@ -115,17 +119,25 @@ def level_set(equations: xr.Dataset, values, solve: Solver) -> dict[str, tuple]:
     if len(noise) != 1 or len(damping) != 1:
         raise ValueError(
             f"level_set: it is a curve for one term of the damping and one of the "
-            f"squared volatility, not for {len(damping)} and {len(noise)}; set it to []"
+            f"squared volatility, not for {len(damping)} and {len(noise)}; leave it out"
         )
+    terms = [str(term) for term in equations["term"].values]
+    of_lagrangian = np.flatnonzero(kind == "lagrangian")
+    places = equations["position"].values[of_lagrangian]
+    coordinates = [str(name) for name in equations["dof"].values]
+    for text, value in settings["given"].items():
+        (place,) = positions([text], terms, coordinates)
+        (i,) = of_lagrangian[places == place]
+        known = _replaced(known, i, value)
     found = []
-    for a in values:
+    for a in settings["volatility"]:
         at = _replaced(_replaced(known, noise[0], a**2), damping[0], np.nan)
         solution = solve(at)
         found.append((solution.values[damping[0]], _std(solution)[damping[0]]))
     damping_values, std = np.array(found).T
     level = ("level",)
     return {
-        "level_volatility": (level, np.array(values), "mixed", "given volatility"),
+        "level_volatility": (level, np.array(settings["volatility"]), "mixed", "given volatility"),
         "level_dissipation_estimate": (
             level,
             damping_values,

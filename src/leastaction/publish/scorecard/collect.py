@@ -17,6 +17,8 @@ from leastaction.publish.scorecard.page import to_html
 from leastaction.publish.scorecard.printed_noise_rows import printed_noise_rows
 from leastaction.publish.scorecard.printed_rows import printed_rows
 from leastaction.publish.scorecard.recovery import recovery
+from leastaction.publish.scorecard.stationary_rows import stationary_rows
+from leastaction.publish.stationary_parameters import is_stationary
 
 NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
 COLUMNS = (
@@ -95,6 +97,9 @@ def example_rows(
         head = {"paper": paper, "example": example, "estimator": estimator}
         rollout = rollouts.get(estimator)
         case = Case(head, config, library, truth, model, rollout, recoveries)
+        if is_stationary(model):
+            rows += stationary_rows(case)
+            continue
         rows += [*printed_rows(case), *printed_noise_rows(case), *added_rows(case)]
     return _frame(rows)
 
