@@ -84,8 +84,14 @@ EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
         "response": "trajectories",
         "hamiltonian": "energy",
     },
-    "histogram": {},
-    "state_moments": {},
+    **dict.fromkeys(
+        ("histogram", "state_moments"),
+        {
+            "coefficients": "stationary_parameters",
+            "response": "density",
+            "hamiltonian": "marginals",
+        },
+    ),
 }
 
 

@@ -137,7 +137,12 @@ def level_set(
     damping_values, std = np.array(found).T
     level = ("level",)
     return {
-        "level_volatility": (level, np.array(settings["volatility"]), "mixed", "given volatility"),
+        "level_volatility": (
+            level,
+            np.array(settings["volatility"]),
+            "mixed",
+            "given volatility",
+        ),
         "level_dissipation_estimate": (
             level,
             damping_values,

@@ -55,7 +55,9 @@ def is_stationary(model: xr.Dataset) -> bool:
 def equation_of(config: Mapping) -> StationaryEquation:
     """The stationary equation of an example."""
     library = {k: v for k, v in config["library"].items() if k in PARTS}
-    return StationaryEquation.from_config(library, tuple(config["system"]["coordinates"]))
+    return StationaryEquation.from_config(
+        library, tuple(config["system"]["coordinates"])
+    )
 
 
 def true_coefficients(equation: StationaryEquation, system: System) -> np.ndarray:
@@ -69,9 +71,7 @@ def true_coefficients(equation: StationaryEquation, system: System) -> np.ndarra
     dof = equation.dof
     rng = np.random.default_rng(0)
     q, qdot = rng.uniform(-1.5, 1.5, (2, POINTS, dof))
-    expressions = [
-        e for t in equation.terms for e in (*t.acceleration, *t.diffusion)
-    ]
+    expressions = [e for t in equation.terms for e in (*t.acceleration, *t.diffusion)]
     columns = evaluator(expressions, equation.library.coordinates)(q, qdot)
     columns = columns.reshape(POINTS, len(equation.terms), -1)
     noise = system.diffusion * system.diffusion.T

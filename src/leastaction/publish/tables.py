@@ -21,6 +21,7 @@ from leastaction.publish.noise_table import (
 from leastaction.publish.render import render as render
 from leastaction.publish.scorecard import scores
 from leastaction.publish.sheet import Sheet
+from leastaction.publish.stationary_table import stationary_errors
 
 PRINTED, CORRECTED = "printed", "corrected"
 COEFFICIENT_ERROR = "coefficient error (%)"
@@ -237,4 +238,5 @@ TABLES = {
     "hamiltonian": table_3,
     "lagrangian_by_noise": lagrangian_by_noise,
     "lagrangian_by_every_noise": lagrangian_by_every_noise,
+    "stationary_errors": stationary_errors,
 }

@@ -4,17 +4,28 @@ from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from leastaction.publish.figures.bins_study import bins_study
 from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.damping_study import damping_study
+from leastaction.publish.figures.density import density
 from leastaction.publish.figures.energy import energy
 from leastaction.publish.figures.hamiltonian import hamiltonian
+from leastaction.publish.figures.level_set import level_set
+from leastaction.publish.figures.marginals import marginals
 from leastaction.publish.figures.noise_coefficients import noise_coefficients
 from leastaction.publish.figures.noise_limits import noise_limits
+from leastaction.publish.figures.objective import (
+    density_surface,
+    objective_dependent,
+    objective_independent,
+)
 from leastaction.publish.figures.response import response
+from leastaction.publish.figures.samples_study import samples_study
 from leastaction.publish.figures.scheme_study import scheme_study
 from leastaction.publish.figures.sensor_study import sensor_study
 from leastaction.publish.figures.space_time import space_time
+from leastaction.publish.figures.stationary_parameters import stationary_parameters
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.success_study import success_study
 from leastaction.publish.figures.trajectories import trajectories
@@ -36,6 +47,15 @@ FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "success_study": success_study,
     "channel_study": channel_study,
     "damping_study": damping_study,
+    "stationary_parameters": stationary_parameters,
+    "density": density,
+    "marginals": marginals,
+    "density_surface": density_surface,
+    "objective_independent": objective_independent,
+    "objective_dependent": objective_dependent,
+    "level_set": level_set,
+    "bins_study": bins_study,
+    "samples_study": samples_study,
 }
 
 

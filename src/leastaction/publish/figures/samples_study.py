@@ -1,0 +1,79 @@
+"""What the number of samples does to the estimates."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from leastaction.publish.figures.stationary_style import (
+    COLOURS,
+    MARKERS,
+    estimator_handles,
+    short_label,
+)
+from leastaction.publish.figures.style import StyledFigure, legend_on_top
+from leastaction.publish.panel import MAIN, Panel
+from leastaction.publish.stationary_parameters import parameters
+
+ROW_HEIGHT = 58.0
+LEGEND_HEIGHT = 10.0
+
+
+def samples_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Root mean square of the relative errors against the number of samples.
+
+    One row per system, one column per parameter. A single replicate, at the largest
+    number, has a hollow mark.
+    """
+    groups: dict[tuple, list[Panel]] = {}
+    for panel in panels:
+        labels = [p.label for p in parameters(panel.config, panel.model(MAIN))]
+        groups.setdefault(tuple(labels), []).append(panel)
+    columns = max(map(len, groups))
+    figure = StyledFigure(settings, ROW_HEIGHT * len(groups) + LEGEND_HEIGHT)
+    grid = figure.subplots(len(groups), columns, squeeze=False)
+    for row, (labels, members) in zip(grid, groups.items(), strict=True):
+        for axes in row[len(labels) :]:
+            axes.set_axis_off()
+        for j, (axes, label) in enumerate(zip(row, labels, strict=False)):
+            for name in COLOURS:
+                _draw(axes, members, name, j, settings)
+            axes.set_xscale("log")
+            axes.set_yscale("log")
+            axes.set_xlabel("Samples")
+            text = " ".join(short_label(label).split("\n"))
+            axes.set_ylabel(f"Relative error of {text} (%)")
+        row[0].set_title(members[0].title)
+    names = {name for panel in panels for name in panel.models}
+    legend_on_top(figure, estimator_handles(names, settings, " (rms)"))
+    return figure
+
+
+def samples_of(panel: Panel) -> float:
+    """Number of samples of one replicate."""
+    given = panel.config["simulate"]
+    return given["duration"] / given["time_step"] * given["trajectories"]
+
+
+def _draw(axes, members: Sequence[Panel], name: str, j: int, settings: Mapping) -> None:
+    points = []
+    for panel in members:
+        if name in panel.models:
+            error = parameters(panel.config, panel.models[name])[j].error
+            rms = 100 * np.sqrt(np.mean(error**2))
+            points.append((samples_of(panel), rms, len(error)))
+    points.sort()
+    if not points:
+        return
+    colour = settings[COLOURS[name]]
+    x, y, counts = zip(*points, strict=True)
+    axes.plot(x, y, color=colour, linewidth=0.9)
+    for one, error, count in points:
+        axes.plot(
+            one,
+            error,
+            marker=MARKERS[name],
+            color=colour,
+            markersize=4.0,
+            markerfacecolor=colour if count > 1 else "white",
+        )
