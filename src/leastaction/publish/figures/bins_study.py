@@ -12,7 +12,8 @@ from leastaction.publish.figures.stationary_style import (
     COLOURS,
     MARKERS,
     estimator_handles,
-    short_label,
+    parameter_label,
+    plain_numbers,
 )
 from leastaction.publish.figures.study import range_bar
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
@@ -77,18 +78,16 @@ def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for axes, label in zip(grid, labels, strict=True):
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=0.1)
+        plain_numbers(axes.yaxis)
         axes.set_xticks([25, 50, 100, 200], ["25", "50", "100", "200"])
         axes.minorticks_off()
         axes.axhline(0, color=settings["truth_color"], linewidth=0.8, zorder=0)
         axes.set_xlabel("Cells along each side")
-        axes.set_ylabel(f"Relative error of {_words(label)} (%)")
+        name = parameter_label(panels[0], label, " ")
+        axes.set_ylabel(f"Relative error of {name} (%)")
     names = {name for panel in panels for name in panel.models}
     legend_on_top(figure, estimator_handles(names, settings))
     return figure
-
-
-def _words(label: str) -> str:
-    return " ".join(short_label(label).split("\n"))
 
 
 def without_noise(panel: Panel, estimator: str, bins: int) -> list[Parameter]:

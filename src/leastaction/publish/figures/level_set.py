@@ -9,6 +9,7 @@ from leastaction.publish.figures.stationary_style import (
     COLOURS,
     MARKERS,
     estimator_handles,
+    plain_numbers,
 )
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel
@@ -54,6 +55,7 @@ def level_set(panels: Sequence[Panel], settings: Mapping) -> Figure:
     left.set_ylabel("Damping $c$ (N s/m)")
     right.set_ylabel("Relative error of $c$ (%)")
     right.set_yscale("symlog", linthresh=1.0)
+    plain_numbers(right.yaxis)
     right.axhline(0, color=settings["truth_color"], lw=0.8, zorder=0)
     for axes in (left, right):
         axes.set_xlabel("Noise strength $a$ (N s$^{0.5}$)")

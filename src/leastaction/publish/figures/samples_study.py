@@ -9,7 +9,8 @@ from leastaction.publish.figures.stationary_style import (
     COLOURS,
     MARKERS,
     estimator_handles,
-    short_label,
+    parameter_label,
+    plain_numbers,
 )
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import MAIN, Panel
@@ -41,7 +42,8 @@ def samples_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
             axes.set_xscale("log")
             axes.set_yscale("log")
             axes.set_xlabel("Samples")
-            text = " ".join(short_label(label).split("\n"))
+            plain_numbers(axes.yaxis)
+            text = parameter_label(members[0], label, " ")
             axes.set_ylabel(f"Relative error of {text} (%)")
         row[0].set_title(members[0].title)
     names = {name for panel in panels for name in panel.models}

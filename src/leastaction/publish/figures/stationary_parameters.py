@@ -10,7 +10,8 @@ from leastaction.publish.figures.stationary_style import (
     COLOURS,
     MARKERS,
     estimator_handles,
-    short_label,
+    parameter_label,
+    plain_numbers,
 )
 from leastaction.publish.figures.study import range_bar
 from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
@@ -59,9 +60,9 @@ def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
                     ha="center",
                     fontsize=SMALL * settings["font_size"],
                 )
-    several = len(panel.config["system"]["coordinates"]) > 1
     axes.axhline(0, color=settings["truth_color"], linewidth=0.8, zorder=0)
-    axes.set_xticks(range(len(labels)), [short_label(n, several) for n in labels])
+    axes.set_xticks(range(len(labels)), [parameter_label(panel, n) for n in labels])
     axes.set_xlim(-0.6, len(labels) - 0.4)
     axes.set_yscale("symlog", linthresh=1.0)
+    plain_numbers(axes.yaxis)
     axes.set_ylabel("Relative error (%)")

@@ -3,12 +3,16 @@
 from collections.abc import Iterable, Mapping
 
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
+
+from leastaction.publish.panel import Panel
 
 COLOURS = {
     "published": "published_color",
     "split_sample": "sindy_pi_color",
     "recommended": "estimate_color",
 }
+KINDS = {"lagrangian": "$L$", "dissipation": "damping"}
 MARKERS = {"published": "D", "split_sample": "s", "recommended": "o"}
 
 
@@ -36,11 +40,17 @@ def estimator_handles(
     ]
 
 
-def short_label(label: str, several: bool = False) -> str:
-    """Label of a parameter for an axis: the candidate, and what it belongs to."""
+def parameter_label(panel: Panel, label: str, separator: str = "\n") -> str:
+    """Label of a parameter for an axis: what it belongs to, and the candidate."""
     kind, _, term = label.partition(": ")
-    term = term.replace("**", "^").replace("*", " ")
+    shown = panel.label(term)
     if kind.startswith("noise strength"):
-        of = kind.rpartition(" ")[2]
-        return f"noise of {of}\n{term}" if several else f"noise\n{term}"
-    return f"{kind[:1].upper()}\n{term}"
+        several = len(panel.config["system"]["coordinates"]) > 1
+        of = f" of {kind.rpartition(' ')[2]}" if several else ""
+        return f"noise{of},{separator}{shown}"
+    return f"{KINDS[kind]},{separator}{shown}"
+
+
+def plain_numbers(axis) -> None:
+    """Ticks of a logarithmic axis as plain numbers."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
