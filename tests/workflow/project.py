@@ -12,6 +12,7 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 COPIED = ["Snakefile", "config", "workflow", "profiles", "src", "environment.yml"]
+PAPER = "stochastic_lagrangian"
 # Two systems with coordinates and one field: what each rule does, at little cost.
 EXAMPLES = ("harmonic", "duffing")
 FIELDS = ("wave",)
@@ -60,7 +61,7 @@ class Project:
     def _keep(self, examples: tuple[str, ...]) -> None:
         """Leave the other examples out, and the studies that compare them."""
         for path in self.folder.glob("config/examples/*/*.yaml"):
-            if path.stem not in examples:
+            if path.parent.name != PAPER or path.stem not in examples:
                 path.unlink()
         path = self.folder / "config" / "config.yaml"
         config = yaml.safe_load(path.read_text())
@@ -68,7 +69,8 @@ class Project:
             study["examples"] = {
                 paper: kept
                 for paper, names in study["examples"].items()
-                if (kept := [n for n in names if n.split("-")[0] in examples])
+                if paper == PAPER
+                and (kept := [n for n in names if n.split("-")[0] in examples])
             }
         studies = config["studies"]
         config["studies"] = {k: v for k, v in studies.items() if v["examples"]}
