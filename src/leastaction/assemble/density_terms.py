@@ -63,85 +63,96 @@ def terms_on_cells(
     return _on_cells(key, q.tobytes(), qdot.tobytes())
 
 
-def term_variables(equation: StationaryEquation, mean_square: np.ndarray) -> dict:
-    """Kind, position and given coefficient of every term, for a dataset.
+def equation_dataset(
+    equation: StationaryEquation,
+    replicate: xr.DataArray,
+    mean_square: np.ndarray,
+    data: Mapping[str, tuple],
+) -> xr.Dataset:
+    """One replicate of an assembled equation, with what is known of its terms.
 
     Parameters
     ----------
     equation
         The terms.
+    replicate
+        Coordinate of the replicate.
     mean_square
         Mean of every candidate of the squared volatility, shape (1 or dof,
         volatility_term).
+    data
+        Variables of the equation.
     """
-    library = equation.library
-    term = ("equation_term",)
-    place = [t.position[-1] if t.position else 0 for t in equation.terms]
-    dof = [t.position[0] if t.kind == "volatility" else 0 for t in equation.terms]
     each = np.broadcast_to(mean_square, (1, equation.dof, len(equation.volatility)))
-    words = {
-        "status": ("term", library.status),
-        "equivalent": ("term", library.freedom.equivalent),
-        "dissipation_status": ("dissipation_term", library.dissipation_freedom.status),
+    about = {"units": "mixed", "long_name": "mean of the candidate of S^2"}
+    square = (("replicate", "dof", "volatility_term"), each, about)
+    # The words about the terms are the same in every replicate, and slow to put in.
+    return _words(equation).assign({**data, "mean_square": square, "replicate": replicate})
+
+
+@lru_cache(maxsize=16)
+def _words(equation: StationaryEquation) -> xr.Dataset:
+    """Kind, position and given coefficient of every term, and the candidates."""
+    library, terms = equation.library, equation.terms
+    of_noise = [t for t in terms if t.kind == "volatility"]
+    damping = library.dissipation_freedom
+    said = {
+        "status": ("term", library.status, "algebra says about the term"),
+        "equivalent": ("term", library.freedom.equivalent, "the candidate equals"),
+        "dissipation_status": (
+            "dissipation_term",
+            damping.status,
+            "algebra says about the term of D",
+        ),
         "dissipation_equivalent": (
             "dissipation_term",
-            library.dissipation_freedom.equivalent,
+            damping.equivalent,
+            "the candidate of D equals",
         ),
-    }
-    about = {"units": "1", "long_name": "what algebra says about the candidate"}
-    said = {
-        name: (dim, np.array(list(values), dtype=object), about)
-        for name, (dim, values) in words.items()
-    }
-    return {
-        **said,
         "kind": (
-            term,
-            np.array([t.kind for t in equation.terms], dtype=object),
-            {"units": "1", "long_name": "what the coefficient belongs to"},
+            "equation_term",
+            [t.kind for t in terms],
+            "the coefficient belongs to",
         ),
-        "position": (
-            term,
-            place,
-            {"units": "1", "long_name": "position among the candidates of its kind"},
-        ),
-        "of_dof": (
-            term,
-            dof,
-            {"units": "1", "long_name": "degree of freedom of a volatility"},
-        ),
-        "known": (
-            term,
-            equation.known,
-            {"units": "mixed", "long_name": "given coefficient"},
-        ),
+    }
+    place = [t.position[-1] if t.position else 0 for t in terms]
+    dof = [t.position[0] if t.kind == "volatility" else 0 for t in terms]
+    numbers = {
+        "position": ("equation_term", place, "1", "position among its candidates"),
+        "of_dof": ("equation_term", dof, "1", "degree of freedom of a volatility"),
+        "known": ("equation_term", equation.known, "mixed", "given coefficient"),
         "reference_value": (
-            ("term",),
+            "term",
             library.given,
-            {"units": "mixed", "long_name": "coefficient of a reference term"},
+            "mixed",
+            "coefficient of a reference term",
         ),
         "detailed_balance": (
-            ("replicate",),
-            np.array([equation.detailed_balance], dtype="int8"),
-            {"units": "1", "long_name": "whether the density is exp(-kappa H)"},
-        ),
-        "mean_square": (
-            ("replicate", "dof", "volatility_term"),
-            each,
-            {"units": "mixed", "long_name": "mean of the candidate of S^2"},
+            (),
+            np.int8(equation.detailed_balance),
+            "1",
+            "whether the density is exp(-kappa H)",
         ),
     }
-
-
-def term_coordinates(equation: StationaryEquation, observations: xr.Dataset) -> dict:
-    """Coordinates of an assembled dataset."""
-    return {
-        "replicate": observations["replicate"],
-        "equation_term": [t.label for t in equation.terms],
-        "dof": list(equation.library.coordinates),
-        "term": equation.library.names,
-        "dissipation_term": np.array(equation.library.dissipation_names, dtype=object),
-        "volatility_term": [t.name for t in equation.terms if t.kind == "volatility"][
-            : len(equation.volatility)
-        ],
+    data = {
+        name: (
+            dim,
+            np.array(list(values), dtype=object),
+            {"units": "1", "long_name": f"what {what}"},
+        )
+        for name, (dim, values, what) in said.items()
     }
+    data |= {
+        name: (dims, values, {"units": unit, "long_name": what})
+        for name, (dims, values, unit, what) in numbers.items()
+    }
+    return xr.Dataset(
+        data,
+        {
+            "equation_term": [t.label for t in terms],
+            "dof": list(library.coordinates),
+            "term": library.names,
+            "dissipation_term": np.array(library.dissipation_names, dtype=object),
+            "volatility_term": [t.name for t in of_noise][: len(equation.volatility)],
+        },
+    )

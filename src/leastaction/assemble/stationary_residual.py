@@ -23,9 +23,8 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from leastaction.assemble.density_terms import (
+    equation_dataset,
     equation_of,
-    term_coordinates,
-    term_variables,
     terms_on_cells,
 )
 
@@ -84,9 +83,8 @@ def assemble(
             gram[None],
             {"units": "mixed", "long_name": "inner product of columns of the residual"},
         ),
-        **term_variables(equation, mean_square),
     }
-    return xr.Dataset(data, term_coordinates(equation, observations))
+    return equation_dataset(equation, observations["replicate"], mean_square, data)
 
 
 def residual_columns(

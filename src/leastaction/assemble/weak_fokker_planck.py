@@ -23,9 +23,8 @@ import numpy as np
 import xarray as xr
 
 from leastaction.assemble.density_terms import (
+    equation_dataset,
     equation_of,
-    term_coordinates,
-    term_variables,
     terms_on_cells,
 )
 from leastaction.mechanics.fokker_planck import StationaryEquation
@@ -119,29 +118,21 @@ def moments_dataset(
     duration
         Total time, s.
     """
-    return xr.Dataset(
-        {
-            "moment": (
-                ("replicate", "batch", "test_function", "equation_term"),
-                moments[None],
-                {"units": "mixed", "long_name": "mean of the generator of the term"},
-            ),
-            "noise_gram": (
-                (
-                    "replicate",
-                    "equation_term",
-                    "test_function",
-                    "test_function_other",
-                ),
-                noise[None],
-                {"units": "mixed", "long_name": "covariance of the moments, times T"},
-            ),
-            "duration": (
-                ("replicate",),
-                [duration],
-                {"units": "s", "long_name": "total time T"},
-            ),
-            **term_variables(equation, mean_square),
-        },
-        term_coordinates(equation, observations),
-    )
+    data = {
+        "moment": (
+            ("replicate", "batch", "test_function", "equation_term"),
+            moments[None],
+            {"units": "mixed", "long_name": "mean of the generator of the term"},
+        ),
+        "noise_gram": (
+            ("replicate", "equation_term", "test_function", "test_function_other"),
+            noise[None],
+            {"units": "mixed", "long_name": "covariance of the moments, times T"},
+        ),
+        "duration": (
+            ("replicate",),
+            [duration],
+            {"units": "s", "long_name": "total time T"},
+        ),
+    }
+    return equation_dataset(equation, observations["replicate"], mean_square, data)

@@ -12,7 +12,7 @@ DENSITY = ("replicate", "dof", *CELLS)
 OF_TERMS = {
     "kind": ("equation_term",),
     "known": ("equation_term",),
-    "detailed_balance": ("replicate",),
+    "detailed_balance": (),
     "mean_square": ("replicate", "dof", "volatility_term"),
 }
 

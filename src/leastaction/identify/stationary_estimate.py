@@ -62,7 +62,7 @@ def stationary_estimate(
     """
     known = equations["known"].values
     kind = equations["kind"].values
-    balanced = bool(equations["detailed_balance"].values[0])
+    balanced = bool(equations["detailed_balance"].values)
     thermal = np.isin(kind, ["dissipation", "volatility"])
     given = thermal & ~np.isnan(known) & (known != 0)
     arrays = dict(arrays or {})

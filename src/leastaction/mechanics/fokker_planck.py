@@ -74,7 +74,7 @@ class Term:
         return f"{self.kind}: {self.name}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StationaryEquation:
     """The model whose coefficients are sought: its known structure, term by term.
 
