@@ -1,0 +1,215 @@
+"""Laws of what is published about stationary densities."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from density_support import LIBRARY, drawn, exact, identified, simulation
+
+from leastaction.publish.figures import draw
+from leastaction.publish.figures.bins_study import without_noise
+from leastaction.publish.panel import Panel
+from leastaction.publish.scorecard.collect import example_rows
+from leastaction.publish.stationary_parameters import (
+    equation_of,
+    parameters,
+    true_coefficients,
+)
+from leastaction.publish.tables import TABLES
+from leastaction.validate import validate
+
+SYSTEM = {
+    "coordinates": {"x": {"unit": "m", "label": ""}},
+    "parameters": {
+        name: {"value": value, "unit": unit}
+        for name, value, unit in (
+            ("m", 2.0, "kg"),
+            ("k", 2.0, "N/m"),
+            ("c", 1.0, "N s/m"),
+            ("a", 2.0, "N s^0.5"),
+        )
+    },
+    "lagrangian": "m*xdot**2/2 - k*x**2/2",
+    "dissipation": "c*xdot**2/2",
+    "volatility": {"x": "a"},
+}
+K, C = "lagrangian: -x**2/2", "dissipation: xdot**2/2"
+LEVELS = {"volatility": [0.2, 0.6, 1.0], "given": {"-x**2/2": 1.0}}
+UNKNOWN = {**LIBRARY, "known": {"lagrangian": {"-x**2/2": 1.0}}}
+
+
+def config(library=LIBRARY, **publish):
+    return {
+        "title": "Oscillator",
+        "section": "4.1",
+        "system": SYSTEM,
+        "library": library,
+        "simulate": simulation(),
+        "validate": {},
+        "publish": publish,
+    }
+
+
+def gathered(models):
+    varying = [n for n, v in models[0].data_vars.items() if "replicate" in v.dims]
+    numbered = [m[varying].assign_coords(replicate=[i]) for i, m in enumerate(models)]
+    constant = models[0].drop_vars([*varying, "replicate"])
+    return constant.assign(xr.concat(numbered, "replicate").data_vars)
+
+
+@pytest.fixture(scope="module")
+def panel():
+    rng = np.random.default_rng(0)
+    data = [drawn(rng, 300_000) for _ in range(3)]
+    models = {
+        name: gathered([identified(d, name, level_set=LEVELS) for d in data])
+        for name in ("published", "split_sample", "recommended")
+    }
+    return Panel("linear", config(), models, rollouts(models, LIBRARY))
+
+
+def rollouts(models, library):
+    from leastaction.mechanics.from_config import system_from_config
+
+    system = system_from_config(SYSTEM)
+    return {
+        name: validate(
+            system,
+            model.isel(replicate=[0]),
+            simulation(duration=50.0),
+            {"lengths": 1, "trajectories": 4},
+            {},
+            example="t",
+            seed=1,
+        )
+        for name, model in models.items()
+    }
+
+
+def test_the_truth_is_that_of_the_system_in_the_scale_of_the_reference(panel):
+    """m = 2: k/m = 1, c/m = ½, (a/m)² = 1."""
+    found = true_coefficients(equation_of(panel.config), panel.truth)
+    np.testing.assert_allclose(found, [1, 1, 0.5, 1], rtol=1e-10)
+
+
+def test_a_system_outside_of_the_library_has_no_truth(panel):
+    other = {**SYSTEM, "dissipation": "c*xdot**4/4"}
+    from leastaction.mechanics.from_config import system_from_config
+
+    found = true_coefficients(equation_of(panel.config), system_from_config(other))
+    assert np.isnan(found).all()
+
+
+def test_parameters_are_the_unknown_ones_and_strengths_are_roots(panel):
+    found = parameters(panel.config, panel.models["recommended"])
+    assert [p.label for p in found] == [K, C]
+    free = {
+        **LIBRARY,
+        "known": {"lagrangian": {"-x**2/2": 1}, "dissipation": {"xdot**2/2": 0.5}},
+    }
+    (strength,) = parameters(config(free), identified(exact(), "recommended", free))
+    assert strength.label == "noise strength of x: 1"
+    assert strength.truth == pytest.approx(1)
+    assert strength.values[0] == pytest.approx(1, rel=1e-4)
+    model = identified(exact(), "recommended", free)
+    square = float(model["volatility_coefficient_std"][0, 0, 0])
+    assert strength.std[0] == pytest.approx(square / 2, rel=1e-3)
+
+
+def test_rows_judge_the_recommended_estimator(panel):
+    limits = {"parameter_rms": {K: 1.0, C: 1e-9}}
+    printed = [
+        {
+            "item": "4.1.1",
+            "quantity": "error of c",
+            "unit": "%",
+            "printed": -1.169,
+            "ours": {"parameter_percent": C},
+            "target": {"between": [-50, 50]},
+        },
+        {
+            "item": "4.1.2",
+            "quantity": "largest error",
+            "unit": "%",
+            "printed": 2.81,
+            "ours": {"level_set": True},
+        },
+    ]
+    rows = example_rows(
+        "p",
+        "linear",
+        config(targets=limits, rows=printed),
+        panel.models,
+        panel.rollouts,
+    ).set_index(["estimator", "quantity"])
+    error = "relative error of the {}, rms".format
+    assert rows.loc[("recommended", error(K)), "verdict"] == "meets"
+    assert rows.loc[("recommended", error(C)), "verdict"] == "misses"
+    assert rows.loc[("published", error(C)), "verdict"] == ""
+    assert rows.loc[("published", "error of c"), "verdict"] == "meets"
+    exact_level = 100 * np.abs(
+        panel.models["published"]["level_dissipation_estimate"].values
+        / (np.square(LEVELS["volatility"]) / 2)
+        - 1
+    ).max(axis=1)
+    assert rows.loc[("published", "largest error"), "ours_median"] == pytest.approx(
+        np.median(exact_level)
+    )
+
+
+def test_refusals_are_counted_and_have_no_error():
+    model = gathered([identified(exact(), "recommended", UNKNOWN) for _ in range(2)])
+    rows = example_rows("p", "x", config(UNKNOWN), {"recommended": model}, {})
+    assert list(rows["quantity"]) == [
+        "replicates that refuse damping and noise together"
+    ]
+    assert rows["verdict"][0] == "meets"
+
+
+def test_the_table_has_one_row_per_estimator_and_parameter(panel):
+    table = TABLES["stationary_errors"]([panel])
+    assert len(table) == 6
+    assert set(table["parameter"]) == {K, C}
+    error = (
+        panel.models["published"]["dissipation_coefficient_estimate"].values / 0.5 - 1
+    )
+    row = table[(table["estimator"] == "published") & (table["parameter"] == C)]
+    assert row["rms error (%)"].item() == pytest.approx(
+        100 * np.sqrt(np.mean(error**2))
+    )
+
+
+def test_the_curve_without_noise_is_that_of_the_exact_density(panel):
+    k, c = without_noise(panel, "published", 50)
+    assert round(100 * c.error[0], 2) == -1.26
+    assert round(100 * k.error[0], 3) == -0.003
+
+
+@pytest.mark.parametrize(
+    "figure",
+    [
+        "stationary_parameters",
+        "density",
+        "marginals",
+        "density_surface",
+        "objective_independent",
+        "objective_dependent",
+        "level_set",
+        "samples_study",
+    ],
+)
+def test_figures_show_truth_and_estimates(panel, figure):
+    drawn_figure = draw(figure, [panel], {"dpi": 40})
+    assert drawn_figure.axes
+
+
+def test_a_refused_model_has_no_mark():
+    model = identified(exact(), "recommended", UNKNOWN)
+    models = {"recommended": model}
+    refused = Panel("x", config(UNKNOWN), models, rollouts(models, UNKNOWN))
+    texts = [
+        t.get_text()
+        for name in ("stationary_parameters", "density")
+        for axes in draw(name, [refused], {"dpi": 40}).axes
+        for t in axes.texts
+    ]
+    assert sum("not identifiable" in text for text in texts) == 3
