@@ -114,6 +114,27 @@ def test_multiplicative_noise_makes_everything_identifiable():
     assert (model["volatility_coefficient_std"] > 0).all()
 
 
+@pytest.mark.parametrize("estimator", ["split_sample", "recommended"])
+def test_data_in_detailed_balance_are_refused_whatever_the_library(estimator):
+    """Additive noise, and a library that could tell a multiplicative one."""
+    library = {
+        **LIBRARY,
+        "volatility": [{"terms": [1, "x**2"]}],
+        "known": {"lagrangian": {"-x**2/2": 1.0}},
+    }
+    settings = simulation(duration=500.0, trajectories=32, batches=16)
+    key = {"example": "t", "seed": 1, "replicate": 0, "units": {"x": "m"}}
+    model = identified(simulate(oscillator(), settings, **key), estimator, library)
+    assert "looks like one in detailed balance" in str(
+        model["identifiability"].values[0]
+    )
+    assert np.isnan(model["volatility_coefficient_estimate"]).all()
+    other = simulate(oscillator(a2=0.6), settings, **key)
+    model = identified(other, "recommended", library)
+    assert str(model["identifiability"].values[0]) == ""
+    assert float(model["scale_score"][0]) > 3
+
+
 def test_the_level_set_is_half_the_squared_volatility():
     levels = [0.1, 0.4, 1.0]
     asked = {"volatility": levels, "given": {"-x**2/2": 1.0}}

@@ -87,7 +87,9 @@ def equation_dataset(
     about = {"units": "mixed", "long_name": "mean of the candidate of S^2"}
     square = (("replicate", "dof", "volatility_term"), each, about)
     # The words about the terms are the same in every replicate, and slow to put in.
-    return _words(equation).assign({**data, "mean_square": square, "replicate": replicate})
+    return _words(equation).assign(
+        {**data, "mean_square": square, "replicate": replicate}
+    )
 
 
 @lru_cache(maxsize=16)

@@ -18,11 +18,8 @@ import xarray as xr
 from scipy.stats import chi2
 
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.stationary_estimate import (
-    Solution,
-    nonnegative,
-    stationary_estimate,
-)
+from leastaction.identify.stationary_estimate import stationary_estimate
+from leastaction.identify.stationary_solution import Solution, nonnegative
 
 # Smallest noise strength in the weights, relative to the mean over all noise terms.
 FLOOR = 1e-3
@@ -60,7 +57,13 @@ def identify(
         degrees = len(moments) - int(free.sum())
         return Solution(values, spread, _diagnostics(j, degrees))
 
-    return stationary_estimate(equations, settings, nonnegative(solve, kind))
+    def products(values: np.ndarray) -> np.ndarray:
+        even = noise.sum(axis=0)
+        residual = equations["moment"].values[0] @ values
+        return residual @ _inverse(even, settings["ridge"]) @ residual.T
+
+    solver = nonnegative(solve, kind)
+    return stationary_estimate(equations, settings, solver, products=products)
 
 
 def _weighted(moments, weights, known) -> tuple[np.ndarray, np.ndarray]:

@@ -15,11 +15,8 @@ import xarray as xr
 from scipy.optimize import minimize
 
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.stationary_estimate import (
-    Solution,
-    nonnegative,
-    stationary_estimate,
-)
+from leastaction.identify.stationary_estimate import stationary_estimate
+from leastaction.identify.stationary_solution import Solution, nonnegative
 
 
 def identify(

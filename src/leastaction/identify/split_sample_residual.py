@@ -20,11 +20,8 @@ import xarray as xr
 
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.residual_least_squares import form_arrays, minimum
-from leastaction.identify.stationary_estimate import (
-    Solution,
-    nonnegative,
-    stationary_estimate,
-)
+from leastaction.identify.stationary_estimate import stationary_estimate
+from leastaction.identify.stationary_solution import Solution, nonnegative
 
 
 def identify(
@@ -64,9 +61,12 @@ def identify(
         covariance = (batches - 1) / batches * centred.T @ centred
         return Solution(values, covariance, {})
 
-    kind = equations["kind"].values
+    def products(values: np.ndarray) -> np.ndarray:
+        return np.einsum("bcij,i,j->bc", gram, values, values)
+
+    solver = nonnegative(solve, equations["kind"].values)
     return stationary_estimate(
-        equations, settings, nonnegative(solve, kind), form_arrays(total)
+        equations, settings, solver, form_arrays(total), products
     )
 
 
