@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.density_grid import CELLS, coarsened
+from leastaction.differentiate.density_grid import CELLS, coarsened, shares
 
 CONTRACT = "density_tests"
 POWER = 4
@@ -43,23 +43,21 @@ def differentiate(
         Contract ``density_tests``.
     """
     data = coarsened(observations, settings["bins"])
-    share = (data["count"] / data["samples"]).transpose(..., *CELLS)
-    probability = share.copy(data=sheppard(share.values))
-    probability.attrs = {
-        "units": "1",
-        "long_name": "probability of the cell, corrected",
+    out = {
+        "probability": (
+            ("replicate", "batch", *CELLS),
+            sheppard(shares(data)),
+            {"units": "1", "long_name": "probability of the cell, corrected"},
+        ),
+        "duration": data["duration"].variable,
     }
-    out = xr.Dataset({"probability": probability, "duration": data["duration"]})
+    about = {"units": "1", "long_name": "derivatives of the bump, by order"}
     for name in ("q", "qdot"):
         values = bumps(
             data[f"{name}_bin"].values, settings["centres"], settings["half_width"]
         )
-        out[f"bump_{name}"] = (
-            ("order", "bump", f"{name}_bin"),
-            values,
-            {"units": "1", "long_name": "derivatives of the bump, by order"},
-        )
-    return out
+        out[f"bump_{name}"] = (("order", "bump", f"{name}_bin"), values, about)
+    return xr.Dataset(out, {name: data[name] for name in ("replicate", *CELLS)})
 
 
 def sheppard(probability: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.density_grid import coarsened, spacing
+from leastaction.differentiate.density_grid import CELLS, coarsened, shares, spacing
 
 CONTRACT = "density_stencil"
 
@@ -42,15 +42,22 @@ def differentiate(
     """
     data = coarsened(observations, settings["bins"])
     h = spacing(data)
-    density = data["count"] / data["samples"] / (h[0] * h[1])
-    density.attrs = {"units": "1/(q qdot)", "long_name": "probability density"}
+    out = {
+        "density": (
+            ("replicate", "batch", *CELLS),
+            shares(data) / (h[0] * h[1]),
+            {"units": "1/(q qdot)", "long_name": "probability density"},
+        )
+    }
     about = {"units": "1/q", "long_name": "central difference"}
-    out = xr.Dataset({"density": density.transpose("replicate", "batch", ...)})
     for name, step in zip(("q", "qdot"), h, strict=True):
         matrix = central_difference(data.sizes[f"{name}_bin"], step)
-        out[f"difference_{name}"] = ((f"{name}_bin", f"{name}_bin_other"), matrix)
-        out[f"difference_{name}"].attrs = about
-    return out
+        out[f"difference_{name}"] = (
+            (f"{name}_bin", f"{name}_bin_other"),
+            matrix,
+            about,
+        )
+    return xr.Dataset(out, {name: data[name] for name in ("replicate", *CELLS)})
 
 
 def central_difference(cells: int, step: float) -> np.ndarray:

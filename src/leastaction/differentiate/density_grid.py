@@ -3,6 +3,8 @@
 import numpy as np
 import xarray as xr
 
+CELLS = ("q_bin", "qdot_bin")
+
 
 def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
     """Histogram with `bins` cells along each side, each a square of the given ones.
@@ -42,4 +44,7 @@ def spacing(observations: xr.Dataset) -> tuple[float, float]:
     return found[0], found[1]
 
 
-CELLS = ("q_bin", "qdot_bin")
+def shares(observations: xr.Dataset) -> np.ndarray:
+    """Share of all samples in every cell, shape (replicate, batch, q_bin, qdot_bin)."""
+    counts = observations["count"].transpose("replicate", "batch", *CELLS).values
+    return counts / observations["samples"].values[..., None, None]
