@@ -1,0 +1,330 @@
+"""Variational integrator of a learned Lagrangian, in momentum form, compiled.
+
+.. math::
+
+    p_k = -∇_1 L_d(q_k, q_{k+1}), \\qquad p_{k+1} = ∇_2 L_d(q_k, q_{k+1}) .
+
+The first equation is solved by Newton's method for q_{k+1}, the second gives the next
+momentum from the same gradient. This equals the discrete Euler–Lagrange equations of
+positions, but the momentum is carried and not recomputed, so a conserved one stays what
+it is to round-off. The start of each solve is extrapolated from the last five
+positions, and the matrix is that of the first iterate.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from leastaction.mechanics.compiled import kernel
+from leastaction.mechanics.discrete_lagrangian import (
+    Basis,
+    discrete_momenta,
+    rule_points,
+)
+from leastaction.mechanics.jets import JETS, packed
+
+# Of the error of one evaluation, as a displacement; below it no correction means much.
+ROUND_OFF_MARGIN = 8.0
+REASONS = (
+    "",
+    "Newton's method did not converge",
+    "the Newton matrix is singular",
+    "the position left the domain",
+    "the position is not finite",
+)
+
+TEMPLATE = '''
+{jet}
+
+
+@njit(cache=True, nogil=True)
+def solve(matrix, right):
+    """Gaussian elimination with pivots, in place; False if singular."""
+    n = right.size
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(matrix[i, k]) > abs(matrix[best, k]):
+                best = i
+        if not abs(matrix[best, k]) > 0.0:
+            return False
+        if best != k:
+            for j in range(n):
+                matrix[k, j], matrix[best, j] = matrix[best, j], matrix[k, j]
+            right[k], right[best] = right[best], right[k]
+        for i in range(k + 1, n):
+            factor = matrix[i, k] / matrix[k, k]
+            for j in range(k + 1, n):
+                matrix[i, j] -= factor * matrix[k, j]
+            right[i] -= factor * right[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            right[k] -= matrix[k, j] * right[j]
+        right[k] /= matrix[k, k]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def discrete(first, second, h, points, layout, values, work, second_order,
+             before, after, slope_before, slope_after, state, gradient, hessian):
+    """Momenta -D1 Ld and D2 Ld and, if asked, their derivatives by `second`."""
+    n = first.size
+    before[:] = 0.0
+    after[:] = 0.0
+    if second_order:
+        slope_before[:] = 0.0
+        slope_after[:] = 0.0
+    for point in range(points.shape[0]):
+        weight, theta = points[point, 0], points[point, 1]
+        for i in range(n):
+            state[i] = (1.0 - theta) * first[i] + theta * second[i]
+            state[n + i] = (second[i] - first[i]) / h
+        jet(state, layout, values, work, second_order, gradient, hessian)
+        for i in range(n):
+            before[i] += weight * (gradient[n + i] - (1.0 - theta) * h * gradient[i])
+            after[i] += weight * (gradient[n + i] + theta * h * gradient[i])
+            if not second_order:
+                continue
+            for j in range(n):
+                by_momentum = theta * hessian[n + i, j] + hessian[n + i, n + j] / h
+                by_force = theta * h * hessian[i, j] + hessian[i, n + j]
+                slope_before[i, j] += weight * (by_momentum - (1.0 - theta) * by_force)
+                slope_after[i, j] += weight * (by_momentum + theta * by_force)
+
+
+@njit(cache=True, nogil=True)
+def integrate(start, momentum, velocity, h, points, layout, values, work, tolerance, iterations,
+              low, high, every, path, momenta, used):
+    """Steps done, reason of failure (0: none). Sample k is step k * every."""
+    n = start.size
+    first = start.copy()
+    p = momentum.copy()
+    before, after, right, state, gradient = (
+        np.empty(n), np.empty(n), np.empty(n), np.empty(2 * n), np.empty(2 * n))
+    slope_before, slope_after = np.zeros((n, n)), np.zeros((n, n))
+    matrix, hessian = np.empty((n, n)), np.empty((2 * n, 2 * n))
+    past = np.empty((5, n))
+    known = 1
+    past[0] = first
+    second = np.empty(n)
+    path[0] = first
+    momenta[0] = p
+    steps = (path.shape[0] - 1) * every
+    for step in range(1, steps + 1):
+        for i in range(n):
+            if known >= 5:
+                second[i] = (5.0 * past[0, i] - 10.0 * past[1, i] + 10.0 * past[2, i]
+                             - 5.0 * past[3, i] + past[4, i])
+            elif known >= 3:
+                second[i] = 3.0 * past[0, i] - 3.0 * past[1, i] + past[2, i]
+            elif known == 2:
+                second[i] = 2.0 * past[0, i] - past[1, i]
+            else:
+                second[i] = first[i] + h * velocity[i]
+        size = 0.0
+        converged = False
+        last = 0.0
+        for iteration in range(iterations):
+            fresh = iteration == 0 or size > 0.1 * last
+            last = size if iteration else 0.0
+            discrete(first, second, h, points, layout, values, work, fresh, before,
+                     after, slope_before, slope_after, state, gradient, hessian)
+            for i in range(n):
+                right[i] = p[i] - before[i]
+                for j in range(n):
+                    matrix[i, j] = slope_before[i, j]
+            if not solve(matrix, right):
+                return step - 1, 2
+            size = 0.0
+            for i in range(n):
+                size = max(size, abs(right[i]))
+                second[i] += right[i]
+                for j in range(n):
+                    after[i] += slope_after[i, j] * right[j]
+            used[0] += 1
+            if not np.isfinite(size):
+                return step - 1, 4
+            # What is left is about size * (size / last).
+            if size <= tolerance or (iteration and size * size <= tolerance * last):
+                converged = True
+                break
+        if not converged:
+            return step - 1, 1
+        for k in range(4, 0, -1):
+            for i in range(n):
+                past[k, i] = past[k - 1, i]
+        for i in range(n):
+            first[i] = second[i]
+            p[i] = after[i]
+            past[0, i] = second[i]
+            if second[i] < low[i] or second[i] > high[i]:
+                return step - 1, 3
+        known = min(known + 1, 5)
+        if step % every == 0:
+            path[step // every] = first
+            momenta[step // every] = p
+    return steps, 0
+
+
+@njit(cache=True, nogil=True)
+def jets(states, layout, values, work, gradients, hessians):
+    for k in range(states.shape[0]):
+        jet(states[k], layout, values, work, True, gradients[k], hessians[k])
+'''
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """A discrete motion; NaN after a failure.
+
+    Attributes
+    ----------
+    positions, momenta
+        Shape (sample, dof).
+    steps
+        Steps done.
+    reason
+        Why it stopped before its end; empty if it did not.
+    iterations
+        Newton corrections per step.
+    """
+
+    positions: np.ndarray
+    momenta: np.ndarray
+    steps: int
+    reason: str
+    iterations: float
+
+    @property
+    def complete(self) -> bool:
+        """Whether no step failed."""
+        return not self.reason
+
+
+class VariationalIntegrator:
+    """Compiled step of L = Σ b_i φ_i by a quadrature rule.
+
+    Parameters
+    ----------
+    basis
+        A basis with a compiled jet (:mod:`leastaction.mechanics.jets`).
+    coefficients
+        b, shape (function,).
+    time_step
+        h, s.
+    rule
+        ``midpoint`` or ``trapezoidal``.
+    """
+
+    def __init__(
+        self, basis: Basis, coefficients: np.ndarray, time_step: float, rule: str
+    ):
+        self._compiled = kernel(TEMPLATE, {"jet": JETS[type(basis)](basis)})
+        self._layout, self._values, self._work = packed(basis, coefficients)
+        self._points = np.array(rule_points(rule))
+        self._basis, self._coefficients = basis, np.asarray(coefficients, dtype=float)
+        self.dof, self.time_step, self._rule = basis.dof, float(time_step), rule
+
+    def tolerance(self, position: np.ndarray, velocity: np.ndarray) -> float:
+        """Smallest correction that means something, from the round-off of a gradient.
+
+        A momentum is a sum of terms as large as Σ |b_i ∂φ_i|; its rounding error,
+        divided by the mass over h, is a displacement.
+        """
+        state = np.concatenate([position, velocity])[None]
+        n, h = self.dof, self.time_step
+        size = np.abs(self._coefficients)
+        largest = max(
+            (np.abs(self._basis.partial(state, i)) @ size)[0] * (1.0 if i >= n else h)
+            for i in range(2 * n)
+        )
+        hessian = self.jet(state)[1][0]
+        mass = np.linalg.svd(hessian[n:, n:], compute_uv=False).min()
+        epsilon = np.finfo(float).eps
+        floor = epsilon * largest * h / max(mass, np.finfo(float).tiny)
+        return ROUND_OFF_MARGIN * max(floor, epsilon * np.abs(state).max(), epsilon)
+
+    def jet(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient (sample, 2 dof) and Hessian (sample, 2 dof, 2 dof) of L."""
+        states = np.ascontiguousarray(states, dtype=float)
+        size = 2 * self.dof
+        gradients = np.empty((len(states), size))
+        hessians = np.empty((len(states), size, size))
+        self._compiled.jets(
+            states, self._layout, self._values, self._work, gradients, hessians
+        )
+        return gradients, hessians
+
+    def momentum(self, position: np.ndarray, following: np.ndarray) -> np.ndarray:
+        """−∇₁L_d(q₀, q₁): the momentum with which the next position is `following`."""
+        before, _ = discrete_momenta(
+            self._basis, position[None], following[None], self.time_step, self._rule
+        )
+        return before[:, 0] @ self._coefficients
+
+    def rollout(
+        self,
+        position: np.ndarray,
+        momentum: np.ndarray,
+        steps: int,
+        velocity: np.ndarray,
+        *,
+        every: int = 1,
+        low: np.ndarray | float = -np.inf,
+        high: np.ndarray | float = np.inf,
+        tolerance: float | None = None,
+        iterations: int = 30,
+    ) -> Rollout:
+        """Motion from a position and its momentum.
+
+        Parameters
+        ----------
+        position, momentum
+            q₀ and p₀, shape (dof,). p₀ is ∂L^[k]/∂q̇ of the modified Lagrangian.
+        steps
+            How many, a multiple of `every`.
+        velocity
+            Rough q̇₀ for the start of the first Newton iteration.
+        every
+            Steps between two samples.
+        low, high
+            Box outside of which the motion counts as escaped.
+        tolerance
+            Largest correction of a converged step; by default just above the floor that
+            round-off sets (:meth:`tolerance`).
+        iterations
+            Most corrections of a step.
+
+        Raises
+        ------
+        ValueError
+            If `steps` is not a multiple of `every`.
+        """
+        if steps % every:
+            raise ValueError(f"steps {steps} is not a multiple of every = {every}")
+        start = np.ascontiguousarray(position, dtype=float)
+        velocity = np.ascontiguousarray(velocity, dtype=float)
+        if tolerance is None:
+            tolerance = self.tolerance(start, velocity)
+        path = np.full((steps // every + 1, self.dof), np.nan)
+        momenta, used = np.full_like(path, np.nan), np.zeros(1, dtype=np.int64)
+        done, reason = self._compiled.integrate(
+            start,
+            np.ascontiguousarray(momentum, dtype=float),
+            velocity,
+            self.time_step,
+            self._points,
+            self._layout,
+            self._values,
+            self._work,
+            tolerance,
+            iterations,
+            np.broadcast_to(np.asarray(low, dtype=float), start.shape).copy(),
+            np.broadcast_to(np.asarray(high, dtype=float), start.shape).copy(),
+            every,
+            path,
+            momenta,
+            used,
+        )
+        text = f"step {done + 1}: {REASONS[reason]}" if reason else ""
+        return Rollout(path, momenta, done, text, used[0] / max(done, 1))
