@@ -84,22 +84,32 @@ class WeightSpace:
             Shape (sample, feature).
         """
         x = (np.asarray(state, dtype=float) - self.centre) @ self.inputs.T
-        tables = self._tables(x, len(axes))
-        seen = [np.flatnonzero(self.inputs[:, axis]) for axis in axes]
-        total = np.zeros((len(x), self.size))
-        for rows in product(*seen):
+        tables = [
+            one_variable(column, self.degree, self.length_scale, len(axes))
+            for column in x.T
+        ]
+        total = np.zeros((self.size, len(x)))
+        for rows in product(*(np.flatnonzero(self.inputs[:, a]) for a in axes)):
             factor = np.prod([self.inputs[r, a] for r, a in zip(rows, axes, strict=True)])
-            orders = np.bincount(np.array(rows, dtype=int), minlength=x.shape[1])
-            term = np.full((len(x), self.size), factor)
-            for i, order in enumerate(orders):
-                term *= tables[i][order][:, self.indices[:, i]]
-            total += term
-        return total
+            orders = [rows.count(i) for i in range(x.shape[1])]
+            total += factor * self._products(
+                [table[order] for table, order in zip(tables, orders, strict=True)]
+            )
+        return total.T
 
-    def _tables(self, x: np.ndarray, order: int) -> list[list[np.ndarray]]:
-        """Derivatives up to `order` of the factors φ_k, per variable (sample, k)."""
-        return [one_variable(x[:, i], self.degree, self.length_scale, order)
-                for i in range(x.shape[1])]
+    def _products(self, tables: list[np.ndarray]) -> np.ndarray:
+        """Products of one entry per table (k, sample) over all multi-indices."""
+        found = tables[0]
+        for variable, table in enumerate(tables[1:], 1):
+            room = self.degree - self._prefixes[variable].sum(axis=1) + 1
+            found = np.concatenate(
+                [row * table[:r] for row, r in zip(found, room, strict=True)]
+            )
+        return found
+
+    @cached_property
+    def _prefixes(self) -> list[np.ndarray]:
+        return [multi_indices(i, self.degree) for i in range(len(self.inputs))]
 
 
 def one_variable(
@@ -113,17 +123,15 @@ def one_variable(
     Returns
     -------
     list of np.ndarray
-        Derivative of order 0 ... `order`, each of shape (sample, degree + 1).
+        Derivative of order 0 ... `order`, each of shape (degree + 1, sample).
     """
     a = 1.0 / length_scale**2
-    k = np.arange(degree + 1)
-    x = x[:, None]
-    step = np.sqrt(2 * a / np.maximum(k, 1)) * np.where(k > 0, x, 1.0)
-    step[:, 0] = np.exp(-a * x[:, 0] ** 2)
-    tables = [np.cumprod(step, axis=1)]
+    k = np.arange(1, degree + 1)[:, None]
+    first = np.exp(-a * x**2)[None]
+    tables = [np.cumprod(np.concatenate([first, np.sqrt(2 * a / k) * x]), axis=0)]
     for r in range(order):
         derived = -2 * a * x * tables[r]
-        derived[:, 1:] += np.sqrt(2 * a * k[1:]) * tables[r][:, :-1]
+        derived[1:] += np.sqrt(2 * a * k) * tables[r][:-1]
         if r:
             derived -= 2 * a * r * tables[r - 1]
         tables.append(derived)
