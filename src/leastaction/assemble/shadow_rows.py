@@ -1,6 +1,7 @@
 """Rows and conditions of Lagrangian Shadow Integration for one basis."""
 
 import numpy as np
+import xarray as xr
 from scipy.linalg import solve_triangular
 
 from leastaction.mechanics.discrete_lagrangian import (
@@ -11,6 +12,16 @@ from leastaction.mechanics.discrete_lagrangian import (
     pair_states,
 )
 from leastaction.mechanics.weight_space import WeightSpace, scaled_inputs
+
+
+def positions_of(observations: xr.Dataset) -> np.ndarray:
+    """Snapshots (trajectory, time, dof) of one case, trajectories in canonical order.
+
+    Sorted by their values, so that no result depends on the order of the trajectories.
+    """
+    q = observations["q"].values[0]
+    flat = q.reshape(len(q), -1)
+    return q[np.lexsort(flat.T[::-1])]
 
 
 def pairs(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -63,7 +74,7 @@ def mass_conditions(
 def shadow_rows(
     basis: Basis, positions: np.ndarray, time_step: float, rule: str
 ) -> np.ndarray:
-    """Whitened discrete Euler–Lagrange rows, (trajectory, inner time, dof, function)."""
+    """Whitened rows, shape (trajectory, inner time, dof, function)."""
     return whitened(discrete_euler_lagrange(basis, positions, time_step, rule))
 
 

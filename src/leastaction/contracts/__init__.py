@@ -3,10 +3,16 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import fields, models, motions, states
+from leastaction.contracts import fields, models, motions, shadow, states
 from leastaction.noise_sweep import SWEEP
 
-CONTRACTS = states.CONTRACTS | fields.CONTRACTS | motions.CONTRACTS | models.CONTRACTS
+CONTRACTS = (
+    states.CONTRACTS
+    | fields.CONTRACTS
+    | motions.CONTRACTS
+    | models.CONTRACTS
+    | shadow.CONTRACTS
+)
 
 
 class ContractError(ValueError):

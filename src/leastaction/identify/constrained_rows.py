@@ -72,17 +72,13 @@ class ConstrainedRows:
         q += self.particular @ self.particular
         volume = np.log(s2 + m2).sum() + (self.rows - s2.size) * np.log(m2)
         total = self.rows + self.conditions
-        return -0.5 * float(
-            total * np.log(q / total) + volume + self.condition_volume
-        )
+        return -0.5 * float(total * np.log(q / total) + volume + self.condition_volume)
 
     def dampings(self) -> np.ndarray:
         """Values of μ to choose from, decreasing."""
         decades = np.log10(LARGEST_DAMPING / SMALLEST_DAMPING)
         count = int(round(decades * DAMPINGS_PER_DECADE)) + 1
-        return self.singular[0] * np.geomspace(
-            LARGEST_DAMPING, SMALLEST_DAMPING, count
-        )
+        return self.singular[0] * np.geomspace(LARGEST_DAMPING, SMALLEST_DAMPING, count)
 
     def most_probable(self) -> tuple[float, float]:
         """First maximum of the evidence from large μ on, and its logarithm.

@@ -23,6 +23,7 @@ def most_probable_basis(
     rule: str,
     degree: int | None = None,
     cyclic: tuple[int, ...] = (),
+    length_scale: float | None = None,
 ) -> WeightSpace:
     """Taylor features whose length scale makes the rows most probable.
 
@@ -42,15 +43,15 @@ def most_probable_basis(
         Total degree; by default the largest with a third as many features as rows.
     cyclic
         Coordinates that L must not depend on.
+    length_scale
+        Only the degree is chosen if this is given.
     """
     count, times, n = positions.shape
     if degree is None:
         degree = largest_degree(count * (times - 2) * n, 2 * n - len(cyclic))
 
     def basis(scale: float) -> WeightSpace:
-        return weight_space(
-            positions, time_step, degree, scale, VELOCITY_RATIO, cyclic
-        )
+        return weight_space(positions, time_step, degree, scale, VELOCITY_RATIO, cyclic)
 
     def evidence(scale: float) -> float:
         features = basis(scale)
@@ -59,6 +60,8 @@ def most_probable_basis(
         found = constrained(rows.reshape(-1, features.size), *conditions)
         return found.most_probable()[1]
 
+    if length_scale is not None:
+        return basis(length_scale)
     best, height = START, evidence(START)
     for factor in (FACTOR, 1 / FACTOR):
         start = best

@@ -173,9 +173,9 @@ def corner_momenta(basis: Basis) -> np.ndarray:
     n = basis.dof
     corners = np.array(list(np.ndindex(*(2,) * (2 * n))), dtype=float)
     factorial = np.prod(np.arange(1, n + 1))
-    return sum(
-        basis.partial(corners, n + i).sum(axis=0) for i in range(n)
-    ) / (factorial * 2 ** (2 * n))
+    return sum(basis.partial(corners, n + i).sum(axis=0) for i in range(n)) / (
+        factorial * 2 ** (2 * n)
+    )
 
 
 def euler_lagrange_rows(

@@ -80,6 +80,7 @@ def weight_space_text(variables: int) -> str:
     value, each loop adds up the first and second derivatives in its own variable and
     in those inside it.
     """
+
     def entry(j, of):
         return f"values[inputs + {j} * size + {of}]"
 

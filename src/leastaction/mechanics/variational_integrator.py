@@ -88,13 +88,14 @@ def discrete(first, second, h, points, layout, values, work, second_order,
             for j in range(n):
                 by_momentum = theta * hessian[n + i, j] + hessian[n + i, n + j] / h
                 by_force = theta * h * hessian[i, j] + hessian[i, n + j]
-                slope_before[i, j] += weight * (by_momentum - (1.0 - theta) * by_force)
+                slope_before[i, j] += weight * (
+                    by_momentum - (1.0 - theta) * by_force)
                 slope_after[i, j] += weight * (by_momentum + theta * by_force)
 
 
 @njit(cache=True, nogil=True)
-def integrate(start, momentum, velocity, h, points, layout, values, work, tolerance, iterations,
-              low, high, every, path, momenta, used):
+def integrate(start, momentum, velocity, h, points, layout, values, work, tolerance,
+              iterations, low, high, every, path, momenta, used):
     """Steps done, reason of failure (0: none). Sample k is step k * every."""
     n = start.size
     first = start.copy()

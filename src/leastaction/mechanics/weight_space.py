@@ -22,7 +22,7 @@ import numpy as np
 
 
 def multi_indices(variables: int, degree: int) -> np.ndarray:
-    """All multi-indices of total degree ≤ `degree`, lexicographic, (index, variable)."""
+    """Multi-indices of total degree ≤ `degree`, lexicographic, (index, variable)."""
     found = np.zeros((1, 0), dtype=np.int64)
     for _ in range(variables):
         room = degree - found.sum(axis=1)
@@ -90,7 +90,9 @@ class WeightSpace:
         ]
         total = np.zeros((self.size, len(x)))
         for rows in product(*(np.flatnonzero(self.inputs[:, a]) for a in axes)):
-            factor = np.prod([self.inputs[r, a] for r, a in zip(rows, axes, strict=True)])
+            factor = np.prod(
+                [self.inputs[r, a] for r, a in zip(rows, axes, strict=True)]
+            )
             orders = [rows.count(i) for i in range(x.shape[1])]
             total += factor * self._products(
                 [table[order] for table, order in zip(tables, orders, strict=True)]
