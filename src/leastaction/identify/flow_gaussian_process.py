@@ -86,11 +86,23 @@ def flow_process(
         fit them, but leaves the values that the authors start from.
     jitter
         Added to the diagonal of the kernel matrix, 1e-10 in scikit-learn.
+
+    Raises
+    ------
+    ValueError
+        If the kernel matrix is singular in floating point.
     """
     square = ((first[:, None, :] - first[None, :, :]) ** 2).sum(axis=2)
     matrix = variance * np.exp(-0.5 * square / length_scale**2)
     matrix[np.diag_indices_from(matrix)] += jitter
-    weights = cho_solve(cho_factor(matrix, lower=True), second)
+    try:
+        factor = cho_factor(matrix, lower=True)
+    except np.linalg.LinAlgError as error:
+        raise ValueError(
+            f"the kernel matrix of {len(first)} states is singular at length scale "
+            f"{length_scale:g}; raise jitter, now {jitter:g}, or shorten length_scale"
+        ) from error
+    weights = cho_solve(factor, second)
     return FlowProcess(first, weights, variance, length_scale)
 
 

@@ -223,7 +223,8 @@ class VariationalIntegrator:
         self._compiled = kernel(TEMPLATE, {"jet": JETS[type(basis)](basis)})
         self._layout, self._values, self._work = packed(basis, coefficients)
         self._points = np.array(rule_points(rule))
-        self._basis, self._coefficients = basis, np.asarray(coefficients, dtype=float)
+        self._basis = basis
+        self.coefficients = np.asarray(coefficients, dtype=float)
         self.dof, self.time_step, self._rule = basis.dof, float(time_step), rule
 
     def tolerance(self, position: np.ndarray, velocity: np.ndarray) -> float:
@@ -234,7 +235,7 @@ class VariationalIntegrator:
         """
         state = np.concatenate([position, velocity])[None]
         n, h = self.dof, self.time_step
-        size = np.abs(self._coefficients)
+        size = np.abs(self.coefficients)
         largest = max(
             (np.abs(self._basis.partial(state, i)) @ size)[0] * (1.0 if i >= n else h)
             for i in range(2 * n)
@@ -261,7 +262,7 @@ class VariationalIntegrator:
         before, _ = discrete_momenta(
             self._basis, position[None], following[None], self.time_step, self._rule
         )
-        return before[:, 0] @ self._coefficients
+        return before[:, 0] @ self.coefficients
 
     def rollout(
         self,
