@@ -118,6 +118,15 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         for name in names
         if name not in known
     ]
+    problems += [
+        f"papers.{paper}.{part}.{number}.examples: {unknown('example', name, known)}"
+        for paper, settings in config["papers"].items()
+        for part in ("figures", "tables")
+        for number, entry in settings[part].items()
+        for known in [[n for p, n in examples if p == paper]]
+        for name in entry.get("examples", [])
+        if name not in known
+    ]
     papers = sorted({paper for paper, _ in examples})
     problems += [
         f"papers: {unknown('paper', paper, papers)}"

@@ -67,24 +67,42 @@ def library_parts(example: Mapping, parts: Collection[str]) -> dict:
     return {key: library[key] for key in parts if key in library}
 
 
-# Figures that show one kind of system only; the others show both.
-OF_FIELDS = {"response": False, "space_time": True}
+# By what the `simulate` stage makes, what each figure file of an example shows.
+EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
+    "observations": {
+        "coefficients": "coefficients",
+        "response": "response",
+        "hamiltonian": "hamiltonian",
+    },
+    "field_observations": {
+        "coefficients": "coefficients",
+        "response": "space_time",
+        "hamiltonian": "hamiltonian",
+    },
+    "recordings": {
+        "coefficients": "noise_coefficients",
+        "response": "trajectories",
+        "hamiltonian": "energy",
+    },
+}
+
+
+def example_figures(example: Mapping) -> dict[str, str]:
+    """By file, the figures of one example."""
+    return dict(EXAMPLE_FIGURES[simulate.MAKES[example["simulate"]["method"]]])
 
 
 def shows(figure: str, example: Mapping) -> bool:
-    """Whether a figure can show an example."""
-    kind = is_field(example["system"])
-    return OF_FIELDS.get(figure, kind) == kind
-
-
-def response_figure(example: Mapping) -> str:
-    """The figure of an example's response: paths, or maps of a field."""
-    return "space_time" if is_field(example["system"]) else "response"
+    """Whether a figure can show an example: only some kinds of data have it."""
+    kinds = [k for k, names in EXAMPLE_FIGURES.items() if figure in names.values()]
+    return not kinds or simulate.MAKES[example["simulate"]["method"]] in kinds
 
 
 # Parts of an example that the rules of the publish stage show.
 FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
-FOR_TABLES = ("title", "system", "library", "publish")
+# With the numbers that a figure of the paper shows.
+FOR_PAPERS = (*FOR_FIGURES, "publish")
+FOR_TABLES = ("title", "system", "library", "simulate", "publish")
 FOR_SCORES = ("title", "system", "library", "simulate", "publish")
 
 

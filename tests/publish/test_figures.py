@@ -8,7 +8,7 @@ import xarray as xr
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import unit
-from leastaction.publish.figures import FIGURES, draw
+from leastaction.publish.figures import draw
 from leastaction.publish.figures.style import StyledFigure
 from leastaction.publish.panel import Panel
 from leastaction.publish.unit_label import unit_label
@@ -43,8 +43,7 @@ TWO = {
         "lagrangian": [{"terms": ["udot**2", "vdot**2", "u**2", "(u - v)**2", "v**4"]}],
     },
 }
-OTHERS = ("space_time", "scheme_study", "sensor_study")
-OF_COORDINATES = [name for name in FIGURES if name not in OTHERS]
+OF_COORDINATES = ("coefficients", "response", "hamiltonian", "volatility_study")
 VOLATILITY_TERMS = {
     "One mass": ["1", "x", "x*abs(x)"],
     "Two masses": ["1", "u", "v**2"],

@@ -167,7 +167,8 @@ def test_labels_and_units_of_a_field(panel):
 
 
 def test_tables_write_the_equation_of_the_density(panel):
-    first, second, third = (f([panel]) for f in tables.TABLES.values())
+    names = ("lagrangian", "equation_of_motion", "hamiltonian")
+    first, second, third = (tables.TABLES[name]([panel]) for name in names)
     assert first.iloc[1]["Lagrangian density"] == "L = 0.5 u_t^2 - 4.5 u_x^2"
     assert second.iloc[1]["equation of motion"] == "u_tt = 9 u_xx + 0.5 W'"
     assert third.iloc[1]["Hamiltonian"] == "H = 0.5 u_t^2 + 4.5 u_x^2"

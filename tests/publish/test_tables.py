@@ -24,23 +24,23 @@ def cell(table, source, column, **more):
 
 
 def test_sources_stand_in_order():
-    frame = TABLES["table_1"]([panel(), panel()])
+    frame = TABLES["lagrangian"]([panel(), panel()])
     sources = ["printed", "corrected", "recommended", "published"]
     assert frame["source"].tolist() == sources * 2
 
 
 def test_table_1_is_derived_from_the_system():
-    assert cell("table_1", "printed", "Lagrangian density") == TEXTS["lagrangian"]
+    assert cell("lagrangian", "printed", "Lagrangian density") == TEXTS["lagrangian"]
     wanted = "L = 0.5 X'^2 - 4.5 X^2"
-    assert cell("table_1", "corrected", "Lagrangian density") == wanted
+    assert cell("lagrangian", "corrected", "Lagrangian density") == wanted
     column = "Wiener potential (integral of sigma)"
-    assert cell("table_1", "corrected", column) == "0.5 X"
-    assert cell("table_1", "recommended", column) == "(0.5000 ± 0.0010) X"
+    assert cell("lagrangian", "corrected", column) == "0.5 X"
+    assert cell("lagrangian", "recommended", column) == "(0.5000 ± 0.0010) X"
 
 
 def test_table_2_is_the_equation_of_motion_with_errors_apart():
     found = model([[1.1 * STIFFNESS, 0.5, 0.25, 0]] * 3, sigma=[0.25] * 3, std=np.nan)
-    frame = TABLES["table_2"](
+    frame = TABLES["equation_of_motion"](
         [panel({"recommended": found}, rows=[PARAMETER_ERROR_ROW])]
     ).set_index("source")
     assert frame.loc["corrected", "equation of motion"] == "X'' + 9 X = 0.5 W'"
@@ -60,18 +60,18 @@ PARAMETER_ERROR_ROW = {"ours": {"parameter_error": True}, "printed": 0.07}
 
 
 def test_table_3_is_the_legendre_transform():
-    assert cell("table_3", "corrected", "Hamiltonian") == "H = 0.5 X'^2 + 4.5 X^2"
+    assert cell("hamiltonian", "corrected", "Hamiltonian") == "H = 0.5 X'^2 + 4.5 X^2"
     found = {"recommended": model([[-4.5, 0.5, -1.0, 0]], std=np.nan)}
     wanted = "H = 0.5 X'^2 + 4.5 X^2 + X^4"
-    assert cell("table_3", "recommended", "Hamiltonian", models=found) == wanted
+    assert cell("hamiltonian", "recommended", "Hamiltonian", models=found) == wanted
 
 
 def test_a_formula_is_that_of_the_most_frequent_support():
     exact, wrong = [STIFFNESS, 0.5, 0, 0], [-2.0, 0.5, -3.0, 0]
     found = {"published": model([exact, wrong, wrong], std=np.nan)}
-    shown = cell("table_1", "published", "Lagrangian density", models=found)
+    shown = cell("lagrangian", "published", "Lagrangian density", models=found)
     assert shown == "L = 0.5 X'^2 - 2 X^2 - 3 X^4"
-    shown = cell("table_1", "published", "replicates with these terms", models=found)
+    shown = cell("lagrangian", "published", "replicates with these terms", models=found)
     assert shown == "2 of 3"
 
 
@@ -81,7 +81,8 @@ def test_an_example_without_texts_or_truth_in_the_library():
     one = SimpleNamespace(
         example="one", config=example, models={"mine": model()}, rollouts={}
     )
-    for table in TABLES.values():
+    for name in ("lagrangian", "equation_of_motion", "hamiltonian"):
+        table = TABLES[name]
         frame = table([one])
         assert frame["source"].tolist() == ["printed", "mine"]
         assert render(frame, "md")
@@ -95,7 +96,7 @@ def test_equations_of_two_degrees_of_freedom():
         {"terms": ["xdot**2", "ydot**2", "x**2", "y**2", "x*y"]}
     ]
     one = SimpleNamespace(example="two", config=example, models={}, rollouts={})
-    frame = TABLES["table_2"]([one]).set_index("source")
+    frame = TABLES["equation_of_motion"]([one]).set_index("source")
     shown = frame.loc["corrected", "equation of motion"]
     assert shown == "X'' + 6 X - 6 y = W1'; y'' + 6 y - 6 X = 0"
 
@@ -110,7 +111,7 @@ def test_numbers_have_as_many_digits_as_they_deserve():
 
 
 def test_renderings():
-    frame = TABLES["table_1"]([panel()])
+    frame = TABLES["lagrangian"]([panel()])
     back = pd.read_csv(StringIO(render(frame, "csv")))
     assert back["Lagrangian density"].tolist() == frame["Lagrangian density"].tolist()
     tex = render(frame, "tex")
@@ -118,6 +119,6 @@ def test_renderings():
     assert r"$\pm$" in tex
     assert tex.count(r"\\") == len(frame) + 1
     assert "nan" not in render(frame, "md").lower()
-    assert render(frame, "md") == render(TABLES["table_1"]([panel()]), "md")
+    assert render(frame, "md") == render(TABLES["lagrangian"]([panel()]), "md")
     with pytest.raises(ValueError, match="csv, md, tex"):
         render(frame, "xls")

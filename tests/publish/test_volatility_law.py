@@ -156,19 +156,21 @@ def table(name, example, found):
 
 def test_table_2_writes_the_damping_into_the_equation():
     column = "equation of motion"
-    frame = table("table_2", damped(), {"recommended": with_damping([0.8, 0.0])})
+    frame = table(
+        "equation_of_motion", damped(), {"recommended": with_damping([0.8, 0.0])}
+    )
     assert frame.loc["corrected", column] == "X'' + 9 X + 1.5 X' = 0.5 W'"
     assert "+ (1.600 ± 0.020) X' =" in frame.loc["recommended", column]
 
 
 def test_tables_write_the_law_of_a_varying_volatility():
     found = {"recommended": with_root([0.5, 1.5, 0.0])}
-    frame = table("table_2", varying(), found)
+    frame = table("equation_of_motion", varying(), found)
     motion = frame["equation of motion"]
     assert motion["corrected"].endswith("= (0.5 + 1.5 X) W'")
     assert re.search(
         r"= \(\(0.5.* ± .*\) \+ \(1.5.* ± .*\) X\) W'$", motion["recommended"]
     )
-    frame = table("table_1", varying(), found)
+    frame = table("lagrangian", varying(), found)
     potential = frame["Wiener potential (integral of sigma)"]
     assert potential["recommended"] == "none: sigma depends on the state"

@@ -65,9 +65,15 @@ class Project:
         path = self.folder / "config" / "config.yaml"
         config = yaml.safe_load(path.read_text())
         for study in config["studies"].values():
-            for paper, names in study["examples"].items():
-                kept = [name for name in names if name.split("-")[0] in examples]
-                study["examples"][paper] = kept
+            study["examples"] = {
+                paper: kept
+                for paper, names in study["examples"].items()
+                if (kept := [n for n in names if n.split("-")[0] in examples])
+            }
+        studies = config["studies"]
+        config["studies"] = {k: v for k, v in studies.items() if v["examples"]}
+        there = {p.parent.name for p in self.folder.glob("config/examples/*/*.yaml")}
+        config["papers"] = {k: v for k, v in config["papers"].items() if k in there}
         path.write_text(yaml.safe_dump(config))
 
     def configure(self, config: dict) -> None:

@@ -17,14 +17,15 @@ from leastaction.config import (
 from leastaction.mechanics.from_config import is_field
 from leastaction.recipes import (
     FOR_FIGURES,
+    FOR_PAPERS,
     FOR_SCORES,
     FOR_TABLES,
     MODULES,
     SETTINGS,
+    example_figures,
     panel,
-    with_recommended_methods,
-    response_figure,
     shows,
+    with_recommended_methods,
 )
 from leastaction.schema import ConfigError, complete
 from leastaction.sources import source_files
@@ -127,15 +128,21 @@ def sources_of(stage):
     )
 
 
+def numbered(wildcards):
+    """What the configuration says of the numbered figure or table of a paper."""
+    part = "figures" if "figure" in wildcards.keys() else "tables"
+    return config["papers"][wildcards.paper][part][
+        wildcards.get("figure", wildcards.get("table"))
+    ]
+
+
 def shown_examples(wildcards):
-    """The example of the wildcards, or those of their paper that the figure shows."""
+    """The example of the wildcards, or those that a figure or table of a paper shows."""
     if "example" in wildcards.keys():
         return [wildcards.example]
-    names = examples_of(wildcards.paper)
-    if "figure" in wildcards.keys():
-        kind = config["papers"][wildcards.paper]["figures"][wildcards.figure]
-        names = [n for n in names if shows(kind, EXAMPLES[wildcards.paper, n])]
-    return names
+    entry = numbered(wildcards)
+    names = entry.get("examples") or examples_of(wildcards.paper)
+    return [n for n in names if shows(entry["shows"], EXAMPLES[wildcards.paper, n])]
 
 
 def panels(wildcards, parts):
@@ -164,20 +171,19 @@ def rollouts(wildcards):
 def figure_settings(wildcards):
     """Panels, style, and what each file (by its stem) shows."""
     if "figure" in wildcards.keys():
-        numbered = config["papers"][wildcards.paper]["figures"]
-        figures = {wildcards.figure: numbered[wildcards.figure]}
+        figures, parts = {wildcards.figure: numbered(wildcards)["shows"]}, FOR_PAPERS
     else:
-        figures = {name: name for name in FIGURES}
-        figures["response"] = response_figure(example_of(wildcards))
+        figures, parts = example_figures(example_of(wildcards)), FOR_FIGURES
     return {
-        "panels": panels(wildcards, FOR_FIGURES),
+        "panels": panels(wildcards, parts),
         "figures": figures,
         "style": config["figures"],
     }
 
 
 def table_settings(wildcards):
-    return {"panels": panels(wildcards, FOR_TABLES), "table": wildcards.table}
+    shown = numbered(wildcards)["shows"]
+    return {"panels": panels(wildcards, FOR_TABLES), "table": shown}
 
 
 def score_settings(wildcards):
@@ -225,7 +231,7 @@ def paper_outputs(paper):
     """Every figure and table of one paper, and the figures of its examples."""
     kinds = ["svg", "png", "pdf"]
     base = f"<results>/{paper}"
-    settings = config["papers"].get(paper, {"figures": {}, "tables": []})
+    settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
     return [
         *expand(f"{base}/figures/{{f}}.{{k}}", f=settings["figures"], k=kinds),
         *expand(

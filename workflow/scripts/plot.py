@@ -5,7 +5,7 @@ from pathlib import Path
 from leastaction.datasets import load, save_figure
 from leastaction.progress import start_logging
 from leastaction.publish.figures import draw
-from leastaction.publish.panel import panels_from
+from leastaction.publish.panels import panels_from
 
 
 def main(models: list, rollouts: list, settings: dict, files: list) -> None:

@@ -2,7 +2,7 @@
 
 from leastaction.datasets import load, save_text
 from leastaction.progress import start_logging
-from leastaction.publish.panel import panels_from
+from leastaction.publish.panels import panels_from
 from leastaction.publish.scorecard.collect import example_rows, to_csv
 
 

@@ -5,7 +5,10 @@ from importlib import import_module
 from leastaction.noise_sweep import over_cases
 
 METHODS = {
+    "energy_gram": "leastaction.assemble.energy_gram",
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
+    "gram": "leastaction.assemble.gram",
+    "implicit_library": "leastaction.assemble.implicit_library",
     "lagged_moments": "leastaction.assemble.lagged_moments",
     "martingale_moments": "leastaction.assemble.martingale_moments",
     "modal_moments": "leastaction.assemble.modal_moments",
@@ -14,7 +17,10 @@ METHODS = {
 }
 
 NEEDS = {
+    "energy_gram": ("joint_spline", "measured"),
     "ensemble_mean": "central_difference",
+    "gram": ("joint_spline", "measured"),
+    "implicit_library": ("joint_spline", "measured"),
     "lagged_moments": "sensor_noise",
     "martingale_moments": "realised_variation",
     "modal_moments": "modal_projection",
@@ -28,6 +34,9 @@ DISPLACEMENTS_ONLY = {"weak_moments"}
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
+    "energy_gram": ("reference", "inertia", "lagrangian"),
+    "gram": ("reference", "inertia", "lagrangian", "dissipation"),
+    "implicit_library": ("implicit",),
     "lagged_moments": ("reference", "inertia", "lagrangian"),
     "weak_moments": ("reference", "inertia", "lagrangian"),
     "martingale_moments": (

@@ -7,6 +7,8 @@ from leastaction.noise_sweep import over_cases
 METHODS = {
     "central_difference": "leastaction.differentiate.central_difference",
     "realised_variation": "leastaction.differentiate.realised_variation",
+    "joint_spline": "leastaction.differentiate.joint_spline",
+    "measured": "leastaction.differentiate.measured",
     "modal_projection": "leastaction.differentiate.modal_projection",
     "nodal_central_difference": "leastaction.differentiate.nodal_central_difference",
     "sensor_noise": "leastaction.differentiate.sensor_noise",
@@ -15,6 +17,8 @@ METHODS = {
 READS = {
     "central_difference": "observations",
     "realised_variation": "observations",
+    "joint_spline": "recordings",
+    "measured": "recordings",
     "modal_projection": "field_observations",
     "nodal_central_difference": "field_observations",
     "sensor_noise": "observations",
@@ -23,6 +27,8 @@ READS = {
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
     "central_difference": ("reference", "inertia", "lagrangian"),
+    "joint_spline": (),
+    "measured": (),
     "modal_projection": ("reference", "lagrangian"),
     "nodal_central_difference": ("reference", "lagrangian"),
     "realised_variation": ("volatility",),

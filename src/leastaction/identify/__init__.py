@@ -5,10 +5,16 @@ from importlib import import_module
 from leastaction.noise_sweep import over_cases
 
 METHODS = {
+    "acceleration_gradient": "leastaction.identify.acceleration_gradient",
+    "lagrangian_sindy": "leastaction.identify.lagrangian_sindy",
     "modal_gmm": "leastaction.identify.modal_gmm",
     "moment_gmm": "leastaction.identify.moment_gmm",
     "moving_average_gmm": "leastaction.identify.moving_average_gmm",
     "nodal_stlsq": "leastaction.identify.nodal_stlsq",
+    "null_vector": "leastaction.identify.null_vector",
+    "proximal_gradient": "leastaction.identify.proximal_gradient",
+    "shooting": "leastaction.identify.shooting",
+    "sindy_pi": "leastaction.identify.sindy_pi",
     "stlsq": "leastaction.identify.stlsq",
 }
 VOLATILITY_METHODS = {
@@ -19,10 +25,16 @@ VOLATILITY_METHODS = {
     "squared_increments": "leastaction.identify.squared_increments",
 }
 NEEDS = {
+    "acceleration_gradient": "gram",
+    "lagrangian_sindy": "energy_gram",
     "modal_gmm": "modal_moments",
     "moment_gmm": "martingale_moments",
     "moving_average_gmm": ("lagged_moments", "weak_moments"),
     "nodal_stlsq": "nodal_ensemble_mean",
+    "null_vector": "gram",
+    "proximal_gradient": "gram",
+    "shooting": "gram",
+    "sindy_pi": "implicit_library",
     "stlsq": "ensemble_mean",
 }
 VOLATILITY_NEEDS = {
@@ -35,7 +47,12 @@ VOLATILITY_NEEDS = {
 
 
 # Methods that return to the samples: they get the observations and the library, too.
-READS_OBSERVATIONS: set[str] = set()
+READS_OBSERVATIONS = {
+    "acceleration_gradient",
+    "null_vector",
+    "shooting",
+    "sindy_pi",
+}
 
 
 def identify(observations, equations, settings, library):

@@ -8,6 +8,7 @@ compared term by term.
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -45,6 +46,7 @@ class Comparison:
         return float(np.abs(self.error).max(initial=0.0))
 
 
+@lru_cache(maxsize=32)
 def reduction(library: Library) -> np.ndarray:
     """Matrix R that writes candidates of L and D in independent ones, shape (all, all).
 
@@ -59,6 +61,7 @@ def reduction(library: Library) -> np.ndarray:
             matrix[j, j] = 1.0
         for i, weight in freedom.relations.get(j, {}).items():
             matrix[i, j] = float(weight)
+    matrix.setflags(write=False)
     return matrix
 
 

@@ -196,6 +196,23 @@ def rayleigh_representation(
     return None if last in pivots else relations.get(last, {})
 
 
+def exact_relations(columns: Sequence[Sequence[sp.Expr]]) -> dict:
+    """Linear relations between lists of functions, by exact algebra.
+
+    Parameters
+    ----------
+    columns
+        Functions of each column, one per equation; trigonometric functions and powers.
+
+    Returns
+    -------
+    dict
+        {position: {earlier position: weight}}: that column as the combination of
+        earlier independent ones; empty weights for a column that vanishes.
+    """
+    return _column_relations([_fingerprint(column) for column in columns])[1]
+
+
 def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
     """Coefficients over independent functions, keyed by (equation, function)."""
     trigonometric = (sp.sin, sp.cos, sp.tan, sp.sinh, sp.cosh, sp.tanh)

@@ -127,12 +127,12 @@ class Library:
             coefficients[i] = value
         return coefficients
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Candidates as text."""
         return [to_text(term) for term in self.terms]
 
-    @property
+    @cached_property
     def dissipation_names(self) -> list[str]:
         """Candidates of the Rayleigh function as text."""
         return [to_text(term) for term in self.dissipation]

@@ -24,11 +24,12 @@ from leastaction.mechanics.units import (
     unit,
 )
 from leastaction.publish.readable import leading_minus
+from leastaction.publish.scorecard.recovery import recovery
+from leastaction.publish.scorecard.truth import Truth, truth_of
 from leastaction.publish.scorecard.volatility_law import expansion
+from leastaction.publish.sweep import BASELINE as BASELINE
+from leastaction.publish.sweep import MAIN as MAIN
 from leastaction.publish.unit_label import unit_label
-
-MAIN = "recommended"
-BASELINE = "published"
 
 
 @dataclass(frozen=True)
@@ -100,6 +101,32 @@ class Panel:
                 f"there are: {has}"
             )
         return datasets[estimator]
+
+    @cached_property
+    def law(self) -> Truth:
+        """The truth in the words of the library.
+
+        Raises
+        ------
+        ValueError
+            If the library cannot express the system.
+        """
+        truth = truth_of(self.config)
+        if truth is None:
+            raise ValueError(
+                f"example {self.example!r}: the library cannot express the system, so "
+                "that its estimates have no error"
+            )
+        return truth
+
+    @cached_property
+    def recoveries(self) -> dict[str, xr.Dataset]:
+        """Recovery by estimator, of those with a sweep over noise."""
+        return {
+            name: recovery(model, self.config, self.law)
+            for name, model in self.models.items()
+            if "noise_level" in model.dims
+        }
 
     @cached_property
     def _projection(self) -> tuple[np.ndarray, float] | None:
@@ -248,39 +275,6 @@ class Panel:
         """Return the unit of (S Sᵀ)_aa, that of ((unit of L) / (unit of q_a))² s."""
         coordinate = self._units[self.truth.coordinates[dof]]
         return (self.lagrangian_unit / coordinate) ** 2 * unit("s")
-
-
-def panels_from(
-    settings: Mapping[str, Mapping],
-    models: Sequence[xr.Dataset],
-    rollouts: Sequence[xr.Dataset],
-) -> list[Panel]:
-    """Panels of the examples in `settings`, in that order.
-
-    Parameters
-    ----------
-    settings
-        By example: its configuration, with the list of its `estimators`.
-    models, rollouts
-        Datasets of every estimator of every example, in the same order; either may be
-        empty if it is not shown.
-    """
-    pairs = [(name, e) for name in settings for e in settings[name]["estimators"]]
-    by_pair = [
-        dict(zip(pairs, datasets, strict=True)) if datasets else {}
-        for datasets in (models, rollouts)
-    ]
-    return [
-        Panel(
-            name,
-            config,
-            *(
-                {e: d for (owner, e), d in some.items() if owner == name}
-                for some in by_pair
-            ),
-        )
-        for name, config in settings.items()
-    ]
 
 
 def panel_title(panels: Sequence[Panel], index: int) -> str:

@@ -119,7 +119,7 @@ class _Run:
     def beside(self, model: xr.Dataset) -> xr.Dataset:
         """Rollout of one model, and its errors."""
         dof = len(self.names)
-        motion = self._motion(model.isel(replicate=0, drop=True))
+        motion = self._motion(model)
         path = np.full_like(self.path, np.nan)
         predicted = np.full_like(self.acceleration, np.nan)
         time = np.arange(path.shape[1]) * self.every * self.step
@@ -171,13 +171,15 @@ class _Run:
             from leastaction.implicit_model import ImplicitModel
 
             implicit = ImplicitModel(model)
+            if implicit.slopes.det() == 0:
+                return None
             return Motion(
                 implicit.coordinates,
-                implicit.acceleration,
+                implicit.accelerations,
                 implicit.parameters,
                 self.drawn_names,
             )
-        found = IdentifiedModel(model).system
+        found = IdentifiedModel(model.isel(replicate=0)).system
         if sp.simplify(found.mass_matrix.det()) == 0:
             return None
         return motion_of(found, self.inputs, self.drawn_names)

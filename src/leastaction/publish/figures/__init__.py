@@ -4,13 +4,20 @@ from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
+from leastaction.publish.figures.damping_study import damping_study
+from leastaction.publish.figures.energy import energy
 from leastaction.publish.figures.hamiltonian import hamiltonian
+from leastaction.publish.figures.noise_coefficients import noise_coefficients
+from leastaction.publish.figures.noise_limits import noise_limits
 from leastaction.publish.figures.response import response
 from leastaction.publish.figures.scheme_study import scheme_study
 from leastaction.publish.figures.sensor_study import sensor_study
 from leastaction.publish.figures.space_time import space_time
 from leastaction.publish.figures.style import style
+from leastaction.publish.figures.success_study import success_study
+from leastaction.publish.figures.trajectories import trajectories
 from leastaction.publish.figures.volatility_study import volatility_study
 from leastaction.publish.panel import Panel
 
@@ -19,9 +26,16 @@ FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "response": response,
     "space_time": space_time,
     "hamiltonian": hamiltonian,
+    "noise_coefficients": noise_coefficients,
+    "trajectories": trajectories,
+    "energy": energy,
+    "noise_limits": noise_limits,
     "volatility_study": volatility_study,
     "scheme_study": scheme_study,
     "sensor_study": sensor_study,
+    "success_study": success_study,
+    "channel_study": channel_study,
+    "damping_study": damping_study,
 }
 
 

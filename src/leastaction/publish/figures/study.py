@@ -8,6 +8,7 @@ from matplotlib.lines import Line2D
 
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 from leastaction.publish.scorecard import scores
+from leastaction.publish.scorecard.recovery import wilson
 
 COLOURS = {MAIN: "estimate_color", BASELINE: "published_color"}
 MARKERS = {MAIN: "o", BASELINE: "D"}
@@ -66,6 +67,16 @@ def range_bar(axes: Axes, x: float, values: np.ndarray, floor: float = None, **s
         yerr=[[middle - low], [high - middle]],
         **{"markersize": 4.0, "elinewidth": 0.9, "linestyle": "none"} | style,
     )
+
+
+def share_bars(axes: Axes, x: np.ndarray, hits: np.ndarray, count: int, **style):
+    """Draw shares in per cent, with 95 % Wilson intervals where not all or none hit."""
+    share = 100 * hits / count
+    bounds = 100 * np.array([wilson(one, count) for one in hits]).T
+    # All or none speak for themselves, and methods often agree there.
+    mixed = (hits > 0) & (hits < count)
+    below, above = np.clip([share - bounds[0], bounds[1] - share], 0, None) * mixed
+    axes.errorbar(x, share, [below, above], elinewidth=0.5, clip_on=False, **style)
 
 
 def estimator_handles(

@@ -21,6 +21,8 @@ DEFAULTS = {
     "truth_color": "#c4242b",
     "estimate_color": "#1b4f9c",
     "published_color": "#e08a00",
+    "sindy_pi_color": "#7b3fa0",
+    "lagrangian_sindy_color": "#5c6b73",
     "band_color": "#a5d8c0",
     "dpi": 300,
 }
@@ -60,7 +62,8 @@ def complete(settings: Mapping) -> dict:
     ----------
     settings
         Any of `font_size` (pt), `width` (mm), `dpi`, and the colours `truth_color`,
-        `estimate_color`, `published_color`, `band_color`.
+        `estimate_color`, `published_color`, `sindy_pi_color`, `lagrangian_sindy_color`,
+        `band_color`.
 
     Raises
     ------

@@ -7,12 +7,10 @@ import numpy as np
 import xarray as xr
 
 from leastaction.publish.scorecard import scores, verdict, volatility_law
-from leastaction.publish.scorecard.case import Case
+from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
 from leastaction.publish.scorecard.field_rows import field_rows
+from leastaction.publish.scorecard.noise_rows import noise_rows
 from leastaction.publish.scorecard.scores import Truth
-
-ADDED = "added"
-COVERAGE = "coverage of the 95 % interval: "
 
 
 def added_rows(case: Case) -> Iterator[dict]:
@@ -21,6 +19,9 @@ def added_rows(case: Case) -> Iterator[dict]:
     A count has no percentiles. The low and high of a root mean square are those of the
     error of a single replicate.
     """
+    if case.has_sweep:
+        yield from noise_rows(case)
+        return
     if case.truth is not None:
         yield from _recovery(case, case.truth)
         yield from _coverage(case, case.truth)

@@ -1,7 +1,7 @@
 """One estimator on one example, and the form of a row of the scorecard."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
@@ -9,6 +9,9 @@ import xarray as xr
 from leastaction.mechanics.library import Library
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.scores import Truth
+
+ADDED = "added"
+COVERAGE = "coverage of the 95 % interval: "
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,10 @@ class Case:
     model
         Contract ``model``, all replicates.
     rollout
-        Contract ``rollout``, or None.
+        Contract ``rollout`` or ``motion_rollout``, or None.
+    recoveries
+        Of every estimator with a sweep over noise: how its cases compare with the
+        truth.
     """
 
     head: Mapping[str, str]
@@ -37,6 +43,17 @@ class Case:
     truth: Truth | None
     model: xr.Dataset
     rollout: xr.Dataset | None
+    recoveries: Mapping[str, xr.Dataset] = field(default_factory=dict)
+
+    @property
+    def has_sweep(self) -> bool:
+        """Whether the model holds one case for each noise level."""
+        return "noise_level" in self.model.dims
+
+    @property
+    def recovery(self) -> xr.Dataset | None:
+        """How the cases of this estimator compare with the truth; None without any."""
+        return self.recoveries.get(self.head["estimator"])
 
     @property
     def publish(self) -> Mapping:

@@ -11,10 +11,12 @@ from leastaction.mechanics.from_config import system_from_config
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.publish.readable import number_text
 from leastaction.publish.scorecard import scores, verdict
-from leastaction.publish.scorecard.added_rows import ADDED, COVERAGE, added_rows
-from leastaction.publish.scorecard.case import Case, make_row
+from leastaction.publish.scorecard.added_rows import added_rows
+from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case, make_row
 from leastaction.publish.scorecard.page import to_html
+from leastaction.publish.scorecard.printed_noise_rows import printed_noise_rows
 from leastaction.publish.scorecard.printed_rows import printed_rows
+from leastaction.publish.scorecard.recovery import recovery
 
 NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
 COLUMNS = (
@@ -80,11 +82,17 @@ def example_rows(
     system = system_from_config(config["system"])
     library = library_from_config(config["library"], system)
     truth = scores.truth_of(config)
+    recoveries = {
+        name: recovery(model, config, truth)
+        for name, model in models.items()
+        if "noise_level" in model.dims and truth is not None
+    }
     rows: list[dict] = []
     for estimator, model in models.items():
         head = {"paper": paper, "example": example, "estimator": estimator}
-        case = Case(head, config, library, truth, model, rollouts.get(estimator))
-        rows += [*printed_rows(case), *added_rows(case)]
+        rollout = rollouts.get(estimator)
+        case = Case(head, config, library, truth, model, rollout, recoveries)
+        rows += [*printed_rows(case), *printed_noise_rows(case), *added_rows(case)]
     return _frame(rows)
 
 

@@ -7,10 +7,8 @@ import xarray as xr
 
 from leastaction.identify.time_scheme import DISPERSION
 from leastaction.publish.scorecard import time_scheme, verdict
-from leastaction.publish.scorecard.case import Case
+from leastaction.publish.scorecard.case import ADDED, Case
 from leastaction.publish.scorecard.scores import Truth
-
-ADDED = "added"
 
 
 def field_rows(case: Case) -> Iterator[dict]:

@@ -15,22 +15,23 @@ from leastaction.publish.scorecard.truth import truth_of as truth_of
 NORMAL_95 = 1.959963984540054
 
 
-def _coefficients(model: xr.Dataset, truth: Truth, name: str) -> np.ndarray:
-    """One variable of shape (replicate, term), in the order of the library."""
+def coefficients_of(model: xr.Dataset, truth: Truth, name: str) -> np.ndarray:
+    """One variable of shape (replicate, ..., term), in the order of the library."""
     given = [str(term) for term in model["term"].values]
     if given != truth.library.names:
         raise ValueError(
             "the model was identified with another library: it has the candidates "
             f"{', '.join(given)}; the example has {', '.join(truth.library.names)}"
         )
-    return model[name].transpose("replicate", "term").values
+    return model[name].transpose("replicate", ..., "term").values
 
 
 def damping_of(model: xr.Dataset, library: Library, kind: str) -> np.ndarray:
-    """One variable of D, shape (replicate, term of D); zero if a method knows no D."""
+    """One variable of D, (replicate, ..., term of D); zero if a method knows no D."""
     name = f"dissipation_{kind}"
     if name not in model or not model[name].size:
-        return np.zeros((model.sizes["replicate"], len(library.dissipation)))
+        shape = model["support"].transpose("replicate", ..., "term").shape
+        return np.zeros((*shape[:-1], len(library.dissipation)))
     given = [str(term) for term in model["dissipation_term"].values]
     if given != library.dissipation_names:
         raise ValueError(
@@ -38,7 +39,7 @@ def damping_of(model: xr.Dataset, library: Library, kind: str) -> np.ndarray:
             f"{', '.join(given)} of D; the example has "
             f"{', '.join(library.dissipation_names)}"
         )
-    return model[name].transpose("replicate", "dissipation_term").values
+    return model[name].transpose("replicate", ..., "dissipation_term").values
 
 
 def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
@@ -46,7 +47,7 @@ def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
 
     Those of L and those of the Rayleigh function together.
     """
-    found = _coefficients(model, truth, "support").astype(bool)
+    found = coefficients_of(model, truth, "support").astype(bool)
     damping = damping_of(model, truth.library, "support").astype(bool)
     exact = (found == truth.support).all(axis=1)
     return exact & (damping == (truth.dissipation != 0)).all(axis=1)
@@ -59,7 +60,7 @@ def coefficient_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
     selected counts with ĉ = 0; a wrong one shows in :func:`exact_support`.
     """
     c = truth.coefficients[truth.terms]
-    found = _coefficients(model, truth, "coefficient_estimate")[:, truth.terms]
+    found = coefficients_of(model, truth, "coefficient_estimate")[:, truth.terms]
     return _ratio(np.linalg.norm(found - c, axis=1), np.linalg.norm(c))
 
 
@@ -106,8 +107,8 @@ def coefficient_coverage(model: xr.Dataset, truth: Truth) -> np.ndarray | None:
         None if the method gives no standard errors.
     """
     return _covered(
-        _coefficients(model, truth, "coefficient_estimate")[:, truth.terms],
-        _coefficients(model, truth, "coefficient_std")[:, truth.terms],
+        coefficients_of(model, truth, "coefficient_estimate")[:, truth.terms],
+        coefficients_of(model, truth, "coefficient_std")[:, truth.terms],
         truth.coefficients[truth.terms],
     )
 
@@ -169,7 +170,7 @@ def parameter_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
     """
     _, matrix = equation_matrix(truth.library)
     others = np.flatnonzero(truth.library.given == 0)
-    found = _coefficients(model, truth, "coefficient_estimate")
+    found = coefficients_of(model, truth, "coefficient_estimate")
     sigma = model["volatility_estimate"].transpose("replicate", "dof").values
     estimate = np.hstack([found[:, others] @ matrix[:, others].T, sigma])
     exact = np.hstack(
@@ -192,7 +193,7 @@ def equation_parameter_error(
         for i in truth.terms
         if equations_of(truth.library.terms[i], truth.library)[dof] != 0
     ]
-    found = _coefficients(model, truth, "coefficient_estimate")[:, terms]
+    found = coefficients_of(model, truth, "coefficient_estimate")[:, terms]
     sigma = model["volatility_estimate"].transpose("replicate", "dof").values
     estimate = np.column_stack([factor * found, sigma[:, dof]])
     exact = np.append(factor * truth.coefficients[terms], truth.volatility[dof])

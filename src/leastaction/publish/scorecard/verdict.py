@@ -10,6 +10,8 @@ A target is one of
 ``{rms: x}``
     root mean square over the replicates ≤ x; the percentiles, those of single
     replicates, are not judged;
+``{median: x}``
+    median ≤ x, whatever the percentiles;
 ``{minimum: x}``
     value ≥ x (a count of replicates);
 ``{between: [a, b]}``
@@ -49,6 +51,8 @@ def target_text(target: Mapping | None, unit: str) -> str:
             return f"<= {limit:g}{symbol}"
         case "rms":
             return f"rms <= {100 * limit:g} %"
+        case "median":
+            return f"median <= {100 * limit:g} %"
         case "minimum":
             return f">= {limit:g}{symbol}"
         case _:
@@ -56,7 +60,7 @@ def target_text(target: Mapping | None, unit: str) -> str:
 
 
 def _only(target: Mapping) -> tuple:
-    known = ("relative_error", "maximum", "rms", "minimum", "between")
+    known = ("relative_error", "maximum", "rms", "median", "minimum", "between")
     if len(target) != 1 or next(iter(target)) not in known:
         raise ValueError(f"target {dict(target)} must be one of {', '.join(known)}")
     return next(iter(target.items()))
@@ -86,7 +90,7 @@ def keeps(target: Mapping, corrected: float, summary: tuple) -> bool:
             return all(abs(v - corrected) <= allowed for v in values)
         case "maximum":
             return median <= limit and not high > limit
-        case "rms":
+        case "rms" | "median":
             return median <= limit
         case "minimum":
             return median >= limit - ROUNDING

@@ -1,0 +1,250 @@
+"""Penalised quintic spline through all recorded channels of a coordinate at once.
+
+The three channels of a coordinate are one function and its derivatives. A spline that
+is fitted to all of them takes its slow part from q, its fast part from q̈, and needs no
+difference quotient.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import scipy.special
+import xarray as xr
+
+from leastaction.contracts import check, time_step
+from leastaction.differentiate.demmler_reinsch import (
+    DEGREE,
+    demmler_reinsch,
+    knots,
+)
+
+CONTRACT = "rates"
+CHANNELS = ("q", "qdot", "qddot")
+
+MOST_ROUNDS = 4
+UNDERSMOOTHING = 30.0
+PENALTIES = 60
+
+
+def joint_spline(
+    channels: Sequence[np.ndarray],
+    derivatives: Sequence[int],
+    time_step: float,
+    spacing: int,
+    inflation: float,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, ...], np.ndarray]:
+    """Fit each series of one coordinate, and find the noise of its channels.
+
+    .. math::
+
+        \\min_β \\sum_i w_i |y_i − B^{(i)} β|^2 + λ \\int (s'''')^2 dt, \\qquad
+        w_i = 1/σ_i^2
+
+    λ minimises the generalised cross-validation score of its series (Craven and Wahba
+    1979), in which a degree of freedom counts `inflation` times. σ is that of the
+    residuals of all series at a smaller λ, where the choice of λ has left no trace.
+
+    Parameters
+    ----------
+    channels
+        Series of shape (trajectory, time) per channel, SI units.
+    derivatives
+        Order of the derivative of each channel.
+    time_step
+        s between samples.
+    spacing
+        Samples per knot.
+    inflation
+        Above one it guards against fitting noise.
+
+    Returns
+    -------
+    coefficients, noise, penalty, steps, resolution
+        Spline coefficients, shape (trajectory, basis); standard deviation of the noise
+        of each channel; λ of each trajectory; the noise ratios of the fit, see
+        :func:`demmler_reinsch`; samples per degree of freedom of each trajectory.
+    """
+    samples = channels[0].shape[1]
+    steps = _steps(np.array([_difference_noise(y) for y in channels]))
+    tried = []
+    while True:
+        tried.append(steps)
+        basis = demmler_reinsch(samples, time_step, spacing, tuple(derivatives), steps)
+        right = sum(
+            w * y @ b
+            for w, y, b in zip(basis.weights, channels, basis.bases, strict=True)
+        )
+        spectrum = right @ basis.vectors
+        free = spectrum @ basis.vectors.T
+        rest = sum(
+            w * ((y - free @ b.T) ** 2).sum(1)
+            for w, y, b in zip(basis.weights, channels, basis.bases, strict=True)
+        )
+        penalty = _cross_validation(
+            spectrum, rest, basis.penalty, samples * len(channels), inflation
+        )
+        noise = _residual_noise(channels, basis, spectrum, penalty / UNDERSMOOTHING)
+        found = _steps(noise)
+        if found in tried or len(tried) == MOST_ROUNDS:
+            shrink = 1 / (1 + penalty[:, None] * basis.penalty)
+            coefficients = (shrink * spectrum) @ basis.vectors.T
+            return coefficients, noise, penalty, steps, samples / shrink.sum(1)
+        steps = found
+
+
+def _residual_noise(channels, basis, spectrum, penalty) -> np.ndarray:
+    """Standard deviation of the residuals of each channel."""
+    shrink = 1 / (1 + penalty[:, None] * basis.penalty)
+    coefficients = (shrink * spectrum) @ basis.vectors.T
+    # E|y − S y|² = σ² tr(1 − S)² : shrinkage is no projection
+    spent = ((shrink * (2 - shrink)) @ basis.share.T).sum(0)
+    squares = [
+        ((y - coefficients @ b.T) ** 2).sum()
+        for y, b in zip(channels, basis.bases, strict=True)
+    ]
+    return np.sqrt(squares / np.maximum(channels[0].size - spent, 1.0))
+
+
+def _difference_noise(series: np.ndarray, order: int = 6) -> float:
+    """Noise of a series from its high differences, which a smooth motion lacks."""
+    weights = np.array([scipy.special.comb(order, i) for i in range(order + 1)])
+    difference = np.diff(series, n=order, axis=1)
+    return float(np.sqrt((difference**2).mean() / (weights**2).sum()))
+
+
+def _steps(noise: np.ndarray) -> tuple[int, ...]:
+    """Noise relative to the first channel in half powers of two."""
+    floor = np.maximum(noise, 1e-14 * max(noise.max(), 1e-300))
+    return tuple(int(round(2 * np.log2(s / floor[0]))) for s in floor)
+
+
+def _cross_validation(spectrum, rest, penalty, count, inflation):
+    """λ of each series: the grid minimum, refined by a parabola in log λ."""
+    largest = penalty[-1]
+    smallest = penalty[penalty > 0][0]
+    grid = np.linspace(np.log(1e-3 / largest), np.log(1e2 / smallest), PENALTIES)
+    squares = spectrum**2
+    score = np.empty((PENALTIES, len(spectrum)))
+    for i, value in enumerate(np.exp(grid)):
+        shrunk = value * penalty / (1 + value * penalty)
+        freedom = inflation * (len(penalty) - shrunk.sum())
+        residual = rest + squares @ shrunk**2
+        score[i] = np.log(np.maximum(residual, 1e-300))
+        score[i] -= 2 * np.log(max(count - freedom, 1e-3 * count))
+    best = np.clip(score.argmin(0), 1, PENALTIES - 2)
+    series = np.arange(len(spectrum))
+    left, centre, right = (score[best + k, series] for k in (-1, 0, 1))
+    bend = left - 2 * centre + right
+    shift = np.where(bend > 0, 0.5 * (left - right) / np.where(bend > 0, bend, 1), 0)
+    return np.exp(grid[best] + np.clip(shift, -1, 1) * (grid[1] - grid[0]))
+
+
+def differentiate(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Smooth the recorded channels of one case.
+
+    Parameters
+    ----------
+    observations
+        Contract ``motion``: `q` and, if recorded, `qdot`, `qddot`.
+    settings
+        `knot_spacing`, samples per knot; `trim`, samples dropped at each end; the same
+        with `_positions`, if nothing but q is recorded; `inflation` of the degrees of
+        freedom.
+    library
+        Not used: the smoother knows no model.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``rates``: `spline` (replicate, trajectory, dof, basis), `knot`, the
+        noise found in each channel, and which samples are kept.
+
+    Raises
+    ------
+    ValueError
+        If the series are too short for the spline and its trims.
+    """
+    check(observations, "motion")
+    step = time_step(observations)
+    recorded = [name for name in CHANNELS if name in observations]
+    orders = [CHANNELS.index(name) for name in recorded]
+    suffix = "" if len(recorded) > 1 else "_positions"
+    trim, spacing = settings[f"trim{suffix}"], settings[f"knot_spacing{suffix}"]
+    samples = observations.sizes["time"]
+    least = max(2 * trim + 2, 4 * DEGREE)
+    if samples < least:
+        raise ValueError(
+            f"joint_spline: trajectories have {samples} samples; with a trim of {trim} "
+            f"at each end at least {least} are needed"
+        )
+    values = {name: observations[name].values[0] for name in recorded}
+    fits = [
+        joint_spline(
+            [values[n][..., a] for n in recorded],
+            orders,
+            step,
+            spacing,
+            settings["inflation"],
+        )
+        for a in range(observations.sizes["dof"])
+    ]
+    spline = np.stack([fit[0] for fit in fits], axis=1)
+    noise = np.stack([fit[1] for fit in fits])
+    penalty = np.stack([fit[2] for fit in fits], axis=1)
+    at = knots(samples, spacing)
+    time = observations["time"].values
+    each = ("replicate", "trajectory", "dof")
+    return xr.Dataset(
+        {
+            "spline": (
+                (*each, "basis"),
+                spline[None],
+                {"units": "mixed", "long_name": "coefficients of the quintic B-spline"},
+            ),
+            "penalty": (
+                each,
+                penalty[None],
+                {"units": "1", "long_name": "penalty on the fourth derivative"},
+            ),
+            "noise_std": (
+                ("replicate", "dof", "channel"),
+                noise[None],
+                {
+                    "units": "mixed",
+                    "long_name": "standard deviation of the noise found",
+                },
+            ),
+            "noise_ratio": (
+                ("replicate", "dof", "channel"),
+                np.array([fit[3] for fit in fits])[None],
+                {"units": "1", "long_name": "log2 of the squared noise ratio, rounded"},
+            ),
+            "resolution": (
+                each,
+                np.stack([fit[4] for fit in fits], axis=1)[None],
+                {"units": "1", "long_name": "samples per degree of freedom"},
+            ),
+            "knot_spacing": (
+                (),
+                spacing,
+                {"units": "1", "long_name": "samples per knot"},
+            ),
+            "knot": (
+                "knot_position",
+                time[0] + at * step,
+                {"units": "s", "long_name": "knots, with those of multiplicity"},
+            ),
+        },
+        coords={
+            "replicate": observations["replicate"],
+            "dof": observations["dof"],
+            "channel": recorded,
+            "time_kept": (
+                "time_kept",
+                time[trim : samples - trim],
+                {"units": "s", "long_name": "times that are kept"},
+            ),
+        },
+    )

@@ -1,0 +1,195 @@
+"""Descent on the accelerations that a sum of candidates predicts."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from leastaction.mechanics.compiled import kernel
+
+SINGULAR = 1e-12
+
+# Sums over the samples of a batch are innermost: they fill the vector registers.
+KERNEL = """
+@njit(cache=True, nogil=True)
+def invert(matrix, n, singular, inverse):
+    dof = matrix.shape[0]
+    largest = 0.0
+    for a in range(dof):
+        for b in range(dof):
+            inverse[a, b, n] = 1.0 if a == b else 0.0
+            largest = max(largest, abs(matrix[a, b, n]))
+    for i in range(dof):
+        pivot = i
+        for a in range(i + 1, dof):
+            if abs(matrix[a, i, n]) > abs(matrix[pivot, i, n]):
+                pivot = a
+        first = matrix[pivot, i, n]
+        if abs(first) <= singular * largest:
+            for a in range(dof):
+                for b in range(dof):
+                    inverse[a, b, n] = 0.0
+            return
+        for b in range(dof):
+            held, kept = matrix[pivot, b, n], inverse[pivot, b, n]
+            matrix[pivot, b, n] = matrix[i, b, n]
+            inverse[pivot, b, n] = inverse[i, b, n]
+            matrix[i, b, n] = held / first
+            inverse[i, b, n] = kept / first
+        for a in range(dof):
+            if a != i:
+                factor = matrix[a, i, n]
+                for b in range(dof):
+                    matrix[a, b, n] -= factor * matrix[i, b, n]
+                    inverse[a, b, n] -= factor * inverse[i, b, n]
+
+
+@njit(cache=True, nogil=True)
+def predict(total, right, singular, inverse, predicted):
+    dof, count = right.shape
+    for n in range(count):
+        if dof == 1:
+            m = total[0, 0, n]
+            inverse[0, 0, n] = 1.0 / m if abs(m) > singular else 0.0
+        else:
+            invert(total, n, singular, inverse)
+        for a in range(dof):
+            predicted[a, n] = 0.0
+            for b in range(dof):
+                predicted[a, n] += inverse[a, b, n] * right[b, n]
+
+
+@njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp"})
+def step_gradient(mass, force, qddot, first, c, singular, total, right, work, gradient):
+    dof, count = force.shape[:2]
+    inverse, predicted, error, weight = work
+    size = right.shape[1]
+    total[:] = 0.0
+    right[:] = 0.0
+    for a in range(dof):
+        for k in range(count):
+            for n in range(size):
+                right[a, n] -= force[a, k, first + n] * c[k]
+            for b in range(dof):
+                for n in range(size):
+                    total[a, b, n] += mass[a, b, k, first + n] * c[k]
+    predict(total, right, singular, inverse, predicted)
+    loss = 0.0
+    for a in range(dof):
+        for n in range(size):
+            error[a, n] = qddot[a, first + n] - predicted[a, n]
+            loss += error[a, n] ** 2
+    for b in range(dof):
+        weight[b] = 0.0
+        for a in range(dof):
+            for n in range(size):
+                weight[b, n] += error[a, n] * inverse[a, b, n]
+    for k in range(count):
+        slope = 0.0
+        for b in range(dof):
+            for n in range(size):
+                slope += weight[b, n] * force[b, k, first + n]
+            for a in range(dof):
+                for n in range(size):
+                    pull = weight[b, n] * predicted[a, n]
+                    slope += pull * mass[b, a, k, first + n]
+        gradient[k] = slope
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def descend(
+    mass, force, qddot, start, rate, settled_rate, settled_loss, tolerance,
+    penalty, epochs, batch, singular,
+):
+    dof, count = force.shape[:2]
+    batches = qddot.shape[1] // batch
+    present, before = start.copy(), start.copy()
+    ahead, gradient = start.copy(), np.zeros(count)
+    total, right = np.zeros((dof, dof, batch)), np.zeros((dof, batch))
+    work = (np.zeros((dof, dof, batch)), right.copy(), right.copy(), right.copy())
+    scale = 2.0 / (batch * dof)
+    loss = np.inf
+    for epoch in range(epochs):
+        before[:] = present
+        sum_of_squares = 0.0
+        for i in range(batches):
+            momentum = i / (i + 3.0)
+            for k in range(count):
+                ahead[k] = present[k] + momentum * (present[k] - before[k])
+                before[k] = present[k]
+            sum_of_squares += step_gradient(
+                mass, force, qddot, i * batch, ahead, singular, total, right, work,
+                gradient,
+            )
+            for k in range(count):
+                value = ahead[k] - rate * scale * gradient[k]
+                shrunk = abs(value) - rate * penalty[k]
+                present[k] = np.sign(value) * max(shrunk, 0.0)
+        loss = sum_of_squares / (batches * batch * dof)
+        if not np.isfinite(loss):
+            break
+        if loss <= settled_loss:
+            rate = settled_rate
+        if loss <= tolerance:
+            break
+    return present, loss
+"""
+
+
+def descend(
+    mass: np.ndarray,
+    force: np.ndarray,
+    qddot: np.ndarray,
+    start: np.ndarray,
+    stage: Mapping,
+    penalty: np.ndarray,
+    epochs: int,
+    batch: int,
+) -> tuple[np.ndarray, float]:
+    r"""Accelerated proximal gradient on the mean of |q̈ − q̈_pred(c)|².
+
+    .. math::
+
+        \ddot q_{pred} = -\Big(\sum_k c_k m_k\Big)^{-1} \sum_k c_k f_k, \qquad
+        \frac{\partial \ddot q_{pred}}{\partial c_k}
+        = -M^{-1} (f_k + m_k \ddot q_{pred})
+
+    Paper: the pseudo-inverse of M. Here the inverse, which is the same wherever M has
+    full rank; elsewhere the pseudo-inverse is not differentiable, and the predicted
+    accelerations are zero.
+
+    Parameters
+    ----------
+    mass, force
+        m of shape (dof, dof, term, sample) and f of shape (dof, term, sample).
+    qddot
+        Measured accelerations, shape (dof, sample).
+    start
+        c⁰, shape (term,).
+    stage
+        `rate`; optionally `settled`, ``{loss, rate}``: the rate once the mean loss of
+        an epoch is below that; and `tolerance`: the loss at which the stage ends.
+    penalty
+        λ of each term.
+    epochs, batch
+        Number of epochs, and consecutive samples per step; a rest is left out.
+
+    Returns
+    -------
+    coefficients of shape (term,), and the mean loss of the last epoch.
+    """
+    settled = stage.get("settled") or {"loss": -1.0, "rate": stage["rate"]}
+    return kernel(KERNEL, {}).descend(
+        np.ascontiguousarray(mass),
+        np.ascontiguousarray(force),
+        np.ascontiguousarray(qddot),
+        np.asarray(start, dtype=float),
+        float(stage["rate"]),
+        float(settled["rate"]),
+        float(settled["loss"]),
+        float(stage.get("tolerance", -1.0)),
+        np.asarray(penalty, dtype=float),
+        int(epochs),
+        int(batch),
+        SINGULAR,
+    )

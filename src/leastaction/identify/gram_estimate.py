@@ -1,0 +1,91 @@
+"""Candidates by name, and the estimate of a method that reads a ``gram`` dataset."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import parse, to_text, unknown
+
+
+def positions(
+    texts: Sequence[str], terms: Sequence[str], coordinates: Sequence[str]
+) -> list[int]:
+    """Positions of candidates of L, however their text is written.
+
+    Raises
+    ------
+    ValueError
+        If a text is no candidate.
+    """
+    names = (*coordinates, *velocity_names(coordinates))
+    found = []
+    for text in texts:
+        term = to_text(parse(text, names))
+        if term not in terms:
+            raise ValueError(unknown("candidate", text, terms))
+        found.append(terms.index(term))
+    return found
+
+
+def usable(equations: xr.Dataset, kind: str, excluded: Sequence[int]) -> list[int]:
+    """Columns that a method may use, candidates of L and then of D.
+
+    Parameters
+    ----------
+    equations
+        Contract ``gram``.
+    kind
+        ``all``, or ``independent``: without those that algebra calls redundant.
+    excluded
+        Positions left out in any case.
+    """
+    status = [*equations["status"].values, *equations["dissipation_status"].values]
+    redundant = {"null", "duplicate", "dependent"} if kind == "independent" else set()
+    return [
+        i
+        for i, known in enumerate(status)
+        if i not in excluded and known not in redundant
+    ]
+
+
+def lagrangian_estimate(
+    equations: xr.Dataset,
+    coefficients: np.ndarray,
+    diagnostics: Mapping[str, tuple],
+    arrays: Mapping[str, tuple],
+) -> LagrangianEstimate:
+    """Coefficients of all columns of a ``gram`` dataset as an estimate.
+
+    Standard errors are NaN: the methods that use this function have none.
+
+    Parameters
+    ----------
+    equations
+        Contract ``gram``, or any dataset with its terms and their status.
+    coefficients
+        Of L and then of D, shape (column,).
+    diagnostics, arrays
+        See :class:`LagrangianEstimate` (`arrays` is its `by_node`).
+    """
+    count = equations.sizes["term"]
+    of_l, of_d = coefficients[:count], coefficients[count:]
+    noise = np.full((equations.sizes["dof"], equations.sizes["dof"]), np.nan)
+    return LagrangianEstimate(
+        terms=[str(term) for term in equations["term"].values],
+        coefficients=of_l,
+        std=np.full(of_l.size, np.nan),
+        status=list(equations["status"].values),
+        equivalent=list(equations["equivalent"].values),
+        noise_covariance=noise,
+        noise_std=noise,
+        diagnostics=diagnostics,
+        by_node=arrays,
+        dissipation_terms=[str(term) for term in equations["dissipation_term"].values],
+        dissipation_coefficients=of_d,
+        dissipation_std=np.full(of_d.size, np.nan),
+        dissipation_status=list(equations["dissipation_status"].values),
+        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
+    )

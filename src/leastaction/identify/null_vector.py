@@ -1,0 +1,225 @@
+"""A Lagrangian from the null vector of the Euler–Lagrange columns.
+
+On motions that obey a Lagrangian the columns of its terms add up to the input, or to
+zero. The search for them needs no reference term, no prior and no threshold; scale and
+names come afterwards.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+import xarray as xr
+
+from leastaction.contracts import check
+from leastaction.differentiate.motion import kept
+from leastaction.identify.acceleration_error import AccelerationError
+from leastaction.identify.errors_in_variables import Refit, fitting_states, refit
+from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.scale_free import Ratio
+from leastaction.identify.splicing import Path, larger_supports, size_by_jump, splicing
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_equations import LibraryEquations, library_equations
+
+CONTRACT = "gram"
+TRUSTED_JUMP = 1.5
+CERTAIN = 6.0
+REFITTED = 5
+
+log = logging.getLogger(__name__)
+
+
+def identify(
+    equations: xr.Dataset,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
+) -> LagrangianEstimate:
+    """Identify L and D of one case.
+
+    1. Candidates that algebra shows to be null, duplicate or dependent are left out.
+    2. Backward elimination of ρ(c) = cᵀGc / cᵀKc, then splicing: the best support of
+       every size by the clipped error of the accelerations.
+    3. The size at the largest jump of log e, and further terms that halve e.
+    4. Coefficients and standard errors of that support, corrected for the noise of the
+       smoothed states. As long as a residual is left that noise does not explain (three
+       standard errors), a further term is taken that halves it, if then every
+       coefficient is beyond six standard errors.
+    5. Scale: with an input it is known. Otherwise the reference of the library has its
+       coefficient; if it was not selected, the term with the largest inertial force
+       has ½.
+
+    Parameters
+    ----------
+    equations
+        Contract ``gram``.
+    settings
+        `largest`: most terms of L and D; `ranked`: neighbours of a support that are
+        ranked by their accelerations; `halving`: factor by which a further term must
+        lower the error.
+    observations
+        Contract ``motion``, for the refit on all samples.
+    library
+        The `library` section of the example.
+
+    Returns
+    -------
+    LagrangianEstimate
+        Its `diagnostics` hold `jump`, the confidence in the structure in nats (7 to 16
+        is safe), and `trusted`, whether it is at least 1.5; its `criterion` is log e by
+        size.
+    """
+    check(equations, "gram")
+    terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
+    compiled = library_equations(terms)
+    columns = free_columns(equations)
+    path, ratio, error = search(equations, compiled, columns, settings)
+    size, jump = size_by_jump(path.errors, settings["halving"])
+    force = kept(observations, equations, "input") if ratio.kept else None
+    support = path.supports[size]
+    motion = fitting_states(
+        compiled, _chosen(support, columns), observations, equations, force
+    )
+    model = _fitted(support, ratio, compiled, columns, terms, motion, force)
+    while size < settings["largest"] and model.unexplained:
+        around = larger_supports(path, ratio, error, size, settings["ranked"], REFITTED)
+        trials = [
+            (_fitted(trial, ratio, compiled, columns, terms, motion, force), trial)
+            for trial in around
+        ]
+        larger, trial = min(trials, key=lambda each: each[0].excess)
+        certain = np.abs(larger.coefficients) > CERTAIN * larger.std
+        left = larger.excess - larger.excess_std
+        if not certain.all() or left > model.excess / settings["halving"]:
+            break
+        size, model, support = size + 1, larger, trial
+    chosen = _chosen(support, columns)
+    coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
+    coefficients[chosen] = model.coefficients[: len(chosen)]
+    std[chosen] = model.std[: len(chosen)]
+    if jump < TRUSTED_JUMP:
+        log.warning(
+            "null_vector: the largest jump of the error is %.2g nats; below %g the "
+            "data hardly tell how many terms there are",
+            jump,
+            TRUSTED_JUMP,
+        )
+    count = len(terms.terms)
+    return LagrangianEstimate(
+        terms=[str(term) for term in equations["term"].values],
+        coefficients=coefficients[:count],
+        std=std[:count],
+        status=list(equations["status"].values),
+        equivalent=list(equations["equivalent"].values),
+        diagnostics=_diagnostics(path, ratio, size, jump)
+        | {
+            "excess": (model.excess, "1", "residual ratio without the part of noise"),
+            "excess_std": (model.excess_std, "1", "its standard error"),
+        },
+        criterion=_by_size(path.errors, settings["largest"]),
+        by_node=_noise(equations),
+        dissipation_terms=[str(t) for t in equations["dissipation_term"].values],
+        dissipation_coefficients=coefficients[count:],
+        dissipation_std=std[count:],
+        dissipation_status=list(equations["dissipation_status"].values),
+        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
+    )
+
+
+def free_columns(equations: xr.Dataset) -> np.ndarray:
+    """Positions of the candidates that no algebra removes, those of L first."""
+    status = [*equations["status"].values, *equations["dissipation_status"].values]
+    return np.flatnonzero(np.isin(status, ("reference", "independent")))
+
+
+def search(
+    equations: xr.Dataset,
+    compiled: LibraryEquations,
+    columns: np.ndarray,
+    settings: Mapping,
+) -> tuple[Path, Ratio, AccelerationError]:
+    """Best support of every size; an input is one more column, in every support."""
+    chosen = np.ix_(columns, columns)
+    gram = equations["gram"].values[0][chosen]
+    inertia = equations["inertia_gram"].values[0][chosen]
+    square = float(equations["input_square"].values[0])
+    if driven := square > 0:
+        moment = equations["input_moment"].values[0][columns, None]
+        gram = np.block([[gram, -moment], [-moment.T, np.array([[square]])]])
+        inertia = np.pad(inertia, (0, 1))
+    ratio = Ratio.from_moments(gram, inertia, [len(columns)] if driven else [])
+    sampled = [equations[f"{name}_sample"].values[0] for name in ("q", "qdot", "qddot")]
+    error = AccelerationError(
+        compiled,
+        columns,
+        *sampled,
+        equations["acceleration_scale"].values[0],
+        equations["input_sample"].values[0] if driven else None,
+    )
+    path = splicing(ratio, error, settings["largest"], settings["ranked"])
+    return path, ratio, error
+
+
+def _chosen(support, columns) -> np.ndarray:
+    """Candidates of a support, which may hold the input."""
+    return columns[[i for i in support if i < len(columns)]]
+
+
+def _fitted(support, ratio, compiled, columns, terms, motion, force) -> Refit:
+    """Refit of a support, with the scale of L that :func:`identify` describes."""
+    chosen = _chosen(support, columns)
+    if force is not None:
+        return refit(compiled, chosen, motion, force, len(chosen))
+    if terms.reference in chosen:
+        fixed = int(np.flatnonzero(chosen == terms.reference)[0])
+        value = terms.reference_coefficient
+    else:
+        unit = ratio.minimise(support)[1]
+        inertia = np.diag(ratio.whole - ratio.gram)[list(support)]
+        fixed, value = int(np.argmax(inertia * unit**2)), 0.5
+    found = refit(compiled, chosen, motion, force, fixed)
+    return replace(
+        found, coefficients=value * found.coefficients, std=abs(value) * found.std
+    )
+
+
+def _by_size(errors: Mapping[int, float], largest: int) -> np.ndarray:
+    logs = np.full(largest + 1, np.nan)
+    logs[0] = 0.0
+    for size, value in errors.items():
+        logs[size] = np.log(max(value, 1e-300))
+    return logs
+
+
+def _diagnostics(path: Path, ratio: Ratio, size: int, jump: float) -> dict:
+    tau = max(ratio.minimise(path.supports[size])[0], 0.0)
+    return {
+        "jump": (jump, "1", "largest jump of log e, the confidence in the structure"),
+        "trusted": (int(jump >= TRUSTED_JUMP), "1", "whether the jump is at least 1.5"),
+        "acceleration_error": (
+            path.errors[size],
+            "1",
+            "clipped mean square error of qddot over its variance",
+        ),
+        "residual_ratio": (
+            tau / max(1 - tau, 1e-300),
+            "1",
+            "mean square residual over mean square inertial force",
+        ),
+    }
+
+
+def _noise(equations: xr.Dataset) -> dict:
+    """Noise that the smoothing found, one array per channel."""
+    if "noise_std" not in equations:
+        return {}
+    return {
+        f"noise_{name}": (
+            ("dof",),
+            equations["noise_std"].sel(channel=name).values[0],
+            "mixed",
+            f"standard deviation of the noise found in {name}",
+        )
+        for name in map(str, equations["channel"].values)
+    }

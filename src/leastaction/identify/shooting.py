@@ -1,0 +1,226 @@
+"""A Lagrangian from positions alone, by shooting over segments with free states.
+
+Multiple shooting (Bock 1983) without continuity constraints: every segment of motion
+starts from a state of its own, and neighbours are merged as long as the longer motion
+stays within the noise. White noise on the positions is the only assumption; its level
+is a result.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+
+from leastaction.contracts import check
+from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.merging import Level, divided, lengthen
+from leastaction.identify.multiple_shooting import Fit, fit_jointly
+from leastaction.identify.null_vector import free_columns
+from leastaction.identify.null_vector import search as null_vector_path
+from leastaction.identify.segments import (
+    LARGEST_STEPS,
+    Positions,
+    enough_steps,
+    noise_level,
+    split,
+    start_states,
+)
+from leastaction.identify.shooting_estimate import estimate
+from leastaction.identify.trajectory_search import (
+    Quadratic,
+    best_start,
+    quadratic,
+    refit,
+    search,
+)
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import parse
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_equations import library_equations
+from leastaction.mechanics.variational_equations import variational_equations
+
+CONTRACT = "gram"
+# Terms of the Lagrangians that the search starts from.
+START_SIZES = range(2, 8)
+# Trajectories that the first search looks at.
+FEW = 25
+ROUNDS = 4
+NEGLIGIBLE = 0.1
+
+
+def identify(
+    equations: xr.Dataset,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
+) -> LagrangianEstimate:
+    """Identify L and D of one case from its positions.
+
+    .. math::
+
+        χ² = \\sum_{s, k, a} (q_a(t_k) − q_a(t_k; x_s, c))² / σ_a²
+
+    is minimised over the states x_s of all segments s and the coefficients c.
+
+    1. Start: supports of the smoothed motion (:mod:`leastaction.identify.null_vector`),
+       refitted to short segments of some trajectories; the best by χ² + 30 per term.
+    2. Structure: :func:`leastaction.identify.trajectory_search.search`, on these and
+       then on all trajectories.
+    3. :func:`leastaction.identify.merging.lengthen`, with σ estimated anew.
+    4. Structure again on the long segments, where tests are sharper; if it changes, 3.
+
+    Parameters
+    ----------
+    equations
+        Contract ``gram``, made from the smoothed positions.
+    settings
+        `segment`: first length of the segments (s); `largest`, `ranked`: of the search
+        for starts; `support`: terms of L and D to be fitted without a search, or None.
+    observations
+        Contract ``motion``; only `q` is read.
+    library
+        The `library` section of the example.
+
+    Returns
+    -------
+    LagrangianEstimate
+        Standard errors are those of the Schur complement on c. `diagnostics` tell
+        whether to believe it: `trusted`, and what it is made of.
+
+    Raises
+    ------
+    ValueError
+        If there is an external input, or `support` names a term that is no free
+        candidate.
+    """
+    check(equations, "gram")
+    if "input" in observations:
+        raise ValueError(
+            "shooting: motions with an external input are given, motions without are "
+            "expected; identify them with null_vector"
+        )
+    terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
+    columns = free_columns(equations)
+    inertia = np.diag(equations["inertia_gram"].values[0])[columns]
+    positions = _positions(observations, terms, columns)
+    starts = _starts(equations, settings, terms, columns)
+    if settings["support"]:
+        levels = _fit_support(positions, settings, starts, inertia)
+        model = quadratic(levels[-1].positions, levels[-1].fit)
+    else:
+        levels, model = _search(positions, settings, starts, inertia)
+    return estimate(levels, model, positions, equations, terms, columns, inertia)
+
+
+def _positions(observations, terms: Library, columns) -> Positions:
+    q = observations["q"].values[0]
+    time = observations["time"].values
+    candidates = [*terms.terms, *terms.dissipation]
+    of_l = columns[columns < len(terms.terms)]
+    of_d = columns[columns >= len(terms.terms)]
+    return Positions(
+        variational_equations(
+            [candidates[i] for i in of_l],
+            terms.coordinates,
+            [candidates[i] for i in of_d],
+        ),
+        np.ascontiguousarray(q.reshape(-1, q.shape[2])),
+        q.shape[1],
+        float(time[1] - time[0]),
+        noise_level(q),
+    )
+
+
+def _starts(equations, settings, terms, columns) -> list[np.ndarray]:
+    """Lagrangians that the smoothed motion suggests, in columns."""
+    compiled = library_equations(terms)
+    given = settings["support"]
+    if given:
+        places = _places(given, terms, columns)
+        path, ratio, _ = null_vector_path(
+            equations, compiled, columns, {"largest": 0, "ranked": 1}
+        )
+        supports = [tuple(places)]
+    else:
+        path, ratio, _ = null_vector_path(equations, compiled, columns, settings)
+        supports = [path.supports[k] for k in START_SIZES if k in path.supports]
+    starts = []
+    for support in supports:
+        c = np.zeros(len(columns))
+        chosen = list(support)
+        c[chosen] = ratio.minimise(chosen)[1] / ratio.length[chosen]
+        starts.append(c)
+    return starts
+
+
+def _places(given: Sequence[str], terms: Library, columns) -> list[int]:
+    names = (*terms.coordinates, *velocity_names(terms.coordinates))
+    candidates = [*terms.terms, *terms.dissipation]
+    free = [candidates[i] for i in columns]
+    places = []
+    for text in given:
+        term = parse(text.removeprefix("D:"), names)
+        begin = np.searchsorted(columns, len(terms.terms)) if "D:" in text else 0
+        if term not in free[begin:]:
+            raise ValueError(
+                f"support: {text!r} is not a free candidate; these are "
+                f"{', '.join(map(str, free))}"
+            )
+        places.append(begin + free[begin:].index(term))
+    return sorted(places)
+
+
+def _fit_support(positions, settings, starts, inertia) -> list[Level]:
+    segments = split(positions, settings["segment"])
+    begun = start_states(positions, segments, starts[0])
+    positions = enough_steps(positions, begun, starts[0])
+    fit = refit(positions, begun, starts[0], inertia)
+    return _lengthened(positions, fit)
+
+
+def _search(positions, settings, starts, inertia) -> tuple[list[Level], Quadratic]:
+    trajectories = len(positions.q) // positions.samples
+    chosen = np.linspace(0, trajectories - 1, min(FEW, trajectories)).round()
+    few = positions.some(np.unique(chosen.astype(int)))
+    segments = split(few, settings["segment"])
+    few = enough_steps(few, start_states(few, segments, starts[-1]), starts[-1])
+    positions = positions.with_(steps=few.steps)
+    fit, _ = search(few, best_start(few, segments, starts, inertia), inertia)
+    segments = split(positions, settings["segment"])
+    begun = start_states(positions, segments, fit.c)
+    fit, _ = search(positions, refit(positions, begun, fit.c, inertia), inertia)
+    for _ in range(ROUNDS):
+        levels = _lengthened(positions, fit)
+        long = levels[-1]
+        fit, model = search(long.positions, long.fit, inertia)
+        if np.array_equal(np.flatnonzero(fit.c), np.flatnonzero(long.fit.c)):
+            break
+        positions = long.positions
+    else:
+        levels = _lengthened(positions, fit)
+        model = quadratic(levels[-1].positions, levels[-1].fit)
+    return levels, model
+
+
+def _lengthened(positions: Positions, fit: Fit) -> list[Level]:
+    """Levels of merging; segments stuck in a minimum are divided and merged again."""
+    levels = lengthen(positions, fit)
+    last = levels[-1]
+    halves = divided(last.positions, last.fit)
+    if halves is not None:
+        fit = fit_jointly(last.positions, halves, last.fit.c, last.fit.active)
+        levels = [*levels, *lengthen(last.positions, fit)]
+    return [*levels[:-1], _accurate(levels[-1])]
+
+
+def _accurate(level: Level) -> Level:
+    """The level with steps so fine that halving them moves no c by a tenth of its σ."""
+    positions, fit = level.positions, level.fit
+    while positions.steps < LARGEST_STEPS:
+        positions = positions.with_(steps=2 * positions.steps)
+        again = fit_jointly(positions, fit.segments, fit.c, fit.active)
+        moved = (again.c - fit.c)[fit.active]
+        fit, shift = again, np.sqrt(max(moved @ again.schur @ moved, 0.0))
+        if shift < NEGLIGIBLE:
+            break
+    return Level(positions, fit)

@@ -1,0 +1,264 @@
+"""Truncated Taylor polynomials in (q, q̇) at many points at once.
+
+A jet is an array (monomial, point) of Taylor coefficients; monomials are ordered by
+degree (:func:`multi_indices`), so the jet of lower degree is its first rows. Products
+are exact up to the lower of the two degrees, and a derivative costs one degree.
+"""
+
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import comb
+
+import numpy as np
+from numba import njit
+
+
+@lru_cache(maxsize=64)
+def multi_indices(variables: int, degree: int) -> np.ndarray:
+    """Exponents of all monomials up to a degree, shape (monomial, variable).
+
+    Ordered by degree, then with early variables first: 1, q, q̇, q², q q̇, q̇², ...
+    """
+    rows = []
+    for total in range(degree + 1):
+        for chosen in combinations_with_replacement(range(variables), total):
+            rows.append([chosen.count(i) for i in range(variables)])
+    indices = np.array(rows, dtype=np.int64).reshape(-1, variables)
+    indices.setflags(write=False)
+    return indices
+
+
+def monomials(variables: int, degree: int) -> int:
+    """Number of monomials up to a degree."""
+    return comb(variables + degree, degree)
+
+
+def degree_of(rows: int, variables: int) -> int:
+    """Degree of a jet with that many rows.
+
+    Raises
+    ------
+    ValueError
+        If no degree has that many.
+    """
+    degree = 0
+    while monomials(variables, degree) < rows:
+        degree += 1
+    if monomials(variables, degree) != rows:
+        raise ValueError(
+            f"{rows} rows are not the partial derivatives up to some order in "
+            f"{variables} variables; orders 0, 1, 2, ... have "
+            f"{[monomials(variables, k) for k in range(5)]}, ... rows (multi_indices)"
+        )
+    return degree
+
+
+@lru_cache(maxsize=64)
+def factorials(variables: int, degree: int) -> np.ndarray:
+    """α! of every multi-index, shape (monomial, 1): derivative over coefficient."""
+    table = np.cumprod([1.0, *range(1, degree + 1)])
+    return table[multi_indices(variables, degree)].prod(axis=1)[:, None]
+
+
+class Jet:
+    """Taylor polynomials, with ``+``, ``-`` and ``*`` among themselves and numbers.
+
+    Parameters
+    ----------
+    coefficients
+        Shape (monomial, point).
+    variables
+        2 n: q, then q̇.
+    """
+
+    __slots__ = ("coefficients", "degree", "variables")
+
+    def __init__(self, coefficients: np.ndarray, variables: int, degree: int):
+        self.coefficients = coefficients
+        self.variables = variables
+        self.degree = degree
+
+    def __add__(self, other: "Jet") -> "Jet":
+        a, b, degree = self._matched(other)
+        return Jet(a + b, self.variables, degree)
+
+    def __sub__(self, other: "Jet") -> "Jet":
+        a, b, degree = self._matched(other)
+        return Jet(a - b, self.variables, degree)
+
+    def __mul__(self, other: "Jet | float") -> "Jet":
+        if not isinstance(other, Jet):
+            return Jet(self.coefficients * other, self.variables, self.degree)
+        a, b, degree = self._matched(other)
+        product = np.zeros_like(a)
+        _multiply(a, b, *_pairs(self.variables, degree), product)
+        return Jet(product, self.variables, degree)
+
+    def partial(self, variable: int) -> "Jet":
+        """∂/∂(variable), one degree lower.
+
+        Raises
+        ------
+        ValueError
+            If the jet is of degree 0: more partial derivatives of L are needed.
+        """
+        if self.degree == 0:
+            raise ValueError(
+                "the partial derivatives of the Lagrangian do not reach far enough; "
+                "give them to a higher order (needed_order)"
+            )
+        source, factor = _partial_rows(self.variables, self.degree, variable)
+        values = np.empty((source.size, self.coefficients.shape[1]))
+        _scaled_rows(self.coefficients, source, factor, values)
+        return Jet(values, self.variables, self.degree - 1)
+
+    def shortened(self, degree: int) -> "Jet":
+        """The same up to a lower degree."""
+        if degree >= self.degree:
+            return self
+        rows = monomials(self.variables, degree)
+        return Jet(self.coefficients[:rows], self.variables, degree)
+
+    def _matched(self, other: "Jet"):
+        rows = min(len(self.coefficients), len(other.coefficients))
+        degree = min(self.degree, other.degree)
+        return self.coefficients[:rows], other.coefficients[:rows], degree
+
+
+class Jets:
+    """The algebra of jets, as :mod:`backward_error_series` wants it.
+
+    Parameters
+    ----------
+    velocity
+        q̇, shape (point, dof).
+    degree
+        Highest degree that occurs.
+    """
+
+    def __init__(self, velocity: np.ndarray, degree: int):
+        points, self.dof = velocity.shape
+        self.variables = 2 * self.dof
+        self._velocity = []
+        for i in range(self.dof):
+            values = np.zeros((monomials(self.variables, degree), points))
+            values[0] = velocity[:, i]
+            if degree:
+                values[1 + self.dof + i] = 1.0
+            self._velocity.append(Jet(values, self.variables, degree))
+
+    def velocity(self) -> list[Jet]:
+        """q̇ as jets."""
+        return self._velocity
+
+    def partial(self, jet: Jet, slot: int, i: int) -> Jet:
+        """∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)."""
+        return jet.partial(slot * self.dof + i)
+
+    def number(self, fraction: Fraction) -> float:
+        """A rational number as a factor."""
+        return float(fraction)
+
+    def limited(self, jet: Jet, _m: int) -> Jet:
+        """A jet ends by itself."""
+        return jet
+
+    def shortened(self, elements: list[Jet], function: Jet, k: int) -> list[Jet]:
+        """As far as k-th derivatives of `function` are known."""
+        return [x.shortened(max(function.degree - k, 0)) for x in elements]
+
+    def solve(self, matrix: list[list[Jet]], right: list[Jet]) -> list[Jet]:
+        """Solve by fixed point: every sweep makes one more degree exact.
+
+        A singular ∂²L/∂q̇∂q̇ gives NaN at its point.
+        """
+        dofs, degree = range(self.dof), right[0].degree
+        here = np.array([[x.coefficients[0] for x in row] for row in matrix])
+        inverse = _inverses(np.moveaxis(here, -1, 0))
+        rest = [[_without_constant(x) for x in row] for row in matrix]
+
+        def applied(vector):
+            return [
+                Jet(
+                    sum(inverse[:, i, j] * vector[j].coefficients for j in dofs),
+                    self.variables,
+                    vector[0].degree,
+                )
+                for i in dofs
+            ]
+
+        solution = applied([x.shortened(0) for x in right])
+        for d in range(1, degree + 1):
+            grown = [self._padded(x, d) for x in solution]
+            residual = [x.shortened(d) for x in right]
+            for i in dofs:
+                for j in dofs:
+                    residual[i] = residual[i] - rest[i][j] * grown[j]
+            solution = applied(residual)
+        return solution
+
+    def _padded(self, jet: Jet, degree: int) -> Jet:
+        rows = monomials(self.variables, degree)
+        values = np.zeros((rows, jet.coefficients.shape[1]))
+        values[: len(jet.coefficients)] = jet.coefficients
+        return Jet(values, self.variables, degree)
+
+
+def _without_constant(jet: Jet) -> Jet:
+    values = jet.coefficients.copy()
+    values[0] = 0.0
+    return Jet(values, jet.variables, jet.degree)
+
+
+def _inverses(matrices: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:
+        inverses = np.full_like(matrices, np.nan)
+        regular = np.linalg.det(matrices) != 0
+        inverses[regular] = np.linalg.inv(matrices[regular])
+        return inverses
+
+
+@lru_cache(maxsize=64)
+def _position(variables: int, degree: int) -> dict[tuple, int]:
+    return {tuple(a): i for i, a in enumerate(multi_indices(variables, degree))}
+
+
+@lru_cache(maxsize=256)
+def _partial_rows(variables: int, degree: int, variable: int):
+    lower = multi_indices(variables, degree - 1)
+    raised = lower.copy()
+    raised[:, variable] += 1
+    position = _position(variables, degree)
+    source = np.array([position[tuple(a)] for a in raised])
+    return source, raised[:, variable].astype(float)
+
+
+@lru_cache(maxsize=64)
+def _pairs(variables: int, degree: int) -> tuple[np.ndarray, ...]:
+    """Rows (left, right, product) of all products up to the degree."""
+    indices, position = multi_indices(variables, degree), _position(variables, degree)
+    found = [
+        (i, j, position[tuple(a + b)])
+        for i, a in enumerate(indices)
+        for j, b in enumerate(indices[: monomials(variables, degree - a.sum())])
+    ]
+    return tuple(np.array(column) for column in zip(*found, strict=True))
+
+
+@njit(cache=True, nogil=True)
+def _multiply(a, b, left, right, target, product):
+    for t in range(left.size):
+        i, j, k = left[t], right[t], target[t]
+        for p in range(product.shape[1]):
+            product[k, p] += a[i, p] * b[j, p]
+
+
+@njit(cache=True, nogil=True)
+def _scaled_rows(a, source, factor, out):
+    for t in range(source.size):
+        i, c = source[t], factor[t]
+        for p in range(out.shape[1]):
+            out[t, p] = c * a[i, p]

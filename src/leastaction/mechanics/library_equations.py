@@ -1,0 +1,247 @@
+"""Euler–Lagrange columns of a library of candidates, compiled."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+
+import numpy as np
+import sympy as sp
+
+from leastaction.mechanics.compiled import assignments, kernel
+from leastaction.mechanics.euler_lagrange import (
+    acceleration_names,
+    euler_lagrange,
+    rayleigh_force,
+    symbols,
+    velocity_names,
+)
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.library import Library
+
+# Common subexpressions are evaluated once per sample, a column only if it is wanted.
+KERNEL = """
+@njit(cache=True, nogil=True)
+def columns(q, qdot, qddot, place, inertia, column):
+    for n in range(q.shape[0]):
+        {state}
+        {acceleration}
+        {column_shared}
+        {column}
+
+
+@njit(cache=True, nogil=True)
+def mass_and_force(q, qdot, place, mass, force):
+    for n in range(q.shape[0]):
+        {state}
+        {part_shared}
+        {part}
+"""
+
+
+@dataclass(frozen=True)
+class LibraryEquations:
+    """Left sides of the equations of motion that the candidates of L and D give.
+
+    Column k of candidate D_k of L and of candidate R_j of the Rayleigh function:
+
+    .. math::
+
+        A_k = \\frac{d}{dt} ∂D_k/∂q̇ − ∂D_k/∂q = m_k(q, q̇)\\, q̈ + f_k(q, q̇), \\qquad
+        A_j = ∂R_j/∂q̇ .
+
+    Candidates of L come first, then those of D; `active` selects columns by position
+    (default: all, in order). Nothing is evaluated for a column that is not selected.
+
+    Attributes
+    ----------
+    dof, count
+        Number of degrees of freedom and of columns.
+    has_mass
+        Whether m_k is not identically zero, shape (count,).
+    switches
+        Arguments of ``abs`` and ``sign``, where forces jump: a function of (q, q̇) of
+        shape (samples, dof), with values of shape (samples, switch); None if there is
+        no such candidate.
+    """
+
+    dof: int
+    count: int
+    has_mass: np.ndarray
+    switches: Callable | None
+    _kernel: ModuleType
+
+    def columns(
+        self,
+        q: np.ndarray,
+        qdot: np.ndarray,
+        qddot: np.ndarray,
+        active: Sequence[int] | None = None,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """A and its part m q̈.
+
+        Parameters
+        ----------
+        q, qdot, qddot
+            Shape (samples, dof), SI units.
+        active
+            Positions of the columns wanted.
+
+        Returns
+        -------
+        columns, inertia
+            Generalised force per unit coefficient, shape (samples, dof, active).
+        """
+        place, size = self._place(active)
+        inertia = np.zeros((len(q), self.dof, size))
+        columns = np.zeros((len(q), self.dof, size))
+        self._kernel.columns(*_double(q, qdot, qddot), place, inertia, columns)
+        return columns, inertia
+
+    def mass_and_force(
+        self, q: np.ndarray, qdot: np.ndarray, active: Sequence[int] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return m, shape (samples, dof, dof, active), and f, (samples, dof, active).
+
+        The accelerations of L = Σ c_k D_k under the input Q are
+        ``solve(mass @ c, Q - force @ c)``.
+        """
+        place, size = self._place(active)
+        mass = np.zeros((len(q), self.dof, self.dof, size))
+        force = np.zeros((len(q), self.dof, size))
+        self._kernel.mass_and_force(*_double(q, qdot), place, mass, force)
+        return mass, force
+
+    def _place(self, active: Sequence[int] | None) -> tuple[np.ndarray, int]:
+        active = np.arange(self.count) if active is None else np.asarray(active, int)
+        place = np.full(self.count, -1)
+        place[active] = np.arange(len(active))
+        return place, len(active)
+
+
+def library_equations(library: Library) -> LibraryEquations:
+    """Compile the columns of all candidates of `library`; done once per library."""
+    return _equations(library.terms, library.dissipation, library.coordinates)
+
+
+def gram_matrices(
+    equations: LibraryEquations,
+    q: np.ndarray,
+    qdot: np.ndarray,
+    qddot: np.ndarray,
+    force: np.ndarray | None = None,
+    active: Sequence[int] | None = None,
+    chunk: int = 2048,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Sums AᵀA, (m q̈)ᵀ(m q̈) and AᵀQ over samples, in chunks that fit the cache.
+
+    Parameters
+    ----------
+    equations
+        Compiled columns.
+    q, qdot, qddot
+        Shape (samples, dof).
+    force
+        Input Q, shape (samples, dof); zero if omitted.
+    active
+        Positions of the columns wanted.
+    chunk
+        Samples evaluated at a time.
+
+    Returns
+    -------
+    gram, inertia_gram, input_moment
+        Shapes (active, active), (active, active) and (active,).
+    """
+    active = np.arange(equations.count) if active is None else np.asarray(active, int)
+    massive = np.flatnonzero(equations.has_mass[active])
+    gram = np.zeros((len(active), len(active)))
+    inertia_gram = np.zeros_like(gram)
+    moment = np.zeros(len(active))
+    for start in range(0, len(q), chunk):
+        part = slice(start, start + chunk)
+        columns, inertia = equations.columns(q[part], qdot[part], qddot[part], active)
+        rows = columns.reshape(columns[..., 0].size, -1)
+        kinetic = np.ascontiguousarray(inertia[..., massive]).reshape(len(rows), -1)
+        gram += rows.T @ rows
+        inertia_gram[np.ix_(massive, massive)] += kinetic.T @ kinetic
+        if force is not None:
+            moment += rows.T @ force[part].ravel()
+    return gram, inertia_gram, moment
+
+
+@lru_cache(maxsize=32)
+def _equations(terms, dissipation, coordinates) -> LibraryEquations:
+    dof, count = len(coordinates), len(terms) + len(dissipation)
+    qddot = symbols(acceleration_names(coordinates))
+    left = [euler_lagrange(term, coordinates) for term in terms]
+    left += [rayleigh_force(term, coordinates) for term in dissipation]
+    column_targets, column_values, part_targets, part_values = [], [], [], []
+    has_mass = np.zeros(count, dtype=bool)
+    for k, equation in enumerate(left):
+        for a, expression in enumerate(equation):
+            mass = [sp.expand(expression).coeff(x) for x in qddot]
+            inertia = sum((m * x for m, x in zip(mass, qddot, strict=True)), sp.S.Zero)
+            force = sp.expand(expression - inertia)
+            has_mass[k] |= inertia != 0
+            for target, value in (("inertia", inertia), ("column", force)):
+                if value != 0:
+                    column_targets.append((k, f"{target}[n, {a}, place[{k}]]"))
+                    column_values.append(value)
+            entries = [
+                (f"mass[n, {a}, {b}, place[{k}]]", m) for b, m in enumerate(mass)
+            ]
+            for target, value in (*entries, (f"force[n, {a}, place[{k}]]", force)):
+                if value != 0:
+                    part_targets.append((k, target))
+                    part_values.append(value)
+    column_shared, column = _guarded(column_targets, column_values)
+    part_shared, part = _guarded(part_targets, part_values)
+    names = (*coordinates, *velocity_names(coordinates))
+    places = [f"{array}[n, {a}]" for array in ("q", "qdot") for a in range(dof)]
+    module = kernel(
+        KERNEL,
+        {
+            "state": _lines(names, places),
+            "acceleration": _lines(
+                acceleration_names(coordinates), [f"qddot[n, {a}]" for a in range(dof)]
+            ),
+            "column_shared": column_shared,
+            "column": column,
+            "part_shared": part_shared,
+            "part": part,
+        },
+    )
+    jumping = sorted(
+        {atom.args[0] for e in left for f in e for atom in f.atoms(sp.Abs, sp.sign)},
+        key=sp.default_sort_key,
+    )
+    switches = evaluator(jumping, coordinates) if jumping else None
+    return LibraryEquations(dof, count, has_mass, switches, module)
+
+
+def _guarded(targets: Sequence[tuple[int, str]], values: Sequence[sp.Expr]):
+    """Shared subexpressions, and assignments under ``if place[k] >= 0``."""
+    lines = assignments([t for _, t in targets], list(values), "shared_").splitlines()
+    shared = lines[: len(lines) - len(targets)]
+    guarded: list[str] = []
+    last = -1
+    for (k, target), line in zip(targets, lines[len(shared) :], strict=True):
+        if k != last:
+            guarded.append(f"if place[{k}] >= 0:")
+            last = k
+        guarded.append(f"    {line}")
+        if target.startswith("inertia"):
+            guarded.append(f"    {target.replace('inertia', 'column')} = {target}")
+    return "\n".join(shared), "\n".join(
+        line.replace("] = ", "] += ", 1) if line.startswith("    column") else line
+        for line in guarded
+    )
+
+
+def _lines(names: Sequence[str], places: Sequence[str]) -> str:
+    return "\n".join(f"{n} = {p}" for n, p in zip(names, places, strict=True))
+
+
+def _double(*arrays: np.ndarray) -> list[np.ndarray]:
+    return [np.ascontiguousarray(array, dtype=float) for array in arrays]

@@ -1,0 +1,163 @@
+"""Coefficients against the noise of the sensors, term by term."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from leastaction.publish.figures.level_axis import level_axis, levels_of, places
+from leastaction.publish.figures.methods import look_of
+from leastaction.publish.figures.style import StyledFigure, legend_on_top
+from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.publish.scorecard.recovery import relative_coefficients
+from leastaction.publish.sweep import shown_mode
+
+COLUMNS = 3
+ROW_HEIGHT = 44.0
+REST_HEIGHT = 12.0
+# Linear below this deviation, in per cent.
+LINEAR = 0.01
+SHIFT = {MAIN: -0.12, BASELINE: 0.12}
+
+
+def noise_coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Deviation of every true coefficient from the truth, and wrong terms, by level.
+
+    Median and 5–95 % range over replicates, in independent candidates and in the scale
+    of the reference term. The last axes count the terms that are missing or extra. The
+    recommended estimator has independent noise, the published one that of the paper.
+
+    Raises
+    ------
+    ValueError
+        If a panel has no model of the recommended estimator.
+    """
+    found = [(panel, *_deviations(panel)) for panel in panels]
+    counts = [len(names) + 1 for _, names, _ in found]
+    lines = [-(-count // COLUMNS) for count in counts]
+    figure = StyledFigure(settings, ROW_HEIGHT * sum(lines) + REST_HEIGHT)
+    grid = figure.subplots(sum(lines), COLUMNS, squeeze=False)
+    start = 0
+    for (panel, names, deviations), count, rows in zip(
+        found, counts, lines, strict=True
+    ):
+        cells = list(grid[start : start + rows].flat)
+        levels = levels_of([panel])
+        for axes, name in zip(cells, names, strict=False):
+            _coefficient(axes, panel, name, deviations, levels, settings)
+        _wrong(cells[count - 1], panel, levels, settings)
+        for axes in cells[:count]:
+            level_axis(axes, levels)
+        for axes in cells[count:]:
+            axes.set_axis_off()
+        start += rows
+    legend_on_top(figure, _handles(panels, settings))
+    return figure
+
+
+def _deviations(panel: Panel) -> tuple[list[str], dict]:
+    """Names of the true terms that are estimated, and the deviations, in per cent."""
+    panel.model(MAIN)
+    deviations = {}
+    for estimator in (MAIN, BASELINE):
+        model = panel.models.get(estimator)
+        if model is not None:
+            ratio = relative_coefficients(model, panel.config, panel.law)
+            mode = shown_mode(estimator, model)
+            deviations[estimator] = 100 * (ratio.sel(noise_mode=mode) - 1)
+    names = [str(name) for name in deviations[MAIN]["candidate"].values]
+    given = {panel.law.library.names[i] for i, _ in panel.law.library.references}
+    is_given = not panel.config["simulate"].get("input")
+    return [n for n in names if not (is_given and n in given)], deviations
+
+
+def _coefficient(axes: Axes, panel: Panel, name: str, deviations, levels, settings):
+    extremes = [0.0]
+    for estimator, of_all in deviations.items():
+        of_term = of_all.sel(candidate=name)
+        shift = SHIFT[estimator]
+        style = look_of(estimator).style(settings) | {"linestyle": "none"}
+        x = places(of_term["noise_level"].values, levels)
+        for place, level in zip(x, of_term["noise_level"].values, strict=True):
+            values = of_term.sel(noise_level=level).values
+            values = values[np.isfinite(values)]
+            if not values.size:
+                continue
+            low, middle, high = np.percentile(values, [5, 50, 95])
+            axes.errorbar(
+                place + shift,
+                middle,
+                yerr=[[middle - low], [high - middle]],
+                elinewidth=0.9,
+                **style,
+            )
+            extremes += [low, high]
+    axes.axhline(0, color=settings["truth_color"], linewidth=1.2, zorder=1)
+    _symmetric_scale(axes, np.abs(extremes).max())
+    axes.set_title(_title(panel, name))
+    axes.set_ylabel("Deviation (%)")
+
+
+def _title(panel: Panel, name: str) -> str:
+    """The term, and its true coefficient with its unit."""
+    law, term = panel.law, name.removesuffix(" [D]")
+    label = panel.label(term)
+    if name == term:
+        value = law.coefficients[law.library.names.index(term)]
+        unit = panel.coefficient_unit(term, panel.lagrangian_unit)
+    else:
+        label += " of $D$"
+        value = law.dissipation[law.library.dissipation_names.index(term)]
+        unit = panel.coefficient_unit(term, panel.dissipation_unit)
+    return f"{label}: true value {value:g}" + ("" if unit in ("", "1") else f" {unit}")
+
+
+def _symmetric_scale(axes: Axes, reach: float) -> None:
+    """Symmetric logarithm with ticks at every or every second power of ten."""
+    axes.set_yscale("symlog", linthresh=LINEAR, linscale=0.6)
+    top = max(1, int(np.ceil(np.log10(max(reach, LINEAR) / LINEAR))))
+    powers = LINEAR * 10.0 ** np.arange(0, top + 1, 1 if top <= 3 else 2)
+    ticks = np.concatenate([-powers[::-1], [0.0], powers])
+    limit = 1.5 * LINEAR * 10.0**top
+    axes.set_ylim(-limit, limit)
+    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+
+
+def _wrong(axes: Axes, panel: Panel, levels, settings: Mapping) -> None:
+    """Mean number of wrong terms over the replicates."""
+    for estimator in (MAIN, BASELINE):
+        found = panel.recoveries.get(estimator)
+        if found is None:
+            continue
+        wrong = found["wrong_terms"].sel(noise_mode=shown_mode(estimator, found))
+        x = np.array(places(wrong["noise_level"].values, levels)) + SHIFT[estimator]
+        style = look_of(estimator).style(settings)
+        axes.plot(x, wrong.mean("replicate"), clip_on=False, **style)
+    axes.set_ylim(bottom=0)
+    if axes.get_ylim()[1] < 1:
+        axes.set_ylim(0, 1)
+    axes.set_title("Missing and extra terms")
+    axes.set_ylabel("Mean over replicates (1)")
+
+
+def _handles(panels: Sequence[Panel], settings: Mapping) -> list:
+    shown = [n for n in (MAIN, BASELINE) if any(n in p.models for p in panels)]
+    lines = [
+        Line2D(
+            [],
+            [],
+            color=settings["truth_color"],
+            linewidth=1.2,
+            label="truth",
+        )
+    ]
+    for name in shown:
+        style = look_of(name).style(settings) | {"linestyle": "-"}
+        text = f"{look_of(name).label} (median, 5–95 %)"
+        lines.append(Line2D([], [], label=text, **style))
+    return lines

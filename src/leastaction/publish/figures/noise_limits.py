@@ -1,0 +1,162 @@
+"""The largest noise that each method manages: Figure 4 of xL-SINDy, and further."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from leastaction.publish.figures.methods import (
+    MODES,
+    in_order,
+    label_of_level,
+    look_of,
+)
+from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
+from leastaction.publish.panel import Panel, panel_title
+from leastaction.publish.scorecard.recovery import largest_noise
+
+LINE_HEIGHT = 6.5
+REST_HEIGHT = 28.0
+# Markers of the modes, and how far above or below the line of their method.
+MARKS = {"independent": ("o", 0.14), "shared": ("s", -0.14)}
+ONLY_WITHOUT = 0.8
+
+
+def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Largest noise up to which every level has the right structure, by method.
+
+    A level is managed if at least half of the replicates have exactly the true terms.
+    The axis is −log10 σ as in the paper, with σ above it. An arrow means that the sweep
+    ends there; a cross, that not even data without noise give the right terms. At the
+    left stands what data without noise alone allow.
+
+    Raises
+    ------
+    ValueError
+        If no panel has a sweep over noise.
+    """
+    methods = in_order(panels)
+    if not methods:
+        raise ValueError("noise_limits: no panel has a sweep over noise")
+    figure = StyledFigure(settings, LINE_HEIGHT * len(methods) + REST_HEIGHT)
+    grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
+    least = np.log10(_least_level(panels)) - ONLY_WITHOUT
+    for i, (panel, axes) in enumerate(zip(panels, grid, strict=True)):
+        for y, method in enumerate(methods):
+            _printed(axes, y, panel, method, settings)
+            found = panel.recoveries.get(method)
+            if found is None:
+                continue
+            for mode, (marker, shift) in MARKS.items():
+                if mode in found["noise_mode"].values:
+                    limit = largest_noise(found["exact"].sel(noise_mode=mode))
+                    colour = settings[look_of(method).colour]
+                    _limit(axes, y - shift, limit, least, marker, colour)
+        _finish(axes, least, settings)
+        axes.set_title(panel_title(panels, i), pad=14)
+    grid[0].set_yticks(range(len(methods)), [look_of(m).label for m in methods])
+    grid[0].set_ylim(len(methods) - 0.5, -0.5)
+    legend_on_top(figure, _handles(settings), 5)
+    return figure
+
+
+def _least_level(panels: Sequence[Panel]) -> float:
+    return min(
+        float(level)
+        for panel in panels
+        for found in panel.recoveries.values()
+        for level in found["noise_level"].values
+        if level > 0
+    )
+
+
+def _limit(axes: Axes, y: float, limit: tuple, least: float, marker: str, colour):
+    """A line from the left to the limit, log10 σ to the right."""
+    level, at_end = limit
+    face = colour if marker == "o" else "white"
+    if np.isnan(level):
+        axes.plot(least, y, "x", color=colour, markersize=3.5, clip_on=False)
+        return
+    x = least if level == 0 else np.log10(level)
+    axes.plot([least, x], [y, y], color=colour, linewidth=0.7, zorder=2)
+    style = {"color": colour, "markerfacecolor": face, "markersize": 3.6, "zorder": 3}
+    axes.plot(x, y, marker, clip_on=False, **style)
+    if at_end:
+        axes.annotate(
+            "",
+            (x + 0.75, y),
+            (x + 0.1, y),
+            arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.8},
+            annotation_clip=False,
+        )
+
+
+def _printed(axes: Axes, y: float, panel: Panel, method: str, settings) -> None:
+    for level in printed_limits(panel, method):
+        x = np.log10(level)
+        style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 4}
+        axes.plot([x, x], [y - 0.36, y + 0.36], solid_capstyle="butt", **style)
+
+
+def printed_limits(panel: Panel, method: str) -> list[float]:
+    """Limits that the paper prints for a method."""
+    return [
+        float(row["printed"])
+        for row in (panel.config.get("publish") or {}).get("rows") or []
+        if row["ours"].get("largest_noise") == method and "over" not in row["ours"]
+    ]
+
+
+def _finish(axes: Axes, least: float, settings: Mapping) -> None:
+    axes.set_xlim(least - 0.3, 1.1)
+    powers = [power for power in range(-20, 1, 2) if power > least + 1]
+    axes.set_xticks([least, *powers], ["∞", *(f"{-p:d}" for p in powers)])
+    axes.set_xlabel(r"$-\log_{10}\,\sigma_{\max}$ (1)")
+    above = axes.secondary_xaxis("top")
+    above.set_xticks(
+        [least, *powers], ["$0$", *(label_of_level(10.0**p) for p in powers)]
+    )
+    above.tick_params(labelsize=SMALL * settings["font_size"], length=1.5, pad=1)
+    axes.tick_params(axis="y", length=0)
+    axes.grid(axis="x", color="0.92", linewidth=0.5)
+    axes.set_axisbelow(True)
+
+
+def _handles(settings: Mapping) -> list:
+    marks = [
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            marker=marker,
+            markerfacecolor="0.3" if marker == "o" else "white",
+            markersize=3.6,
+            linewidth=0.7,
+            label=MODES[mode],
+        )
+        for mode, (marker, _) in MARKS.items()
+    ]
+    red = settings["truth_color"]
+    return [
+        *marks,
+        Line2D([], [], color=red, linewidth=1.6, label="printed in the paper"),
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            marker=r"$\rightarrow$",
+            linewidth=0,
+            label="sweep ends",
+        ),
+        Line2D(
+            [],
+            [],
+            color="0.3",
+            marker="x",
+            linewidth=0,
+            markersize=3.5,
+            label="fails without noise",
+        ),
+    ]

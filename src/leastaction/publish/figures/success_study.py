@@ -1,0 +1,82 @@
+"""Up to which noise does each method find the right structure, and how well?"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from leastaction.publish.figures.level_axis import level_axis, levels_of, places
+from leastaction.publish.figures.methods import MODES, handles, in_order, look_of
+from leastaction.publish.figures.study import share_bars
+from leastaction.publish.figures.style import StyledFigure, legend_on_top
+from leastaction.publish.panel import Panel, panel_title
+
+ROW_HEIGHT = 42.0
+LEGEND_HEIGHT = 14.0
+# Errors below this are shown on the axis: they are those of the integration.
+SMALLEST = 1e-7
+BESIDE = 0.07
+
+
+def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Share of replicates with exactly the right structure against noise, by method.
+
+    One column per system; a row for each mode of the noise, with 95 % Wilson intervals
+    where some fail and some do not. Below it the median over replicates of the largest
+    relative error of a true coefficient, wrong structures included (a missing term
+    counts as 100 %).
+
+    Raises
+    ------
+    ValueError
+        If no panel has a sweep over noise.
+    """
+    methods, levels = in_order(panels), levels_of(panels)
+    if not levels:
+        raise ValueError("success_study: no panel has a sweep over noise")
+    modes = [m for m in MODES if any(m in _modes(panel) for panel in panels)]
+    figure = StyledFigure(settings, 2 * ROW_HEIGHT * len(modes) + LEGEND_HEIGHT)
+    grid = figure.subplots(
+        2 * len(modes), len(panels), squeeze=False, sharex=True, sharey="row"
+    )
+    for j, panel in enumerate(panels):
+        for i, mode in enumerate(modes):
+            top, bottom = grid[2 * i : 2 * i + 2, j]
+            for k, method in enumerate(methods):
+                found = panel.recoveries.get(method)
+                if found is None or mode not in found["noise_mode"].values:
+                    continue
+                case = found.sel(noise_mode=mode)
+                shift = BESIDE * (k - (len(methods) - 1) / 2)
+                x = np.array(places(case["noise_level"].values, levels)) + shift
+                style = look_of(method).style(settings)
+                exact = case["exact"].transpose("replicate", "noise_level").values
+                share_bars(top, x, exact.sum(axis=0), len(exact), **style)
+                _error(bottom, x, case, style)
+            level_axis(bottom, levels)
+        grid[0, j].set_title(panel_title(panels, j))
+    for i, mode in enumerate(modes):
+        grid[2 * i, 0].set_ylabel(f"Right structure (%)\n{MODES[mode]}")
+        grid[2 * i, 0].set_ylim(-6, 106)
+        grid[2 * i + 1, 0].set_ylabel(f"Worst coefficient error (%)\n{MODES[mode]}")
+        grid[2 * i + 1, 0].set_yscale("log")
+    for axes in grid[:-1].flat:
+        axes.set_xlabel("")
+    figure.align_ylabels(grid)
+    legend_on_top(figure, handles(methods, settings), 4)
+    return figure
+
+
+def _modes(panel: Panel) -> set[str]:
+    return {
+        str(mode) for r in panel.recoveries.values() for mode in r["noise_mode"].values
+    }
+
+
+def _error(axes: Axes, x: np.ndarray, case: xr.Dataset, style: Mapping) -> None:
+    error = case["worst_error"].transpose("replicate", "noise_level").values
+    if np.isnan(error).all():
+        return
+    axes.plot(x, 100 * np.maximum(np.median(error, axis=0), SMALLEST), **style)

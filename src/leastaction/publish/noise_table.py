@@ -1,0 +1,169 @@
+"""Table I of xL-SINDy: the Lagrangian that is found at each level of noise."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from leastaction.mechanics.equivalence import canonical, compare
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.publish import readable
+from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.publish.printed import PrintedLagrangian, printed_lagrangians
+from leastaction.publish.scorecard import scores
+from leastaction.publish.scorecard.recovery import is_driven, law_of, true_law
+from leastaction.publish.sweep import shown_case, shown_mode
+
+EXTRA, MISSING = "[+]", "[-]"
+LEVEL, SOURCE = "noise sigma", "source"
+DECIMALS, MOST_DECIMALS = 3, 6
+NOTE = (
+    f"{EXTRA} marks a term that is not in the true Lagrangian, {MISSING} a true term "
+    "that is missing, modulo scale, total time derivatives and trigonometric "
+    "identities. Ours: first replicate; below it, in how many replicates the structure "
+    "is right."
+)
+
+
+def lagrangian_by_noise(panels: Sequence[Panel]) -> pd.DataFrame:
+    """Lagrangians by noise level: printed, published estimator, recommended one.
+
+    The published estimator has the noise of the paper's code, one number for all
+    channels, the recommended one independent noise.
+
+    Parameters
+    ----------
+    panels
+        One per system, with models and ``publish.lagrangians``.
+
+    Returns
+    -------
+    DataFrame
+        A row with the true Lagrangians, then three for each printed level; a column per
+        system with one term per line.
+    """
+    printed = [printed_lagrangians(p.config, p.law) for p in panels]
+    levels = sorted({one.level for each in printed for one in each})
+    titles = [panel.title for panel in panels]
+    rows = [{LEVEL: "", SOURCE: "true", **_row(titles, [_true(p) for p in panels])}]
+    for level in levels:
+        sigma = f"{level:g}"
+        cells = [
+            _printed(panel, next((one for one in each if one.level == level), None))
+            for panel, each in zip(panels, printed, strict=True)
+        ]
+        rows.append({LEVEL: sigma, SOURCE: "printed", **_row(titles, cells)})
+        for estimator in (BASELINE, MAIN):
+            cells = [_found(panel, estimator, level) for panel in panels]
+            source = _source(panels, estimator)
+            rows.append({LEVEL: sigma, SOURCE: source, **_row(titles, cells)})
+    frame = pd.DataFrame(rows, columns=[LEVEL, SOURCE, *titles])
+    frame.attrs["note"] = NOTE
+    return frame
+
+
+def _row(titles: Sequence[str], cells: Sequence[list[str]]) -> dict[str, str]:
+    return {t: "\n".join(lines) for t, lines in zip(titles, cells, strict=True)}
+
+
+def _source(panels: Sequence[Panel], estimator: str) -> str:
+    """Name of an estimator with the mode of its noise."""
+    models = [p.models[estimator] for p in panels if estimator in p.models]
+    if not models:
+        return estimator
+    return f"{estimator}, {shown_mode(estimator, models[0])} noise"
+
+
+def _true(panel: Panel) -> list[str]:
+    """Terms of the system's own Lagrangian."""
+    library, c = panel.law.library, panel.law.coefficients / panel.law.scale
+    names = readable.names_on_paper(panel.config["system"])
+    return _lines(
+        (c[i], np.nan, readable.function_text(library.terms[i], names), "")
+        for i in _kinetic_first(panel, np.flatnonzero(c))
+    )
+
+
+def _printed(panel: Panel, one: PrintedLagrangian | None) -> list[str]:
+    if one is None:
+        return []
+    names = readable.names_on_paper(panel.config["system"])
+    entries = [
+        (c, np.nan, readable.function_text(f, names), EXTRA if extra else "")
+        for (c, f), extra in zip(one.terms, one.extra, strict=True)
+    ]
+    missing = [readable.function_text(f, names) for f in one.missing]
+    return _lines(entries) + [f"{MISSING} {text}" for text in missing]
+
+
+def _found(panel: Panel, estimator: str, level: float) -> list[str]:
+    """What an estimator found in the first replicate, and how often it is right."""
+    model = panel.models.get(estimator)
+    case = None if model is None else shown_case(estimator, model, level)
+    if case is None:
+        return ["not done"]
+    law, driven = panel.law, is_driven(panel.config)
+    found = canonical(law_of(case, law)[0], law.library)
+    wanted = canonical(true_law(law, driven), law.library)
+    result = compare(found, wanted, law.library, fit_scale=not driven)
+    std = np.concatenate(
+        [
+            scores.coefficients_of(case, law, "coefficient_std")[0],
+            scores.damping_of(case, law.library, "coefficient_std")[0],
+        ]
+    )
+    terms = [*law.library.terms, *law.library.dissipation]
+    names = readable.names_on_paper(panel.config["system"])
+
+    def text(i: int) -> str:
+        return readable.function_text(terms[i], names)
+
+    true, extra, missing = (
+        np.flatnonzero(chosen)
+        for chosen in (
+            (found != 0) & (wanted != 0),
+            (found != 0) & (wanted == 0),
+            (found == 0) & (wanted != 0),
+        )
+    )
+    order = [*_kinetic_first(panel, true), *extra]
+    lines = _lines(
+        (found[i], std[i], text(i), "" if wanted[i] else EXTRA) for i in order
+    )
+    lines += [f"{MISSING} {text(i)}" for i in missing]
+    exact = shown_case(estimator, panel.recoveries[estimator], level)["exact"].values
+    verdict = "right" if result.exact else "wrong"
+    return [*lines, f"structure {verdict} ({int(exact.sum())}/{exact.size} right)"]
+
+
+def _kinetic_first(panel: Panel, positions) -> list[int]:
+    """Positions of candidates, those with velocities first."""
+    terms = [*panel.law.library.terms, *panel.law.library.dissipation]
+    velocities = set(velocity_names(panel.law.library.coordinates))
+    return sorted(
+        map(int, positions),
+        key=lambda i: (
+            i >= len(panel.law.library.terms),
+            not velocities & {s.name for s in terms[i].free_symbols},
+            i,
+        ),
+    )
+
+
+def _lines(entries) -> list[str]:
+    """One line per (coefficient, standard error, function, mark)."""
+    lines: list[str] = []
+    for value, error, function, mark in entries:
+        sign = "- " if value < 0 else "+ " if lines else ""
+        lines.append(f"{mark} {sign}{number(abs(value), error)} {function}".strip())
+    return lines
+
+
+def number(value: float, error: float) -> str:
+    """Three decimals, more where the standard error needs them."""
+    if not error > 0 or not np.isfinite(error):
+        return f"{value:.{DECIMALS}f}"
+    decimals = max(DECIMALS, -int(np.floor(np.log10(error))))
+    if decimals > MOST_DECIMALS:
+        return f"({value:.{DECIMALS}f} ± {error:.0e})"
+    return f"({value:.{decimals}f} ± {error:.{decimals}f})"

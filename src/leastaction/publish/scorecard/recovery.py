@@ -1,0 +1,180 @@
+"""How often, and how well, a law is recovered at each level of sensor noise."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from scipy.stats import binomtest
+
+from leastaction.mechanics.equivalence import canonical, compare
+from leastaction.noise_sweep import SWEEP
+from leastaction.publish.scorecard import scores
+from leastaction.publish.scorecard.implicit_recovery import implicit_recovery
+from leastaction.publish.scorecard.scores import NORMAL_95
+from leastaction.publish.scorecard.truth import Truth
+
+CASES = ("replicate", *SWEEP)
+# A level is managed if at least this share of the replicates has the right structure.
+MANAGED = 0.5
+
+
+def is_driven(config: Mapping) -> bool:
+    """Whether external forces were measured, so that the scale of L is known."""
+    return bool(config.get("simulate", {}).get("input"))
+
+
+def law_of(model: xr.Dataset, truth: Truth) -> np.ndarray:
+    """Coefficients of L, then of D, shape (replicate, mode, level, candidate)."""
+    name = "coefficient_estimate"
+    damping = scores.damping_of(model, truth.library, name)
+    return np.concatenate(
+        [scores.coefficients_of(model, truth, name), damping], axis=-1
+    )
+
+
+def true_law(truth: Truth, driven: bool = False) -> np.ndarray:
+    """Coefficients of L, then of D; in the scale of the system where it is known."""
+    law = np.concatenate([truth.coefficients, truth.dissipation])
+    return law / truth.scale if driven else law
+
+
+def candidate_names(truth: Truth) -> list[str]:
+    """Names of the candidates of L, then of D; those of D end in ``[D]``."""
+    of_d = [f"{name} [D]" for name in truth.library.dissipation_names]
+    return [*truth.library.names, *of_d]
+
+
+def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
+    """Compare every case of a sweep with the truth.
+
+    Parameters
+    ----------
+    model
+        Contract ``model`` or ``implicit_model``, with a sweep over noise.
+    config
+        The example.
+    truth
+        Its truth in the words of its library.
+
+    Returns
+    -------
+    Dataset
+        Of dimensions (replicate, noise_mode, noise_level): `exact`, whether the terms
+        are the true ones modulo scale, gauge and identities; `worst_error`, the largest
+        relative error of a true coefficient (1 if the term is missing, infinite for a
+        wrong implicit equation); `wrong_terms`, the number of missing and extra ones
+        (NaN for implicit equations).
+    """
+    if model.attrs.get("contract") == "implicit_model":
+        return _of_equations(model, config)
+    driven = is_driven(config)
+    found, wanted = law_of(model, truth), true_law(truth, driven)
+    shape = found.shape[:-1]
+    exact, worst, wrong = np.zeros(shape, bool), np.empty(shape), np.zeros(shape, int)
+    for case in np.ndindex(shape):
+        one = compare(found[case], wanted, truth.library, fit_scale=not driven)
+        exact[case], worst[case] = one.exact, one.worst
+        wrong[case] = len(one.missing) + len(one.extra)
+    return _dataset(model, exact, worst, wrong)
+
+
+def _of_equations(model: xr.Dataset, config: Mapping) -> xr.Dataset:
+    """Recovery of implicit equations of motion, all of them together."""
+    exact, worst = implicit_recovery(model, config)
+    return _dataset(model, exact, worst, np.full(exact.shape, np.nan))
+
+
+def _dataset(model: xr.Dataset, exact, worst, wrong) -> xr.Dataset:
+    coords = {name: model[name].values for name in CASES}
+    data = {"exact": exact, "worst_error": worst, "wrong_terms": wrong}
+    return xr.Dataset({k: (CASES, v) for k, v in data.items()}, coords)
+
+
+def relative_coefficients(
+    model: xr.Dataset, config: Mapping, truth: Truth
+) -> xr.DataArray:
+    """Estimated over true coefficients, of the true terms of L, then of D.
+
+    The scale is that of the reference term, or the system's where it is known. A term
+    that was not selected has 0; without a reference there is no scale and all are NaN.
+
+    Returns
+    -------
+    DataArray
+        Dimensions (replicate, noise_mode, noise_level, candidate), the last one with
+        the names of :func:`candidate_names`.
+    """
+    driven = is_driven(config)
+    found = canonical(law_of(model, truth), truth.library)
+    wanted = canonical(true_law(truth, driven), truth.library)
+    if not driven:
+        reference = found[..., truth.library.reference]
+        given = truth.library.reference_coefficient
+        with np.errstate(divide="ignore", invalid="ignore"):
+            scale = np.where(reference != 0, given / reference, np.nan)
+        found = found * scale[..., None]
+    names = np.array(candidate_names(truth))
+    true = np.flatnonzero(wanted)
+    coords = {name: model[name].values for name in CASES}
+    return xr.DataArray(
+        found[..., true] / wanted[true],
+        dims=(*CASES, "candidate"),
+        coords=coords | {"candidate": names[true]},
+    )
+
+
+def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray | None:
+    """Whether ĉ ± 1.96 SE covers c, for every true coefficient that was estimated.
+
+    Returns
+    -------
+    DataArray or None
+        Dimensions (replicate, noise_mode, noise_level, candidate). A term that was not
+        selected does not cover. None if the method gives no standard errors.
+    """
+    driven = is_driven(config)
+    std = np.concatenate(
+        [
+            scores.coefficients_of(model, truth, "coefficient_std"),
+            scores.damping_of(model, truth.library, "coefficient_std"),
+        ],
+        axis=-1,
+    )
+    wanted = true_law(truth, driven)
+    true = np.flatnonzero(wanted)
+    if not driven:
+        true = true[true != truth.library.reference]
+    if not np.isfinite(std[..., true]).any():
+        return None
+    hit = np.abs(law_of(model, truth) - wanted)[..., true] <= NORMAL_95 * std[..., true]
+    names = np.array(candidate_names(truth))
+    coords = {name: model[name].values for name in CASES}
+    return xr.DataArray(
+        hit, dims=(*CASES, "candidate"), coords=coords | {"candidate": names[true]}
+    )
+
+
+def largest_noise(exact: xr.DataArray) -> tuple[float, bool]:
+    """Largest noise up to which every level is managed, and if the sweep ends there.
+
+    Parameters
+    ----------
+    exact
+        Dimensions (replicate, noise_level), one mode.
+
+    Returns
+    -------
+    tuple
+        NaN if not even the lowest level has `MANAGED` of the replicates right.
+    """
+    share = exact.sortby("noise_level").mean("replicate")
+    managed = np.cumprod(share.values >= MANAGED).sum()
+    if not managed:
+        return np.nan, False
+    return float(share["noise_level"].values[managed - 1]), managed == share.size
+
+
+def wilson(hits: int, count: int) -> tuple[float, float]:
+    """95 % interval of a share (Wilson 1927)."""
+    found = binomtest(int(hits), int(count)).proportion_ci(0.95, method="wilson")
+    return float(found.low), float(found.high)

@@ -1,0 +1,67 @@
+"""Gram matrices of Euler–Lagrange columns."""
+
+import numpy as np
+import pytest
+from motions import LIBRARY, SPLINE, pendulum, recording
+
+from leastaction.assemble import gram as method
+from leastaction.contracts import check
+from leastaction.differentiate import joint_spline, measured
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_equations import library_equations
+
+
+def assembled(observations, library=LIBRARY, samples=None, smooth=False):
+    stage = joint_spline if smooth else measured
+    rates = stage.differentiate(observations, SPLINE, library)
+    found = method.assemble(observations, rates, {"samples": samples}, library)
+    return check(found.assign_attrs(contract="gram"), "gram")
+
+
+def test_all_samples_make_the_matrices_again():
+    found = assembled(recording(*pendulum(drive=1.0), level=0.1)).isel(replicate=0)
+    compiled = library_equations(Library.from_config(LIBRARY, ["th"]))
+    states = (found[f"{name}_sample"].values for name in ("q", "qdot", "qddot"))
+    columns, inertia = compiled.columns(*states)
+    force = found["input_sample"].values
+    mean = 1 / found["samples"].item()
+    for name, left, right in (
+        ("gram", columns, columns),
+        ("inertia_gram", inertia, inertia),
+    ):
+        expected = mean * np.einsum("nak,nal->kl", left, right)
+        np.testing.assert_allclose(found[name].values, expected, atol=1e-12)
+    np.testing.assert_allclose(
+        found["input_moment"].values, mean * np.einsum("nak,na->k", columns, force)
+    )
+    np.testing.assert_allclose(found["input_square"], mean * (force**2).sum())
+
+
+def test_the_true_lagrangian_is_in_the_null_space_without_noise():
+    found = assembled(recording(*pendulum()))
+    truth = np.zeros(found.sizes["column"])
+    names = list(found["column"].values)
+    truth[names.index("thdot**2")], truth[names.index("cos(th)")] = 0.5, 9.81
+    gram = found["gram"].values[0]
+    assert abs(truth @ gram @ truth) < 1e-12 * np.abs(gram).max()
+
+
+def test_few_samples_are_evenly_spaced():
+    observations = recording(*pendulum())
+    some = assembled(observations, samples=100)
+    every = assembled(observations)["q_sample"].values[0]
+    assert some.sizes["sample"] == 100
+    np.testing.assert_array_equal(some["q_sample"].values[0, [0, -1]], every[[0, -1]])
+    np.testing.assert_array_equal(some["gram"], assembled(observations)["gram"])
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+def test_samples_next_to_a_jump_of_friction_are_left_out(smooth):
+    """Only a spline needs that; recorded accelerations jump with the force."""
+    library = {**LIBRARY, "dissipation": [{"terms": ["abs(thdot)"]}]}
+    observations = recording(*pendulum(coulomb=0.3))
+    found = assembled(observations, library, smooth=smooth)
+    speed = np.abs(found["qdot_sample"].values)
+    assert (speed.min() > 0.02) == smooth
+    plain = assembled(observations, smooth=smooth)
+    assert (plain["samples"] > found["samples"]).item() == smooth

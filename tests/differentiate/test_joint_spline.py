@@ -1,0 +1,111 @@
+"""Joint smoothing of all recorded channels."""
+
+import numpy as np
+import pytest
+from motions import SPLINE, pendulum, recording
+
+from leastaction.contracts import check
+from leastaction.differentiate import joint_spline as method
+from leastaction.differentiate import measured
+from leastaction.differentiate.demmler_reinsch import design
+from leastaction.differentiate.joint_spline import joint_spline
+from leastaction.differentiate.motion import kept, states
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return pendulum(trajectories=20, samples=300)
+
+
+def rates(truth, level, channels=3, **settings):
+    observations = recording(*truth, level=level, channels=channels)
+    found = method.differentiate(observations, {**SPLINE, **settings}, {})
+    return observations, check(found, "rates")
+
+
+def errors(truth, level, channels):
+    observations, found = rates(truth, level, channels, trim=25)
+    return [
+        np.sqrt(((state[..., 0] - exact[:, 25:-25]) ** 2).mean())
+        for state, exact in zip(states(observations, found), truth[1:4], strict=True)
+    ]
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+def test_a_cubic_is_its_own_spline(channels):
+    """The penalty on the fourth derivative leaves cubics alone."""
+    time = 0.02 * np.arange(120)
+    polynomial = np.polynomial.Polynomial([1.0, -2.0, 3.0, -1.0])
+    given = [
+        polynomial.deriv(k)(time)[None] if k else polynomial(time)[None]
+        for k in range(channels)
+    ]
+    coefficients = joint_spline(given, range(channels), 0.02, 2, 1.2)[0]
+    at = method.knots(120, 2)
+    for k, basis in enumerate(design(at, np.arange(120.0), range(channels))):
+        np.testing.assert_allclose(
+            basis @ coefficients[0] / 0.02**k, given[k][0], atol=1e-6
+        )
+
+
+@pytest.mark.parametrize("channels", [1, 2, 3])
+@pytest.mark.parametrize("level", [1e-2, 1e-1])
+def test_the_noise_of_every_channel_is_found(truth, channels, level):
+    _, found = rates(truth, level, channels)
+    np.testing.assert_allclose(found["noise_std"].values, level, rtol=0.04)
+
+
+def test_every_further_channel_helps(truth):
+    one, two, three = (errors(truth, 0.05, channels) for channels in (1, 2, 3))
+    assert one[0] > two[0] > three[0] > 0
+    assert one[1] > 2 * two[1] and two[2] > 2 * three[2]
+    assert three[2] < 0.05
+
+
+def test_units_of_a_coordinate_only_scale_the_spline(truth):
+    _, plain = rates(truth, 0.05)
+    observations = recording(*truth, level=0.05)
+    scaled = observations.map(lambda v: 1000.0 * v, keep_attrs=True)
+    found = method.differentiate(scaled.assign_attrs(contract="motion"), SPLINE, {})
+    for name in ("spline", "noise_std"):
+        np.testing.assert_allclose(
+            found[name].values, 1000 * plain[name].values, rtol=1e-6, atol=1e-6
+        )
+
+
+def test_without_noise_nothing_is_lost(truth):
+    assert max(errors(truth, 0.0, 3)) < 1e-5
+
+
+def test_trajectories_are_smoothed_apart(truth):
+    """The order of trajectories does not matter."""
+    observations = recording(*truth, level=0.05)
+    order = np.arange(20)[::-1]
+    plain = method.differentiate(observations, SPLINE, {})
+    turned = method.differentiate(observations.isel(trajectory=order), SPLINE, {})
+    np.testing.assert_allclose(
+        turned["spline"].values, plain["spline"].values[:, order], rtol=1e-9, atol=1e-9
+    )
+
+
+def test_measured_states_are_the_channels(truth):
+    observations = recording(*truth, level=0.05)
+    found = check(measured.differentiate(observations, {}, {}), "rates")
+    for name, state in zip(
+        ("q", "qdot", "qddot"), states(observations, found), strict=True
+    ):
+        np.testing.assert_array_equal(state, observations[name].values[0])
+
+
+def test_kept_samples_are_those_of_the_spline(truth):
+    observations, found = rates(truth, 0.0)
+    q = states(observations, found)[0]
+    np.testing.assert_allclose(kept(observations, found, "q"), q, atol=1e-8)
+
+
+def test_what_is_missing_is_said(truth):
+    with pytest.raises(ValueError, match="qddot is not recorded"):
+        measured.differentiate(recording(*truth, channels=2), {}, {})
+    short = recording(*truth).isel(time=slice(0, 15))
+    with pytest.raises(ValueError, match="have 15 samples"):
+        method.differentiate(short, SPLINE, {})

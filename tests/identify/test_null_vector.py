@@ -1,0 +1,169 @@
+"""Null-vector estimator of L and D."""
+
+import numpy as np
+import pytest
+from motions import LIBRARY, SEARCH, SPLINE, pendulum, recording
+
+from leastaction.assemble import gram
+from leastaction.differentiate import joint_spline, measured
+from leastaction.identify import null_vector as method
+from leastaction.identify.acceleration_error import AccelerationError
+from leastaction.identify.errors_in_variables import corrected_moments, null_vectors
+from leastaction.identify.smoothed_states import Smoothed
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_equations import library_equations
+
+
+def identified(observations, library=LIBRARY, smooth=True, samples=500):
+    stage = joint_spline if smooth else measured
+    rates = stage.differentiate(observations, SPLINE, library)
+    equations = gram.assemble(observations, rates, {"samples": samples}, library)
+    return method.identify(equations, SEARCH, observations, library)
+
+
+def selected(model):
+    names = [*model.terms, *(f"D: {name}" for name in model.dissipation_terms)]
+    return {
+        name: value
+        for name, value in zip(names, model.joint_coefficients, strict=True)
+        if value != 0
+    }
+
+
+@pytest.fixture(scope="module")
+def truth():
+    return pendulum()
+
+
+@pytest.mark.parametrize("smooth", [True, False])
+@pytest.mark.parametrize("level", [0.0, 1e-8, 1e-2, 1e-1])
+def test_the_pendulum_is_found(truth, level, smooth):
+    found = identified(recording(*truth, level=level), smooth=smooth)
+    assert set(selected(found)) == {"cos(th)", "thdot**2"}
+    assert selected(found)["thdot**2"] == 1.0
+    assert selected(found)["cos(th)"] == pytest.approx(19.62, rel=1e-6 + 0.2 * level)
+    assert found.diagnostics["trusted"][0] == 1
+
+
+def test_positions_and_velocities_suffice(truth):
+    found = selected(identified(recording(*truth, level=1e-2, channels=2)))
+    assert set(found) == {"cos(th)", "thdot**2"}
+    assert found["cos(th)"] == pytest.approx(19.62, rel=5e-3)
+
+
+def test_null_duplicate_and_reordered_candidates_change_nothing(truth):
+    observations = recording(*truth, level=0.05)
+    (entry,) = LIBRARY["lagrangian"]
+    # cos(th)**2 + sin(th)**2 is no force, th*thdot and thdot are total derivatives.
+    terms = [*entry["terms"][::-1], "thdot", "th*thdot", "cos(th)**2", "2*th**2"]
+    library = {"reference": "thdot**2", "lagrangian": [{"terms": terms}]}
+    plain, other = identified(observations), identified(observations, library)
+    for name, value in selected(plain).items():
+        assert selected(other)[name] == pytest.approx(value, rel=1e-9)
+    assert dict(zip(other.terms, other.status, strict=True))["th*thdot"] == "null"
+
+
+def test_without_the_reference_the_kinetic_term_has_one_half(truth):
+    library = {**LIBRARY, "reference": "thdot**2*cos(th)"}
+    found = selected(identified(recording(*truth, level=1e-2), library))
+    assert found["thdot**2"] == 0.5
+    assert found["cos(th)"] == pytest.approx(9.81, rel=1e-3)
+
+
+def test_an_input_fixes_the_scale():
+    """No reference is needed, and the one in the library is not used."""
+    found = selected(identified(recording(*pendulum(drive=4.0), level=1e-2)))
+    assert found["thdot**2"] == pytest.approx(0.5, rel=5e-3)
+    assert found["cos(th)"] == pytest.approx(9.81, rel=5e-3)
+    assert len(found) == 2
+
+
+@pytest.mark.parametrize(
+    ("motion", "wanted"),
+    [
+        ({"damping": 0.2}, {"D: thdot**2": 0.2}),
+        ({"coulomb": 0.2}, {"D: abs(thdot)": 0.4}),
+    ],
+)
+def test_damping_is_found_with_the_lagrangian(motion, wanted):
+    library = {
+        **LIBRARY,
+        "dissipation": [{"terms": ["thdot**2", "abs(thdot)", "thdot**4"]}],
+    }
+    observations = recording(*pendulum(samples=300, **motion), level=1e-2)
+    found = selected(identified(observations, library))
+    assert set(found) == {"cos(th)", "thdot**2", *wanted}
+    for name, value in wanted.items():
+        assert found[name] == pytest.approx(value, rel=0.03)
+
+
+def test_error_bars_cover():
+    """z of the coefficient over independent recordings has unit variance."""
+    scores = []
+    truth = pendulum(trajectories=10, samples=120)
+    for seed in range(24):
+        found = identified(recording(*truth, level=0.3, seed=seed), samples=200)
+        i = found.terms.index("cos(th)")
+        if found.coefficients[i]:
+            scores.append((found.coefficients[i] - 19.62) / found.std[i])
+    assert len(scores) == 24
+    assert 0.6 < np.sqrt(np.mean(np.square(scores))) < 1.4
+    assert abs(np.mean(scores)) < 0.5
+
+
+def test_corrected_moments_have_no_bias():
+    """Their mean over the noise is the moment of the true states."""
+    library = Library.from_config(LIBRARY, ["th"])
+    compiled = library_equations(library)
+    rng = np.random.default_rng(0)
+    state = rng.normal(size=(3, 2, 50, 1))
+    level = 0.1
+    spread = np.zeros((3, 3, 2, 50, 1))
+    spread[range(3), range(3)] = level
+    used = np.ones((2, 50), dtype=bool)
+    exact = corrected_moments(
+        compiled, [2, 3, 5], Smoothed(tuple(state), None, used), None, 1
+    )[0].sum(0)
+    draws = {"corrected": [], "plain": []}
+    for _ in range(400):
+        noisy = tuple(state + level * rng.standard_normal(state.shape))
+        for name, known in (("corrected", spread), ("plain", None)):
+            motion = Smoothed(noisy, known, used)
+            draws[name].append(
+                corrected_moments(compiled, [2, 3, 5], motion, None, 1)[0].sum(0)
+            )
+    scores = {
+        name: np.abs(np.mean(d, 0) - exact).max() / exact.max()
+        for name, d in draws.items()
+    }
+    assert scores["corrected"] < 0.2 * scores["plain"]
+
+
+def test_null_vectors_minimise_the_ratio(rng):
+    rows = rng.normal(size=(30, 4))
+    gram, inertia = rows.T @ rows, np.diag(rng.uniform(1, 2, 4))
+    (value,), (vector,) = null_vectors(gram[None], inertia[None])
+    other = rng.normal(size=(200, 4))
+    ratio = np.einsum("ni,ij,nj->n", other, gram, other)
+    ratio = ratio / np.einsum("ni,ij,nj->n", other, gram + inertia, other)
+    assert value < ratio.min()
+    assert vector @ gram @ vector / (vector @ (gram + inertia) @ vector) == (
+        pytest.approx(value)
+    )
+
+
+def test_acceleration_error_knows_truth_scale_and_singular_models(truth):
+    library = Library.from_config(LIBRARY, ["th"])
+    _, q, qdot, qddot, _ = (np.ravel(values)[:, None] for values in truth)
+    columns = np.arange(len(library.terms))
+    error = AccelerationError(
+        library_equations(library), columns, q, qdot, qddot, qddot.std(0)
+    )
+    names = library.names
+    right = np.array([[names.index("thdot**2"), names.index("cos(th)")]])
+    assert error(right, np.array([[0.5, 9.81]]))[0] < 1e-25
+    wrong = error(right, np.array([[0.5, 9.0]]))[0]
+    assert error(right, np.array([[-5.0, -90.0]]))[0] == pytest.approx(wrong)
+    assert wrong > 1e-4
+    static = np.array([[names.index("cos(th)"), names.index("th**2")]])
+    assert error(static, np.ones((1, 2)))[0] == pytest.approx(1.0)

@@ -1,0 +1,67 @@
+"""Segments: noise without a model, partition, start states, steps."""
+
+import numpy as np
+import pytest
+from pendulum import SIGMA, TRUTH, motions, positions
+
+from leastaction.identify.segments import (
+    Positions,
+    capped,
+    enough_steps,
+    noise_level,
+    normal_equations,
+    split,
+    start_states,
+)
+
+
+def test_differences_tell_white_noise_from_motion():
+    q, _ = motions(3, trajectories=40)
+    assert noise_level(q)[0] == pytest.approx(SIGMA, rel=0.05)
+    assert noise_level(5 * q)[0] == pytest.approx(5 * noise_level(q)[0])
+
+
+@pytest.mark.parametrize("duration", [0.001, 0.3, 0.7, 100.0])
+def test_segments_cover_every_sample_once(duration):
+    data = positions()
+    segments = split(data, duration)
+    rows = [
+        np.arange(f, f + n)
+        for f, n in zip(segments.first, segments.length, strict=True)
+    ]
+    assert sorted(np.concatenate(rows)) == list(range(len(data.q)))
+    assert segments.length.min() >= 4 * data.dof
+    same = segments.first // data.samples
+    assert (same == (segments.first + segments.length - 1) // data.samples).all()
+
+
+def test_start_states_are_near_the_motion():
+    data = positions(sigma=1e-6)
+    _, path = motions(1, sigma=1e-6)
+    segments = start_states(data, split(data, 0.5), TRUTH)
+    truth = path.reshape(-1, 2)[segments.first]
+    assert np.abs(segments.state - truth).max() < 0.05
+
+
+def test_a_lost_segment_is_capped():
+    data = positions()
+    segments = split(data, 0.5)
+    chi2 = normal_equations(data, segments, np.zeros(7))[2]
+    assert np.isinf(chi2).all()
+    assert np.isfinite(capped(chi2, segments, 1))
+
+
+def test_steps_follow_the_noise():
+    exact, noisy = positions(sigma=1e-7), positions(sigma=0.1)
+    steps = []
+    for data in (noisy, exact):
+        data = data.with_(steps=1, sigma=np.array([1e-7 if data is exact else 0.1]))
+        segments = start_states(data, split(data, 2.0), TRUTH)
+        steps.append(enough_steps(data, segments, TRUTH).steps)
+    assert steps[0] < steps[1]
+
+
+def test_some_trajectories_are_those_trajectories():
+    data = positions()
+    assert isinstance(data.some([2, 0]), Positions)
+    np.testing.assert_array_equal(data.some([2, 0]).q[:100], data.q[200:300])

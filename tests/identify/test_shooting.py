@@ -1,0 +1,91 @@
+"""From noisy positions to a Lagrangian that knows whether to be believed."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from pendulum import DAMPED, DAMPING, SIGMA, TERMS, TRUTH, motions
+
+from leastaction.assemble.gram import assemble
+from leastaction.differentiate.joint_spline import differentiate
+from leastaction.identify.shooting import identify
+
+LIBRARY = {"reference": "thdot**2", "lagrangian": [{"terms": list(TERMS)}]}
+WITH_DAMPING = LIBRARY | {"dissipation": [{"terms": list(DAMPING)}]}
+SMOOTHING = {
+    "trim": 5,
+    "knot_spacing": 1,
+    "trim_positions": 10,
+    "knot_spacing_positions": 2,
+    "inflation": 1.2,
+    "samples": 500,
+}
+SETTINGS = {"segment": 0.5, "support": None, "largest": 5, "ranked": 10}
+
+
+def identified(seed=1, c=TRUTH, library=LIBRARY, order=None, **settings):
+    q, _ = motions(seed, c, trajectories=16)
+    q = q if order is None else q[order]
+    observations = xr.Dataset(
+        {
+            "q": (
+                ("replicate", "trajectory", "time", "dof"),
+                q[None],
+                {"units": "rad", "long_name": "q"},
+            )
+        },
+        coords={
+            "replicate": [0],
+            "trajectory": np.arange(len(q)),
+            "time": ("time", np.arange(q.shape[1]) * 0.02, {"units": "s"}),
+            "dof": ["th"],
+        },
+        attrs={"contract": "motion"},
+    )
+    rates = differentiate(observations, SMOOTHING, library)
+    gram = assemble(observations, rates, SMOOTHING, library)
+    return identify(gram, SETTINGS | settings, observations, library)
+
+
+def test_structure_coefficients_and_noise_are_found():
+    found = identified()
+    assert np.flatnonzero(found.coefficients).tolist() == [0, 1]
+    ratio = found.coefficients[1] / found.coefficients[0]
+    error = found.std[1] / found.coefficients[0]
+    assert abs(ratio - 2 * 9.81) < 4 * error < 0.2
+    assert found.coefficients[0] == 1.0  # the reference
+    assert found.std[0] == 0.0
+    assert found.by_node["noise_std"][1][0] == pytest.approx(SIGMA, rel=0.05)
+    diagnostics = {name: entry[0] for name, entry in found.diagnostics.items()}
+    assert diagnostics["trusted"] == 1
+    assert diagnostics["reached"] == 1
+    assert diagnostics["largest_score"] < 30 < diagnostics["smallest_wald"]
+
+
+def test_trajectories_may_come_in_any_order():
+    order = np.random.default_rng(3).permutation(16)
+    np.testing.assert_allclose(
+        identified(order=order).coefficients, identified().coefficients, rtol=1e-4
+    )
+
+
+def test_damping_is_found_with_the_lagrangian():
+    found = identified(c=DAMPED, library=WITH_DAMPING)
+    assert np.flatnonzero(found.joint_coefficients).tolist() == [0, 1, 6]
+    assert abs(found.dissipation_coefficients[0] - 0.1) < (4 * found.dissipation_std[0])
+
+
+def test_a_given_support_is_fitted_alone():
+    found = identified(support=["thdot**2", "cos(th)", "th**2"])
+    assert np.flatnonzero(found.coefficients).tolist() == [0, 1, 2]
+    assert abs(found.coefficients[2]) < 4 * found.std[2]
+
+
+def test_a_wrong_support_is_not_trusted(caplog):
+    found = identified(support=["thdot**2", "th**2"])
+    assert found.diagnostics["trusted"][0] == 0
+    assert "not to be trusted" in caplog.text
+
+
+def test_a_support_outside_the_library_is_refused():
+    with pytest.raises(ValueError, match="free candidate"):
+        identified(support=["thdot**2", "sin(th)"])

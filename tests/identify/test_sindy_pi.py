@@ -1,0 +1,210 @@
+"""SINDy-PI, its library and its models."""
+
+import numpy as np
+import pytest
+from support import motion_settings, system
+
+from leastaction.assemble import implicit_library as stage
+from leastaction.differentiate import measured
+from leastaction.identify import sindy_pi
+from leastaction.implicit_model import ImplicitModel
+from leastaction.mechanics.expressions import symbol
+from leastaction.mechanics.implicit_library import ImplicitLibrary, is_true_equation
+from leastaction.noise_sweep import recorded
+from leastaction.simulate import simulate
+
+CART = system(
+    "thdot**2/4 + 3*xdot**2/4 + xdot*thdot*cos(th)/2 + 4.905*cos(th)", ("th", "x")
+)
+TRIGONOMETRIC = {"terms": ["1", "sin(th)", "cos(th)", "sin(th)*cos(th)", "cos(th)**2"]}
+LIBRARY = {
+    "implicit": {
+        name: [
+            {"product": [{"terms": [f"{name}ddot"]}, TRIGONOMETRIC]},
+            {"product": [{"terms": ["1", "thdot", "thdot**2"]}, TRIGONOMETRIC]},
+        ]
+        for name in ("th", "x")
+    }
+}
+SETTINGS = {
+    "thresholds": {"smallest": 1e-3, "largest": 0.9, "count": 24},
+    "term_cost": 0.3,
+}
+
+
+@pytest.fixture(scope="module")
+def recordings():
+    start = {
+        "random": {"angle": {"uniform": [-3.0, 3.0]}},
+        "th": "angle",
+        **dict.fromkeys(("x", "thdot", "xdot"), 0.0),
+    }
+    settings = motion_settings(trajectories=15, duration=2.0, initial_state=start)
+    return simulate(
+        CART,
+        settings,
+        example="test/cart",
+        seed=1,
+        replicate=0,
+        units={"th": "rad", "x": "m"},
+    )
+
+
+@pytest.fixture(scope="module")
+def motion(recordings):
+    return recorded(recordings, "independent", 0.0)
+
+
+@pytest.fixture(scope="module")
+def library():
+    return ImplicitLibrary.from_config(LIBRARY, ["th", "x"])
+
+
+def found(motion):
+    rates = measured.differentiate(motion, {}, {})
+    equations = stage.assemble(motion, rates, {"samples": 500}, LIBRARY)
+    return sindy_pi.identify(equations, SETTINGS, motion, LIBRARY)
+
+
+def test_without_noise_the_implicit_law_is_exact(motion, library):
+    model = found(motion)
+    for a, members in enumerate(library.members):
+        (truth,) = library.truth(CART, a)
+        row = model["coefficient_estimate"].values[0, a, list(members)]
+        largest = np.argmax(np.abs(truth))
+        expected = truth * (row[largest] / truth[largest])
+        np.testing.assert_allclose(row, expected, atol=1e-7)
+
+
+def test_order_of_the_trajectories_changes_nothing(recordings):
+    """Not even where noise makes every sample count."""
+    motion = recorded(recordings, "independent", 0.1)
+    order = np.random.default_rng(0).permutation(motion.sizes["trajectory"])
+    first, second = found(motion), found(motion.isel(trajectory=order))
+    for name in ("coefficient_estimate", "held_out_error"):
+        np.testing.assert_allclose(first[name], second[name], atol=1e-9)
+
+
+def test_the_model_has_the_accelerations_of_the_system(motion):
+    model = ImplicitModel(found(motion))
+    state = {CART.q[0]: 0.7, CART.qdot[0]: -1.3, CART.q[1]: 0.2, CART.qdot[1]: 0.4}
+    known = state | {symbol(name): value for name, value in model.parameters.items()}
+    for expression, truth in zip(model.accelerations, CART.acceleration, strict=True):
+        value = float(truth.subs(state))
+        assert float(expression.subs(known)) == pytest.approx(value, rel=1e-6)
+    assert "thddot = " in str(model)
+
+
+def test_a_vanishing_denominator_is_reported(motion):
+    model = found(motion)
+    rows = model["coefficient_estimate"].values.copy()
+    names = [str(name) for name in model["implicit_term"].values]
+    rows[0, 0] = 0.0
+    rows[0, 0, [names.index("thddot*cos(th)"), names.index("sin(th)")]] = 1.0
+    model = ImplicitModel(
+        model.assign(
+            coefficient_estimate=(
+                ("replicate", "dof", "implicit_term"),
+                rows,
+                model["support"].attrs,
+            )
+        )
+    )
+    q = np.zeros((3, 2))
+    q[:, 0] = 1.0, 1.5, 1.7
+    assert model.singular(q, np.zeros((3, 2))).tolist() == [False, True, False]
+
+
+def test_any_multiple_and_any_equivalent_form_is_true():
+    """φ̈ sin + 2 θ̇φ̇ cos = 0 and the same times sin θ are one law."""
+    spherical = system(
+        "thdot**2/2 + phidot**2*sin(th)**2/2 + 9.81*cos(th)", ("th", "phi")
+    )
+    terms = ["sin(th)", "sin(th)**2", "cos(th)", "sin(th)*cos(th)"]
+    config = {
+        "th": [{"terms": ["thddot", "sin(th)", "phidot**2*sin(th)*cos(th)"]}],
+        "phi": [
+            {"product": [{"terms": ["phiddot"]}, {"terms": terms}]},
+            {"product": [{"terms": ["thdot*phidot"]}, {"terms": terms}]},
+        ],
+    }
+    library = ImplicitLibrary.from_config({"implicit": config}, ["th", "phi"])
+    basis = library.truth(spherical, 1)
+    members = [library.names[k] for k in library.members[1]]
+    left = [0, 1, 2, 3]
+
+    def true(*names):
+        return is_true_equation([members.index(n) for n in names], basis, left)
+
+    assert true("phiddot*sin(th)", "phidot*thdot*cos(th)")
+    assert true("phiddot*sin(th)**2", "phidot*thdot*sin(th)*cos(th)")
+    assert not true("phiddot*sin(th)", "phidot*thdot*sin(th)*cos(th)")
+    assert not true("phiddot*sin(th)", "phidot*thdot*cos(th)", "phidot*thdot*sin(th)")
+    assert not true("phiddot*sin(th)")
+    assert len(library.truth(spherical, 0)) == 1
+
+
+def test_a_relation_without_acceleration_is_no_equation_of_motion():
+    basis = np.array([[0.0, 1.0, 1.0, -1.0]])
+    assert not is_true_equation([1, 2, 3], basis, left=[0])
+
+
+def test_the_relation_of_the_units_does_not_matter(rng):
+    """Thresholds are those of unit columns."""
+    theta = rng.normal(size=(60, 5))
+    theta[:, 0] = 2 * theta[:, 1] - theta[:, 3]
+    scale = np.array([1.0, 100.0, 1e-3, 7.0, 1.0])
+    first = sindy_pi.sparse_relation(theta, 0, 0.1)
+    second = sindy_pi.sparse_relation(theta * scale, 0, 0.1)
+    np.testing.assert_allclose(first, [1, -2, 0, 1, 0], atol=1e-12)
+    np.testing.assert_allclose(second * scale, first, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("implicit", "message"),
+    [
+        ({"th": [{"terms": ["thddot"]}]}, "equations for"),
+        (dict.fromkeys(("th", "x"), [{"terms": ["thddot"]}]), "no candidate has xddot"),
+        (
+            {"th": [{"terms": ["thddot**2"]}], "x": [{"terms": ["xddot"]}]},
+            "not linear in the accelerations",
+        ),
+    ],
+)
+def test_refusals(implicit, message):
+    with pytest.raises(ValueError, match=message):
+        ImplicitLibrary.from_config({"implicit": implicit}, ["th", "x"])
+
+
+def test_pysindy_finds_the_same_law(motion, library):
+    """Cross-check with another implementation, on the columns of one equation."""
+    pysindy = pytest.importorskip("pysindy", reason="pysindy is not installed")
+    pytest.importorskip("cvxpy", reason="cvxpy, which pysindy's SINDyPI needs, is not")
+    channels = [motion[n].values[0].reshape(-1, 2)[::5] for n in ("q", "qdot", "qddot")]
+    members = list(library.members[0])
+    theta = library.evaluate(*channels)[:, members]
+    theta = theta / np.linalg.norm(theta, axis=0)
+    left = [library.names[k] for k in members].index("thddot")
+    optimizer = pysindy.SINDyPI(
+        reg_weight_lam=1e-3, regularizer="l1", tol=1e-9, model_subset=[left]
+    )
+    optimizer.fit(theta, theta)
+    row = optimizer.coef_[left]
+    ours = found(motion)["support"].values[0, 0, members].astype(bool)
+    others = np.abs(row) > 1e-3 * np.abs(row).max()
+    others[left] = True
+    np.testing.assert_array_equal(others, ours)
+
+
+def test_truth_is_empty_if_the_library_cannot_say_it():
+    config = {name: [{"terms": [f"{name}ddot", "1"]}] for name in ("th", "x")}
+    library = ImplicitLibrary.from_config({"implicit": config}, ["th", "x"])
+    assert library.truth(CART, 0).shape == (0, 2)
+    assert not is_true_equation([0, 1], library.truth(CART, 0), [0])
+
+
+def test_too_few_trajectories_are_refused(motion):
+    few = motion.isel(trajectory=slice(3))
+    rates = measured.differentiate(few, {}, {})
+    with pytest.raises(ValueError, match="there are 3"):
+        stage.assemble(few, rates, {"samples": 500}, LIBRARY)

@@ -1,0 +1,175 @@
+"""Figures of sweeps over noise: what they compare, and that they say it right."""
+
+import copy
+import re
+
+import numpy as np
+import pytest
+import xarray as xr
+from synthetic_sweep import PENDULUM, swept
+from test_figures import svg, words
+
+from leastaction.publish.figures import draw
+from leastaction.publish.figures.level_axis import level_axis
+from leastaction.publish.figures.methods import label_of_level
+from leastaction.publish.figures.noise_limits import printed_limits
+from leastaction.publish.figures.style import StyledFigure
+from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.publish.sweep import shown_case, shown_mode
+
+LEVELS = (0.0, 1e-3, 2e-2, 1e-1)
+ROWS = [
+    {"printed": 0.06, "ours": {"largest_noise": BASELINE, "noise_mode": "shared"}},
+    {"printed": 8, "ours": {"largest_noise": BASELINE, "over": "sindy_pi"}},
+]
+
+
+def a_rollout(offset=0.0, levels=(1e-3, 2e-2), modes=("independent", "shared")):
+    time = np.linspace(0, 10, 101)
+    true = np.cos(time)[None, None, :, None]
+    case = (1, len(modes), len(levels), 1, time.size)
+    each = ("replicate", "noise_mode", "noise_level", "trajectory", "time")
+    energy = np.full(case, -9.81)
+    return xr.Dataset(
+        {
+            "q_true": (("replicate", "trajectory", "time", "dof"), true),
+            "q_estimate": ((*each, "dof"), np.zeros((*case, 1)) + true[0] + offset),
+            "hamiltonian_true": (each[:1] + each[3:], energy[:, 0, 0]),
+            "hamiltonian_estimate": (each, energy + 1e-3 * offset * time),
+        },
+        coords={
+            "replicate": [0],
+            "noise_mode": list(modes),
+            "noise_level": list(levels),
+            "time": time,
+            "dof": ["th"],
+        },
+        attrs={"training_duration": 5.0},
+    )
+
+
+def panel(example="xl/pendulum", channels=None, dissipation=None, rows=()):
+    config = copy.deepcopy(PENDULUM)
+    config["publish"] = {"rows": list(rows)}
+    if channels:
+        config["simulate"]["noise"]["channels"] = channels
+    if dissipation:
+        config["system"]["dissipation"] = dissipation
+        config["library"]["dissipation"] = [{"terms": ["thdot**2", "abs(thdot)"]}]
+
+    def wrong(level):
+        return 0.75 if level > 0.01 else 0.0
+
+    options = {"levels": LEVELS, "with_std": False}
+    models = {
+        MAIN: swept(config, levels=LEVELS),
+        BASELINE: swept(config, wrong=wrong, **options),
+        "sindy_pi": swept(config, wrong=lambda level: 1.0, **options),
+    }
+    rollouts = {MAIN: a_rollout(), BASELINE: a_rollout(0.1), "sindy_pi": a_rollout(0.3)}
+    return Panel(example, config, models, rollouts)
+
+
+def panels_of(name):
+    if name == "damping_study":
+        return [panel(dissipation="thdot**2/10"), panel(dissipation="abs(thdot)/5")]
+    if name == "channel_study":
+        sets = (["q", "qdot", "qddot"], ["q", "qdot"], ["q"])
+        return [panel(channels=channels) for channels in sets]
+    return [panel(rows=ROWS), panel(rows=ROWS)]
+
+
+NAMES = (
+    "noise_coefficients",
+    "trajectories",
+    "energy",
+    "noise_limits",
+    "success_study",
+    "channel_study",
+    "damping_study",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_axes_have_units_and_nothing_is_clipped(name):
+    figure = draw(name, panels_of(name), {"width": 160})
+    assert len(figure.legends) == 1
+    shown = [axes for axes in figure.axes if axes.axison]
+    for axes in shown:
+        label = axes.get_ylabel()
+        assert not label or re.search(r"\(.+\)", label), label
+        label = axes.get_xlabel()
+        assert not label or re.search(r"\(.+\)", label), label
+    assert any(axes.get_xlabel() for axes in shown)
+    figure.draw_without_rendering()
+    box = figure.bbox.padded(1)
+    for item in [*figure.legends, *(axes.title for axes in shown)]:
+        extent = item.get_window_extent()
+        assert box.x0 <= extent.x0
+        assert extent.x1 <= box.x1
+
+
+def test_the_same_data_give_the_same_bytes():
+    shown = panel(rows=ROWS)
+    first, second = (svg(draw("noise_limits", [shown], {})) for _ in range(2))
+    assert first == second
+
+
+@pytest.mark.parametrize(
+    "name", ["noise_limits", "success_study", "damping_study", "channel_study"]
+)
+def test_without_a_sweep_there_is_nothing_to_draw(name):
+    with pytest.raises(ValueError, match="no "):
+        draw(name, [Panel("empty", copy.deepcopy(PENDULUM), {}, {})], {})
+
+
+def test_shares_are_those_of_the_replicates():
+    figure = draw("success_study", [panel()], {})
+    top = figure.axes[0]
+    shares = sorted({float(y) for line in top.lines for y in line.get_ydata()})
+    assert {0.0, 25.0, 100.0} <= set(shares)
+
+
+def test_methods_have_names_of_their_papers_in_the_legend():
+    text = words(draw("noise_limits", [panel(rows=ROWS)], {}))
+    for name in ("recommended", "xL-SINDy", "SINDy-PI"):
+        assert name in text
+
+
+def test_a_ratio_is_no_limit():
+    assert printed_limits(panel(rows=ROWS), BASELINE) == [0.06]
+    assert printed_limits(panel(rows=ROWS), MAIN) == []
+
+
+def test_the_published_method_has_the_noise_of_its_paper():
+    model = swept(PENDULUM, levels=LEVELS)
+    assert shown_mode(BASELINE, model) == "shared"
+    assert shown_mode(MAIN, model) == "independent"
+    one_mode = model.sel(noise_mode=["independent"])
+    assert shown_mode(BASELINE, one_mode) == "independent"
+    assert shown_case(MAIN, model, 0.02)["noise_level"].item() == 0.02
+    assert shown_case(MAIN, model, 0.03) is None
+
+
+def test_training_and_validation_are_told_apart_in_every_panel():
+    figure = draw("trajectories", [panel()], {})
+    assert len(figure.axes) == 2
+    text = words(figure)
+    assert text.count("training") == text.count("validation") == 2
+    assert r"$\sigma = 2\times10^{-2}$" in text
+
+
+def test_levels_are_named_at_zero_and_powers_of_ten():
+    axes = StyledFigure({"width": 180, "dpi": 50}, 50).subplots()
+    levels = [0.0, 1e-8, 1e-6, 1e-3, 5e-3, 1e-2, 4e-2, 0.1, 0.8]
+    level_axis(axes, levels)
+    shown = [label.get_text() for label in axes.get_xticklabels()]
+    assert shown == ["$0$", "$10^{-3}$", "0.01", "0.1", "0.8"] or shown[0] == "0"
+    assert label_of_level(0.02) == r"$2\times10^{-2}$"
+
+
+def test_damping_is_shown_over_its_truth():
+    figure = draw("damping_study", panels_of("damping_study"), {})
+    assert "4/4" in words(figure)
+    (bars,) = figure.axes[0].containers
+    np.testing.assert_allclose(bars.lines[0].get_ydata(), 1.0, atol=0.01)
