@@ -12,7 +12,7 @@ from importlib import import_module
 
 import numpy as np
 
-from leastaction import assemble, differentiate, identify, simulate
+from leastaction import simulate
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.density_library import density_candidates
 from leastaction.mechanics.expressions import unknown
@@ -25,6 +25,7 @@ from leastaction.mechanics.from_config import (
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
+from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
 from leastaction.simulate.initial_state import (
     field_initial_states,
@@ -154,7 +155,8 @@ def check_example(example: Mapping, where: str) -> None:
         if not is_field(given):
             _attempt(problems, "system", lambda: check_noise(system))
         _attempt(problems, "simulate", lambda: _check_simulation(example, system))
-        _attempt(problems, "library", lambda: _check_library(example, system))
+        if "library" in example:
+            _attempt(problems, "library", lambda: _check_library(example, system))
     _attempt(
         problems,
         "simulate",
@@ -163,13 +165,7 @@ def check_example(example: Mapping, where: str) -> None:
         ),
     )
     for name, estimator in example["estimators"].items():
-        problems += _misfits(
-            f"estimators.{name}", estimator, example["simulate"]["method"]
-        )
-        problems += _unrecorded(
-            f"estimators.{name}", estimator, example["simulate"].get("sensor")
-        )
-        problems += _undamped(f"estimators.{name}", estimator, example["library"])
+        problems += recipe_problems(f"estimators.{name}", estimator, example)
     if problems:
         raise ConfigError(where, problems)
 
@@ -202,6 +198,13 @@ def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
             f"system has {kinds[not makes_field]}"
         )
     initial_expressions(settings["initial_state"], system)
+    random = settings["initial_state"].get("random", {})
+    even = any("halton" in recipe for recipe in random.values())
+    if even and settings["method"] != "runge_kutta":
+        raise ValueError(
+            f"initial_state.random: 'halton' is for method 'runge_kutta', not for "
+            f"{settings['method']!r}, whose starts are random; use 'uniform'"
+        )
     if settings["method"] == "runge_kutta":
         drawn = tuple(settings["initial_state"].get("random", {}))
         input_expressions(system, settings["input"], drawn)
@@ -226,63 +229,6 @@ def _check_library(example: Mapping, system: System | FieldSystem) -> None:
     else:
         names = [s.name for s in system.state]
         candidates(example["library"].get("volatility", []), names)
-
-
-def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
-    """Neighbouring methods of a recipe that do not understand each other's files."""
-    made, method = simulate.MAKES[simulation], estimator["differentiate"]["method"]
-    if differentiate.READS[method] != made:
-        fitting = [m for m, reads in differentiate.READS.items() if reads == made]
-        yield (
-            f"{where}: differentiate method {method!r} cannot read what simulate "
-            f"method {simulation!r} makes; choose {' or '.join(fitting)}"
-        )
-    chain = (
-        ("assemble", "differentiate", assemble.NEEDS),
-        ("identify", "assemble", identify.NEEDS),
-    )
-    for stage, before, needs in chain:
-        method, given = estimator[stage]["method"], estimator[before]["method"]
-        accepted = needs[method]
-        accepted = (accepted,) if isinstance(accepted, str) else accepted
-        if given not in accepted:
-            yield (
-                f"{where}: {stage} method {method!r} needs {before} method "
-                f"{' or '.join(map(repr, accepted))}, not {given!r}"
-            )
-    volatility = estimator["identify"].get("volatility", {}).get("method")
-    needed = identify.VOLATILITY_NEEDS.get(volatility, ())
-    needed = (needed,) if isinstance(needed, str) else needed
-    if needed and estimator["identify"]["method"] not in needed:
-        yield (
-            f"{where}: volatility method {volatility!r} needs identify method "
-            f"{' or '.join(map(repr, needed))}, not {estimator['identify']['method']!r}"
-        )
-
-
-def _undamped(where: str, estimator: Mapping, library: Mapping) -> Iterator[str]:
-    """A method that would pass over the candidates of the Rayleigh function."""
-    method = estimator["assemble"]["method"]
-    knows = [m for m, parts in assemble.USES_LIBRARY.items() if "dissipation" in parts]
-    # Paper: its recipe has no damping, and is run as it is.
-    if library.get("dissipation") and method not in (*knows, "ensemble_mean"):
-        yield (
-            f"{where}: assemble method {method!r} knows no damping, but "
-            f"library.dissipation lists candidates; use {' or '.join(map(repr, knows))}"
-        )
-
-
-def _unrecorded(where: str, estimator: Mapping, sensor) -> Iterator[str]:
-    """A method that needs velocities where the sensors record displacements alone."""
-    channels = (sensor or {}).get("channels", ["q", "qdot"])
-    method = estimator["assemble"]["method"]
-    if "qdot" not in channels and method not in assemble.DISPLACEMENTS_ONLY:
-        known = " or ".join(sorted(map(repr, assemble.DISPLACEMENTS_ONLY)))
-        yield (
-            f"{where}: assemble method {method!r} needs velocities, but "
-            f"simulate.sensor.channels records {channels} alone; use {known} with "
-            "differentiate method 'sensor_noise'"
-        )
 
 
 def _attempt(problems: list[str], where: str, action: Callable):

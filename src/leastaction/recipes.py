@@ -48,22 +48,30 @@ def identify_settings(example: Mapping, estimator: str) -> dict:
     """The methods and all candidates, those of the volatility among them."""
     return {
         "identify": example["estimators"][estimator]["identify"],
-        "library": example["library"],
+        "library": example.get("library", {}),
     }
 
 
-def validate_settings(example: Mapping, estimator: str | None = None) -> dict:
+def validate_settings(example: Mapping, estimator: str) -> dict:
     """Truth, simulation, rollout, and the library that fixes the scale of L."""
     return {
         **simulate_settings(example),
+        "kind": kind_of_rollout(example, estimator),
         "validate": example["validate"],
         "library": library_parts(example, ("reference", "inertia", "lagrangian")),
     }
 
 
+def kind_of_rollout(example: Mapping, estimator: str) -> str:
+    """Key of :data:`leastaction.validate.METHODS`: by the model, then by the data."""
+    found = identify.contract(example["estimators"][estimator]["identify"])
+    made = simulate.MAKES[example["simulate"]["method"]]
+    return found if found in validate.METHODS else made
+
+
 def library_parts(example: Mapping, parts: Collection[str]) -> dict:
     """Those `parts` of the section `library` that the example has."""
-    library = example["library"]
+    library = example.get("library", {})
     return {key: library[key] for key in parts if key in library}
 
 
@@ -109,7 +117,7 @@ FOR_SCORES = ("title", "system", "library", "simulate", "publish")
 def panel(example: Mapping, parts: Collection[str]) -> dict:
     """The `parts` of an example, and the names of its estimators."""
     return {
-        **{key: example[key] for key in parts},
+        **{key: example[key] for key in parts if key in example},
         "estimators": list(example["estimators"]),
     }
 
@@ -119,8 +127,7 @@ def _scheme(example: Mapping, estimator: str | None = None) -> list[str]:
 
 
 def _rollout(example: Mapping, estimator: str) -> list[str]:
-    kind = simulate.MAKES[example["simulate"]["method"]]
-    return [*_scheme(example), validate.METHODS[kind]]
+    return [*_scheme(example), validate.METHODS[kind_of_rollout(example, estimator)]]
 
 
 def _observation(example: Mapping, estimator: str | None = None) -> list[str]:
@@ -191,15 +198,22 @@ RECOMMENDED = {
     ),
     "motions": ("joint_spline", "gram", "null_vector"),
     "positions": ("joint_spline", "gram", "shooting"),
+    "snapshots": ("none", "discrete_euler_lagrange", "evidence_maximisation"),
 }
 
 
 def kind_of_data(example: Mapping) -> str:
-    """Return the kind of data that an example has: a key of `RECOMMENDED`."""
+    """Return the kind of data that an example has: a key of `RECOMMENDED`.
+
+    Motions without candidates, that is without the section `library`, are snapshots: a
+    Lagrangian is learned without writing down its terms.
+    """
     if "field" in _part(example, "system"):
         return "field"
     simulation = _part(example, "simulate")
     if simulation.get("method") == "runge_kutta":
+        if "library" not in example:
+            return "snapshots"
         channels = _part(simulation, "noise").get("channels", ["q", "qdot", "qddot"])
         return "positions" if channels == ["q"] else "motions"
     sensor = _part(simulation, "sensor")

@@ -5,6 +5,8 @@ from importlib import import_module
 from leastaction.noise_sweep import over_cases
 
 METHODS = {
+    "continuous_euler_lagrange": "leastaction.assemble.continuous_euler_lagrange",
+    "discrete_euler_lagrange": "leastaction.assemble.discrete_euler_lagrange",
     "energy_gram": "leastaction.assemble.energy_gram",
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
     "gram": "leastaction.assemble.gram",
@@ -13,10 +15,13 @@ METHODS = {
     "martingale_moments": "leastaction.assemble.martingale_moments",
     "modal_moments": "leastaction.assemble.modal_moments",
     "nodal_ensemble_mean": "leastaction.assemble.nodal_ensemble_mean",
+    "none": "leastaction.assemble.none",
     "weak_moments": "leastaction.assemble.weak_moments",
 }
 
 NEEDS = {
+    "continuous_euler_lagrange": ("halton_velocity", "repeated_central_difference"),
+    "discrete_euler_lagrange": "none",
     "energy_gram": ("joint_spline", "measured"),
     "ensemble_mean": "central_difference",
     "gram": ("joint_spline", "measured"),
@@ -25,6 +30,7 @@ NEEDS = {
     "martingale_moments": "realised_variation",
     "modal_moments": "modal_projection",
     "nodal_ensemble_mean": "nodal_central_difference",
+    "none": "none",
     "weak_moments": "sensor_noise",
 }
 
@@ -33,6 +39,8 @@ DISPLACEMENTS_ONLY = {"weak_moments"}
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
+    "continuous_euler_lagrange": (),
+    "discrete_euler_lagrange": (),
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
     "energy_gram": ("reference", "inertia", "lagrangian"),
     "gram": ("reference", "inertia", "lagrangian", "dissipation"),
@@ -48,6 +56,7 @@ USES_LIBRARY = {
     ),
     "modal_moments": ("reference", "lagrangian"),
     "nodal_ensemble_mean": ("reference", "lagrangian"),
+    "none": (),
 }
 
 

@@ -4,7 +4,10 @@ from leastaction.contracts.contract import Contract
 
 SAMPLES = ("replicate", "sample", "dof")
 
+ORDERED = ("replicate", "order")
+
 CONTRACTS = {
+    "nothing": Contract("differentiate or assemble with method none", {}),
     "sampled_motion": Contract(
         "differentiate with method repeated_central_difference or halton_velocity",
         {"q": SAMPLES, "qdot": SAMPLES, "qddot": SAMPLES},
@@ -20,7 +23,7 @@ CONTRACTS = {
         finite=("theta", "condition", "condition_value"),
     ),
     "learned_lagrangian": Contract(
-        "identify with method minimum_norm or evidence_maximisation",
+        "identify with method minimum_norm, evidence_maximisation or tanh_network",
         {"coefficient": ("replicate", "function")},
         finite=("coefficient",),
     ),
@@ -31,5 +34,20 @@ CONTRACTS = {
             "weight": ("replicate", "sample", "state"),
         },
         finite=("state_sample", "weight"),
+    ),
+    "shadow_rollout": Contract(
+        "validate",
+        {
+            "q_true": ("replicate", "time", "dof"),
+            "q_estimate": (*ORDERED, "time", "dof"),
+            "position_error": ORDERED,
+            "position_error_short": ORDERED,
+            "steps_done": ORDERED,
+            "energy_deviation": ORDERED,
+            "energy_drift": ORDERED,
+            "misalignment": ORDERED,
+            "scale": ORDERED,
+        },
+        finite=("q_true", "steps_done"),
     ),
 }

@@ -7,31 +7,48 @@ from leastaction.noise_sweep import over_cases
 METHODS = {
     "central_difference": "leastaction.differentiate.central_difference",
     "realised_variation": "leastaction.differentiate.realised_variation",
+    "halton_velocity": "leastaction.differentiate.halton_velocity",
     "joint_spline": "leastaction.differentiate.joint_spline",
     "measured": "leastaction.differentiate.measured",
     "modal_projection": "leastaction.differentiate.modal_projection",
     "nodal_central_difference": "leastaction.differentiate.nodal_central_difference",
+    "none": "leastaction.differentiate.none",
+    "repeated_central_difference": (
+        "leastaction.differentiate.repeated_central_difference"
+    ),
     "sensor_noise": "leastaction.differentiate.sensor_noise",
 }
 
 READS = {
     "central_difference": "observations",
     "realised_variation": "observations",
+    "halton_velocity": "recordings",
     "joint_spline": "recordings",
     "measured": "recordings",
     "modal_projection": "field_observations",
     "nodal_central_difference": "field_observations",
+    "none": "recordings",
+    "repeated_central_difference": "recordings",
     "sensor_noise": "observations",
+}
+
+# Channels that a method needs among the recordings, beside q.
+NEEDS_CHANNELS = {
+    "halton_velocity": ("qddot",),
+    "measured": ("qdot", "qddot"),
 }
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
     "central_difference": ("reference", "inertia", "lagrangian"),
+    "halton_velocity": (),
     "joint_spline": (),
     "measured": (),
     "modal_projection": ("reference", "lagrangian"),
     "nodal_central_difference": ("reference", "lagrangian"),
+    "none": (),
     "realised_variation": ("volatility",),
+    "repeated_central_difference": (),
     "sensor_noise": (),
 }
 

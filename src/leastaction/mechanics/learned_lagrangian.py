@@ -21,6 +21,9 @@ from leastaction.mechanics.tanh_layer import TanhLayer
 from leastaction.mechanics.variational_integrator import Rollout, VariationalIntegrator
 from leastaction.mechanics.weight_space import WeightSpace
 
+# Relative corrections of a velocity that may be round-off.
+ROUND_OFF = 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class LearnedLagrangian:
@@ -114,6 +117,9 @@ class LearnedLagrangian:
     ) -> np.ndarray:
         """Velocities whose momenta ∂L^[k]/∂q̇ are given, by Newton's method.
 
+        It ends where corrections no longer shrink because of round-off, which an
+        ill-conditioned L (large coefficients, small mass) meets at 1e-7.
+
         Raises
         ------
         RuntimeError
@@ -121,6 +127,7 @@ class LearnedLagrangian:
         """
         n, velocity = self.basis.dof, np.array(guess, dtype=float)
         second = list(combinations_with_replacement(range(2 * n), 2))
+        before = np.inf
         for _ in range(iterations):
             states = np.concatenate([positions, velocity], axis=1)
             found = self.modified(states, order, 2)
@@ -131,8 +138,10 @@ class LearnedLagrangian:
             wanted = momenta - backward.momentum(found, n)
             step = np.linalg.solve(mass, wanted[..., None])[..., 0]
             velocity += step
-            if np.abs(step).max() <= 1e-12 * max(1.0, np.abs(velocity).max()):
+            size = np.abs(step).max() / max(1.0, np.abs(velocity).max())
+            if size <= 1e-12 or before / 2 < size < ROUND_OFF:
                 return velocity
+            before = size
         raise RuntimeError(
             f"velocities of {len(positions)} momenta did not converge in {iterations} "
             f"iterations (last step {np.abs(step).max():.2g}); the learned mass may be "

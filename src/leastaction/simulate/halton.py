@@ -2,6 +2,7 @@
 
 import numpy as np
 from scipy.stats import qmc
+from sympy import prime
 
 
 def halton(index: int, dimensions: int, points: int = 1) -> np.ndarray:
@@ -27,6 +28,14 @@ def halton(index: int, dimensions: int, points: int = 1) -> np.ndarray:
     return engine.random(points)
 
 
+def first_index(dimensions: int) -> int:
+    """Index that Ober-Blöbaum and Offen begin with: the largest base plus one.
+
+    3 in one dimension, 4 in two, 8 in four: the points before it lie on lines.
+    """
+    return int(prime(dimensions)) + 1
+
+
 def halton_starts(
     index: int, low: np.ndarray, high: np.ndarray, points: int = 1
 ) -> np.ndarray:
@@ -35,8 +44,7 @@ def halton_starts(
     Parameters
     ----------
     index
-        Index of the first point. Ober-Blöbaum and Offen begin with the largest base
-        plus one: 4 for two dimensions, 8 for four.
+        Index of the first point; see :func:`first_index`.
     low, high
         Corners of the box, shape (dimension,).
     """

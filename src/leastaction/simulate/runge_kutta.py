@@ -217,7 +217,8 @@ def simulate(
     force_of = input_force(system, inputs, drawn_names)
     time = np.arange(samples) * dt
     for trajectory in range(n):
-        drawn = draw(generator(seed, example, "simulate", replicate, trajectory))
+        rng = generator(seed, example, "simulate", replicate, trajectory)
+        drawn = draw(rng, trajectory)
         values = tuple(drawn.values())
         path, acceleration = motion.integrate(
             state_of(drawn), samples, dt, substeps_of(settings), values

@@ -1,0 +1,72 @@
+"""The truth beside which a learned Lagrangian is put: motion, energy, gradients."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import sympy as sp
+
+from leastaction.mechanics.evaluator import evaluator
+from leastaction.mechanics.system import System
+from leastaction.simulate.runge_kutta import motion_of, substeps_of
+
+
+class Truth:
+    """Motion and Hamiltonian H(q, q̇) of the system behind the data.
+
+    Parameters
+    ----------
+    system
+        The truth.
+    simulation
+        The `simulate` section: `time_step` h and `integration_step`.
+    """
+
+    def __init__(self, system: System, simulation: Mapping):
+        self.dof, self.coordinates = system.dof, list(system.coordinates)
+        self.time_step = float(simulation["time_step"])
+        self._substeps = substeps_of(simulation)
+        self._motion = motion_of(system)
+        energy = system.hamiltonian
+        functions = [energy, *(sp.diff(energy, s) for s in system.state)]
+        names = list(system.parameters)
+        self._evaluate = evaluator(functions, system.coordinates, names)
+        self._parameters = system.parameter_values
+
+    def path(self, state: np.ndarray, steps: int) -> np.ndarray:
+        """States (sample, 2 dof) h apart, by the method that made the data."""
+        return self._motion.integrate(state, steps + 1, self.time_step, self._substeps)[
+            0
+        ]
+
+    def energy(self, states: np.ndarray) -> np.ndarray:
+        """H of states (sample, 2 dof), J."""
+        return self._values(states)[:, 0]
+
+    def gradient(self, states: np.ndarray) -> np.ndarray:
+        """Derivatives of H by (q, q̇), shape (2 dof, sample)."""
+        return self._values(states)[:, 1:].T
+
+    def _values(self, states: np.ndarray) -> np.ndarray:
+        n = self.dof
+        return self._evaluate(states[:, :n], states[:, n:], self._parameters)
+
+
+def misalignment(found: np.ndarray, true: np.ndarray) -> float:
+    """Mean sine of the angle between gradients, ν of Ober-Blöbaum and Offen.
+
+    Zero if both functions have the same level sets, whatever their scale and sign.
+
+    Parameters
+    ----------
+    found, true
+        Shape (component, sample).
+    """
+    with np.errstate(all="ignore"):
+        a, b = (g / np.linalg.norm(g, axis=0) for g in (found, true))
+        sine = np.linalg.norm(a - b * (a * b).sum(axis=0), axis=0)
+    return float(sine.mean())
+
+
+def slope(found: np.ndarray, true: np.ndarray) -> float:
+    """Factor c with which `found` is closest to c · `true`, that of a learned H."""
+    return float((found * true).sum() / (true**2).sum())
