@@ -123,7 +123,7 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         f"papers.{paper}.{part}.{number}.examples: {unknown('example', name, known)}"
         for paper, settings in config["papers"].items()
         for part in ("figures", "tables")
-        for number, entry in settings[part].items()
+        for number, entry in settings.get(part, {}).items()
         for known in [[n for p, n in examples if p == paper]]
         for name in entry.get("examples", [])
         if name not in known
@@ -164,6 +164,13 @@ def check_example(example: Mapping, where: str) -> None:
             example["simulate"]["duration"], example["simulate"]["time_step"]
         ),
     )
+    given = list(example["estimators"])
+    wanted = example["validate"].get("estimators", given)
+    if not set(wanted) & set(given):
+        problems.append(
+            f"validate.estimators: none of {wanted} is an estimator of this example; "
+            f"these are {given}"
+        )
     for name, estimator in example["estimators"].items():
         problems += recipe_problems(f"estimators.{name}", estimator, example)
     if problems:

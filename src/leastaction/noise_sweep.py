@@ -20,12 +20,13 @@ SWEEP = ("noise_mode", "noise_level")
 def recorded(observations: xr.Dataset, mode: str, level: float) -> xr.Dataset:
     """Return what sensors record in one case, contract ``motion``."""
     drawn = [name for name in CHANNELS if f"noise_{name}" in observations]
-    case = observations.drop_vars([f"noise_{name}" for name in drawn])
-    case = case.drop_vars(SWEEP)
+    channels = {}
     for name in drawn:
-        noise = observations[f"noise_{name}"].sel(noise_mode=mode).values
-        case[name] = case[name].copy(data=case[name].values + level * noise)
-    return case.assign_attrs(contract="motion")
+        clean, draws = observations[name], observations[f"noise_{name}"]
+        noise = draws.values[:, list(draws["noise_mode"].values).index(mode)]
+        channels[name] = (clean.dims, clean.values + level * noise, clean.attrs)
+    case = observations.drop_vars([*SWEEP, *(f"noise_{name}" for name in drawn)])
+    return case.assign(channels).assign_attrs(contract="motion")
 
 
 def cases(dataset: xr.Dataset, selection: Mapping | None = None) -> Iterator[tuple]:

@@ -119,7 +119,14 @@ def panel(example: Mapping, parts: Collection[str]) -> dict:
     return {
         **{key: example[key] for key in parts if key in example},
         "estimators": list(example["estimators"]),
+        "rolled_out": rolled_out(example),
     }
+
+
+def rolled_out(example: Mapping) -> list[str]:
+    """Names of the estimators whose models are rolled out, in their order."""
+    wanted = example["validate"].get("estimators", list(example["estimators"]))
+    return [name for name in example["estimators"] if name in wanted]
 
 
 def _scheme(example: Mapping, estimator: str | None = None) -> list[str]:

@@ -11,7 +11,7 @@ from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_equations import library_equations
 
 
-def assembled(observations, library=LIBRARY, samples=None, smooth=False):
+def assembled(observations, library=LIBRARY, samples="all", smooth=False):
     stage = joint_spline if smooth else measured
     rates = stage.differentiate(observations, SPLINE, library)
     found = method.assemble(observations, rates, {"samples": samples}, library)

@@ -24,6 +24,7 @@ from leastaction.recipes import (
     SETTINGS,
     example_figures,
     panel,
+    rolled_out,
     shows,
     with_recommended_methods,
 )
@@ -151,21 +152,25 @@ def panels(wildcards, parts):
     return {name: panel(EXAMPLES[wildcards.paper, name], parts) for name in names}
 
 
-def estimates(paper, names, dataset):
-    """Files `dataset` of every estimator of the examples `names`."""
+def models_of(paper, names):
+    """Models of every estimator of the examples `names`."""
     return [
-        f"<results>/{paper}/{name}/{estimator}/{dataset}.nc"
+        f"<results>/{paper}/{name}/{estimator}/model.nc"
         for name in names
         for estimator in EXAMPLES[paper, name]["estimators"]
     ]
 
 
 def models(wildcards):
-    return estimates(wildcards.paper, shown_examples(wildcards), "model")
+    return models_of(wildcards.paper, shown_examples(wildcards))
 
 
 def rollouts(wildcards):
-    return estimates(wildcards.paper, shown_examples(wildcards), "rollout")
+    return [
+        f"<results>/{wildcards.paper}/{name}/{estimator}/rollout.nc"
+        for name in shown_examples(wildcards)
+        for estimator in rolled_out(EXAMPLES[wildcards.paper, name])
+    ]
 
 
 def figure_settings(wildcards):
@@ -211,7 +216,7 @@ def study_models(wildcards):
     return [
         path
         for paper, name in study_examples(wildcards)
-        for path in estimates(paper, [name], "model")
+        for path in models_of(paper, [name])
     ]
 
 

@@ -45,7 +45,7 @@ def assemble(
     derivatives
         Contract ``rates``.
     settings
-        `samples`: how many evenly spaced samples are passed on; all if None.
+        `samples`: how many evenly spaced samples are passed on, or ``"all"``.
     library
         The `library` section of the example.
 
@@ -171,8 +171,8 @@ def clear_of_switches(
     return clear
 
 
-def _evenly(count: int, wanted: int | None) -> np.ndarray:
-    if wanted is None or wanted >= count:
+def _evenly(count: int, wanted: int | str) -> np.ndarray:
+    if wanted == "all" or wanted >= count:
         return np.arange(count)
     return np.linspace(0, count - 1, wanted).round().astype(int)
 

@@ -87,7 +87,7 @@ def identify(
     Parameters
     ----------
     equations
-        One case, contract ``gram``, with all samples (``samples: null``).
+        One case, contract ``gram``, with all samples (``samples: all``).
     settings
         `stages`, `epochs`, `batch`: see :func:`staged_descent`. `starts`: their number.
         `start`: c⁰ is uniform in ± this. `exclude`, `candidates`: as for

@@ -17,15 +17,23 @@ def panels_from(
     Parameters
     ----------
     settings
-        By example: its configuration, with the list of its `estimators`.
+        By example: its configuration, with the list of its `estimators` and of those
+        that are `rolled_out`.
     models, rollouts
-        Datasets of every estimator of every example, in the same order; either may be
+        Datasets of these estimators of every example, in the same order; either may be
         empty if it is not shown.
     """
-    pairs = [(name, e) for name in settings for e in settings[name]["estimators"]]
     by_pair = [
-        dict(zip(pairs, datasets, strict=True)) if datasets else {}
-        for datasets in (models, rollouts)
+        dict(
+            zip(
+                [(name, e) for name in settings for e in settings[name][listed]],
+                datasets,
+                strict=True,
+            )
+        )
+        if datasets
+        else {}
+        for listed, datasets in (("estimators", models), ("rolled_out", rollouts))
     ]
     return [
         Panel(
