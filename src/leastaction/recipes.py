@@ -75,7 +75,8 @@ def library_parts(example: Mapping, parts: Collection[str]) -> dict:
     return {key: library[key] for key in parts if key in library}
 
 
-# By what the `simulate` stage makes, what each figure file of an example shows.
+# By what the `simulate` stage makes, or for snapshots (:func:`kind_of_data`), what each
+# figure file of an example shows.
 EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
     "observations": {
         "coefficients": "coefficients",
@@ -92,18 +93,26 @@ EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
         "response": "trajectories",
         "hamiltonian": "energy",
     },
+    "snapshots": {},
 }
 
 
 def example_figures(example: Mapping) -> dict[str, str]:
-    """By file, the figures of one example."""
-    return dict(EXAMPLE_FIGURES[simulate.MAKES[example["simulate"]["method"]]])
+    """By file, the figures of one example; without figures it has no scores either."""
+    return dict(EXAMPLE_FIGURES[_shown_as(example)])
 
 
 def shows(figure: str, example: Mapping) -> bool:
     """Whether a figure can show an example: only some kinds of data have it."""
     kinds = [k for k, names in EXAMPLE_FIGURES.items() if figure in names.values()]
-    return not kinds or simulate.MAKES[example["simulate"]["method"]] in kinds
+    return not kinds or _shown_as(example) in kinds
+
+
+def _shown_as(example: Mapping) -> str:
+    """Key of `EXAMPLE_FIGURES`."""
+    if kind_of_data(example) == "snapshots":
+        return "snapshots"
+    return simulate.MAKES[example["simulate"]["method"]]
 
 
 # Parts of an example that the rules of the publish stage show.

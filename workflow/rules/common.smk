@@ -165,12 +165,17 @@ def models(wildcards):
     return models_of(wildcards.paper, shown_examples(wildcards))
 
 
-def rollouts(wildcards):
+def rollouts_of(paper, names):
+    """Rollouts of the estimators of the examples `names` that have one."""
     return [
-        f"<results>/{wildcards.paper}/{name}/{estimator}/rollout.nc"
-        for name in shown_examples(wildcards)
-        for estimator in rolled_out(EXAMPLES[wildcards.paper, name])
+        f"<results>/{paper}/{name}/{estimator}/rollout.nc"
+        for name in names
+        for estimator in rolled_out(EXAMPLES[paper, name])
     ]
+
+
+def rollouts(wildcards):
+    return rollouts_of(wildcards.paper, shown_examples(wildcards))
 
 
 def figure_settings(wildcards):
@@ -202,6 +207,7 @@ def scores(wildcards):
         for paper in FOLDERS
         for name in [*examples_of(paper), *examples_of(paper, variants=True)]
         if studies == (is_variant(name) or paper not in PAPERS)
+        and example_figures(EXAMPLES[paper, name])
     ]
     return [f"<results>/{paper}/{name}/scores.csv" for paper, name in named]
 
@@ -232,8 +238,16 @@ def study_settings(wildcards):
     }
 
 
+def unshown(paper, variants=False):
+    """Rollouts of the examples that have no figures and no scores."""
+    names = examples_of(paper, variants)
+    names = [name for name in names if not example_figures(EXAMPLES[paper, name])]
+    return rollouts_of(paper, names)
+
+
 def paper_outputs(paper):
     """Every figure and table of one paper, and the figures of its examples."""
+    shown = [e for e in examples_of(paper) if example_figures(EXAMPLES[paper, e])]
     kinds = ["svg", "png", "pdf"]
     base = f"<results>/{paper}"
     settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
@@ -244,13 +258,14 @@ def paper_outputs(paper):
             t=settings["tables"],
             k=["csv", "md", "tex", "html"],
         ),
-        *expand(f"{base}/{{e}}/scores.csv", e=examples_of(paper)),
+        *expand(f"{base}/{{e}}/scores.csv", e=shown),
         *expand(
             f"{base}/{{e}}/figures/{{f}}.{{k}}",
-            e=examples_of(paper),
+            e=shown,
             f=FIGURES,
             k=kinds,
         ),
+        *unshown(paper),
     ]
 
 

@@ -165,6 +165,7 @@ def identify(
             "variance": found.variance,
             "length_scale": found.length_scale,
             "time_step": h,
+            "dof": [str(name) for name in observations["dof"].values],
         },
     )
 

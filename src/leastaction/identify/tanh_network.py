@@ -197,6 +197,11 @@ def identify(
     about = xr.Dataset(
         basis_variables(layer),
         coords={"replicate": observations["replicate"].values},
-        attrs={"time_step": h, "rule": settings["rule"], "shadow": 1},
+        attrs={
+            "time_step": h,
+            "rule": settings["rule"],
+            "shadow": 1,
+            "dof": [str(name) for name in observations["dof"].values],
+        },
     )
     return learned_model(about, b, diagnostics)

@@ -1,5 +1,6 @@
 """What was learned from snapshots, as something that moves and has an energy."""
 
+import logging
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -8,6 +9,8 @@ import xarray as xr
 from leastaction.identify.flow_gaussian_process import flow_of
 from leastaction.mechanics.learned_lagrangian import lagrangian_of
 from leastaction.mechanics.variational_integrator import Rollout
+
+log = logging.getLogger(__name__)
 
 # States whose partial derivatives are held in memory at once.
 CHUNK = 1000
@@ -38,7 +41,13 @@ class LagrangianModel:
 
     def run(self, state: np.ndarray, steps: int, order: int) -> Rollout:
         """Every step of the motion from a state, its momentum from L^[k]."""
-        return self.lagrangian.rollout(state, steps, order, **self._domain)
+        try:
+            return self.lagrangian.rollout(state, steps, order, **self._domain)
+        except np.linalg.LinAlgError as error:
+            n = self.lagrangian.basis.dof
+            path = np.full((steps + 1, n), np.nan)
+            momenta, path[0] = np.full_like(path, np.nan), np.asarray(state)[:n]
+            return Rollout(path, momenta, 0, f"step 1: {error}", 0.0)
 
     def survived(self, state: np.ndarray, steps: int) -> int:
         """Steps that a motion did before it failed or escaped."""
@@ -52,16 +61,22 @@ class LagrangianModel:
 
         NaN where the run had failed.
         """
-        there = np.isfinite(run.positions[:, 0])
+        there = np.isfinite(run.positions[:, 0]) & np.isfinite(run.momenta[:, 0])
+        if there.sum() < 2:
+            return np.full((len(at), 2 * run.positions.shape[1]), np.nan)
         rough = np.gradient(
             run.positions[there], self.lagrangian.time_step, axis=0, edge_order=1
         )
         at_done = at[at < there.sum()]
         positions = run.positions[at_done]
-        velocity = self.lagrangian.velocity(
-            positions, run.momenta[at_done], rough[at_done], order
-        )
         states = np.full((len(at), 2 * positions.shape[1]), np.nan)
+        try:
+            velocity = self.lagrangian.velocity(
+                positions, run.momenta[at_done], rough[at_done], order
+            )
+        except (np.linalg.LinAlgError, RuntimeError) as error:
+            log.warning("no velocities of order %d along a rollout: %s", order, error)
+            return states
         states[: len(at_done)] = np.concatenate([positions, velocity], axis=1)
         return states
 
