@@ -311,3 +311,68 @@ def test_a_field_is_refused_what_it_does_not_know(key):
     content = complete(recipes.with_recommended_methods(content), SCHEMA, "x")
     with pytest.raises(ConfigError, match=f"{key}: a field knows none"):
         check_example(content, "x")
+
+
+@pytest.fixture
+def snapshots():
+    path = ROOT / "config/examples/shadow_integration/pendulum.yaml"
+    return yaml.safe_load(path.read_text())
+
+
+def checked(example):
+    example = recipes.with_recommended_methods(example)
+    return check_example(complete(example, SCHEMA, "x"), "x")
+
+
+def test_without_a_library_the_recommended_methods_learn_without_candidates(snapshots):
+    filled = recipes.with_recommended_methods(snapshots)["estimators"]["recommended"]
+    assert [filled[s]["method"] for s in ("differentiate", "assemble", "identify")] == [
+        "none",
+        "discrete_euler_lagrange",
+        "evidence_maximisation",
+    ]
+    listed = {"reference": "thdot**2/2", "lagrangian": [{"terms": ["cos(th)"]}]}
+    filled = recipes.with_recommended_methods({**snapshots, "library": listed})
+    assert filled["estimators"]["recommended"]["assemble"]["method"] == "gram"
+
+
+def test_a_method_that_needs_candidates_says_so(harmonic):
+    del harmonic["library"]
+    with pytest.raises(ConfigError, match="needs candidates, but 'library' is missing"):
+        checked(harmonic)
+
+
+def test_an_unrecorded_channel_is_found_before_any_job(snapshots):
+    snapshots["simulate"]["noise"]["channels"] = ["q"]
+    with pytest.raises(ConfigError, match="'halton_velocity' needs qddot"):
+        checked(snapshots)
+
+
+def test_halton_starts_are_for_motions_without_random_forces(harmonic):
+    harmonic["simulate"]["initial_state"]["random"] = {"phase": {"halton": [0, 1]}}
+    with pytest.raises(ConfigError, match="'halton' is for method 'runge_kutta'"):
+        checked(harmonic)
+
+
+def test_a_kind_of_basis_is_chosen_like_a_method(snapshots):
+    basis = snapshots["estimators"]["published"]["assemble"]["basis"]
+    basis["kind"] = "radail"
+    with pytest.raises(ConfigError, match="did you mean 'radial'"):
+        checked(snapshots)
+    basis.update(kind="radial", degree=3)
+    with pytest.raises(ConfigError, match="unknown key 'degree'"):
+        checked(snapshots)
+
+
+def test_rollouts_are_checked_by_what_was_identified(snapshots):
+    example = complete(recipes.with_recommended_methods(snapshots), SCHEMA, "x")
+    example |= {"key": "p/pendulum", "seed": 1}
+    kinds = {
+        name: recipes.validate_settings(example, name)["kind"]
+        for name in ("recommended", "published_gp_flow")
+    }
+    assert kinds == {
+        "recommended": "learned_lagrangian",
+        "published_gp_flow": "learned_flow",
+    }
+    assert recipes.identify_settings(example, "recommended")["library"] == {}

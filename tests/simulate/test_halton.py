@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leastaction.simulate.halton import halton, halton_starts
+from leastaction.simulate.halton import first_index, halton, halton_starts
 
 
 def radical_inverse(index, base):
@@ -27,3 +27,7 @@ def test_one_point_at_a_time_is_the_sequence():
     single = [halton_starts(4 + k, [-1, 0], [1, 3])[0] for k in range(30)]
     np.testing.assert_array_equal(whole, single)
     assert (whole >= [-1, 0]).all() and (whole < [1, 3]).all()
+
+
+def test_the_first_index_is_the_largest_base_plus_one():
+    assert [first_index(n) for n in (1, 2, 3, 4)] == [3, 4, 6, 8]

@@ -120,11 +120,15 @@ def equations_dataset(
         {
             "theta": (("replicate", "equation", "function"), rows[None], theta),
             "condition": (
-                ("replicate", "condition", "function"),
+                ("replicate", "constraint", "function"),
                 conditions[0][None],
                 condition,
             ),
-            "condition_value": (("replicate", "condition"), conditions[1][None], value),
+            "condition_value": (
+                ("replicate", "constraint"),
+                conditions[1][None],
+                value,
+            ),
             **basis_variables(basis),
         },
         coords={"replicate": observations["replicate"].values},

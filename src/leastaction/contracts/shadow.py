@@ -17,8 +17,8 @@ CONTRACTS = {
         "assemble with method discrete_euler_lagrange or continuous_euler_lagrange",
         {
             "theta": ("replicate", "equation", "function"),
-            "condition": ("replicate", "condition", "function"),
-            "condition_value": ("replicate", "condition"),
+            "condition": ("replicate", "constraint", "function"),
+            "condition_value": ("replicate", "constraint"),
         },
         finite=("theta", "condition", "condition_value"),
     ),

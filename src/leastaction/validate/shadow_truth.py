@@ -55,6 +55,7 @@ def misalignment(found: np.ndarray, true: np.ndarray) -> float:
     """Mean sine of the angle between gradients, ν of Ober-Blöbaum and Offen.
 
     Zero if both functions have the same level sets, whatever their scale and sign.
+    Points where the true gradient vanishes have no angle and are left out.
 
     Parameters
     ----------
@@ -62,7 +63,10 @@ def misalignment(found: np.ndarray, true: np.ndarray) -> float:
         Shape (component, sample).
     """
     with np.errstate(all="ignore"):
-        a, b = (g / np.linalg.norm(g, axis=0) for g in (found, true))
+        there = np.abs(true).max(axis=0) > 0
+        a, b = (
+            g[:, there] / np.linalg.norm(g[:, there], axis=0) for g in (found, true)
+        )
         sine = np.linalg.norm(a - b * (a * b).sum(axis=0), axis=0)
     return float(sine.mean())
 
