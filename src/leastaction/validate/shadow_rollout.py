@@ -54,9 +54,10 @@ def validate(
         Contract ``shadow_rollout``. For every order k: the path that starts with the
         momentum of L^[k]; its largest error, in the first steps and in all; the energy
         of the truth along it with the velocities of L^[k], its largest deviation and
-        its slope in time; H^[k] along the path of the main order and the width of its
-        band; the misalignment of the gradients of H^[k]. The main order is the last of
-        a shadow Lagrangian and the first of another.
+        its slope in time; H^[k] along the path of the main order, with the velocities
+        of that order if it is the higher one, and the width of its band; the
+        misalignment of the gradients of H^[k]. The main order is the last of a shadow
+        Lagrangian and the first of another.
 
     Raises
     ------
@@ -129,9 +130,14 @@ class _Run:
         ]
         energy = np.array([self.truth.energy(s) for s in states])
         along = runs[self.orders.index(model.main)]
+        # Paper: H^[0] has the velocities of L^[2], too, and only so a wide band.
+        on_path = {
+            k: model.states(along, self.energies, k)
+            for k in {max(k, model.main) for k in self.orders}
+        }
         modified = np.array(
             [
-                model.hamiltonian(model.states(along, self.energies, k), k)[0] / scale
+                model.hamiltonian(on_path[max(k, model.main)], k)[0] / scale
                 for k, scale in zip(self.orders, scales, strict=True)
             ]
         )
