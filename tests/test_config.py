@@ -376,3 +376,16 @@ def test_rollouts_are_checked_by_what_was_identified(snapshots):
         "published_gp_flow": "learned_flow",
     }
     assert recipes.identify_settings(example, "recommended")["library"] == {}
+
+
+def test_a_rollout_of_the_wrong_size_is_refused(snapshots):
+    shadow = snapshots["validate"]["shadow"]
+    shadow["start"] = [0.3, 0.0, 0.0]
+    shadow["box"]["low"] = [0.0, 0.0, 0.0]
+    shadow["domain"] = {"low": [-1.0], "high": [1.0, 1.0]}
+    with pytest.raises(ConfigError) as caught:
+        checked(snapshots)
+    assert len(caught.value.problems) == 3
+    del snapshots["validate"]
+    with pytest.raises(ConfigError, match="needs 'validate.shadow'"):
+        checked(snapshots)

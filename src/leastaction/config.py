@@ -25,7 +25,7 @@ from leastaction.mechanics.from_config import (
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
-from leastaction.recipe_checks import recipe_problems
+from leastaction.recipe_checks import recipe_problems, shadow_problems
 from leastaction.schema import ConfigError
 from leastaction.simulate.initial_state import (
     field_initial_states,
@@ -164,15 +164,18 @@ def check_example(example: Mapping, where: str) -> None:
             example["simulate"]["duration"], example["simulate"]["time_step"]
         ),
     )
-    given = list(example["estimators"])
-    wanted = example["validate"].get("estimators", given)
-    if not set(wanted) & set(given):
+    known = list(example["estimators"])
+    wanted = example["validate"].get("estimators", known)
+    if not set(wanted) & set(known):
         problems.append(
             f"validate.estimators: none of {wanted} is an estimator of this example; "
-            f"these are {given}"
+            f"these are {known}"
         )
     for name, estimator in example["estimators"].items():
         problems += recipe_problems(f"estimators.{name}", estimator, example)
+    if "shadow" in example["validate"] and not is_field(given):
+        dof = len(given["coordinates"])
+        problems += shadow_problems(example["validate"]["shadow"], dof)
     if problems:
         raise ConfigError(where, problems)
 
