@@ -1,7 +1,8 @@
-"""Small recordings of pendula, for the methods that read motions."""
+"""Small recordings of a pendulum and a cart, for the methods that read motions."""
 
 import numpy as np
 import xarray as xr
+from scipy.integrate import solve_ivp
 
 GRAVITY = 9.81
 LIBRARY = {
@@ -18,6 +19,19 @@ LIBRARY = {
                 "sin(th)**2",
             ]
         }
+    ],
+}
+# L = θ̇²/4 + 3 ẋ²/4 + ẋ θ̇ cos(θ)/2 + 4.905 cos(θ); the rest is not in it.
+CART = {
+    "thdot**2": 1.0,
+    "xdot**2": 3.0,
+    "thdot*xdot*cos(th)": 2.0,
+    "cos(th)": 19.62,
+}
+CART_LIBRARY = {
+    "reference": "thdot**2",
+    "lagrangian": [
+        {"terms": [*CART, "x**2", "thdot**2*cos(th)", "sin(th)**2", "xdot*sin(th)"]}
     ],
 }
 SPLINE = {
@@ -58,8 +72,38 @@ def pendulum(trajectories=12, samples=200, seed=0, damping=0.0, coulomb=0.0, dri
     return 0.01 * np.arange(samples), *np.moveaxis(np.array(recorded), (1, 2), (0, 1))
 
 
+def cart(trajectories=12, samples=200, seed=0):
+    """(time, q, q̇, q̈, input) of :data:`CART` at 100 Hz; q = (θ, x) on the last axis."""
+    rng = np.random.default_rng(seed)
+    start = np.zeros((4, trajectories))
+    start[0] = rng.uniform(-2.5, 2.5, trajectories)
+    start[3] = rng.uniform(-0.5, 0.5, trajectories)
+
+    def rate(_, state):
+        th, _, thdot, xdot = state.reshape(4, -1)
+        coupling, pull = np.cos(th) / 2, np.sin(th) / 2
+        first, second = -GRAVITY * pull, pull * thdot**2
+        determinant = 0.75 - coupling**2
+        thddot = (1.5 * first - coupling * second) / determinant
+        xddot = (0.5 * second - coupling * first) / determinant
+        return np.concatenate([thdot, xdot, thddot, xddot])
+
+    time = 0.01 * np.arange(samples)
+    found = solve_ivp(
+        rate, (0, time[-1]), start.ravel(), "DOP853", time, rtol=1e-11, atol=1e-11
+    )
+    state = found.y.reshape(4, trajectories, samples)
+    qddot = rate(0, state).reshape(4, trajectories, samples)[2:]
+    q, qdot, qddot = (
+        np.moveaxis(part, 0, -1) for part in (state[:2], state[2:], qddot)
+    )
+    return time, q, qdot, qddot, np.zeros_like(q)
+
+
 def recording(time, q, qdot, qddot, force, level=0.0, seed=0, channels=3):
     """Contract ``motion`` with noise of that level in every channel."""
+    if q.ndim == 2:
+        q, qdot, qddot, force = (part[..., None] for part in (q, qdot, qddot, force))
     rng = np.random.default_rng([seed, 1])
     dims = ("replicate", "trajectory", "time", "dof")
     data = {}
@@ -67,14 +111,14 @@ def recording(time, q, qdot, qddot, force, level=0.0, seed=0, channels=3):
         ("q", "qdot", "qddot")[:channels], (q, qdot, qddot), strict=False
     ):
         noisy = values + level * rng.standard_normal(values.shape)
-        data[name] = (dims, noisy[None, ..., None])
+        data[name] = (dims, noisy[None])
     if force.any():
-        data["input"] = (dims, force[None, ..., None])
+        data["input"] = (dims, force[None])
     for entry in list(data):
         data[entry] = (*data[entry], {"units": "mixed", "long_name": entry})
     coords = {
         "replicate": [0],
         "time": ("time", time, {"units": "s", "long_name": "time"}),
-        "dof": ["th"],
+        "dof": ["th", "x"][: q.shape[-1]],
     }
     return xr.Dataset(data, coords, {"contract": "motion"})

@@ -1,8 +1,7 @@
 """The configuration of an example: what a schema cannot check, before any job.
 
-A YAML file is data. Its shape is checked by :mod:`leastaction.schema`, its expressions
-by the whitelist parser, its units by dimensional analysis; all problems are reported at
-once.
+A YAML file is data: its shape is checked by :mod:`leastaction.schema`, its expressions
+by the whitelist parser, its units by dimensional analysis. All problems are reported.
 """
 
 import copy
@@ -25,8 +24,10 @@ from leastaction.mechanics.from_config import (
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
-from leastaction.recipe_checks import recipe_problems, shadow_problems
+from leastaction.publish.check import publish_problems
+from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
+from leastaction.shadow_settings import shadow_problems
 from leastaction.simulate.initial_state import (
     field_initial_states,
     initial_expressions,
@@ -146,7 +147,7 @@ def check_example(example: Mapping, where: str) -> None:
     ConfigError
         Listing all problems.
     """
-    problems: list[str] = []
+    problems: list[str] = list(publish_problems(example))
     given = example["system"]
     system = _attempt(problems, "system", lambda: system_from_config(given))
     if system is not None:
@@ -171,11 +172,8 @@ def check_example(example: Mapping, where: str) -> None:
             f"validate.estimators: none of {wanted} is an estimator of this example; "
             f"these are {known}"
         )
-    for name, estimator in example["estimators"].items():
-        problems += recipe_problems(f"estimators.{name}", estimator, example)
-    if "shadow" in example["validate"] and not is_field(given):
-        dof = len(given["coordinates"])
-        problems += shadow_problems(example["validate"]["shadow"], dof)
+    problems += recipe_problems(example)
+    problems += shadow_problems(example)
     if problems:
         raise ConfigError(where, problems)
 

@@ -206,6 +206,7 @@ class IdentifiedModel:
                 shown = " (given)" if error == 0 else ""
             lines.append(f"  {self.coefficient(term):.6g}{shown}  {term}")
         lines += self._law("Terms of the dissipation", "dissipation_coefficient")
+        lines += self._trust()
         alternatives = str(self.dataset["alternatives"].values)
         if alternatives:
             lines.append(f"The data cannot tell these terms from: {alternatives}")
@@ -232,6 +233,19 @@ class IdentifiedModel:
             lines.append("No equations of motion: a coordinate has no kinetic energy")
             return "\n".join(lines)
         return "\n".join(lines) + "\n" + str(system)
+
+    def _trust(self) -> list[str]:
+        """Line of what a fit says of itself; none if its method has no such tests."""
+        if "trusted" not in self.dataset:
+            return []
+        marks = [
+            f"{name} {float(self.dataset[name]):.3g}"
+            for name in ("jump", "converged", "reached")
+            if name in self.dataset
+        ]
+        trusted = float(self.dataset["trusted"]) > 0
+        verdict = "passes" if trusted else "is NOT to be trusted: it fails"
+        return [f"The fit {verdict} its own tests ({', '.join(marks)})"]
 
     def _law(self, title: str, kind: str, *place: int) -> list[str]:
         """Lines of a sum of terms with standard errors; none if it is empty."""

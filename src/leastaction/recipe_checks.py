@@ -1,70 +1,34 @@
-"""What a recipe of an example cannot do: methods that do not fit, data that lack."""
+"""Recipes of an example: methods that fit each other, the data and the library."""
 
 from collections.abc import Iterator, Mapping
 
 from leastaction import assemble, differentiate, identify, simulate
+from leastaction.noise_sweep import CHANNELS
 
 
-def recipe_problems(where: str, estimator: Mapping, example: Mapping) -> Iterator[str]:
-    """Everything that is wrong with one recipe, one sentence each.
+def recipe_problems(example: Mapping) -> list[str]:
+    """Everything that would stop an estimator of this example, or mislead it.
 
-    Parameters
-    ----------
-    where
-        Its place in the example.
-    estimator
-        The recipe: `differentiate`, `assemble`, `identify`.
-    example
-        The whole example, completed.
+    Each problem says what is given, what is expected and what to do.
     """
-    yield from _misfits(where, estimator, example["simulate"]["method"])
-    yield from _unrecorded(where, estimator, example["simulate"].get("sensor"))
-    yield from _unmeasured(where, estimator, example["simulate"].get("noise"))
-    yield from _unlisted(where, estimator, "library" in example)
-    yield from _undamped(where, estimator, example.get("library", {}))
-    yield from _unfinished(where, estimator, example["validate"])
-
-
-def shadow_problems(shadow: Mapping, dof: int) -> Iterator[str]:
-    """Points and boxes of ``validate.shadow`` that have the wrong number of entries."""
-    of_states, of_positions = ("box", "horizon"), ("domain", "potential")
-    given = [("start", shadow["start"], 2 * dof)]
-    given += [
-        (
-            f"{name}.{corner}",
-            shadow[name][corner],
-            dof if name in of_positions else 2 * dof,
-        )
-        for name in (*of_states, *of_positions)
-        if name in shadow
-        for corner in ("low", "high")
-    ]
-    given += [
-        ("potential.saddles", saddle, dof)
-        for saddle in shadow.get("potential", {}).get("saddles", ())
-    ]
-    for name, values, wanted in given:
-        if len(values) != wanted:
-            kind = "coordinates" if wanted == dof else "coordinates, then velocities"
-            yield (
-                f"validate.shadow.{name}: expected {wanted} numbers ({kind}), got "
-                f"{len(values)}"
-            )
-    if "posterior" in shadow and dof > 1:
-        yield (
-            "validate.shadow.posterior: only with one coordinate is H known up to a "
-            f"monotone function; here are {dof}"
-        )
-
-
-def _unfinished(where: str, estimator: Mapping, settings: Mapping) -> Iterator[str]:
-    """A learned Lagrangian whose rollout is not described."""
-    found = identify.contract(estimator["identify"])
-    if found.startswith("learned_") and "shadow" not in settings:
-        yield (
-            f"{where}: identify method {estimator['identify']['method']!r} needs "
-            "'validate.shadow': the start, the steps and a box of states of its rollout"
-        )
+    problems: list[str] = []
+    simulation, library = example["simulate"], example.get("library", {})
+    coordinates = example["system"].get("coordinates", {})
+    for name, estimator in example["estimators"].items():
+        where = f"estimators.{name}"
+        problems += _misfits(where, estimator, simulation["method"])
+        problems += _unrecorded(where, estimator, simulation.get("sensor"))
+        if "library" in example:
+            problems += _undamped(where, estimator, library)
+            problems += _without_implicit(where, estimator, library, coordinates)
+        else:
+            problems += _without_candidates(where, estimator)
+        problems += _without_samples(where, estimator)
+        if simulate.MAKES[simulation["method"]] == "recordings":
+            problems += _without_channel(where, estimator, simulation["noise"])
+            problems += _without_case(where, estimator, simulation["noise"])
+            problems += _without_input(where, estimator, simulation["input"])
+    return problems
 
 
 def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
@@ -99,27 +63,14 @@ def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
         )
 
 
-def _unlisted(where: str, estimator: Mapping, listed: bool) -> Iterator[str]:
+def _without_candidates(where: str, estimator: Mapping) -> Iterator[str]:
     """A method that needs candidates, in an example without any."""
     method = estimator["assemble"]["method"]
-    if not listed and assemble.USES_LIBRARY[method]:
+    if assemble.USES_LIBRARY[method]:
         without = [m for m, parts in assemble.USES_LIBRARY.items() if not parts]
         yield (
             f"{where}: assemble method {method!r} needs candidates, but 'library' is "
             f"missing; write one, or use {' or '.join(map(repr, without))}"
-        )
-
-
-def _unmeasured(where: str, estimator: Mapping, noise) -> Iterator[str]:
-    """A method that needs channels that are not recorded."""
-    method = estimator["differentiate"]["method"]
-    recorded = (noise or {}).get("channels", ["q", "qdot", "qddot"])
-    needed = differentiate.NEEDS_CHANNELS.get(method, ())
-    missing = [name for name in needed if name not in recorded]
-    if missing:
-        yield (
-            f"{where}: differentiate method {method!r} needs {' and '.join(missing)}, "
-            f"but simulate.noise.channels records {recorded}"
         )
 
 
@@ -146,3 +97,83 @@ def _unrecorded(where: str, estimator: Mapping, sensor) -> Iterator[str]:
             f"simulate.sensor.channels records {channels} alone; use {known} with "
             "differentiate method 'sensor_noise'"
         )
+
+
+def _without_implicit(where, estimator, library, coordinates) -> Iterator[str]:
+    """A method of implicit equations, of which a coordinate has no candidates."""
+    method = estimator["assemble"]["method"]
+    given = list(library.get("implicit", {}))
+    missing = [name for name in coordinates if name not in given]
+    if "implicit" in assemble.USES_LIBRARY.get(method, ()) and missing:
+        yield (
+            f"{where}: assemble method {method!r} needs library.implicit for every "
+            f"coordinate, but it lists {given or 'none'}; add candidates for "
+            f"{', '.join(missing)}"
+        )
+
+
+def _without_samples(where: str, estimator: Mapping) -> Iterator[str]:
+    """A method that needs all samples where only some are passed on."""
+    method = estimator["identify"]["method"]
+    samples = estimator["assemble"].get("samples")
+    if method in identify.NEEDS_ALL_SAMPLES and samples != "all":
+        yield (
+            f"{where}: identify method {method!r} needs all samples, but "
+            f"assemble.samples is {samples}; set it to all"
+        )
+
+
+def _without_channel(where: str, estimator: Mapping, noise: Mapping) -> Iterator[str]:
+    """A method that needs a channel that is not recorded."""
+    method = estimator["differentiate"]["method"]
+    recorded = noise["channels"]
+    if method in differentiate.NEEDS_ALL_CHANNELS and recorded != list(CHANNELS):
+        yield (
+            f"{where}: differentiate method {method!r} needs {', '.join(CHANNELS)}, "
+            f"but simulate.noise.channels records {', '.join(recorded)}; use "
+            "'joint_spline', or record them"
+        )
+    if method in differentiate.NEEDS_ACCELERATIONS and "qddot" not in recorded:
+        yield (
+            f"{where}: differentiate method {method!r} needs qddot, but "
+            f"simulate.noise.channels records {', '.join(recorded)}; record it"
+        )
+
+
+def _without_case(where: str, estimator: Mapping, noise: Mapping) -> Iterator[str]:
+    """Cases of a sweep that are not simulated."""
+    wanted = estimator["differentiate"].get("cases") or {}
+    for key, values in wanted.items():
+        missing = [value for value in values if value not in noise[key]]
+        if missing:
+            yield (
+                f"{where}: differentiate.cases.{key} names {missing}, but "
+                f"simulate.noise.{key} has {noise[key]}; choose among these, or add "
+                "them there"
+            )
+
+
+def _without_input(where: str, estimator: Mapping, given: Mapping) -> Iterator[str]:
+    """A method that would pass over the input, or that needs one."""
+    settings = estimator["identify"]
+    method, driven = settings["method"], ", ".join(given)
+    if driven and method not in identify.KNOWS_INPUT:
+        yield (
+            f"{where}: identify method {method!r} knows no input, but simulate.input "
+            f"drives {driven}; use {' or '.join(map(repr, identify.KNOWS_INPUT))}, or "
+            "take the input away"
+        )
+    elif method in identify.INPUT_WITHOUT_PRIOR:
+        prior = settings["prior"]
+        if driven and prior is not None:
+            yield (
+                f"{where}: identify method {method!r} with the prior term {prior!r} "
+                f"knows no input, but simulate.input drives {driven}; set prior to "
+                "null, or take the input away"
+            )
+        elif not driven and prior is None:
+            yield (
+                f"{where}: identify method {method!r} without a prior term needs an "
+                "input, but simulate.input drives no coordinate; name a prior term of "
+                "L, or drive one"
+            )

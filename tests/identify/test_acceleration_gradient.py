@@ -91,6 +91,12 @@ def test_a_stage_ends_at_its_tolerance(rng):
     assert 1e-5 < value <= 1e-2
 
 
+def test_a_batch_larger_than_the_recording_is_refused(rng):
+    mass, force, qddot = pendulum(rng, 60)
+    with pytest.raises(ValueError, match="60 samples are given.*batch of 64"):
+        descend(mass, force, qddot, np.ones(3), STAGE, np.zeros(3), 1, 64)
+
+
 def test_nothing_left_is_an_infinite_loss(rng):
     mass, force, qddot = pendulum(rng)
     strict = STAGE | {"threshold": 1e9}

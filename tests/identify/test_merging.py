@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from pendulum import TRUTH, fitted, positions
+from pendulum import fitted, positions
 
-from leastaction.identify.merging import Level, divided, lengthen, rescued
-from leastaction.identify.segments import Segments, normal_equations
+from leastaction.identify.merging import Level, divided, lengthen, rescued, with_noise
+from leastaction.identify.segments import normal_equations
 
 WRONG = np.array([0.5, 0, -4.0, 0, 0, 0, 0])  # a linear oscillator
 
@@ -45,10 +45,28 @@ def test_a_stuck_segment_is_divided_or_started_anew():
     assert np.array_equal(again.state[0], moved.state[0])
 
 
+def test_barred_segments_say_nothing_about_the_noise():
+    data = positions()
+    fit = fitted(data)
+    square = fit.square.copy()
+    square[3] *= 100
+    spoilt = replace(fit, square=square)
+    assert with_noise(data, spoilt).sigma[0] > 1.5 * with_noise(data, fit).sigma[0]
+    barred = np.arange(len(fit.segments)) == 3
+    sigma = with_noise(data, replace(spoilt, barred=barred)).sigma[0]
+    assert sigma == pytest.approx(with_noise(data, fit).sigma[0], rel=0.05)
+
+
+def test_lost_segments_leave_the_noise_as_it_was():
+    data = positions()
+    lost = fitted(data, 0 * data.q[:7, 0])
+    assert not lost.converged
+    assert not np.isfinite(lost.chi2).any()
+    np.testing.assert_array_equal(with_noise(data, lost).sigma, data.sigma)
+
+
 def test_reached_is_the_mean_length():
     data = positions()
     fit = fitted(data)
     assert Level(data, fit).reached == pytest.approx(0.5)
     assert Level(data, fit).missing == 12
-    assert isinstance(fit.segments[:3], Segments)
-    assert len(TRUTH) == len(fit.c)

@@ -2,16 +2,32 @@
 
 import numpy as np
 import pytest
-from motions import LIBRARY, SEARCH, SPLINE, pendulum, recording
+from motions import (
+    CART,
+    CART_LIBRARY,
+    LIBRARY,
+    SEARCH,
+    SPLINE,
+    cart,
+    pendulum,
+    recording,
+)
 
 from leastaction.assemble import gram
 from leastaction.differentiate import joint_spline, measured
 from leastaction.identify import null_vector as method
 from leastaction.identify.acceleration_error import AccelerationError
-from leastaction.identify.errors_in_variables import corrected_moments, null_vectors
+from leastaction.identify.errors_in_variables import (
+    corrected_moments,
+    null_vectors,
+    refit,
+)
+from leastaction.identify.scale_free import Ratio
 from leastaction.identify.smoothed_states import Smoothed
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_equations import library_equations
+
+PENDULUM = ("thdot**2", "cos(th)")
 
 
 def identified(observations, library=LIBRARY, smooth=True, samples=500):
@@ -137,6 +153,64 @@ def test_corrected_moments_have_no_bias():
         for name, d in draws.items()
     }
     assert scores["corrected"] < 0.2 * scores["plain"]
+
+
+def test_noise_too_large_for_the_correction_is_admitted(rng):
+    """The corrected moments of nearly equal columns are not positive definite."""
+    terms = ["thdot**2", "thdot**2*cos(th)", "thdot**2*cos(1.001*th)"]
+    library = {"reference": "thdot**2", "lagrangian": [{"terms": terms}]}
+    compiled = library_equations(Library.from_config(library, ["th"]))
+    level, spread = 0.8, np.zeros((3, 3, 4, 50, 1))
+    spread[range(3), range(3)] = level
+    noisy = tuple(rng.normal(size=(3, 4, 50, 1)) * np.hypot(1, level))
+    motion = Smoothed(noisy, spread, np.ones((4, 50), dtype=bool))
+    found = refit(compiled, [0, 1, 2], motion, None, 0)
+    assert found.excess == np.inf
+    assert not found.unexplained
+    assert np.isfinite(found.coefficients).all()
+    assert found.std.tolist() == [0.0, np.inf, np.inf]
+    assert np.isfinite(refit(compiled, [0, 1], motion, None, 0).excess)
+
+
+def test_an_unexplained_residual_with_every_term_selected():
+    """Friction that the library does not know, and no candidate left to explain it."""
+    library = {"reference": "thdot**2", "lagrangian": [{"terms": list(PENDULUM)}]}
+    observations = recording(*pendulum(coulomb=0.5), level=1e-3)
+    found = identified(observations, library)
+    assert set(selected(found)) == set(PENDULUM)
+    assert found.diagnostics["excess"][0] > 3 * found.diagnostics["excess_std"][0]
+
+
+def test_a_coordinate_at_rest_is_left_out(truth, caplog):
+    """Its kinetic energy would be a null vector alone."""
+    time, *motion = truth
+    still = recording(time, *(np.stack([m, 0 * m], axis=-1) for m in motion))
+    terms = [*LIBRARY["lagrangian"][0]["terms"], "xdot**2", "thdot*xdot*cos(th)"]
+    library = {"reference": "thdot**2", "lagrangian": [{"terms": terms}]}
+    found = identified(still, library, smooth=False)
+    assert "left out: xdot**2" in caplog.text
+    assert "xdot**2" not in selected(found)
+    assert found.diagnostics["trusted"][0] == 0
+
+
+@pytest.mark.parametrize("reference", ["thdot**2", "xdot**2"])
+def test_every_equation_of_motion_is_explained(reference):
+    """Momentum is conserved: θ alone obeys a Lagrangian with one term less."""
+    reduced = ["thdot**2", "thdot**2*cos(th)**2", "cos(th)"]
+    (entry,) = CART_LIBRARY["lagrangian"]
+    library = {
+        "reference": reference,
+        "lagrangian": [{"terms": [*entry["terms"], reduced[1]]}],
+    }
+    observations = recording(*cart())
+    rates = measured.differentiate(observations, SPLINE, library)
+    equations = gram.assemble(observations, rates, {"samples": 500}, library)
+    support = [list(equations["term"].values).index(name) for name in reduced]
+    moments = (equations[name].values[0] for name in ("gram", "inertia_gram"))
+    assert Ratio.from_moments(*moments).minimise(support)[0] < 1e-12
+    found = selected(method.identify(equations, SEARCH, observations, library))
+    wanted = {name: value / CART[reference] for name, value in CART.items()}
+    assert found == pytest.approx(wanted, rel=1e-6)
 
 
 def test_null_vectors_minimise_the_ratio(rng):

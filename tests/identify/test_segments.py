@@ -21,6 +21,13 @@ def test_differences_tell_white_noise_from_motion():
     assert noise_level(5 * q)[0] == pytest.approx(5 * noise_level(q)[0])
 
 
+def test_the_noise_of_a_coordinate_at_rest_has_a_finite_weight():
+    q, _ = motions(3, trajectories=40)
+    both = noise_level(np.concatenate([q, 0 * q], axis=2))
+    assert both[0] == pytest.approx(noise_level(q)[0])
+    assert 0 < 1 / both[1] ** 2 < np.inf
+
+
 @pytest.mark.parametrize("duration", [0.001, 0.3, 0.7, 100.0])
 def test_segments_cover_every_sample_once(duration):
     data = positions()

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 import xarray as xr
+from motions import CART, CART_LIBRARY, cart, recording
 from pendulum import DAMPED, DAMPING, SIGMA, TERMS, TRUTH, motions
 
 from leastaction.assemble.gram import assemble
 from leastaction.differentiate.joint_spline import differentiate
+from leastaction.identify import shooting
 from leastaction.identify.shooting import identify
 
 LIBRARY = {"reference": "thdot**2", "lagrangian": [{"terms": list(TERMS)}]}
@@ -84,6 +86,69 @@ def test_a_wrong_support_is_not_trusted(caplog):
     found = identified(support=["thdot**2", "th**2"])
     assert found.diagnostics["trusted"][0] == 0
     assert "not to be trusted" in caplog.text
+
+
+def test_a_support_without_a_kinetic_term_is_refused():
+    with pytest.raises(ValueError, match="no kinetic term"):
+        identified(support=["cos(th)"])
+
+
+def test_motions_that_are_all_lost_are_not_trusted(monkeypatch, caplog):
+    """So strong a repulsion that every segment overflows, whatever its state."""
+    start = np.array([1.0, 0.0, 1e12, 0.0, 0.0])
+    monkeypatch.setattr(shooting, "_starts", lambda *_: [start])
+    found = identified(support=["thdot**2", "th**2"])
+    assert found.diagnostics["trusted"][0] == 0
+    assert found.diagnostics["converged"][0] == 0
+    assert np.isnan(found.std[found.coefficients != 0]).all()
+    assert "not to be trusted" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("largest", "sizes"), [(1, {1}), (2, {2}), (8, set(range(2, 9)))]
+)
+def test_starts_have_up_to_the_largest_number_of_terms(monkeypatch, largest, sizes):
+    """Eight free candidates, of which two are the pendulum's."""
+    more = ["th**4", "thdot**4", "th**2*thdot**2"]
+    library = {"reference": "thdot**2", "lagrangian": [{"terms": [*TERMS, *more]}]}
+    seen = set()
+
+    def first(positions, segments, starts, inertia):
+        seen.update(np.count_nonzero(c) for c in starts)
+        return best(positions, segments, starts[:1], inertia)
+
+    best = shooting.best_start
+    monkeypatch.setattr(shooting, "best_start", first)
+    found = identified(library=library, largest=largest)
+    assert seen == sizes
+    assert np.flatnonzero(found.coefficients).tolist() == [0, 1]
+
+
+def cart_fitted(noise):
+    """The true terms of the cart, fitted to positions with this noise of (θ, x)."""
+    time, q, *rest = cart(samples=150)
+    q = q + noise * np.random.default_rng(5).standard_normal(q.shape)
+    observations = recording(time, q, *rest, channels=1)
+    rates = differentiate(observations, SMOOTHING, CART_LIBRARY)
+    gram = assemble(observations, rates, SMOOTHING, CART_LIBRARY)
+    settings = SETTINGS | {"support": list(CART)}
+    return identify(gram, settings, observations, CART_LIBRARY)
+
+
+def test_two_coordinates_are_weighted_each_by_its_noise():
+    """A quiet coordinate makes up for a noisy one."""
+    noise = np.array([0.02, 0.001])
+    found, noisy = cart_fitted(noise), cart_fitted(noise[:1])
+    assert found.by_node["noise_std"][1] == pytest.approx(noise, rel=0.1)
+    assert found.diagnostics["trusted"][0] == 1
+    wanted = np.array([CART.get(name, 0.0) for name in found.terms])
+    chosen = np.flatnonzero(wanted)
+    assert np.array_equal(np.flatnonzero(found.coefficients), chosen)
+    for model in (found, noisy):
+        error = np.abs(model.coefficients - wanted)[chosen]
+        assert (error <= 4 * model.std[chosen]).all()
+    place = found.terms.index("xdot**2")
+    assert noisy.std[place] > 2 * found.std[place]
 
 
 def test_a_support_outside_the_library_is_refused():

@@ -32,6 +32,15 @@ SETTINGS = {
 }
 
 
+def test_an_acceleration_that_does_not_vary_has_every_error_or_none():
+    values, slope = np.array([[0.0, 1.0], [0.0, 2.0]]), np.array([[1.0, 0.0]] * 2)
+    for coefficients, error in (([1.0, 0.0], 0.0), ([1.0, 1e-9], 1.0)):
+        found = sindy_pi.held_out_error(
+            values, slope, np.zeros(2), np.array(coefficients)
+        )
+        assert found == error
+
+
 @pytest.fixture(scope="module")
 def recordings():
     start = {

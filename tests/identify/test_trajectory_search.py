@@ -1,5 +1,7 @@
 """Search of the structure: the quadratic model, wrong and too large starts."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pendulum import DAMPED, INERTIA, TRUTH, positions
@@ -31,6 +33,16 @@ def test_score_is_the_gain_of_a_refit():
     score = quadratic(data, fit).scores(fit.active, [2])[0]
     both = fit_jointly(data, fit.segments, fit.c, np.array([1, 2]))
     assert score == pytest.approx(fit.chi2.sum() - both.chi2.sum(), rel=0.05, abs=0.05)
+
+
+def test_barred_segments_have_no_part_in_the_quadratic_model():
+    data = positions()
+    fit = started(data, TRUTH)
+    barred = np.arange(len(fit.segments)) % 3 == 0
+    rest = replace(fit, segments=fit.segments[~barred], barred=barred[~barred])
+    found = quadratic(data, replace(fit, barred=barred))
+    np.testing.assert_allclose(found.h, quadratic(data, rest).h)
+    assert np.trace(found.h) < 0.9 * np.trace(quadratic(data, fit).h)
 
 
 def test_a_null_candidate_scores_nothing():

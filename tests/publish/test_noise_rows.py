@@ -43,7 +43,8 @@ PUBLISH = {
                 "over": "sindy_pi",
                 "noise_mode": "independent",
             },
-            "note": "not like for like",
+            "target": {"factor": 3.0},
+            "reason": "not like for like",
         },
     ],
     "targets": {
@@ -109,6 +110,10 @@ def test_the_replica_is_held_to_what_is_printed(frame):
     c.loc[{"term": "cos(th)"}] = 9.5
     c.loc[{"term": "sin(th)"}] = 0.15
     assert only(rows(published=replica), text, "published")["verdict"] == "meets"
+    c.loc[{"term": "cos(th)**2", "replicate": [0, 1, 2]}] = 0.01
+    row = only(rows(published=replica), text, "published")
+    assert (row["ours_median"], row["verdict"]) == (np.inf, "misses")
+    assert "1 of 4 replicates have the printed terms" in row["note"]
     assert not (frame["estimator"].eq("recommended") & frame["quantity"].eq(text)).any()
 
 
@@ -122,17 +127,60 @@ def test_the_printed_limit_is_that_of_its_own_estimator(frame):
     assert row["ours_median"] == 0.0
 
 
-def test_robustness_is_what_equal_data_give():
-    wider = rows(published=failing(1.0), sindy_pi=failing(0.01))
-    row = only(wider, "robustness", "published")
-    assert row["ours_median"] == row["corrected"] == pytest.approx(100.0)
-    assert row["verdict"] == "paper-in-error"
+FINE = {"levels": (0.0, 1e-3, 1e-2, 1.1e-2, 1e-1, 1.1e-1)}
+
+
+@pytest.mark.parametrize(
+    ("mine", "theirs", "ratio", "word"),
+    [
+        (0.1, 0.01, 10.0, "meets"),
+        (0.01, 0.01, 1.0, "paper-in-error"),
+        (0.1, 0.001, 100.0, ""),  # or 10, as no level lies between
+        (0.01, 0.2, 1 / 11, "paper-in-error"),
+        (0.2, 0.01, 11.0, ""),  # or more: the sweep ends
+        (0.1, 0.0, np.inf, "paper-in-error"),
+        (0.01, 0.0, np.inf, ""),
+    ],
+)
+def test_a_ratio_is_judged_by_what_the_levels_allow(mine, theirs, ratio, word):
+    found = rows(published=failing(mine, **FINE), sindy_pi=failing(theirs, **FINE))
+    row = only(found, "robustness", "published")
+    assert row["ours_median"] == pytest.approx(ratio)
+    assert np.isnan(row["corrected"])
+    assert row["verdict"] == word
     assert "not like for like" in row["note"]
-    none = rows(published=failing(1.0), sindy_pi=failing(0.0))
-    assert np.isinf(only(none, "robustness", "published")["ours_median"])
-    assert only(none, "robustness", "published")["verdict"] == ""
+
+
+def test_without_a_reason_a_ratio_that_equal_data_contradict_is_a_miss(monkeypatch):
+    monkeypatch.delitem(PUBLISH["rows"][1], "reason")
+    found = rows(published=failing(0.01, **FINE), sindy_pi=failing(0.01, **FINE))
+    assert only(found, "robustness", "published")["verdict"] == "misses"
+
+
+def test_a_ratio_without_both_limits_is_undefined():
+    for mine, theirs in ((0.0, 0.0), (1.0, -1.0), (-1.0, 1.0)):
+        found = rows(published=failing(mine), sindy_pi=failing(theirs))
+        row = only(found, "robustness", "published")
+        assert np.isnan(row["ours_median"]), (mine, theirs)
+        assert row["verdict"] == ""
+    row = only(
+        rows(published=failing(1.0), sindy_pi=failing(1.0)), "robust", "published"
+    )
+    assert row["note"].count("the sweep ends there") == 2
     alone = rows(published=failing(1.0))
     assert not alone["quantity"].str.startswith("robustness").any()
+
+
+def test_a_driven_example_is_compared_in_the_scale_that_was_measured():
+    config = copy.deepcopy(PENDULUM) | {"publish": copy.deepcopy(PUBLISH)}
+    config["simulate"]["input"] = {"th": "cos(time)"}
+    config["system"]["parameters"]["m"]["value"] = 2.0
+    models = {"recommended": swept(config, scale=2.0)}
+    found = example_rows("paper", "one", config, models, {})
+    row = only(found, "coefficient of cos(th), sigma = 0.1", "recommended")
+    assert row["printed"] == 19.0
+    assert row["corrected"] == pytest.approx(19.62)
+    assert row["ours_median"] == pytest.approx(19.62, rel=2e-3)
 
 
 def test_only_our_estimator_is_held_to_our_limits(frame):
@@ -157,3 +205,92 @@ def test_a_median_is_judged_whatever_the_percentiles():
     assert verdict.keeps({"median": 0.1}, np.nan, (0.1, 0.0, 7.0))
     assert not verdict.keeps({"median": 0.1}, np.nan, (0.2, 0.0, 0.3))
     assert verdict.target_text({"median": 0.01}, "1") == "median <= 1 %"
+
+
+def test_below_the_lowest_level_nothing_is_claimed():
+    smoothed = failing(0.0, levels=(1e-3, 1e-1))
+    row = only(
+        rows(extra=smoothed), "largest noise with the right structure, in", "extra"
+    )
+    assert np.isnan(row["ours_median"])
+    assert row["note"] == "below the lowest level done (0.001)"
+    row = only(
+        rows(extra=failing(-1.0)), "largest noise with the right structure, in", "extra"
+    )
+    assert row["note"] == "fails even without noise"
+
+
+def test_a_limit_that_a_run_cannot_judge_is_not_lost():
+    short = rows(recommended=swept(PENDULUM, levels=(0.0, 1e-3)))
+    row = only(short, "right structure, sigma = 0.1, independent", "recommended")
+    assert np.isnan(row["ours_median"])
+    assert row["verdict"] == ""
+    assert "not judged" in row["note"]
+    assert only(short, "right structure, sigma = 0.001", "recommended")["verdict"]
+
+
+def test_wrong_structures_that_were_trusted_are_counted():
+    model = swept(PENDULUM, wrong=lambda level: 0.5 if level > 0.01 else 0.0)
+    trusted = np.ones((4, 2, 3))
+    trusted[0, 0, 2] = 0.0  # wrong, and not trusted
+    trusted[3, 0, 0] = 0.0  # right, but not trusted
+    dims = ("replicate", "noise_mode", "noise_level")
+    model["trusted"] = dims, trusted
+    model["jump"] = dims, np.full((4, 2, 3), 7.0)
+    found = rows(recommended=model)
+    row = only(found, "pass their own tests, independent", "recommended")
+    assert (row["ours_median"], row["unit"]) == (10.0, "of 12")
+    assert "of 2 wrong structures 1 were trusted" in row["note"]
+    assert "of 10 right structures 9 were trusted" in row["note"]
+    assert "jump: median 7" in row["note"]
+    assert not rows(recommended=swept(PENDULUM))["quantity"].str.contains("own").any()
+
+
+def test_coverage_is_pooled_by_kind_of_noise_and_channels():
+    publish = copy.deepcopy(PUBLISH)
+    publish["targets"]["by_noise"] += [
+        {"noise_levels": [0.1], "noise_mode": "shared", "coverage": [0.5, 1.0]}
+    ]
+    config = copy.deepcopy(PENDULUM) | {"publish": publish}
+    frames = [example_rows("paper", "all", config, {"recommended": swept(config)}, {})]
+    config["simulate"]["noise"]["channels"] = ["q"]
+    frames += [example_rows("paper", "q", config, {"recommended": swept(config)}, {})]
+    pooled = pooled_rows(frames).set_index("quantity")
+    kinds = [name.partition("volatilities")[2] for name in pooled.index]
+    assert kinds == [
+        ", independent noise",
+        ", independent noise, recorded q",
+        ", shared noise",
+        ", shared noise, recorded q",
+    ]
+    assert (pooled["verdict"].str.len() > 0).tolist()[2:] == [False, False]
+
+
+def test_acceleration_and_energy_of_rollouts_are_judged_and_paths_are_not():
+    config = copy.deepcopy(PENDULUM) | {"publish": copy.deepcopy(PUBLISH)}
+    limits = {"acceleration_error": 0.01, "energy_drift": 0.01}
+    config["publish"]["targets"]["by_noise"][0] |= limits
+    model = swept(config)
+    dims = ("replicate", "noise_mode", "noise_level")
+    values = {
+        "trajectory_error_training": 0.5,
+        "trajectory_error_prediction": 0.5,
+        "acceleration_error": 0.005,
+        "energy_drift": 0.05,
+    }
+    cases = model[["noise_mode", "noise_level"]].assign_coords(replicate=[0])
+    rollout = cases.assign(
+        {k: (dims, np.full((1, 2, 3), v)) for k, v in values.items()}
+    )
+    found = example_rows(
+        "paper", "one", config, {"recommended": model}, {"recommended": rollout}
+    )
+    where = "sigma = 0.1, independent"
+    for text, word in (
+        ("relative error of the acceleration", "meets"),
+        ("energy along the path", "misses"),
+        ("relative error of the path, prediction", ""),
+    ):
+        chosen = found["quantity"].str.startswith(text)
+        chosen &= found["quantity"].str.contains(where)
+        assert found[chosen]["verdict"].tolist() == [word], text

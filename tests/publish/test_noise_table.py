@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 from synthetic_sweep import PENDULUM, swept
 
-from leastaction.publish.noise_table import lagrangian_by_noise, number
+from leastaction.publish.noise_table import (
+    lagrangian_by_every_noise,
+    lagrangian_by_noise,
+    number,
+)
 from leastaction.publish.panel import Panel
 from leastaction.publish.render import render
 
@@ -106,3 +110,30 @@ def test_every_format_has_the_marks_and_html_the_colours(table):
     assert '<span class="missing">[-] cos(theta)</span>' in render(table, "html")
     assert r"\newline" in render(table, "tex")
     assert len(render(table, "csv").splitlines()) == 1 + len(table)
+
+
+def test_every_level_of_either_estimator_has_its_rows_and_no_empty_ones():
+    config = copy.deepcopy(PENDULUM) | {"publish": {"lagrangians": PRINTED}}
+    models = {
+        "recommended": swept(config, levels=(0.0, 0.1, 0.8)),
+        "published": swept(config, levels=(0.0, 1e-3), with_std=False),
+    }
+    frame = lagrangian_by_every_noise([Panel("pendulum", config, models, {})])
+    source = frame["source"].str.partition(",")[0]
+    found = list(zip(frame["noise sigma"], source, strict=True))
+    assert found == [
+        ("", "true"),
+        *(("0", source) for source in ("printed", "published", "recommended")),
+        ("0.001", "published"),
+        *(("0.1", source) for source in ("printed", "published", "recommended")),
+        ("0.8", "recommended"),
+    ]
+    assert cell(frame, "0.1", "published") == ["not done"]
+
+
+def test_examples_of_one_title_have_columns_of_their_own():
+    config = copy.deepcopy(PENDULUM) | {"publish": {"lagrangians": PRINTED}}
+    models = {"recommended": swept(config)}
+    panels = [Panel(name, config, models, {}) for name in ("a", "b")]
+    columns = list(lagrangian_by_noise(panels).columns)
+    assert columns[2:] == ["Pendulum (a)", "Pendulum (b)"]

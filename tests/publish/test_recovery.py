@@ -102,9 +102,9 @@ def exact(shares, count=4):
 @pytest.mark.parametrize(
     ("shares", "wanted"),
     [
-        ([1, 1, 1], (1e-1, True)),
-        ([1, 0.5, 0.25], (1e-3, False)),
-        ([1, 0.25, 1], (0.0, False)),
+        ([1, 1, 1], (1e-1, np.inf, 0.0)),
+        ([1, 0.5, 0.25], (1e-3, 1e-1, 0.0)),
+        ([1, 0.25, 1], (0.0, 1e-3, 0.0)),
     ],
 )
 def test_every_level_up_to_the_largest_must_be_managed(shares, wanted):
@@ -114,9 +114,17 @@ def test_every_level_up_to_the_largest_must_be_managed(shares, wanted):
 
 
 def test_who_fails_without_noise_has_no_limit():
-    limit, at_end = largest_noise(exact([0.25, 1, 1]))
-    assert np.isnan(limit)
-    assert not at_end
+    limit = largest_noise(exact([0.25, 1, 1]))
+    assert np.isnan(limit.level)
+    assert not limit.at_end
+    assert limit.between == (0.0, 0.0)
+
+
+def test_of_levels_that_were_not_done_nothing_is_claimed():
+    limit = largest_noise(exact([1, 0.25, 1]).isel(noise_level=[1, 2]))
+    assert np.isnan(limit.level)
+    assert limit.lowest == 1e-3
+    assert limit.between == (0.0, 1e-3)
 
 
 def test_an_interval_of_a_share_holds_it_and_never_leaves_it():

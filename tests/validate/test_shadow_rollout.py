@@ -84,8 +84,7 @@ def flow(recordings):
 
 def rolled(truth, model, cases=None, **changes):
     settings = {"cases": cases or {"levels": [0.0]}, "shadow": SHADOW | changes}
-    kind = model.attrs["contract"]
-    result = validate(kind, truth, model, SIMULATION, settings, {}, **KEY)
+    result = validate(truth, model, SIMULATION, settings, {}, **KEY)
     return check(result, "shadow_rollout")
 
 
@@ -184,7 +183,7 @@ def test_a_flow_moves_and_has_no_energy_of_its_own(truth, flow):
 
 def test_a_rollout_needs_its_settings(truth, model):
     with pytest.raises(ValueError, match="validate.shadow is missing"):
-        validate("learned_lagrangian", truth, model, SIMULATION, {}, {}, **KEY)
+        validate(truth, model, SIMULATION, {}, {}, **KEY)
 
 
 @pytest.mark.parametrize("kind", ["learned_lagrangian", "learned_flow"])

@@ -12,7 +12,6 @@ def main(model: str, settings: dict, rollout: str) -> None:
     replicates = Replicates(model, first=settings["validate"].get("replicates"))
     results = (
         validate(
-            settings["kind"],
             system,
             estimate,
             settings["simulate"],

@@ -32,11 +32,10 @@ READS = {
     "sensor_noise": "observations",
 }
 
-# Channels that a method needs among the recordings, beside q.
-NEEDS_CHANNELS = {
-    "halton_velocity": ("qddot",),
-    "measured": ("qdot", "qddot"),
-}
+# Methods that need q, q̇ and q̈ recorded.
+NEEDS_ALL_CHANNELS = ("measured",)
+# Methods that need q and q̈ recorded.
+NEEDS_ACCELERATIONS = ("halton_velocity",)
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {

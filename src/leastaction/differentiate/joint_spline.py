@@ -17,9 +17,9 @@ from leastaction.differentiate.demmler_reinsch import (
     demmler_reinsch,
     knots,
 )
+from leastaction.noise_sweep import CHANNELS
 
 CONTRACT = "rates"
-CHANNELS = ("q", "qdot", "qddot")
 
 MOST_ROUNDS = 4
 UNDERSMOOTHING = 30.0

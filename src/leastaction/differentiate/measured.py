@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import check
+from leastaction.noise_sweep import CHANNELS
 
 CONTRACT = "rates"
 
@@ -36,14 +37,13 @@ def differentiate(
         If a channel is not recorded.
     """
     check(observations, "motion")
-    channels = ("q", "qdot", "qddot")
-    missing = [name for name in channels if name not in observations]
+    missing = [name for name in CHANNELS if name not in observations]
     if missing:
         raise ValueError(
             f"measured: the channel {', '.join(missing)} is not recorded; "
             "use joint_spline, or record it"
         )
-    rms = [np.sqrt((observations[n].values[0] ** 2).mean((0, 1))) for n in channels]
+    rms = [np.sqrt((observations[n].values[0] ** 2).mean((0, 1))) for n in CHANNELS]
     return xr.Dataset(
         {
             "channel_rms": (
@@ -55,7 +55,7 @@ def differentiate(
         coords={
             "replicate": observations["replicate"],
             "dof": observations["dof"],
-            "channel": list(channels),
+            "channel": list(CHANNELS),
             "time_kept": (
                 "time_kept",
                 observations["time"].values,

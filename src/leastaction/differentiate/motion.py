@@ -5,6 +5,7 @@ import xarray as xr
 from scipy.interpolate import BSpline
 
 from leastaction.differentiate.demmler_reinsch import DEGREE
+from leastaction.noise_sweep import CHANNELS
 
 
 def states(
@@ -26,7 +27,7 @@ def states(
         Shape (trajectory, time_kept, dof), SI units.
     """
     if "spline" not in derivatives:
-        return tuple(observations[name].values[0] for name in ("q", "qdot", "qddot"))
+        return tuple(observations[name].values[0] for name in CHANNELS)
     coefficients = derivatives["spline"].values[0]
     bases = spline_bases(derivatives)
     return tuple(np.swapaxes(coefficients @ b.T, 1, 2) for b in bases)

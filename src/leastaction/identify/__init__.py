@@ -52,7 +52,12 @@ VOLATILITY_NEEDS = {
     "nodal_mean_square_residual": "nodal_stlsq",
     "squared_increments": "moment_gmm",
 }
-
+# Methods of motions that put a recorded input into their equations.
+KNOWS_INPUT = ("null_vector", "proximal_gradient")
+# Those of them that do so if, and only if, they are given no prior term.
+INPUT_WITHOUT_PRIOR = ("proximal_gradient",)
+# Methods that read every sample from the file of equations.
+NEEDS_ALL_SAMPLES = ("acceleration_gradient",)
 
 # Methods that return to the samples: they get the observations and the library, too.
 READS_OBSERVATIONS = {

@@ -177,7 +177,17 @@ def descend(
     Returns
     -------
     coefficients of shape (term,), and the mean loss of the last epoch.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer samples than one batch has.
     """
+    if qddot.shape[1] < batch:
+        raise ValueError(
+            f"acceleration_gradient: {qddot.shape[1]} samples are given, at least one "
+            f"batch of {batch} is expected; record more, or take a smaller batch"
+        )
     settled = stage.get("settled") or {"loss": -1.0, "rate": stage["rate"]}
     return kernel(KERNEL, {}).descend(
         np.ascontiguousarray(mass),

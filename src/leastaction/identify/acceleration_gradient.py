@@ -91,7 +91,8 @@ def identify(
     settings
         `stages`, `epochs`, `batch`: see :func:`staged_descent`. `starts`: their number.
         `start`: c⁰ is uniform in ± this. `exclude`, `candidates`: as for
-        ``proximal_gradient``. `seed`.
+        ``proximal_gradient``. `seed`: an exception to the seed of the run; the starts
+        are part of the recipe, and depend on this and the replicate alone.
     observations
         Not used.
     library

@@ -6,16 +6,16 @@ the bias is evaluated and subtracted (corrected scores: Nakamura 1990; Kanatani 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.joint_spline import CHANNELS
 from leastaction.differentiate.motion import kept
 from leastaction.identify.scale_free import RIDGE
 from leastaction.identify.smoothed_states import Smoothed, smoothed
 from leastaction.mechanics.library_equations import LibraryEquations
+from leastaction.noise_sweep import CHANNELS
 
 LEAST_GROUPS = 20
 SIGNIFICANT = 3.0
@@ -102,7 +102,7 @@ def _grouped(rows, groups):
 
 
 def null_vectors(
-    gram: np.ndarray, inertia: np.ndarray
+    gram: np.ndarray, inertia: np.ndarray, ridge: float = RIDGE
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minima of τ = cᵀ G c / cᵀ (G + K) c of many pairs, and where they are.
 
@@ -110,12 +110,20 @@ def null_vectors(
     -------
     values, vectors
         Shapes (pair,) and (pair, column). Corrected moments may give a τ below zero.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If a G + K is not positive definite, as corrected moments need not be.
     """
-    length = np.sqrt(np.diagonal(inertia + np.abs(gram), axis1=1, axis2=2).mean(0))
+    square = np.diagonal(inertia + np.abs(gram), axis1=1, axis2=2).mean(0)
+    if not (square > 0).all():
+        raise np.linalg.LinAlgError("a column has no positive mean square")
+    length = np.sqrt(square)
     scale = np.outer(length, length)
     gram = gram / scale
     whole = gram + inertia / scale
-    whole = whole + RIDGE * np.eye(len(length))
+    whole = whole + ridge * np.eye(len(length))
     root = np.linalg.cholesky(whole)
     left = np.linalg.solve(root, gram)
     white = np.linalg.solve(root, np.swapaxes(left, 1, 2))
@@ -160,7 +168,8 @@ class Refit:
     coefficients, std
         Relative to the fixed one.
     excess, excess_std
-        τ of the corrected moments: what neither the support nor the noise explains.
+        τ of the corrected moments: what neither the support nor the noise explains;
+        infinite if the noise is too large for the correction.
     """
 
     coefficients: np.ndarray
@@ -186,6 +195,10 @@ def refit(
     Errors of neighbouring samples are correlated, those of trajectories are not. Few
     trajectories are cut into pieces.
 
+    Corrected moments are positive definite in the mean, not always: with much noise and
+    candidates that are nearly the same they may not be. Then nothing but the moments as
+    they are is left; their bias is unknown, and standard errors are infinite.
+
     Parameters
     ----------
     equations, columns, motion, force
@@ -197,14 +210,27 @@ def refit(
     groups = max(1, -(-LEAST_GROUPS // len(motion.used)))
     gram, inertia = corrected_moments(equations, columns, motion, force, groups)
     total, inertial = gram.sum(0), inertia.sum(0)
-    (excess,), (whole,) = null_vectors(total[None], inertial[None])
-    excesses, without = null_vectors(total - gram, inertial - inertia)
+    try:
+        (excess,), (whole,) = null_vectors(total[None], inertial[None])
+        excesses, without = null_vectors(total - gram, inertial - inertia)
+    except np.linalg.LinAlgError:
+        return _uncorrected(equations, columns, motion, force, fixed)
     return Refit(
         whole / whole[fixed],
         _jackknife(without / without[:, fixed, None]),
         float(excess),
         float(_jackknife(excesses)),
     )
+
+
+def _uncorrected(equations, columns, motion, force, fixed) -> Refit:
+    """Null vector of the moments with the bias of noise; its errors are not known."""
+    plain = replace(motion, spread=None)
+    moments = corrected_moments(equations, columns, plain, force, 1)
+    (vector,) = null_vectors(*(part.sum(0)[None] for part in moments), ROUNDING)[1]
+    std = np.full(len(vector), np.inf)
+    std[fixed] = 0.0
+    return Refit(vector / vector[fixed], std, np.inf, np.inf)
 
 
 def _jackknife(without: np.ndarray) -> np.ndarray:

@@ -56,10 +56,10 @@ def lagrangian_estimate(
     coefficients: np.ndarray,
     diagnostics: Mapping[str, tuple],
     arrays: Mapping[str, tuple],
+    std: np.ndarray | None = None,
+    criterion: np.ndarray | None = None,
 ) -> LagrangianEstimate:
     """Coefficients of all columns of a ``gram`` dataset as an estimate.
-
-    Standard errors are NaN: the methods that use this function have none.
 
     Parameters
     ----------
@@ -69,23 +69,25 @@ def lagrangian_estimate(
         Of L and then of D, shape (column,).
     diagnostics, arrays
         See :class:`LagrangianEstimate` (`arrays` is its `by_node`).
+    std
+        Standard errors, shape (column,); NaN if the method has none.
+    criterion
+        See :class:`LagrangianEstimate`; empty if the method has none.
     """
     count = equations.sizes["term"]
-    of_l, of_d = coefficients[:count], coefficients[count:]
-    noise = np.full((equations.sizes["dof"], equations.sizes["dof"]), np.nan)
+    std = np.full(len(coefficients), np.nan) if std is None else std
     return LagrangianEstimate(
         terms=[str(term) for term in equations["term"].values],
-        coefficients=of_l,
-        std=np.full(of_l.size, np.nan),
+        coefficients=coefficients[:count],
+        std=std[:count],
         status=list(equations["status"].values),
         equivalent=list(equations["equivalent"].values),
-        noise_covariance=noise,
-        noise_std=noise,
         diagnostics=diagnostics,
+        criterion=np.zeros(0) if criterion is None else criterion,
         by_node=arrays,
         dissipation_terms=[str(term) for term in equations["dissipation_term"].values],
-        dissipation_coefficients=of_d,
-        dissipation_std=np.full(of_d.size, np.nan),
+        dissipation_coefficients=coefficients[count:],
+        dissipation_std=std[count:],
         dissipation_status=list(equations["dissipation_status"].values),
         dissipation_equivalent=list(equations["dissipation_equivalent"].values),
     )

@@ -1,6 +1,5 @@
 """Longer segments: neighbours are merged while their motion stays within the noise."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +11,7 @@ from leastaction.identify.multiple_shooting import (
     fit_states,
 )
 from leastaction.identify.segments import (
+    ROUNDING,
     Positions,
     Segments,
     enough_steps,
@@ -52,12 +52,18 @@ class Level:
 
 
 def with_noise(positions: Positions, fit: Fit) -> Positions:
-    """Positions weighted by the noise that the fit leaves, coordinate by coordinate."""
+    """Positions weighted by the noise that the fit leaves, coordinate by coordinate.
+
+    If all segments are lost, the fit says nothing about the noise, which stays.
+    """
     dof = positions.dof
-    vote = voters(fit.chi2, fit.segments, dof)
+    vote = voters(fit.chi2, fit.segments, dof) & ~fit.barred
+    if not vote.any():
+        return positions
     free = fit.segments.length[vote].sum() - 2 * vote.sum() - len(fit.active) / dof
     square = fit.square[vote].sum(axis=0) / max(free, 1)
-    return positions.with_(sigma=np.sqrt(np.maximum(square, 1e-300)))
+    least = ROUNDING * positions.sigma
+    return positions.with_(sigma=np.maximum(np.sqrt(square), least))
 
 
 def rescued(
@@ -74,9 +80,7 @@ def rescued(
     return segments.at(state), chi2
 
 
-def lengthen(
-    positions: Positions, fit: Fit, progress: Callable[[Level], None] = lambda _: None
-) -> list[Level]:
+def lengthen(positions: Positions, fit: Fit) -> list[Level]:
     """Merge neighbouring segments until no more merge stays within the noise.
 
     A merge is tried with the coefficients given (its χ² may be up to 4 per degree of
@@ -110,7 +114,6 @@ def lengthen(
         if grown:
             positions = with_noise(positions, fit)
             levels.append(Level(positions, fit))
-            progress(levels[-1])
     return levels
 
 
@@ -192,7 +195,7 @@ def divided(positions: Positions, fit: Fit) -> Segments | None:
     )
     second = Segments(chosen.first + half, chosen.length - half, middle)
     second, other = fit_states(positions, second, fit.c)
-    stuck = fit.chi2[long] - one - other > allowed_rise(dof)
+    stuck = fit.chi2[long] > one + other + allowed_rise(dof)
     if not stuck.any():
         return None
     kept = np.setdiff1d(np.arange(len(segments)), long[stuck])

@@ -40,7 +40,7 @@ class Fit:
     active
         Coefficients that were fitted.
     converged
-        Whether an undamped step would change nothing.
+        Whether an undamped step would change nothing; no fit without a vote is.
     barred
         Segments that no step could follow; they had no vote.
     """
@@ -107,15 +107,12 @@ def fit_jointly(
     """
     dof, free = positions.dof, 2 * positions.dof
     h, g, chi2, square = normal_equations(positions, segments, c, active)
-    damping, converged = 0.0, False
+    damping = 0.0
     barred = np.zeros(len(segments), dtype=bool)
     for _ in range(most):
         vote = voters(chi2, segments, dof) & ~barred
         system = Eliminated.from_normal(h, g, free, vote)
-        if system.predicted < TOLERANCE:
-            converged = True
-            break
-        if damping > LARGEST_DAMPING:
+        if system.predicted < TOLERANCE or damping > LARGEST_DAMPING:
             break
         if damping:
             system = Eliminated.from_normal(h, g, free, vote, damping)
@@ -147,8 +144,11 @@ def fit_jointly(
         else:
             damping = max(10 * damping, FIRST_DAMPING)
     vote = voters(chi2, segments, dof) & ~barred
-    schur = Eliminated.from_normal(h, g, free, vote).schur
-    return Fit(segments, c, chi2, square, schur, np.asarray(active), converged, barred)
+    system = Eliminated.from_normal(h, g, free, vote)
+    converged = bool(vote.any() and system.predicted < TOLERANCE)
+    return Fit(
+        segments, c, chi2, square, system.schur, np.asarray(active), converged, barred
+    )
 
 
 def allowed_rise(dof: int) -> float:

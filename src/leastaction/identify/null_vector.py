@@ -17,6 +17,7 @@ from leastaction.differentiate.motion import kept
 from leastaction.identify.acceleration_error import AccelerationError
 from leastaction.identify.errors_in_variables import Refit, fitting_states, refit
 from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.gram_estimate import lagrangian_estimate
 from leastaction.identify.scale_free import Ratio
 from leastaction.identify.splicing import Path, larger_supports, size_by_jump, splicing
 from leastaction.mechanics.library import Library
@@ -76,13 +77,14 @@ def identify(
     columns = free_columns(equations)
     path, ratio, error = search(equations, compiled, columns, settings)
     size, jump = size_by_jump(path.errors, settings["halving"])
+    largest = min(settings["largest"], len(columns))
     force = kept(observations, equations, "input") if ratio.kept else None
     support = path.supports[size]
     motion = fitting_states(
         compiled, _chosen(support, columns), observations, equations, force
     )
     model = _fitted(support, ratio, compiled, columns, terms, motion, force)
-    while size < settings["largest"] and model.unexplained:
+    while size < largest and model.unexplained:
         around = larger_supports(path, ratio, error, size, settings["ranked"], REFITTED)
         trials = [
             (_fitted(trial, ratio, compiled, columns, terms, motion, force), trial)
@@ -94,10 +96,17 @@ def identify(
         if not certain.all() or left > model.excess / settings["halving"]:
             break
         size, model, support = size + 1, larger, trial
+    if not np.isfinite(model.excess):
+        log.warning(
+            "null_vector: the noise is too large for its bias to be removed from the "
+            "moments of %d terms; coefficients are biased, without standard errors",
+            size,
+        )
     chosen = _chosen(support, columns)
     coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
     coefficients[chosen] = model.coefficients[: len(chosen)]
-    std[chosen] = model.std[: len(chosen)]
+    known = np.isfinite(model.std)
+    std[chosen] = np.where(known, model.std, np.nan)[: len(chosen)]
     if jump < TRUSTED_JUMP:
         log.warning(
             "null_vector: the largest jump of the error is %.2g nats; below %g the "
@@ -105,32 +114,46 @@ def identify(
             jump,
             TRUSTED_JUMP,
         )
-    count = len(terms.terms)
-    return LagrangianEstimate(
-        terms=[str(term) for term in equations["term"].values],
-        coefficients=coefficients[:count],
-        std=std[:count],
-        status=list(equations["status"].values),
-        equivalent=list(equations["equivalent"].values),
-        diagnostics=_diagnostics(path, ratio, size, jump)
+    return lagrangian_estimate(
+        equations,
+        coefficients,
+        _diagnostics(path, ratio, size, jump)
         | {
             "excess": (model.excess, "1", "residual ratio without the part of noise"),
             "excess_std": (model.excess_std, "1", "its standard error"),
         },
-        criterion=_by_size(path.errors, settings["largest"]),
-        by_node=_noise(equations),
-        dissipation_terms=[str(t) for t in equations["dissipation_term"].values],
-        dissipation_coefficients=coefficients[count:],
-        dissipation_std=std[count:],
-        dissipation_status=list(equations["dissipation_status"].values),
-        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
+        _noise(equations),
+        std,
+        _by_size(path.errors, settings["largest"]),
     )
 
 
 def free_columns(equations: xr.Dataset) -> np.ndarray:
-    """Positions of the candidates that no algebra removes, those of L first."""
+    """Positions of the candidates that no algebra removes, those of L first.
+
+    Nor those whose force is zero at all samples, such as that of a coordinate at rest:
+    they would be null vectors alone.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
     status = [*equations["status"].values, *equations["dissipation_status"].values]
-    return np.flatnonzero(np.isin(status, ("reference", "independent")))
+    independent = np.isin(status, ("reference", "independent"))
+    moves = np.diag(equations["gram"].values[0]) > 0
+    if (independent & ~moves).any():
+        log.warning(
+            "these candidates have no force anywhere in the data and are left out: %s; "
+            "let every coordinate move to learn about them",
+            ", ".join(map(str, equations["column"].values[independent & ~moves])),
+        )
+    if not (independent & moves).any():
+        raise ValueError(
+            "no candidate is left: algebra removes them, or they have no force in the "
+            "data; list further candidates, or let the coordinates move"
+        )
+    return np.flatnonzero(independent & moves)
 
 
 def search(

@@ -184,7 +184,8 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         :func:`staged_descent`; a stage may have its own `unpenalised`. `unpenalised`:
         other terms known to be in L. `exclude`: candidates removed by hand.
         `candidates`: ``all`` or ``independent``. `start`: c⁰ is uniform in ± this.
-        `seed`, `epochs`, `steps_per_epoch`.
+        `seed`: an exception to the seed of the run; the start is part of the recipe,
+        and depends on this and the replicate alone. `epochs`, `steps_per_epoch`.
 
     Returns
     -------

@@ -15,6 +15,8 @@ LARGEST_STEPS = 16
 CAP = 25.0
 # A segment this many times worse than the median has no say about coefficients.
 VOTE = 9.0
+# Noise below this fraction of a coordinate is rounding; 1 / σ² must stay finite.
+ROUNDING = 1e-20
 
 
 @dataclass(frozen=True)
@@ -141,9 +143,9 @@ def misfit_scale(chi2: np.ndarray, segments: Segments, dof: int) -> float:
 
 
 def voters(chi2: np.ndarray, segments: Segments, dof: int) -> np.ndarray:
-    """Segments that have a say about the coefficients."""
+    """Segments that have a say about the coefficients; a lost one never has."""
     ratio = chi2 / segments.freedom(dof)
-    return ratio <= VOTE * max(np.median(ratio), 1e-300)
+    return np.isfinite(chi2) & (ratio <= VOTE * max(np.median(ratio), 1e-300))
 
 
 def split(positions: Positions, duration: float) -> Segments:
@@ -219,7 +221,9 @@ def noise_level(
     sigma = np.array(sigma)
     agree = np.abs(sigma[1:] / np.maximum(sigma[:-1], 1e-300) - 1) < agreement
     order = np.where(agree.any(axis=0), agree.argmax(axis=0), len(sigma) - 1)
-    return np.maximum(sigma[order, np.arange(q.shape[2])], 1e-300)
+    size = np.abs(q).max(axis=(0, 1))
+    least = ROUNDING * np.where(size > 0, size, 1.0)
+    return np.maximum(sigma[order, np.arange(q.shape[2])], least)
 
 
 def enough_steps(

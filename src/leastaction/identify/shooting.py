@@ -6,6 +6,7 @@ stays within the noise. White noise on the positions is the only assumption; its
 is a result.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -40,12 +41,15 @@ from leastaction.mechanics.library_equations import library_equations
 from leastaction.mechanics.variational_equations import variational_equations
 
 CONTRACT = "gram"
-# Terms of the Lagrangians that the search starts from.
-START_SIZES = range(2, 8)
+# Sizes beyond the largest start that the search looks at: supports come from both
+# neighbouring sizes.
+BEYOND = 2
 # Trajectories that the first search looks at.
 FEW = 25
 ROUNDS = 4
 NEGLIGIBLE = 0.1
+
+log = logging.getLogger(__name__)
 
 
 def identify(
@@ -74,8 +78,9 @@ def identify(
     equations
         Contract ``gram``, made from the smoothed positions.
     settings
-        `segment`: first length of the segments (s); `largest`, `ranked`: of the search
-        for starts; `support`: terms of L and D to be fitted without a search, or None.
+        `segment`: first length of the segments (s); `largest`: most terms of a start,
+        which has two at least unless this is one; `ranked`: of the search for starts;
+        `support`: terms of L and D to be fitted without a search, or None.
     observations
         Contract ``motion``; only `q` is read.
     library
@@ -91,7 +96,7 @@ def identify(
     ------
     ValueError
         If there is an external input, or `support` names a term that is no free
-        candidate.
+        candidate, or no kinetic one.
     """
     check(equations, "gram")
     if "input" in observations:
@@ -103,7 +108,7 @@ def identify(
     columns = free_columns(equations)
     inertia = np.diag(equations["inertia_gram"].values[0])[columns]
     positions = _positions(observations, terms, columns)
-    starts = _starts(equations, settings, terms, columns)
+    starts = _starts(equations, settings, terms, columns, inertia)
     if settings["support"]:
         levels = _fit_support(positions, settings, starts, inertia)
         model = quadratic(levels[-1].positions, levels[-1].fit)
@@ -114,6 +119,12 @@ def identify(
 
 def _positions(observations, terms: Library, columns) -> Positions:
     q = observations["q"].values[0]
+    still = np.ptp(q, axis=(0, 1)) == 0
+    if still.any():
+        log.warning(
+            "shooting: %s never moves; nothing can be learnt about it",
+            ", ".join(np.array(terms.coordinates)[still]),
+        )
     time = observations["time"].values
     candidates = [*terms.terms, *terms.dissipation]
     of_l = columns[columns < len(terms.terms)]
@@ -131,19 +142,28 @@ def _positions(observations, terms: Library, columns) -> Positions:
     )
 
 
-def _starts(equations, settings, terms, columns) -> list[np.ndarray]:
+def _starts(equations, settings, terms, columns, inertia) -> list[np.ndarray]:
     """Lagrangians that the smoothed motion suggests, in columns."""
     compiled = library_equations(terms)
     given = settings["support"]
     if given:
         places = _places(given, terms, columns)
+        if not (inertia[places] > 0).any():
+            raise ValueError(
+                f"support: {', '.join(given)} is given, which has no kinetic term; "
+                "a Lagrangian has one, so add terms with products of two velocities"
+            )
         path, ratio, _ = null_vector_path(
             equations, compiled, columns, {"largest": 0, "ranked": 1}
         )
         supports = [tuple(places)]
     else:
-        path, ratio, _ = null_vector_path(equations, compiled, columns, settings)
-        supports = [path.supports[k] for k in START_SIZES if k in path.supports]
+        largest = settings["largest"]
+        path, ratio, _ = null_vector_path(
+            equations, compiled, columns, {**settings, "largest": largest + BEYOND}
+        )
+        sizes = range(min(2, largest), largest + 1)
+        supports = [path.supports[k] for k in sizes if k in path.supports]
     starts = []
     for support in supports:
         c = np.zeros(len(columns))

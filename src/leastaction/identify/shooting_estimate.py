@@ -6,6 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.gram_estimate import lagrangian_estimate
 from leastaction.identify.merging import Level
 from leastaction.identify.multiple_shooting import Fit
 from leastaction.identify.segments import Positions
@@ -64,40 +65,28 @@ def estimate(
     error = np.full(len(whole), np.nan)
     whole[columns] = c
     error[columns[fit.c != 0]] = std[fit.c != 0]
-    count = len(terms.terms)
-    return LagrangianEstimate(
-        terms=[str(term) for term in equations["term"].values],
-        coefficients=whole[:count],
-        std=error[:count],
-        status=list(equations["status"].values),
-        equivalent=list(equations["equivalent"].values),
-        diagnostics=diagnostics,
-        by_node={
-            "noise_std": (
-                ("dof",),
-                positions.sigma,
-                "as q",
-                "standard deviation of the noise of the positions",
-            )
-        },
-        dissipation_terms=[str(t) for t in equations["dissipation_term"].values],
-        dissipation_coefficients=whole[count:],
-        dissipation_std=error[count:],
-        dissipation_status=list(equations["dissipation_status"].values),
-        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
-    )
+    meaning = "standard deviation of the noise of the positions"
+    arrays = {"noise_std": (("dof",), positions.sigma, "as q", meaning)}
+    return lagrangian_estimate(equations, whole, diagnostics, arrays, error)
 
 
 def _scaled(fit: Fit, position: int) -> tuple[np.ndarray, np.ndarray]:
     """C / c[position] and its covariance, by the delta method."""
     covariance = np.zeros((len(fit.c), len(fit.c)))
-    scale = np.sqrt(np.diag(fit.schur))
-    inverse = np.linalg.pinv(fit.schur / np.outer(scale, scale), rcond=1e-13)
-    covariance[np.ix_(fit.active, fit.active)] = inverse / np.outer(scale, scale)
+    covariance[np.ix_(fit.active, fit.active)] = _covariance(fit)
     jacobian = np.eye(len(fit.c))
     jacobian[:, position] -= fit.c / fit.c[position]
     jacobian /= fit.c[position]
     return fit.c / fit.c[position], jacobian @ covariance @ jacobian.T
+
+
+def _covariance(fit: Fit) -> np.ndarray:
+    """Covariance of the active coefficients; NaN if the motion says nothing of one."""
+    information = np.diag(fit.schur)
+    if not (information > 0).all():
+        return np.full_like(fit.schur, np.nan)
+    scale = np.sqrt(np.outer(information, information))
+    return np.linalg.pinv(fit.schur / scale, rcond=1e-13) / scale
 
 
 def _tests(model, fit, order) -> tuple[float, float]:
@@ -106,19 +95,17 @@ def _tests(model, fit, order) -> tuple[float, float]:
     absent = np.setdiff1d(np.arange(len(fit.c)), present)
     free = np.setdiff1d(present, order[:1])
     score = model.scores(free, absent).max() if len(absent) else 0.0
-    scale = np.sqrt(np.diag(fit.schur))
-    inverse = np.linalg.pinv(fit.schur / np.outer(scale, scale), rcond=1e-13)
-    variance = np.diag(inverse) / scale**2
-    wald = (fit.c[fit.active] ** 2 / variance).min() if len(fit.active) else np.inf
-    return float(score), float(wald)
+    wald = fit.c[fit.active] ** 2 / np.diag(_covariance(fit))
+    smallest = np.nan_to_num(wald, nan=0.0).min() if len(wald) else np.inf
+    return float(score), float(smallest)
 
 
 def _diagnostics(level, levels, given, converged, score, wald) -> dict:
     fit = level.fit
     freedom = fit.segments.freedom(level.positions.dof).sum() - len(fit.active)
     excess = float((level.positions.sigma / given.sigma).max())
-    at_given = fit.square @ given.sigma**-2.0
-    chi2 = float(at_given.sum() / freedom)
+    at_given = float((fit.square @ given.sigma**-2.0).sum())
+    chi2 = at_given / freedom if np.isfinite(at_given) else np.inf
     price = criterion(level.positions, fit)
     trusted = converged and level.reached > TRUSTED_LENGTH and excess < TRUSTED_NOISE
     if not trusted:

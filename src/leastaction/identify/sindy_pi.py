@@ -1,5 +1,6 @@
 """SINDy-PI: parallel implicit sparse identification (Kaheman et al. 2020)."""
 
+import logging
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -14,6 +15,8 @@ RESULT = "implicit_model"
 MOST_ITERATIONS = 20
 # Share of the variance of an acceleration below which models are equally good.
 RESOLUTION = 1e-10
+
+log = logging.getLogger(__name__)
 
 
 class ImplicitEquation(NamedTuple):
@@ -68,7 +71,7 @@ def held_out_error(
 
     The acceleration follows from the equation with everything else as measured. The
     bound is in favour of the method: the published one lets a vanishing denominator
-    spoil the mean.
+    spoil the mean. Of an acceleration that does not vary, every error is the largest.
 
     Parameters
     ----------
@@ -81,7 +84,11 @@ def held_out_error(
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (values @ coefficients) / (slope @ coefficients)
-    share = np.nan_to_num(error**2, nan=np.inf, posinf=np.inf) / qddot.var()
+    square = np.nan_to_num(error**2, nan=np.inf, posinf=np.inf)
+    variance = qddot.var()
+    if variance == 0:
+        return float((square > 0).mean())
+    share = square / variance
     return float(np.minimum(share, 1.0).mean())
 
 
@@ -162,6 +169,13 @@ def identify(
     )
     values, slopes = (f(q, qdot, qddot) for f in (terms.evaluate, terms.slopes))
     coefficients = np.zeros((len(coordinates), len(terms.terms)))
+    still = [n for n, each in zip(coordinates, qddot.T, strict=True) if not each.var()]
+    if still:
+        log.warning(
+            "sindy_pi: the acceleration of %s does not vary in the data; its equation "
+            "says no more than that",
+            ", ".join(still),
+        )
     chosen = []
     for a, members in enumerate(terms.members):
         m = list(members)

@@ -8,9 +8,9 @@ import xarray as xr
 from leastaction.assemble.gram import clear_of_switches
 from leastaction.contracts import time_step
 from leastaction.differentiate.demmler_reinsch import demmler_reinsch, design
-from leastaction.differentiate.joint_spline import CHANNELS
 from leastaction.differentiate.motion import states
 from leastaction.mechanics.library_equations import LibraryEquations
+from leastaction.noise_sweep import CHANNELS
 
 # The bias of the smoothing must be small against its noise, which is corrected for.
 LIGHTER = 10.0

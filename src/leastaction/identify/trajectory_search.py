@@ -100,7 +100,7 @@ def quadratic(positions: Positions, fit: Fit) -> Quadratic:
     """Quadratic model at a fit, all candidates active."""
     every = np.arange(len(fit.c))
     h, g, chi2, _ = normal_equations(positions, fit.segments, fit.c, every)
-    vote = voters(chi2, fit.segments, positions.dof)
+    vote = voters(chi2, fit.segments, positions.dof) & ~fit.barred
     system = Eliminated.from_normal(h, g, 2 * positions.dof, vote)
     return Quadratic(system.schur, system.right, fit.c)
 

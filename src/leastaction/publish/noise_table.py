@@ -15,6 +15,7 @@ from leastaction.publish.scorecard.recovery import is_driven, law_of, true_law
 from leastaction.publish.sweep import shown_case, shown_mode
 
 EXTRA, MISSING = "[+]", "[-]"
+NOT_DONE = ["not done"]
 LEVEL, SOURCE = "noise sigma", "source"
 DECIMALS, MOST_DECIMALS = 3, 6
 NOTE = (
@@ -26,7 +27,7 @@ NOTE = (
 
 
 def lagrangian_by_noise(panels: Sequence[Panel]) -> pd.DataFrame:
-    """Lagrangians by noise level: printed, published estimator, recommended one.
+    """Lagrangians by printed noise level: printed, published, recommended.
 
     The published estimator has the noise of the paper's code, one number for all
     channels, the recommended one independent noise.
@@ -44,7 +45,27 @@ def lagrangian_by_noise(panels: Sequence[Panel]) -> pd.DataFrame:
     """
     printed = [printed_lagrangians(p.config, p.law) for p in panels]
     levels = sorted({one.level for each in printed for one in each})
-    titles = [panel.title for panel in panels]
+    return _table(panels, levels)
+
+
+def lagrangian_by_every_noise(panels: Sequence[Panel]) -> pd.DataFrame:
+    """As :func:`lagrangian_by_noise`, at every level of one of the two estimators.
+
+    A row is left out if no panel has anything to show in it.
+    """
+    levels = {
+        float(level)
+        for panel in panels
+        for estimator in (BASELINE, MAIN)
+        if estimator in panel.models
+        for level in panel.models[estimator]["noise_level"].values
+    }
+    return _table(panels, sorted(levels))
+
+
+def _table(panels: Sequence[Panel], levels: Sequence[float]) -> pd.DataFrame:
+    printed = [printed_lagrangians(p.config, p.law) for p in panels]
+    titles = _titles(panels)
     rows = [{LEVEL: "", SOURCE: "true", **_row(titles, [_true(p) for p in panels])}]
     for level in levels:
         sigma = f"{level:g}"
@@ -52,14 +73,26 @@ def lagrangian_by_noise(panels: Sequence[Panel]) -> pd.DataFrame:
             _printed(panel, next((one for one in each if one.level == level), None))
             for panel, each in zip(panels, printed, strict=True)
         ]
-        rows.append({LEVEL: sigma, SOURCE: "printed", **_row(titles, cells)})
+        any_printed = any(cells)
+        if any_printed:
+            rows.append({LEVEL: sigma, SOURCE: "printed", **_row(titles, cells)})
         for estimator in (BASELINE, MAIN):
             cells = [_found(panel, estimator, level) for panel in panels]
             source = _source(panels, estimator)
-            rows.append({LEVEL: sigma, SOURCE: source, **_row(titles, cells)})
+            if any(cell != NOT_DONE for cell in cells) or any_printed:
+                rows.append({LEVEL: sigma, SOURCE: source, **_row(titles, cells)})
     frame = pd.DataFrame(rows, columns=[LEVEL, SOURCE, *titles])
     frame.attrs["note"] = NOTE
     return frame
+
+
+def _titles(panels: Sequence[Panel]) -> list[str]:
+    """Titles; examples of the same title have their names, too."""
+    titles = [panel.title for panel in panels]
+    return [
+        title if titles.count(title) == 1 else f"{title} ({panel.example})"
+        for title, panel in zip(titles, panels, strict=True)
+    ]
 
 
 def _row(titles: Sequence[str], cells: Sequence[list[str]]) -> dict[str, str]:
@@ -101,7 +134,7 @@ def _found(panel: Panel, estimator: str, level: float) -> list[str]:
     model = panel.models.get(estimator)
     case = None if model is None else shown_case(estimator, model, level)
     if case is None:
-        return ["not done"]
+        return NOT_DONE
     law, driven = panel.law, is_driven(panel.config)
     found = canonical(law_of(case, law)[0], law.library)
     wanted = canonical(true_law(law, driven), law.library)

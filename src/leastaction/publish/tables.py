@@ -14,7 +14,10 @@ import xarray as xr
 
 from leastaction.mechanics.library import Library
 from leastaction.publish import readable
-from leastaction.publish.noise_table import lagrangian_by_noise
+from leastaction.publish.noise_table import (
+    lagrangian_by_every_noise,
+    lagrangian_by_noise,
+)
 from leastaction.publish.render import render as render
 from leastaction.publish.scorecard import scores
 from leastaction.publish.sheet import Sheet
@@ -233,4 +236,5 @@ TABLES = {
     "equation_of_motion": table_2,
     "hamiltonian": table_3,
     "lagrangian_by_noise": lagrangian_by_noise,
+    "lagrangian_by_every_noise": lagrangian_by_every_noise,
 }

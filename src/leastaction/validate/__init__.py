@@ -2,6 +2,8 @@
 
 from importlib import import_module
 
+from leastaction import simulate
+
 # By the model that was identified, else by what the `simulate` stage makes.
 METHODS = {
     "learned_flow": "leastaction.validate.shadow_rollout",
@@ -19,14 +21,17 @@ MAKES = {
 }
 
 
-def validate(kind, system, model, simulation, settings, library, *, example, seed):
-    """Roll out one replicate of a model of that `kind`, a key of `METHODS`.
+def validate(system, model, simulation, settings, library, *, example, seed):
+    """Roll out one replicate.
 
     See :func:`leastaction.validate.rollout.validate`,
     :func:`leastaction.validate.field_rollout.validate`,
     :func:`leastaction.validate.motion_rollout.validate` and
     :func:`leastaction.validate.shadow_rollout.validate`.
     """
+    kind = model.attrs.get("contract")
+    if kind not in METHODS:
+        kind = simulate.MAKES[simulation["method"]]
     return import_module(METHODS[kind]).validate(
         system, model, simulation, settings, library, example=example, seed=seed
     )

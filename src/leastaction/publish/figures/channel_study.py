@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from leastaction.publish.figures.level_axis import level_axis, levels_of, places
+from leastaction.publish.figures.recovery_axes import median_error, share_of_exact
 from leastaction.publish.figures.study import by_title, share_bars
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import MAIN, Panel
@@ -18,7 +19,6 @@ ROW_HEIGHT = 40.0
 LEGEND_HEIGHT = 12.0
 NOMINAL = 95.0
 ACCEPTED = (90.0, 99.0)
-SMALLEST = 1e-7
 # By the recorded channels: label, colour, marker, shift.
 KINDS = {
     ("q", "qdot", "qddot"): (r"$q, \dot q, \ddot q$", "estimate_color", "o", -0.12),
@@ -78,10 +78,8 @@ def _draw(column: Sequence[Axes], panel: Panel, levels, settings: Mapping) -> No
     mode = shown_mode(MAIN, found)
     case = found.sel(noise_mode=mode)
     x = np.array(places(case["noise_level"].values, levels)) + shift
-    exact = case["exact"].transpose("replicate", "noise_level").values
-    share_bars(column[0], x, exact.sum(axis=0), len(exact), **style)
-    error = case["worst_error"].transpose("replicate", "noise_level").values
-    column[1].plot(x, 100 * np.maximum(np.median(error, axis=0), SMALLEST), **style)
+    share_of_exact(column[0], x, case, style)
+    median_error(column[1], x, case, style)
     covered = coverage(panel.model(MAIN), panel.config, panel.law)
     if covered is not None:
         hit = covered.sel(noise_mode=mode).transpose(..., "noise_level").values

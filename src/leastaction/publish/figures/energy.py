@@ -21,11 +21,13 @@ LEAST = 1e-12
 
 
 def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Relative change |H(t) − H(0)| / max |H(0)| of the true energy, by noise level.
+    """Relative change |H(t) − H(0)| / max |H| of the true energy, by noise level.
 
-    Median over the trajectories of all replicates, with their range for the
-    recommended estimator. The truth itself shows the error of the integration, or what
-    damping and external forces do.
+    The maximum is that of the truth over all trajectories and times; where it is zero,
+    the change is shown as it is. Median over the trajectories of all replicates, with
+    their range for the recommended estimator. The truth itself shows the error of the
+    integration, or what damping and external forces do. Paths that do not stay finite
+    are left out of the medians.
 
     Raises
     ------
@@ -40,7 +42,7 @@ def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
             _draw(axes, panel, level, settings)
             axes.set_title(level_text(level), loc="center")
             axes.set_xlabel("Time (s)")
-        row[0].set_ylabel(r"$|H(t) - H(0)|\,/\,\max|H(0)|$ (1)")
+        row[0].set_ylabel(_label(panel))
         if len(panels) > 1:
             row[0].set_title(panel_title(panels, i))
     legend_on_top(figure, _handles(panels, settings), 3)
@@ -51,7 +53,7 @@ def _draw(axes: Axes, panel: Panel, level: float, settings: Mapping) -> None:
     rollout = panel.rollout(MAIN)
     time = rollout["time"].values
     truth = rollout["hamiltonian_true"]
-    scale = float(np.abs(truth.isel(time=0)).max())
+    scale = _scale(truth) or 1.0
     _line(axes, time, _drift(truth, scale), settings["truth_color"], "-", 1.6, 2)
     for order, method in enumerate(METHODS):
         found = panel.rollouts.get(method)
@@ -67,6 +69,16 @@ def _draw(axes: Axes, panel: Panel, level: float, settings: Mapping) -> None:
     axes.set_yscale("log")
     axes.set_xlim(time[0], time[-1])
     axes.axvline(rollout.attrs["training_duration"], color="black", linewidth=0.8)
+
+
+def _scale(truth: xr.DataArray) -> float:
+    return float(np.abs(truth).max())
+
+
+def _label(panel: Panel) -> str:
+    if _scale(panel.rollout(MAIN)["hamiltonian_true"]):
+        return r"$|H(t) - H(0)|\,/\,\max|H|$ (1)"
+    return r"$|H(t) - H(0)|$ (J)"
 
 
 def _drift(energies: xr.DataArray, scale: float) -> np.ndarray:

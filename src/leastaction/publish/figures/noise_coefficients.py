@@ -10,6 +10,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from leastaction.publish.figures.level_axis import level_axis, levels_of, places
 from leastaction.publish.figures.methods import look_of
+from leastaction.publish.figures.study import range_bar
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 from leastaction.publish.scorecard.recovery import relative_coefficients
@@ -83,18 +84,7 @@ def _coefficient(axes: Axes, panel: Panel, name: str, deviations, levels, settin
         x = places(of_term["noise_level"].values, levels)
         for place, level in zip(x, of_term["noise_level"].values, strict=True):
             values = of_term.sel(noise_level=level).values
-            values = values[np.isfinite(values)]
-            if not values.size:
-                continue
-            low, middle, high = np.percentile(values, [5, 50, 95])
-            axes.errorbar(
-                place + shift,
-                middle,
-                yerr=[[middle - low], [high - middle]],
-                elinewidth=0.9,
-                **style,
-            )
-            extremes += [low, high]
+            extremes += range_bar(axes, place + shift, values, **style)
     axes.axhline(0, color=settings["truth_color"], linewidth=1.2, zorder=1)
     _symmetric_scale(axes, np.abs(extremes).max())
     axes.set_title(_title(panel, name))

@@ -15,7 +15,7 @@ from leastaction.publish.figures.methods import (
 )
 from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
-from leastaction.publish.scorecard.recovery import largest_noise
+from leastaction.publish.scorecard.recovery import Limit, largest_noise
 
 LINE_HEIGHT = 6.5
 REST_HEIGHT = 28.0
@@ -28,9 +28,10 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Largest noise up to which every level has the right structure, by method.
 
     A level is managed if at least half of the replicates have exactly the true terms.
-    The axis is −log10 σ as in the paper, with σ above it. An arrow means that the sweep
-    ends there; a cross, that not even data without noise give the right terms. At the
-    left stands what data without noise alone allow.
+    The axis is −log10 σ as in the paper, with σ above it; data without noise stand at
+    the left. A line begins at the lowest level that was done: below it nothing is
+    known. An arrow means that the sweep ends there; a cross, that not even the lowest
+    level gives the right terms.
 
     Raises
     ------
@@ -72,22 +73,21 @@ def _least_level(panels: Sequence[Panel]) -> float:
     )
 
 
-def _limit(axes: Axes, y: float, limit: tuple, least: float, marker: str, colour):
-    """A line from the left to the limit, log10 σ to the right."""
-    level, at_end = limit
+def _limit(axes: Axes, y: float, limit: Limit, least: float, marker: str, colour):
+    """A line from the lowest level done to the limit, log10 σ to the right."""
+    start, x = (least if v == 0 else np.log10(v) for v in (limit.lowest, limit.level))
     face = colour if marker == "o" else "white"
-    if np.isnan(level):
-        axes.plot(least, y, "x", color=colour, markersize=3.5, clip_on=False)
+    if np.isnan(x):
+        axes.plot(start, y, "x", color=colour, markersize=3.5, clip_on=False)
         return
-    x = least if level == 0 else np.log10(level)
-    axes.plot([least, x], [y, y], color=colour, linewidth=0.7, zorder=2)
+    axes.plot([start, x], [y, y], color=colour, linewidth=0.7, zorder=2)
     style = {"color": colour, "markerfacecolor": face, "markersize": 3.6, "zorder": 3}
     axes.plot(x, y, marker, clip_on=False, **style)
-    if at_end:
+    if limit.at_end:
         axes.annotate(
             "",
-            (x + 0.75, y),
-            (x + 0.1, y),
+            (x + 1.25, y),
+            (x + 0.2, y),
             arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.8},
             annotation_clip=False,
         )
@@ -110,7 +110,7 @@ def printed_limits(panel: Panel, method: str) -> list[float]:
 
 
 def _finish(axes: Axes, least: float, settings: Mapping) -> None:
-    axes.set_xlim(least - 0.3, 1.1)
+    axes.set_xlim(least - 0.3, 1.3)
     powers = [power for power in range(-20, 1, 2) if power > least + 1]
     axes.set_xticks([least, *powers], ["∞", *(f"{-p:d}" for p in powers)])
     axes.set_xlabel(r"$-\log_{10}\,\sigma_{\max}$ (1)")
@@ -157,6 +157,6 @@ def _handles(settings: Mapping) -> list:
             marker="x",
             linewidth=0,
             markersize=3.5,
-            label="fails without noise",
+            label="fails at lowest level",
         ),
     ]

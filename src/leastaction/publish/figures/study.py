@@ -53,11 +53,19 @@ def exact_share(panel: Panel, estimator: str) -> float:
     return 100 * float(scores.exact_support(panel.model(estimator), truth).mean())
 
 
-def range_bar(axes: Axes, x: float, values: np.ndarray, floor: float = None, **style):
-    """Draw median and 5–95 % range of `values`; nothing if none is finite."""
+def range_bar(
+    axes: Axes, x: float, values: np.ndarray, floor: float | None = None, **style
+) -> list[float]:
+    """Draw median and 5–95 % range of `values`; nothing if none is finite.
+
+    Returns
+    -------
+    list of float
+        The range, or an empty list.
+    """
     values = values[np.isfinite(values)]
     if not values.size:
-        return
+        return []
     low, middle, high = np.percentile(values, [5, 50, 95])
     if floor is not None:
         low, middle, high = (max(v, floor) for v in (low, middle, high))
@@ -67,6 +75,7 @@ def range_bar(axes: Axes, x: float, values: np.ndarray, floor: float = None, **s
         yerr=[[middle - low], [high - middle]],
         **{"markersize": 4.0, "elinewidth": 0.9, "linestyle": "none"} | style,
     )
+    return [float(low), float(high)]
 
 
 def share_bars(axes: Axes, x: np.ndarray, hits: np.ndarray, count: int, **style):

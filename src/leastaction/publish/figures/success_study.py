@@ -3,20 +3,20 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray as xr
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.publish.figures.level_axis import level_axis, levels_of, places
 from leastaction.publish.figures.methods import MODES, handles, in_order, look_of
-from leastaction.publish.figures.study import share_bars
+from leastaction.publish.figures.recovery_axes import (
+    mark_infinite,
+    median_error,
+    share_of_exact,
+)
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
 
 ROW_HEIGHT = 42.0
 LEGEND_HEIGHT = 14.0
-# Errors below this are shown on the axis: they are those of the integration.
-SMALLEST = 1e-7
 BESIDE = 0.07
 
 
@@ -25,8 +25,10 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     One column per system; a row for each mode of the noise, with 95 % Wilson intervals
     where some fail and some do not. Below it the median over replicates of the largest
-    relative error of a true coefficient, wrong structures included (a missing term
-    counts as 100 %).
+    relative error of a true coefficient, wrong structures included. For a Lagrangian a
+    missing term counts as 100 % and an extra term, which the row above shows, costs
+    nothing; an implicit equation with any wrong term has no error: a median that is
+    infinite for this reason stands at the upper edge, marked ∞.
 
     Raises
     ------
@@ -52,9 +54,8 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 shift = BESIDE * (k - (len(methods) - 1) / 2)
                 x = np.array(places(case["noise_level"].values, levels)) + shift
                 style = look_of(method).style(settings)
-                exact = case["exact"].transpose("replicate", "noise_level").values
-                share_bars(top, x, exact.sum(axis=0), len(exact), **style)
-                _error(bottom, x, case, style)
+                share_of_exact(top, x, case, style)
+                median_error(bottom, x, case, style)
             level_axis(bottom, levels)
         grid[0, j].set_title(panel_title(panels, j))
     for i, mode in enumerate(modes):
@@ -62,6 +63,7 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         grid[2 * i, 0].set_ylim(-6, 106)
         grid[2 * i + 1, 0].set_ylabel(f"Worst coefficient error (%)\n{MODES[mode]}")
         grid[2 * i + 1, 0].set_yscale("log")
+        mark_infinite(grid[2 * i + 1])
     for axes in grid[:-1].flat:
         axes.set_xlabel("")
     figure.align_ylabels(grid)
@@ -73,10 +75,3 @@ def _modes(panel: Panel) -> set[str]:
     return {
         str(mode) for r in panel.recoveries.values() for mode in r["noise_mode"].values
     }
-
-
-def _error(axes: Axes, x: np.ndarray, case: xr.Dataset, style: Mapping) -> None:
-    error = case["worst_error"].transpose("replicate", "noise_level").values
-    if np.isnan(error).all():
-        return
-    axes.plot(x, 100 * np.maximum(np.median(error, axis=0), SMALLEST), **style)

@@ -16,6 +16,8 @@ from leastaction.publish.sweep import shown_mode
 ROW_HEIGHT = 30.0
 REST_HEIGHT = 18.0
 MOST_LEVELS = 3
+# Share of its value that a constant coordinate has as a margin.
+FLAT = 0.1
 # From below to above.
 METHODS = ("sindy_pi", BASELINE, MAIN)
 DASHES = {
@@ -95,7 +97,7 @@ def _draw(axes: Axes, panel: Panel, name: str, level: float, settings) -> None:
             )
     low, high = truth.min(), truth.max()
     # A model that runs away must not shrink the truth to a line.
-    margin = 0.25 * (high - low)
+    margin = 0.25 * (high - low) or FLAT * max(1.0, abs(high))
     axes.set_ylim(low - margin, high + 1.6 * margin)
     axes.set_xlim(time[0], time[-1])
     axes.axvline(end, color="black", linewidth=0.8, zorder=7)

@@ -82,8 +82,12 @@ def make_row(
     printed: float = np.nan,
     corrected: float = np.nan,
     note: str = "",
+    judged: bool = True,
 ) -> dict:
-    """One row of the scorecard; `summary` is (median, 5th, 95th percentile)."""
+    """One row of the scorecard; `summary` is (median, 5th, 95th percentile).
+
+    With `judged` false, a target is shown, but there is no verdict.
+    """
     return {
         **head,
         "item": str(item),
@@ -96,6 +100,8 @@ def make_row(
         "ours_high": summary[2],
         "replicates": int(replicates),
         "target": verdict.target_text(target, unit),
-        "verdict": verdict.verdict(target, printed, corrected, summary),
+        "verdict": verdict.verdict(target, printed, corrected, summary)
+        if judged
+        else "",
         "note": note,
     }

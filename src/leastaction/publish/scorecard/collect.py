@@ -36,6 +36,9 @@ ORDER = ["paper", "example", "item", "quantity", "estimator"]
 POOLED = {"between": [0.90, 0.99]}
 # With fewer intervals, chance alone often leaves that band.
 ENOUGH_INTERVALS = 100
+# In the quantity of a row of a sweep: the noise, and the channels if not all.
+KIND = r"(, (?:independent|shared) noise(?:, recorded .*)?)$"
+LEVELS_SHARE = "; levels of one replicate share one draw of noise"
 
 __all__ = [
     "COLUMNS",
@@ -99,6 +102,10 @@ def example_rows(
 def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Coverage of all 95 % intervals of each paper and estimator, example ``all``.
 
+    Intervals of different noise or of other recorded channels are not of one kind and
+    have pools of their own. Only independent noise is judged: the standard errors know
+    no other.
+
     Parameters
     ----------
     frames
@@ -112,8 +119,10 @@ def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     together = _together(frames)
     of_coverage = together["quantity"].str.startswith(COVERAGE)
     rows = []
-    for (paper, estimator), group in together[of_coverage].groupby(
-        ["paper", "estimator"]
+    covered = together[of_coverage]
+    kinds = covered["quantity"].str.extract(KIND, expand=False).fillna("")
+    for (paper, estimator, kind), group in covered.groupby(
+        ["paper", "estimator", kinds]
     ):
         count = int(group["replicates"].sum())
         hits = round(float((group["ours_median"] * group["replicates"]).sum()))
@@ -122,18 +131,21 @@ def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
             make_row(
                 head,
                 ADDED,
-                f"{COVERAGE}all coefficients and volatilities",
+                f"{COVERAGE}all coefficients and volatilities{kind}",
                 "1",
                 (hits / count, np.nan, np.nan),
                 count,
                 corrected=0.95,
-                target=POOLED
-                if count >= ENOUGH_INTERVALS
-                else verdict.binomial_band(count),
-                note=f"{hits} of {count} intervals, all examples together",
+                target=_pooled_target(count) if "shared" not in kind else None,
+                note=f"{hits} of {count} intervals, all examples together"
+                + (LEVELS_SHARE if kind else ""),
             )
         )
     return _frame(rows)
+
+
+def _pooled_target(count: int) -> dict | None:
+    return POOLED if count >= ENOUGH_INTERVALS else verdict.binomial_band(count)
 
 
 def scorecard(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

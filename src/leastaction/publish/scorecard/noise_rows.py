@@ -7,12 +7,13 @@ import xarray as xr
 
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
-from leastaction.publish.scorecard.recovery import coverage, largest_noise
+from leastaction.publish.scorecard.recovery import Limit, coverage, largest_noise
+from leastaction.publish.scorecard.trust_rows import trust_rows
 from leastaction.publish.sweep import MAIN, at_level, shown_mode
 
 NOISE_FOUND = ("noise_std", "noise_q", "noise_qdot", "noise_qddot")
+ALL = ("q", "qdot", "qddot")
 LARGEST = "largest noise with the right structure"
-FAILS = "fails even without noise"
 
 
 def case_text(level: float, mode: str) -> str:
@@ -25,10 +26,12 @@ def noise_rows(case: Case) -> Iterator[dict]:
     if case.recovery is None:
         return
     yield from _limits(case)
-    for (mode, level), limits in _wanted(case).items():
+    wanted = _wanted(case)
+    for (mode, level), limits in wanted.items():
         yield from _at(case, limits, level, mode)
+    yield from trust_rows(case)
     if case.rollout is not None:
-        yield from _rollouts(case, case.rollout)
+        yield from _rollouts(case, case.rollout, wanted)
 
 
 def _wanted(case: Case) -> dict[tuple[str, float], dict]:
@@ -41,14 +44,16 @@ def _wanted(case: Case) -> dict[tuple[str, float], dict]:
     return dict(sorted(found.items()))
 
 
-def limit_summary(exact: xr.DataArray, mode: str) -> tuple[float, str]:
-    """Largest noise of one mode, zero if there is none, and what to say about it."""
-    limit, at_end = largest_noise(exact.sel(noise_mode=mode))
+def limit_of(exact: xr.DataArray, mode: str) -> tuple[Limit, str]:
+    """Largest noise of one mode, and what to say about it."""
+    limit = largest_noise(exact.sel(noise_mode=mode))
+    if np.isnan(limit.level):
+        if limit.lowest == 0:
+            return limit, "fails even without noise"
+        return limit, f"below the lowest level done ({limit.lowest:g})"
     count = exact.sizes["replicate"]
-    note = f"every level up to it has at least half of {count} replicates right"
-    if np.isnan(limit):
-        return 0.0, FAILS
-    return limit, note + ("; the sweep ends there" if at_end else "")
+    note = f"every level from {limit.lowest:g} to it has at least half of {count} right"
+    return limit, note + ("; the sweep ends there" if limit.at_end else "")
 
 
 def _limits(case: Case) -> Iterator[dict]:
@@ -62,12 +67,12 @@ def _limits(case: Case) -> Iterator[dict]:
     exact = case.recovery["exact"]
     for mode in map(str, exact["noise_mode"].values):
         if mode not in printed:
-            limit, note = limit_summary(exact, mode)
+            limit, note = limit_of(exact, mode)
             yield case.row(
                 ADDED,
                 f"{LARGEST}, {mode} noise",
                 "SI units",
-                (limit, np.nan, np.nan),
+                (limit.level, np.nan, np.nan),
                 exact.sizes["replicate"],
                 note=note,
             )
@@ -76,10 +81,12 @@ def _limits(case: Case) -> Iterator[dict]:
 def _at(case: Case, entry: Mapping, level: float, mode: str) -> Iterator[dict]:
     """Rows of one case; the limits are ours, so that only our estimator is judged."""
     found = at_level(case.recovery, mode, level)
-    if found is None:
-        return
     ours = case.head["estimator"] == MAIN
     where = case_text(level, mode)
+    if found is None:
+        if ours:
+            yield _not_done(case, where)
+        return
     hit = found["exact"].values
     share = entry.get("exact_structure") if ours else None
     yield case.row(
@@ -103,6 +110,18 @@ def _at(case: Case, entry: Mapping, level: float, mode: str) -> Iterator[dict]:
     )
     yield from _noise_found(case, entry, level, mode)
     yield from _coverage(case, entry, level, mode)
+
+
+def _not_done(case: Case, where: str) -> dict:
+    """A limit at a level that this run did not do must not vanish."""
+    return case.row(
+        ADDED,
+        f"right structure, {where}",
+        "1",
+        (np.nan, np.nan, np.nan),
+        0,
+        note="not judged: there is a limit for this level, but the run did not do it",
+    )
 
 
 def _median(entry: Mapping, name: str) -> dict | None:
@@ -140,7 +159,7 @@ def _coverage(case: Case, entry: Mapping, level: float, mode: str) -> Iterator[d
     band = entry.get("coverage")
     yield case.row(
         ADDED,
-        f"{COVERAGE}all coefficients, {case_text(level, mode)}",
+        f"{COVERAGE}all coefficients, {case_text(level, mode)}{_recorded(case)}",
         "1",
         (float(hit.mean()), np.nan, np.nan),
         hit.size,
@@ -150,19 +169,53 @@ def _coverage(case: Case, entry: Mapping, level: float, mode: str) -> Iterator[d
     )
 
 
-def _rollouts(case: Case, rollout: xr.Dataset) -> Iterator[dict]:
-    """Errors of the path, of the noise that stands for the estimator."""
-    mode = shown_mode(case.head["estimator"], rollout)
+def _recorded(case: Case) -> str:
+    """Recorded channels, unless all are: their intervals are not pooled with others."""
+    channels = (case.config["simulate"].get("noise") or {}).get("channels", ALL)
+    return "" if len(channels) == len(ALL) else f", recorded {' '.join(channels)}"
+
+
+# Score of a rollout: what it is, and what to know of it.
+SCORES = {
+    "trajectory_error_training": (
+        "relative error of the path, training window",
+        "median over trajectories from starts of the training data",
+    ),
+    "trajectory_error_prediction": (
+        "relative error of the path, prediction window",
+        "median over trajectories from starts of the training data; a chaotic motion "
+        "leaves every model's path: see acceleration and energy",
+    ),
+    "acceleration_error": (
+        "relative error of the acceleration along the true path",
+        "rms over the paths of the training data and their continuation",
+    ),
+    "energy_drift": (
+        "energy along the path of the model, deviation",
+        "rms of the true energy over the mean of p qdot / 2",
+    ),
+}
+
+
+def _rollouts(case: Case, rollout: xr.Dataset, wanted: Mapping) -> Iterator[dict]:
+    """Scores of the rollout, of the noise that stands for the estimator.
+
+    No path is judged, as that of a chaotic motion says little: its acceleration and
+    its energy are.
+    """
+    estimator = case.head["estimator"]
+    mode = shown_mode(estimator, rollout)
     for level in map(float, rollout["noise_level"].values):
         found = at_level(rollout, mode, level)
-        for window in ("training", "prediction"):
-            values = found[f"trajectory_error_{window}"].values
+        limits = wanted.get((mode, level), {}) if estimator == MAIN else {}
+        for name, (quantity, note) in SCORES.items():
+            values = found[name].values
             yield case.row(
                 ADDED,
-                f"relative error of the path, {window} window, "
-                f"{case_text(level, mode)}",
+                f"{quantity}, {case_text(level, mode)}",
                 "1",
                 verdict.summary_of(values),
                 values.size,
-                note="median over trajectories from starts of the training data",
+                target=_median(limits, name),
+                note=note,
             )

@@ -8,8 +8,9 @@ from leastaction.mechanics.equivalence import canonical
 from leastaction.publish.printed import PrintedLagrangian, printed_lagrangians
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import Case
-from leastaction.publish.scorecard.noise_rows import case_text, limit_summary
-from leastaction.publish.scorecard.recovery import is_driven, law_of
+from leastaction.publish.scorecard.equal_data import equal_data_rows
+from leastaction.publish.scorecard.noise_rows import case_text, limit_of
+from leastaction.publish.scorecard.recovery import is_driven, law_of, true_law
 from leastaction.publish.sweep import BASELINE, MAIN, shown_case, shown_mode
 
 # A printed ratio is worth as many digits as the numbers that it is made of.
@@ -35,66 +36,56 @@ def printed_noise_rows(case: Case) -> Iterator[dict]:
 
 
 def _limit(case: Case, entry: Mapping) -> Iterator[dict]:
-    """Largest noise of an estimator, or over that of another one on the same data.
-
-    Of such a ratio there is no truth but what equal data give: that is `corrected`.
-    """
+    """Largest noise of an estimator, or over that of another one on the same data."""
     ours = entry["ours"]
     if case.recovery is None:
         raise ValueError(
             f"largest_noise: estimator {case.head['estimator']!r} has no sweep over "
             "noise; give simulate.noise.levels"
         )
-    mode = ours.get("noise_mode") or shown_mode(case.head["estimator"], case.recovery)
-    value, note = limit_summary(case.recovery["exact"], mode)
-    corrected, target = float(entry.get("corrected", np.nan)), entry.get("target")
     if "over" in ours:
-        other = case.recoveries.get(ours["over"])
-        if other is None:
-            return
-        below, _ = limit_summary(other["exact"], mode)
-        value = value / below if below else np.inf
-        corrected, target = value, {"relative_error": 0.0}
-        if not np.isfinite(value):
-            corrected, target = np.nan, None
-        note = f"{mode} noise"
-    written = entry.get("note", "")
+        yield from equal_data_rows(case, entry)
+        return
+    mode = ours.get("noise_mode") or shown_mode(case.head["estimator"], case.recovery)
+    limit, note = limit_of(case.recovery["exact"], mode)
     yield case.row(
         entry["item"],
         f"{entry['quantity']}, {mode} noise",
         entry["unit"],
-        (value, np.nan, np.nan),
+        (limit.level, np.nan, np.nan),
         case.recovery.sizes["replicate"],
-        target=target,
+        target=entry.get("target"),
         printed=entry["printed"],
-        corrected=corrected,
-        note=f"{written}; {note}" if written else note,
+        corrected=float(entry.get("corrected", np.nan)),
+        note="; ".join(filter(None, (entry.get("note"), note))),
     )
 
 
 def _coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
-    """Coefficients beside those printed, all in the scale of the reference term."""
+    """Coefficients beside those printed, all in the scale of the reference term.
+
+    Where external forces were measured the scale is known: that of the system.
+    """
     estimator = case.head["estimator"]
     model = shown_case(estimator, case.model, one.level)
-    printed = _in_scale(case, one)
+    driven = is_driven(case.config)
+    printed = _in_scale(case, one, driven)
     if model is None or printed is None:
         return
     where = case_text(one.level, shown_mode(estimator, case.model))
     library = case.truth.library
     found = canonical(law_of(model, case.truth), library)
-    if not is_driven(case.config):
+    if not driven:
         given = found[:, [library.reference]]
         with np.errstate(divide="ignore", invalid="ignore"):
             found = found * np.where(
                 given != 0, library.reference_coefficient / given, np.nan
             )
-    true = canonical(
-        np.append(case.truth.coefficients, case.truth.dissipation), library
-    )
+    true = canonical(true_law(case.truth, driven), library)
     limit = one.entry.get("error")
     target = {"relative_error": limit} if limit and estimator == MAIN else None
     for i, value in printed.items():
-        if i == library.reference:
+        if i == library.reference and not driven:
             continue
         yield case.row(
             one.entry["item"],
@@ -108,34 +99,49 @@ def _coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
             note="" if true[i] else "not in the true Lagrangian",
         )
     if estimator == BASELINE and "replica" in one.entry:
-        order = list(printed)
-        with np.errstate(invalid="ignore"):
-            ratio = found[:, order] / np.array([printed[i] for i in order])
-        yield case.row(
-            one.entry["item"],
-            f"largest relative deviation from the printed coefficients, {where}",
-            "1",
-            verdict.summary_of(np.abs(ratio - 1).max(axis=1)),
-            len(found),
-            target={"median": one.entry["replica"]},
-            note="whether the replica of the published method does as the paper says, "
-            "right or wrong",
-        )
+        yield _replica(case, one, found, printed, where)
 
 
-def _in_scale(case: Case, one: PrintedLagrangian) -> dict[int, float] | None:
+def _replica(case: Case, one: PrintedLagrangian, found, printed, where: str) -> dict:
+    """Whether the published estimator does as the paper says, right or wrong.
+
+    A replicate with other terms than those printed deviates infinitely.
+    """
+    order = list(printed)
+    deviation = found[:, order] / np.array([printed[i] for i in order]) - 1
+    others = np.delete(found, order, axis=1)
+    same = (found[:, order] != 0).all(axis=1) & (others == 0).all(axis=1)
+    return case.row(
+        one.entry["item"],
+        f"largest relative deviation from the printed coefficients, {where}",
+        "1",
+        verdict.summary_of(np.where(same, np.abs(deviation).max(axis=1), np.inf)),
+        len(found),
+        target={"median": one.entry["replica"]},
+        note="whether the replica of the published method does as the paper says, "
+        f"right or wrong; {int(same.sum())} of {same.size} replicates have the printed "
+        "terms and no others, the rest deviate infinitely",
+    )
+
+
+def _in_scale(
+    case: Case, one: PrintedLagrangian, driven: bool
+) -> dict[int, float] | None:
     """Printed coefficients by independent candidate, in the scale of the reference.
 
-    None if the reference is not printed. A function that stands twice counts once.
+    As printed if `driven`; else None if the reference is not printed. A function that
+    stands twice counts once.
     """
     library = case.truth.library
     by_term: dict[int, float] = {}
     for value, function in one.terms:
         if function in library.terms:
             by_term.setdefault(library.terms.index(function), value)
-    if library.reference not in by_term:
-        return None
-    scale = library.reference_coefficient / by_term[library.reference]
+    scale = 1.0
+    if not driven:
+        if library.reference not in by_term:
+            return None
+        scale = library.reference_coefficient / by_term[library.reference]
     return {
         i: value if scale == 1 else float(f"{scale * value:.{DIGITS}g}")
         for i, value in by_term.items()

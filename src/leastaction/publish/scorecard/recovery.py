@@ -1,6 +1,7 @@
 """How often, and how well, a law is recovered at each level of sensor noise."""
 
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
@@ -154,24 +155,48 @@ def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray |
     )
 
 
-def largest_noise(exact: xr.DataArray) -> tuple[float, bool]:
-    """Largest noise up to which every level is managed, and if the sweep ends there.
+class Limit(NamedTuple):
+    """Where a method stops to find the right structure, as far as a sweep tells.
+
+    Attributes
+    ----------
+    level
+        Largest noise up to which every level done is managed; NaN if not even the
+        lowest is.
+    above
+        The next level, which is not managed; infinite if the sweep ends before.
+    lowest
+        The lowest level done: of less noise nothing is known.
+    """
+
+    level: float
+    above: float
+    lowest: float
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the sweep ends at the limit."""
+        return np.isinf(self.above)
+
+    @property
+    def between(self) -> tuple[float, float]:
+        """Interval in which the limit lies; without noise there is none below."""
+        return (0.0 if np.isnan(self.level) else self.level), self.above
+
+
+def largest_noise(exact: xr.DataArray) -> Limit:
+    """Largest noise up to which at least `MANAGED` of the replicates are right.
 
     Parameters
     ----------
     exact
         Dimensions (replicate, noise_level), one mode.
-
-    Returns
-    -------
-    tuple
-        NaN if not even the lowest level has `MANAGED` of the replicates right.
     """
     share = exact.sortby("noise_level").mean("replicate")
-    managed = np.cumprod(share.values >= MANAGED).sum()
-    if not managed:
-        return np.nan, False
-    return float(share["noise_level"].values[managed - 1]), managed == share.size
+    levels = [float(level) for level in share["noise_level"].values]
+    managed = int(np.cumprod(share.values >= MANAGED).sum())
+    above = levels[managed] if managed < len(levels) else np.inf
+    return Limit(levels[managed - 1] if managed else np.nan, above, levels[0])
 
 
 def wilson(hits: int, count: int) -> tuple[float, float]:

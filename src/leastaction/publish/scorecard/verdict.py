@@ -15,7 +15,10 @@ A target is one of
 ``{minimum: x}``
     value ≥ x (a count of replicates);
 ``{between: [a, b]}``
-    a ≤ value ≤ b (a share).
+    a ≤ value ≤ b (a share);
+``{factor: x}``
+    printed / x ≤ value ≤ printed · x, for the ratio of two measurements, of which there
+    is no truth (:mod:`leastaction.publish.scorecard.equal_data`).
 """
 
 from collections.abc import Mapping
@@ -55,15 +58,24 @@ def target_text(target: Mapping | None, unit: str) -> str:
             return f"median <= {100 * limit:g} %"
         case "minimum":
             return f">= {limit:g}{symbol}"
+        case "factor":
+            return f"printed, within a factor {limit:g}"
         case _:
             return f"{limit[0]:g} ... {limit[1]:g}{symbol}"
 
 
 def _only(target: Mapping) -> tuple:
     known = ("relative_error", "maximum", "rms", "median", "minimum", "between")
+    known += ("factor",)
     if len(target) != 1 or next(iter(target)) not in known:
         raise ValueError(f"target {dict(target)} must be one of {', '.join(known)}")
     return next(iter(target.items()))
+
+
+def factor_band(target: Mapping, printed: float) -> tuple[float, float]:
+    """Band around a printed ratio."""
+    _, factor = _only(target)
+    return printed / factor, printed * factor
 
 
 def keeps(target: Mapping, corrected: float, summary: tuple) -> bool:
@@ -94,6 +106,8 @@ def keeps(target: Mapping, corrected: float, summary: tuple) -> bool:
             return median <= limit
         case "minimum":
             return median >= limit - ROUNDING
+        case "factor":
+            raise ValueError("target 'factor' is for the ratio of two limits alone")
         case _:
             return limit[0] - ROUNDING <= median <= limit[1] + ROUNDING
 

@@ -1,0 +1,105 @@
+"""Recipes that would fail in the middle of a run, or mislead, are refused before it."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from leastaction import recipes
+from leastaction.config import check_example, merge
+from leastaction.schema import ConfigError, complete
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
+DRIVEN = {"input": {"th": "cos(time)"}}
+GRAM = {"differentiate": {"method": "measured"}, "assemble": {"method": "gram"}}
+STAGES = [{"rate": 1e-4, "penalty": 0.1, "threshold": 0.1}]
+PRIOR = {"method": "proximal_gradient", "prior": "thdot**2", "stages": STAGES}
+CASE_2 = {
+    "differentiate": {"method": "measured"},
+    "assemble": {"method": "gram", "samples": "all"},
+    "identify": {"method": "acceleration_gradient", "stages": STAGES},
+}
+SINDY_PI = {
+    "differentiate": {"method": "measured"},
+    "assemble": {"method": "implicit_library"},
+    "identify": {"method": "sindy_pi"},
+}
+ENERGY = {
+    "differentiate": {"method": "measured"},
+    "assemble": {"method": "energy_gram"},
+    "identify": {"method": "lagrangian_sindy"},
+}
+
+
+def problems(estimator, library=None, **simulate):
+    """What is wrong with the single pendulum, with this estimator alone."""
+    path = ROOT / "config/examples/xl_sindy/single.yaml"
+    content = yaml.safe_load(path.read_text())
+    content = merge(content, {"simulate": simulate, "library": library or {}})
+    content["library"] = {k: v for k, v in content["library"].items() if v}
+    content["estimators"] = {"one": estimator}
+    for part in ("validate", "publish", "variants"):
+        del content[part]
+    if estimator == {}:
+        content["estimators"] = {"recommended": {}}
+    content = recipes.with_recommended_methods(content)
+    try:
+        check_example(complete(content, SCHEMA, "x"), "x")
+    except ConfigError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("estimator", [SINDY_PI, ENERGY, CASE_2])
+def test_an_input_is_not_passed_over(estimator):
+    assert "knows no input, but simulate.input drives th" in problems(
+        estimator, **DRIVEN
+    )
+    assert problems(estimator) == ""
+
+
+def test_the_prior_term_and_the_input_exclude_each_other():
+    with_prior = {**GRAM, "identify": PRIOR}
+    without = {**GRAM, "identify": {**PRIOR, "prior": None}}
+    assert "prior term 'thdot**2' knows no input" in problems(with_prior, **DRIVEN)
+    assert "without a prior term needs an input" in problems(without)
+    assert problems(with_prior) == problems(without, **DRIVEN) == ""
+
+
+def test_positions_alone_are_identified_without_an_input():
+    q = {"noise": {"channels": ["q"]}}
+    assert "'shooting' knows no input" in problems({}, **DRIVEN, **q)
+    assert problems({}, **q) == problems({}, **DRIVEN) == ""
+
+
+def test_measured_needs_all_channels():
+    found = problems(ENERGY, noise={"channels": ["q", "qdot"]})
+    assert "'measured' needs q, qdot, qddot" in found
+    assert "records q, qdot; use 'joint_spline'" in found
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("levels", 0.3), ("modes", "shared")], ids=["level", "mode"]
+)
+def test_cases_must_be_simulated(key, value):
+    estimator = merge(ENERGY, {"differentiate": {"cases": {key: [value]}}})
+    noise = {"modes": ["independent"], "levels": [1e-3, 0.1]}
+    found = problems(estimator, noise=noise)
+    assert f"differentiate.cases.{key} names [{value!r}]" in found
+    assert f"has {noise[key]}" in found
+    assert problems(estimator, noise={**noise, key: [value]}) == ""
+
+
+def test_every_coordinate_needs_implicit_candidates():
+    found = problems(SINDY_PI, {"implicit": None})
+    assert "needs library.implicit for every coordinate" in found
+    assert "lists none; add candidates for th" in found
+
+
+def test_case_2_reads_every_sample():
+    some = merge(CASE_2, {"assemble": {"samples": 500}})
+    assert "needs all samples, but assemble.samples is 500" in problems(some)
+    left_out = {**CASE_2, "assemble": {"method": "gram"}}
+    assert "needs all samples, but assemble.samples is 1000" in problems(left_out)
+    assert problems(CASE_2) == ""
