@@ -113,6 +113,14 @@ def test_each_order_brings_the_energy_nearer(rollout):
         assert zero > 10 * two > 50 * four, name
 
 
+def test_the_true_lagrangian_integrated_misses_what_a_shadow_makes_up(rollout):
+    """Both err alike without correction, to opposite sides."""
+    integrated = rollout["misalignment_integrated"].values.ravel()
+    assert integrated[0] < 1e-12
+    shadow = rollout["misalignment"].values.ravel()
+    assert integrated[1] == pytest.approx(shadow[0], rel=0.05)
+
+
 def test_factor_and_sign_of_a_lagrangian_change_nothing_but_its_scale(
     truth, model, rollout
 ):

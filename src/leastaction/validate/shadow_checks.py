@@ -33,7 +33,7 @@ def alignment(model, truth: Truth, settings: Mapping, orders) -> dict[str, tuple
     true = truth.gradient(points)
     found = [model.hamiltonian(points, k, 1) for k in orders]
     values = np.array([f[0] for f in found])
-    return {
+    variables = {
         "misalignment": (
             ("order",),
             [misalignment(f[1:], true) for f in found],
@@ -48,6 +48,25 @@ def alignment(model, truth: Truth, settings: Mapping, orders) -> dict[str, tuple
         ),
         "hamiltonian_point": (("order", "point"), values, "mixed", "H^[k] in the box"),
     }
+    rule = getattr(getattr(model, "lagrangian", None), "rule", None)
+    # Derivatives of the truth up to order 6 are many where there are many states.
+    if rule and truth.dof == 1:
+        of_truth = truth.integrated(points, orders, rule)
+        variables |= {
+            "misalignment_integrated": (
+                ("order",),
+                [misalignment(f[1:], true) for f in of_truth],
+                "1",
+                "the same of the true Lagrangian, integrated by the same rule",
+            ),
+            "hamiltonian_point_integrated": (
+                ("order", "point"),
+                [f[0] for f in of_truth],
+                "J",
+                "H^[k] of the true Lagrangian in the box",
+            ),
+        }
+    return variables
 
 
 def potential(

@@ -1,10 +1,12 @@
 """The truth beside which a learned Lagrangian is put: motion, energy, gradients."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
 
 import numpy as np
 import sympy as sp
 
+from leastaction.mechanics import backward_error_numerical as backward
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.system import System
 from leastaction.simulate.runge_kutta import motion_of, substeps_of
@@ -31,6 +33,7 @@ class Truth:
         names = list(system.parameters)
         self._evaluate = evaluator(functions, system.coordinates, names)
         self._parameters = system.parameter_values
+        self._system = system
 
     def path(self, state: np.ndarray, steps: int) -> np.ndarray:
         """States (sample, 2 dof) h apart, by the method that made the data."""
@@ -45,6 +48,35 @@ class Truth:
     def gradient(self, states: np.ndarray) -> np.ndarray:
         """Derivatives of H by (q, q̇), shape (2 dof, sample)."""
         return self._values(states)[:, 1:].T
+
+    def integrated(self, states: np.ndarray, orders: Sequence[int], rule: str):
+        """H^[k] that a variational integrator of the true L conserves, k in `orders`.
+
+        The level sets that its motion has, were L learned perfectly and not a shadow.
+
+        Returns
+        -------
+        list
+            For every order the value and the gradient, shape (1 + 2 dof, sample).
+        """
+        system, n = self._system, self.dof
+        functions = [
+            sp.diff(system.lagrangian, *chosen) if chosen else system.lagrangian
+            for total in range(backward.needed_order(max(orders), 2) + 1)
+            for chosen in combinations_with_replacement(system.state, total)
+        ]
+        evaluate = evaluator(functions, system.coordinates, list(system.parameters))
+        velocity = states[:, n:]
+        given = evaluate(states[:, :n], velocity, self._parameters).T
+        found = []
+        for order in orders:
+            lagrangian = given
+            if order:
+                lagrangian = backward.modified_lagrangian(
+                    given, velocity, self.time_step, order, rule
+                )
+            found.append(backward.energy(lagrangian, velocity)[: 1 + 2 * n])
+        return found
 
     def _values(self, states: np.ndarray) -> np.ndarray:
         n = self.dof
