@@ -13,6 +13,7 @@ from leastaction.config import (
     check_references,
     merge,
     with_variants,
+    without_nulls,
 )
 from leastaction.mechanics.from_config import is_field
 from leastaction.recipes import (
@@ -52,7 +53,8 @@ def read_examples():
     }
     for paper, given in config["examples"].items():
         for name, overrides in given.items():
-            written[paper, name] = merge(written.get((paper, name), {}), overrides)
+            merged = merge(written.get((paper, name), {}), overrides)
+            written[paper, name] = without_nulls(merged, overrides)
     found, problems = {}, []
     for (paper, name), example in written.items():
         try:
