@@ -383,9 +383,11 @@ def test_a_rollout_of_the_wrong_size_is_refused(snapshots):
     shadow["start"] = [0.3, 0.0, 0.0]
     shadow["box"]["low"] = [0.0, 0.0, 0.0]
     shadow["domain"] = {"low": [-1.0], "high": [1.0, 1.0]}
+    recipe = snapshots["estimators"]["published_lgp_exact"]["differentiate"]
+    recipe["low"] = [-1.2, -1.2]
     with pytest.raises(ConfigError) as caught:
         checked(snapshots)
-    assert len(caught.value.problems) == 3
+    assert len(caught.value.problems) == 4
     del snapshots["validate"]
     with pytest.raises(ConfigError, match="needs 'validate.shadow'"):
         checked(snapshots)

@@ -8,9 +8,18 @@ from leastaction import identify
 def shadow_problems(example: Mapping) -> Iterator[str]:
     """What is wrong with ``validate.shadow``, or that a recipe needs it."""
     shadow = example["validate"].get("shadow")
+    dof = len(example["system"].get("coordinates", ()))
     if shadow is not None:
-        yield from _sizes(shadow, len(example["system"].get("coordinates", ())))
+        yield from _sizes(shadow, dof)
     for name, estimator in example["estimators"].items():
+        recipe = estimator["differentiate"]
+        if recipe["method"] == "halton_velocity":
+            for corner in ("low", "high"):
+                if len(recipe[corner]) != dof:
+                    yield (
+                        f"estimators.{name}.differentiate.{corner}: expected {dof} "
+                        f"velocities, got {len(recipe[corner])}"
+                    )
         yield from _unfinished(f"estimators.{name}", estimator, example["validate"])
 
 
