@@ -13,6 +13,7 @@ from leastaction.config import (
     check_references,
     merge,
     with_variants,
+    without_examples,
 )
 from leastaction.schema import ConfigError, complete
 
@@ -391,3 +392,23 @@ def test_a_rollout_of_the_wrong_size_is_refused(snapshots):
     del snapshots["validate"]
     with pytest.raises(ConfigError, match="needs 'validate.shadow'"):
         checked(snapshots)
+
+
+def test_an_example_that_is_left_out_is_named_nowhere():
+    config = {
+        "papers": {
+            "p": {
+                "figures": {"figure_1": {"shows": "x", "examples": ["a", "b"]}},
+                "tables": {"table_1": {"shows": "y"}},
+            }
+        },
+        "studies": {
+            "s": {"examples": {"p": ["a", "a-loud", "b"]}},
+            "t": {"examples": {"p": ["a"], "q": ["a"]}},
+        },
+    }
+    left = without_examples(config, {("p", "a")})
+    assert left["papers"]["p"]["figures"]["figure_1"]["examples"] == ["b"]
+    assert left["studies"]["s"]["examples"] == {"p": ["b"]}
+    assert left["studies"]["t"]["examples"] == {"q": ["a"]}
+    assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]

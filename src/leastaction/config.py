@@ -105,6 +105,33 @@ def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
         raise ConfigError(f"example {paper}/{name}", [reason])
 
 
+def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> dict:
+    """`config` whose figures, tables and studies do not name the `removed` examples.
+
+    Parameters
+    ----------
+    config
+        Sections `papers` and `studies`.
+    removed
+        (paper, example) of examples that an override sets to null, variants included.
+    """
+    config = copy.deepcopy(dict(config))
+
+    def kept(paper: str, names: list[str]) -> list[str]:
+        return [n for n in names if (paper, n.partition("-")[0]) not in removed]
+
+    for paper, settings in config["papers"].items():
+        for part in ("figures", "tables"):
+            for entry in settings.get(part, {}).values():
+                if "examples" in entry:
+                    entry["examples"] = kept(paper, entry["examples"])
+    for study in config["studies"].values():
+        for paper, names in study["examples"].items():
+            study["examples"][paper] = kept(paper, names)
+        study["examples"] = {p: n for p, n in study["examples"].items() if n}
+    return config
+
+
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
     """Check that the examples and papers that `config` names exist.
 

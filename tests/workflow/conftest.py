@@ -4,6 +4,13 @@ import pytest
 from project import Project
 
 
+def pytest_collection_modifyitems(items):
+    """One process runs all tests that share the finished project."""
+    for item in items:
+        if "workflow" in item.path.parts:
+            item.add_marker(pytest.mark.xdist_group("workflow"))
+
+
 @pytest.fixture(scope="session")
 def finished(tmp_path_factory) -> Project:
     """The tiny workflow, run once from an empty folder."""

@@ -13,6 +13,7 @@ from leastaction.config import (
     check_references,
     merge,
     with_variants,
+    without_examples,
     without_nulls,
 )
 from leastaction.mechanics.from_config import is_field
@@ -53,6 +54,9 @@ def read_examples():
     }
     for paper, given in config["examples"].items():
         for name, overrides in given.items():
+            if overrides is None:
+                written.pop((paper, name), None)
+                continue
             merged = merge(written.get((paper, name), {}), overrides)
             written[paper, name] = without_nulls(merged, overrides)
     found, problems = {}, []
@@ -78,11 +82,22 @@ def read_examples():
     return found
 
 
+def removed_examples():
+    """(paper, name) of every example that an override sets to null."""
+    return {
+        (paper, name)
+        for paper, given in config["examples"].items()
+        for name, overrides in given.items()
+        if overrides is None
+    }
+
+
 try:
     config.update(
         complete(config, read_yaml(SCHEMAS / "config.schema.yaml"), "the configuration")
     )
     EXAMPLES = read_examples()
+    config.update(without_examples(config, removed_examples()))
     check_references(config, EXAMPLES)
 except ConfigError as error:
     raise WorkflowError(str(error))
