@@ -1,10 +1,11 @@
 # `make` only prepares .venv; the real interface is Snakemake (see README.md).
 #
 #   make reproduce   every figure, table and the scorecard of the papers
-#   make quick       the same from two ensembles per example: about three minutes
+#   make quick       the same from two ensembles of most examples: about six minutes
 #   make beyond      our own studies
 #   make test        the tests
-#   make report      report.html of what was reproduced
+#   make report      report.html of what was reproduced; after make quick, with
+#                    CONFIG=config/quick.yaml
 #   make bench       cost of one ensemble, stage by stage
 #   make check       lint and format checks
 
@@ -40,7 +41,7 @@ test: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
 
 report: $(READY)
-	$(SNAKEMAKE) --report report.html
+	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG)) --report report.html
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/stochastic_lagrangian.py

@@ -38,11 +38,9 @@ def problems(estimator, library=None, **simulate):
     content = yaml.safe_load(path.read_text())
     content = merge(content, {"simulate": simulate, "library": library or {}})
     content["library"] = {k: v for k, v in content["library"].items() if v}
-    content["estimators"] = {"one": estimator}
+    content["estimators"] = {"recommended": estimator}
     for part in ("validate", "publish", "variants"):
         del content[part]
-    if estimator == {}:
-        content["estimators"] = {"recommended": {}}
     content = recipes.with_recommended_methods(content)
     try:
         check_example(complete(content, SCHEMA, "x"), "x")

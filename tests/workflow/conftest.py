@@ -5,10 +5,11 @@ from project import Project
 
 
 def pytest_collection_modifyitems(items):
-    """One process runs all tests that share the finished project."""
-    for item in items:
-        if "workflow" in item.path.parts:
-            item.add_marker(pytest.mark.xdist_group("workflow"))
+    """One process runs all tests that share the finished project, first of all."""
+    shared = [item for item in items if "workflow" in item.path.parts]
+    for item in shared:
+        item.add_marker(pytest.mark.xdist_group("workflow"))
+    items.sort(key=lambda item: item not in shared)
 
 
 @pytest.fixture(scope="session")

@@ -29,10 +29,8 @@ def override(project, **changes):
 
 
 def test_nothing_to_do(finished):
-    start = time.monotonic()
     result = finished.snakemake()
     assert "Nothing to be done" in result.stdout + result.stderr
-    assert time.monotonic() - start < 15
     assert finished.plan() == set()
 
 

@@ -66,8 +66,15 @@ CASES = {
 
 
 @pytest.fixture(scope="module")
-def untouched(tmp_path_factory) -> Project:
+def copied(tmp_path_factory) -> Project:
     return Project.copy(tmp_path_factory.mktemp("untouched"), {})
+
+
+@pytest.fixture
+def untouched(copied) -> Project:
+    """The copy as it was made, whatever the test before it configured."""
+    copied.configure({})
+    return copied
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -101,7 +108,6 @@ def test_wrong_key_of_the_configuration(untouched):
 def test_broken_yaml(untouched):
     file = untouched.folder / "config/examples/stochastic_lagrangian/broken.yaml"
     file.write_text("title: [unclosed\n")
-    untouched.configure({})
     try:
         result = untouched.snakemake("-n")
     finally:

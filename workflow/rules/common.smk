@@ -14,7 +14,6 @@ from leastaction.config import (
     merge,
     with_variants,
     without_examples,
-    without_nulls,
 )
 from leastaction.mechanics.from_config import is_field
 from leastaction.recipes import (
@@ -57,8 +56,7 @@ def read_examples():
             if overrides is None:
                 written.pop((paper, name), None)
                 continue
-            merged = merge(written.get((paper, name), {}), overrides)
-            written[paper, name] = without_nulls(merged, overrides)
+            written[paper, name] = merge(written.get((paper, name), {}), overrides)
     found, problems = {}, []
     for (paper, name), example in written.items():
         try:

@@ -74,7 +74,7 @@ def assemble(
         flat["qddot"],
         flat.get("input"),
     )
-    chosen = _evenly(count, settings["samples"])
+    chosen = evenly(count, settings["samples"])
     force = flat.get("input", np.zeros(1))
     square, each = ("replicate", "column", "column_other"), ("replicate", "dof")
     sampled = ("replicate", "sample", "dof")
@@ -171,7 +171,8 @@ def clear_of_switches(
     return clear
 
 
-def _evenly(count: int, wanted: int | str) -> np.ndarray:
+def evenly(count: int, wanted: int | str) -> np.ndarray:
+    """Positions of `wanted` evenly spaced samples out of `count`, or of ``"all"``."""
     if wanted == "all" or wanted >= count:
         return np.arange(count)
     return np.linspace(0, count - 1, wanted).round().astype(int)

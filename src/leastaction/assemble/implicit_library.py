@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.assemble.gram import evenly
 from leastaction.contracts import check
 from leastaction.differentiate.motion import states
 from leastaction.mechanics.implicit_library import ImplicitLibrary
@@ -80,8 +81,7 @@ def assemble(
         np.delete(channel, outside, axis=0).reshape(-1, dof) for channel in motion
     ]
     kept = [channel[outside].reshape(-1, dof) for channel in motion]
-    count = min(settings["samples"], len(kept[0]))
-    chosen = np.linspace(0, len(kept[0]) - 1, count).round().astype(int)
+    chosen = evenly(len(kept[0]), settings["samples"])
     theta = terms.evaluate(*training)
     if len(theta) < len(terms.terms):
         raise ValueError(

@@ -147,10 +147,17 @@ class ImplicitLibrary:
 def is_true_equation(
     support: Sequence[int], basis: np.ndarray, left: Sequence[int]
 ) -> bool:
-    """Whether the terms of an implicit equation are exactly those of a true one.
+    """Whether the terms of an implicit equation are exactly those of a true one."""
+    return true_relation(support, basis, left) is not None
 
-    They are if one relation, and only one, holds between them, all of them take part
-    in it, and it determines the acceleration. So any multiple of the equation of
+
+def true_relation(
+    support: Sequence[int], basis: np.ndarray, left: Sequence[int]
+) -> np.ndarray | None:
+    """Coefficients of the true equation that has exactly the terms of `support`.
+
+    There is one if one relation, and only one, holds between them, all of them take
+    part in it, and it determines the acceleration. So any multiple of the equation of
     motion is accepted, and any equivalent form that the library can express; a term
     too many or too few is not.
 
@@ -162,9 +169,14 @@ def is_true_equation(
         All true relations, shape (relation, member): :meth:`ImplicitLibrary.truth`.
     left
         Positions of members that hold the acceleration.
+
+    Returns
+    -------
+    ndarray of shape (member,), or None if there is none.
     """
-    relation = relation_within(support, basis)
-    return relation is not None and any(k in left for k in support)
+    if not set(support) & set(left):
+        return None
+    return relation_within(support, basis)
 
 
 def relation_within(support: Sequence[int], basis: np.ndarray) -> np.ndarray | None:

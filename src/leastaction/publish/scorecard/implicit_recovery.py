@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.implicit_library import ImplicitLibrary, relation_within
+from leastaction.mechanics.implicit_library import ImplicitLibrary, true_relation
 from leastaction.mechanics.system import System
 
 
@@ -45,9 +45,7 @@ def implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, .
             c = found[case][a, members]
             support = tuple(int(k) for k in np.flatnonzero(c))
             if support not in relations:
-                right = set(support) & set(left)
-                true = relation_within(list(support), basis) if right else None
-                relations[support] = true
+                relations[support] = true_relation(support, basis, left)
             error = _worst(c, relations[support])
             worst[case] = max(worst[case], error)
     return np.isfinite(worst), worst
