@@ -32,6 +32,7 @@ SHADOW = {
     "start": [0.3, 0.0],
     "steps": 200,
     "short": 20,
+    "snapshots": 13,
     "samples": 101,
     "energies": 41,
     "orders": [0, 2, 4],
@@ -105,6 +106,18 @@ def test_a_learned_lagrangian_moves_like_the_truth(rollout):
     difference = abs(rollout["q_estimate"] - rollout["q_true"]).max().item()
     assert difference <= float(rollout["position_error"].max())
     assert (rollout["position_error_short"] <= rollout["position_error"]).all()
+
+
+def test_velocities_of_snapshots_follow_from_positions_alone(rollout):
+    found = rollout["state_snapshot"].squeeze().values
+    true = rollout["state_snapshot_true"].values
+    assert found.shape == true.shape == (13, 2)
+    np.testing.assert_allclose(found, true, atol=1e-4)
+    np.testing.assert_allclose(true[::2, 0], rollout["q_true"].values.ravel()[:7])
+    line = rollout["state_line_true"].values
+    energy = line[:, 1] ** 2 / 2 - np.cos(line[:, 0])
+    np.testing.assert_allclose(energy, energy[0], atol=1e-9)
+    assert np.isin(true, line).all()
 
 
 def test_each_order_brings_the_energy_nearer(rollout):

@@ -40,6 +40,9 @@ CONTRACTS = {
         {
             "q_true": ("replicate", "time", "dof"),
             "q_estimate": (*ORDERED, "time", "dof"),
+            "state_snapshot": ("replicate", "snapshot", "state"),
+            "state_snapshot_true": ("snapshot", "state"),
+            "hamiltonian_start_true": (),
             "position_error": ORDERED,
             "position_error_short": ORDERED,
             "steps_done": ORDERED,

@@ -11,6 +11,7 @@ from leastaction.noise_sweep import cases, gathered
 from leastaction.simulate.wiener import generator
 from leastaction.validate import shadow_checks as checks
 from leastaction.validate.shadow_model import KINDS
+from leastaction.validate.shadow_snapshots import snapshots, true_snapshots
 from leastaction.validate.shadow_truth import Truth
 
 
@@ -105,6 +106,7 @@ class _Run:
         found = checks.alignment(model, self.truth, settings, self.orders)
         scales = found["scale"][1]
         found |= self._rollouts(model, scales)
+        found |= snapshots(model, self.start, settings)
         if "potential" in settings:
             found |= checks.potential(
                 model, self.truth, settings, self.orders, scales, self.start
@@ -244,6 +246,9 @@ class _Run:
             points,
             mixed | {"long_name": "states (q, qdot) of the box"},
         )
+        first = true_snapshots(self.truth, self.start, self.settings)
+        for name, (dims, values, unit, meaning) in first.items():
+            data[name] = (dims, values, {"units": unit, "long_name": meaning})
         data["hamiltonian_point_true"] = (
             ("point",),
             self.truth.energy(points),

@@ -35,11 +35,10 @@ class Truth:
         self._parameters = system.parameter_values
         self._system = system
 
-    def path(self, state: np.ndarray, steps: int) -> np.ndarray:
-        """States (sample, 2 dof) h apart, by the method that made the data."""
-        return self._motion.integrate(state, steps + 1, self.time_step, self._substeps)[
-            0
-        ]
+    def path(self, state: np.ndarray, steps: int, between: int = 1) -> np.ndarray:
+        """States (sample, 2 dof), h / `between` apart, by the method of the data."""
+        step, substeps = self.time_step / between, -(-self._substeps // between)
+        return self._motion.integrate(state, steps * between + 1, step, substeps)[0]
 
     def energy(self, states: np.ndarray) -> np.ndarray:
         """H of states (sample, 2 dof), J."""
