@@ -16,12 +16,13 @@ from leastaction.publish.shadow import Learned, learned
 DIGITS = 4
 TRUE = "true Lagrangian, integrated"
 NOTE = (
-    "nu: mean sine of the angle between the gradients of H^[[k]] and of the true H over "
-    "a box of states, zero if their level sets are the same. Order 0 is the Hamiltonian "
-    "of the learned Lagrangian itself, orders 2 and 4 that of the motion which its "
-    "variational integrator makes. Of LSI (published) and of recommended the latter is "
-    "the identified system; of LGP and LGPExact it is order 0. Scale: mass of the "
-    "learned Lagrangian over the true one. Medians over replicates, lowest noise."
+    "nu: mean sine of the angle between the gradients of H^[[k]] and of the true H "
+    "over a box of states, zero if their level sets are the same. Order 0 is the "
+    "Hamiltonian of the learned Lagrangian itself, orders 2 and 4 that of the motion "
+    "which its variational integrator makes. Of a shadow Lagrangian the latter is the "
+    "identified system; of LGP and LGPExact it is order 0. Scale: factor of the true "
+    "gradient that is closest. Printed: in brackets with more digits, from the "
+    "notebook. Medians over replicates, lowest noise."
 )
 
 

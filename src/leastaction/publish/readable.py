@@ -18,7 +18,7 @@ def number_text(value: float, digits: int = DIGITS) -> str:
 
 
 def scientific(value: float, digits: int = 2) -> str:
-    """Mathtext of a number, ``1.7\\times10^{-2}``; powers from 10^-1 to 10^2 in full."""
+    """Mathtext of a number, ``1.7\\times10^{-2}``; 0.1 to 999 in full."""
     if not np.isfinite(value):
         return "not finite"
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")

@@ -173,13 +173,9 @@ def _contours(axes: Axes, axis, true, one: LevelSets, settings: Mapping) -> None
 
 
 def _handles(settings: Mapping) -> list:
+    black = {"color": "black"}
     return [
-        Line2D([], [], color="0.3", linewidth=1.0, label="learned, through the dots"),
-        Line2D(
-            [],
-            [],
-            color="black",
-            linestyle="dotted",
-            label="true $H$, through the dots",
-        ),
+        Line2D([], [], color="0.3", linewidth=1.0, label="of the title"),
+        Line2D([], [], linestyle="dotted", label="of the true $H$", **black),
+        Line2D([], [], marker=".", linestyle="none", label="common points", **black),
     ]

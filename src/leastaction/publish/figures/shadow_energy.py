@@ -33,9 +33,9 @@ def shadow_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Left the true energy along every model's motion; right what a model conserves.
 
     Left |H(t) − H(0)| of the true H. Right, of the recommended estimator (or the first
-    that there is), |H^[k] − ⟨H^[k]⟩| along its own motion by the order k, divided by the
-    scale of the learned Lagrangian. Largest values in each of 40 windows of time, first
-    replicate, lowest noise.
+    that there is), |H^[k] − ⟨H^[k]⟩| along its own motion by the order k, divided by
+    the scale of the learned Lagrangian. Largest values in each of 40 windows of time,
+    first replicate, lowest noise.
 
     Raises
     ------
