@@ -50,9 +50,9 @@ def identification(panels: Sequence[Panel]) -> pd.DataFrame:
     columns = ["system", "estimator", "functions"]
     for name in ("rank", "residual squared", *map(_nu, orders)):
         columns += [name, f"{name}, printed"]
-    frame = pd.DataFrame(rows, columns=[*columns, "scale"]).dropna(axis=1, how="all")
-    printed = [c for c in frame.columns if c.endswith(", printed")]
-    frame = frame.drop(columns=[c for c in printed if not frame[c].astype(bool).any()])
+    frame = pd.DataFrame(rows, columns=[*columns, "scale"]).fillna("")
+    empty = [name for name in frame if not frame[name].astype(bool).any()]
+    frame = frame.drop(columns=empty)
     frame.attrs["note"] = NOTE
     return frame
 
