@@ -48,6 +48,13 @@ class Truth:
         """Derivatives of H by (q, q̇), shape (2 dof, sample)."""
         return self._values(states)[:, 1:].T
 
+    def mass(self, state: np.ndarray) -> np.ndarray:
+        """∂²L/∂q̇∂q̇ at a state, shape (dof, dof)."""
+        names = list(self._system.state)
+        values = dict(zip(names, map(float, state), strict=True))
+        matrix = self._system.evaluated(self._system.mass_matrix).subs(values)
+        return np.array(matrix.tolist(), dtype=float)
+
     def integrated(self, states: np.ndarray, orders: Sequence[int], rule: str):
         """H^[k] that a variational integrator of the true L conserves, k in `orders`.
 
