@@ -38,6 +38,12 @@ def survival(model, truth: Truth, settings: Mapping) -> dict[str, tuple]:
     done = np.array(done, dtype=float)
     return {
         "survival_steps": (("survival_start",), done, "1", "steps before escape"),
+        "survival_time": (
+            ("survival_start",),
+            done * truth.time_step,
+            "s",
+            "time before escape, or when the motion was stopped",
+        ),
         "survival_censored": (
             ("survival_start",),
             (done >= steps).astype(float),
