@@ -50,7 +50,6 @@ rule beyond:
             kind=["svg", "png", "pdf"],
         ),
         [paper_outputs(folder) for folder in FOLDERS if folder not in PAPERS],
-        [unshown(folder, variants=True) for folder in FOLDERS],
     message:
         "All studies are made; see results/studies.html"
 

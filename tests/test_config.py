@@ -398,7 +398,10 @@ def test_an_example_that_is_left_out_is_named_nowhere():
     config = {
         "papers": {
             "p": {
-                "figures": {"figure_1": {"shows": "x", "examples": ["a", "b"]}},
+                "figures": {
+                    "figure_1": {"shows": "x", "examples": ["a", "b"]},
+                    "figure_2": {"shows": "x", "examples": ["a"]},
+                },
                 "tables": {"table_1": {"shows": "y"}},
             }
         },
@@ -408,7 +411,8 @@ def test_an_example_that_is_left_out_is_named_nowhere():
         },
     }
     left = without_examples(config, {("p", "a")})
-    assert left["papers"]["p"]["figures"]["figure_1"]["examples"] == ["b"]
+    figures = left["papers"]["p"]["figures"]
+    assert figures == {"figure_1": {"shows": "x", "examples": ["b"]}}
     assert left["studies"]["s"]["examples"] == {"p": ["b"]}
     assert left["studies"]["t"]["examples"] == {"q": ["a"]}
     assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]

@@ -108,6 +108,8 @@ def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
 def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> dict:
     """`config` whose figures, tables and studies do not name the `removed` examples.
 
+    Those that name no other examples are left out.
+
     Parameters
     ----------
     config
@@ -122,9 +124,11 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
 
     for paper, settings in config["papers"].items():
         for part in ("figures", "tables"):
-            for entry in settings.get(part, {}).values():
+            for number, entry in list(settings.get(part, {}).items()):
                 if "examples" in entry:
                     entry["examples"] = kept(paper, entry["examples"])
+                    if not entry["examples"]:
+                        del settings[part][number]
     for study in config["studies"].values():
         for paper, names in study["examples"].items():
             study["examples"][paper] = kept(paper, names)

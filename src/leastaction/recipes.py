@@ -93,12 +93,16 @@ EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
         "response": "trajectories",
         "hamiltonian": "energy",
     },
-    "snapshots": {},
+    "snapshots": {
+        "coefficients": "alignment",
+        "response": "shadow_path",
+        "hamiltonian": "shadow_energy",
+    },
 }
 
 
 def example_figures(example: Mapping) -> dict[str, str]:
-    """By file, the figures of one example; without figures it has no scores either."""
+    """By file, the figures of one example."""
     return dict(EXAMPLE_FIGURES[_shown_as(example)])
 
 
@@ -121,6 +125,9 @@ FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
 FOR_PAPERS = (*FOR_FIGURES, "publish")
 FOR_TABLES = ("title", "system", "library", "simulate", "publish")
 FOR_SCORES = ("title", "system", "library", "simulate", "publish")
+
+# Tables that show rollouts, too.
+OF_ROLLOUTS = ("identification",)
 
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:

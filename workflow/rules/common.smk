@@ -22,6 +22,7 @@ from leastaction.recipes import (
     FOR_SCORES,
     FOR_TABLES,
     MODULES,
+    OF_ROLLOUTS,
     SETTINGS,
     example_figures,
     panel,
@@ -193,6 +194,11 @@ def rollouts(wildcards):
     return rollouts_of(wildcards.paper, shown_examples(wildcards))
 
 
+def table_rollouts(wildcards):
+    """Rollouts for a table that shows them."""
+    return rollouts(wildcards) if numbered(wildcards)["shows"] in OF_ROLLOUTS else []
+
+
 def figure_settings(wildcards):
     """Panels, style, and what each file (by its stem) shows."""
     if "figure" in wildcards.keys():
@@ -222,7 +228,6 @@ def scores(wildcards):
         for paper in FOLDERS
         for name in [*examples_of(paper), *examples_of(paper, variants=True)]
         if studies == (is_variant(name) or paper not in PAPERS)
-        and example_figures(EXAMPLES[paper, name])
     ]
     return [f"<results>/{paper}/{name}/scores.csv" for paper, name in named]
 
@@ -253,16 +258,9 @@ def study_settings(wildcards):
     }
 
 
-def unshown(paper, variants=False):
-    """Rollouts of the examples that have no figures and no scores."""
-    names = examples_of(paper, variants)
-    names = [name for name in names if not example_figures(EXAMPLES[paper, name])]
-    return rollouts_of(paper, names)
-
-
 def paper_outputs(paper):
     """Every figure and table of one paper, and the figures of its examples."""
-    shown = [e for e in examples_of(paper) if example_figures(EXAMPLES[paper, e])]
+    shown = examples_of(paper)
     kinds = ["svg", "png", "pdf"]
     base = f"<results>/{paper}"
     settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
@@ -280,7 +278,6 @@ def paper_outputs(paper):
             f=FIGURES,
             k=kinds,
         ),
-        *unshown(paper),
     ]
 
 

@@ -83,6 +83,7 @@ rule plot_paper:
 rule tabulate:
     input:
         models=models,
+        rollouts=table_rollouts,
         sources=sources("tabulate"),
     output:
         csv="<results>/{paper}/tables/{table}.csv",

@@ -125,8 +125,19 @@ def learned(panel: Panel) -> dict[str, Learned]:
 
 
 def chosen(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
-    """Those of the estimators `wanted` that an example has."""
+    """Those of the estimators `wanted` that an example has.
+
+    Raises
+    ------
+    ValueError
+        If it has none of them.
+    """
     there = learned(panel)
+    if not there.keys() & set(wanted):
+        raise ValueError(
+            f"example {panel.example!r} has the estimators {', '.join(there)}, but the "
+            f"figure shows {', '.join(wanted)}; add one of these"
+        )
     return [there[name] for name in wanted if name in there]
 
 

@@ -4,16 +4,25 @@ from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from leastaction.publish.figures.alignment import alignment
 from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.damping_study import damping_study
 from leastaction.publish.figures.energy import energy
 from leastaction.publish.figures.hamiltonian import hamiltonian
+from leastaction.publish.figures.level_sets import (
+    governing_hamiltonian,
+    identified_hamiltonian,
+)
+from leastaction.publish.figures.modified_energy import modified_energy
 from leastaction.publish.figures.noise_coefficients import noise_coefficients
 from leastaction.publish.figures.noise_limits import noise_limits
 from leastaction.publish.figures.response import response
 from leastaction.publish.figures.scheme_study import scheme_study
 from leastaction.publish.figures.sensor_study import sensor_study
+from leastaction.publish.figures.shadow_energy import shadow_energy
+from leastaction.publish.figures.shadow_path import shadow_path
+from leastaction.publish.figures.snapshots import snapshots
 from leastaction.publish.figures.space_time import space_time
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.success_study import success_study
@@ -30,6 +39,13 @@ FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "trajectories": trajectories,
     "energy": energy,
     "noise_limits": noise_limits,
+    "alignment": alignment,
+    "shadow_path": shadow_path,
+    "shadow_energy": shadow_energy,
+    "snapshots": snapshots,
+    "modified_energy": modified_energy,
+    "governing_hamiltonian": governing_hamiltonian,
+    "identified_hamiltonian": identified_hamiltonian,
     "volatility_study": volatility_study,
     "scheme_study": scheme_study,
     "sensor_study": sensor_study,

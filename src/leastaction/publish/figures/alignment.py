@@ -91,8 +91,19 @@ def _errors(axes: Axes, y: int, one: Learned, colour: str) -> None:
     _mark(axes, y - SHIFT, one.at_main("position_error_short"), "o", colour, "white")
     marker = "X" if failed.any() else "o"
     _mark(axes, y, one.at_main("position_error"), marker, colour)
-    if "horizon_error" in one.rollout:
-        _mark(axes, y + SHIFT, one.rollout["horizon_error"].values, "|", colour)
+    if "horizon_error" not in one.rollout:
+        return
+    short = one.rollout["horizon_error"].values
+    _mark(axes, y + SHIFT, short, "|", colour)
+    if np.isnan(short).any():
+        axes.annotate(
+            f"{np.isnan(short).sum()} of {short.size} starts failed",
+            (0.01, y + SHIFT),
+            xycoords=("axes fraction", "data"),
+            va="center",
+            color=colour,
+            fontsize="small",
+        )
 
 
 def _mark(axes: Axes, y, values, marker: str, colour: str, face=None) -> None:

@@ -7,6 +7,7 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from leastaction.publish.figures.energy_lines import largest_by_window
 from leastaction.publish.figures.shadow_looks import line_handles, shadow_look
 from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
@@ -73,12 +74,9 @@ def _errors(axes: Axes, found: Mapping[str, Learned], name: str, settings) -> No
     for one in found.values():
         error = np.abs(_path(one, name) - one.first["q_true"].sel(dof=name)).values
         time = one.first["time"].values
-        parts = np.array_split(np.arange(1, time.size), min(WINDOWS, time.size - 1))
-        held = np.where(np.isfinite(error), np.maximum(error, LEAST), -np.inf)
-        largest = np.array([held[part].max() for part in parts])
-        middle = [time[part].mean() for part in parts]
-        largest = np.where(np.isfinite(largest), largest, np.nan)
-        _line(axes, middle, largest, one, settings)
+        # All start at the same position.
+        middle, largest = largest_by_window(time[1:], error[1:], WINDOWS)
+        _line(axes, middle, np.maximum(largest, LEAST), one, settings)
     axes.set_yscale("log")
     axes.set_xlim(time[0], time[-1])
 
