@@ -52,7 +52,12 @@ def close_ups(
     ]
     true = (truth.energy(rest) - truth.energy(start)).reshape(shape)
     return {
-        "near_offset": (("near", "dof"), offsets, "see coordinate_unit", "from a saddle"),
+        "near_offset": (
+            ("near", "dof"),
+            offsets,
+            "see coordinate_unit",
+            "from a saddle",
+        ),
         "near_estimate": (
             ("order", "saddle", "near"),
             values,

@@ -40,10 +40,8 @@ class LagrangianModel:
         # Paper: the momentum of a Lagrangian that is not a shadow is ∂L/∂q̇ itself.
         self.main = orders[-1] if self.lagrangian.shadow else orders[0]
 
-    def run(
-        self, state: np.ndarray, steps: int, order: int, every: int = 1
-    ) -> Rollout:
-        """Motion from a state, its momentum from L^[k]; a sample every `every` steps."""
+    def run(self, state: np.ndarray, steps: int, order: int, every: int = 1) -> Rollout:
+        """Motion from a state, its momentum from L^[k], in samples `every` steps apart."""
         try:
             return self.lagrangian.rollout(
                 state, steps, order, every=every, **self._domain
@@ -133,9 +131,7 @@ class FlowModel:
         box = everywhere | dict(domain or {})
         self._low, self._high = np.asarray(box["low"]), np.asarray(box["high"])
 
-    def run(
-        self, state: np.ndarray, steps: int, order: int, every: int = 1
-    ) -> Rollout:
+    def run(self, state: np.ndarray, steps: int, order: int, every: int = 1) -> Rollout:
         """Motion from a state, velocities in place of momenta; stops where it left."""
         n = self._dof
         path = np.full((steps // every + 1, 2 * n), np.nan)

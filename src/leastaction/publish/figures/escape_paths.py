@@ -33,7 +33,9 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
     found = [passing(panel, SHOWN) for panel in panels]
     columns = max(map(len, found))
     figure = StyledFigure(settings, HEIGHT * len(panels))
-    grid = figure.subplots(len(panels), columns, squeeze=False, sharex=True, sharey=True)
+    grid = figure.subplots(
+        len(panels), columns, squeeze=False, sharex=True, sharey=True
+    )
     for panel, row, each in zip(panels, grid, found, strict=True):
         for axes, one in zip(row, each, strict=False):
             equipotentials(axes, panel, one)
