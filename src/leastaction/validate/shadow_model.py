@@ -41,7 +41,7 @@ class LagrangianModel:
         self.main = orders[-1] if self.lagrangian.shadow else orders[0]
 
     def run(self, state: np.ndarray, steps: int, order: int, every: int = 1) -> Rollout:
-        """Motion from a state, its momentum from L^[k], in samples `every` steps apart."""
+        """Motion from a state, its momentum from L^[k]; samples `every` steps."""
         try:
             return self.lagrangian.rollout(
                 state, steps, order, every=every, **self._domain

@@ -22,7 +22,7 @@ from leastaction.publish.shadow import Learned, chosen
 
 SHOWN = ("published", "recommended")
 ORDER = 2
-ROW_HEIGHT = 56.0
+ROW_HEIGHT = 52.0
 LEGEND_HEIGHT = 12.0
 FORBIDDEN = "0.88"
 
@@ -105,7 +105,9 @@ def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
     margin = float(margins.sel(order=_order(one)))
     lines = [f"{'closed' if margin > 0 else 'open'}, margin {scientific(margin)} J"]
     others = [k for k in one.orders if k > _order(one)]
-    lines += [f"$h^{k}$: {scientific(float(margins.sel(order=k)))} J" for k in others]
+    lines += [
+        f"with $h^{k}$: {scientific(float(margins.sel(order=k)))} J" for k in others
+    ]
     axes.set_title("\n".join(lines), fontsize=SMALL * settings["font_size"])
     axes.set_aspect("equal")
     at = panel.config["validate"]["shadow"]["potential"]["saddles"][i]
