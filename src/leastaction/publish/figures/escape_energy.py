@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -10,6 +9,7 @@ from leastaction.publish.figures.escape_paths import SHOWN, fate, passing
 from leastaction.publish.figures.shadow_looks import shadow_look
 from leastaction.publish.figures.style import SMALL, StyledFigure
 from leastaction.publish.panel import Panel
+from leastaction.publish.readable import scientific
 from leastaction.publish.shadow import Learned
 
 ROW_HEIGHT = 46.0
@@ -30,14 +30,11 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
     rows = -(-len(found) // 2)
     figure = StyledFigure(settings, ROW_HEIGHT * rows)
-    grid = figure.subplots(rows, 2, squeeze=False, sharex=True).ravel()
+    grid = figure.subplots(rows, 2, squeeze=False).ravel()
     for axes, (_, one) in zip(grid, found, strict=False):
         _energy(axes, one, settings)
     for axes in grid[len(found) :]:
         axes.set_axis_off()
-    for axes in grid[max(0, len(found) - 2) :]:
-        axes.set_xlabel("Time (s)")
-        axes.tick_params(labelbottom=True)
     return figure
 
 
@@ -49,13 +46,13 @@ def _energy(axes: Axes, one: Learned, settings: Mapping) -> None:
         first["passage_energy"].values,
         ".",
         color=look.color(settings),
-        markersize=1.2,
+        markersize=1.8,
         markeredgewidth=0,
     )
     drift = float(first["passage_drift"])
     axes.set_title(f"{look.label}: {fate(one)}")
     axes.set_title(
-        f"drift {_power(drift)} W",
+        f"drift {scientific(drift)} W",
         loc="right",
         fontsize=SMALL * settings["font_size"],
     )
@@ -63,14 +60,8 @@ def _energy(axes: Axes, one: Learned, settings: Mapping) -> None:
         lacking = float(first["saddle_margin_true"].min())
         axes.axhline(lacking, color="black", linewidth=0.7, linestyle=(0, (4, 2.5)))
     axes.axhline(0.0, color="0.6", linewidth=0.5, zorder=0)
-    axes.set_xlim(time[0], time[-1])
+    # Until the escape, which may be long before the last sample.
+    axes.set_xlim(time[0], min(time[-1], float(first["survival_time"][0])))
+    axes.set_xlabel("Time (s)")
     axes.set_ylabel("$H(t) - H(0)$ (J)")
     axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))
-
-
-def _power(value: float) -> str:
-    """Mathtext of a number with two digits."""
-    if not np.isfinite(value):
-        return "not known"
-    mantissa, power = f"{value:.1e}".split("e")
-    return rf"${mantissa}\\times10^{{{int(power)}}}$".replace("\\\\", "\\")

@@ -69,10 +69,15 @@ def passing(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
 
 def fate(one: Learned) -> str:
     """When the unperturbed motion escaped, or how long it stayed."""
-    time = one.first["survival_time"].values[0]
+    time = seconds(float(one.first["survival_time"].values[0]))
     if one.first["survival_censored"].values[0]:
-        return f"inside until {time:,.0f} s".replace(",", "\u2009")
-    return f"escapes at {time:,.0f} s".replace(",", "\u2009")
+        return f"inside until {time}"
+    return f"escapes at {time}"
+
+
+def seconds(time: float) -> str:
+    """A time in whole seconds, thousands apart."""
+    return f"{time:,.0f} s".replace(",", "\u2009")
 
 
 def _path(axes: Axes, one: Learned, settings: Mapping) -> None:

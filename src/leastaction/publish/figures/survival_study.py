@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.escape_paths import passing
+from leastaction.publish.figures.escape_paths import passing, seconds
 from leastaction.publish.figures.shadow_looks import shadow_look
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel
@@ -101,7 +101,7 @@ def _curve(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
         clip_on=False,
     )
     median = survival_quantile(times, stopped, 0.5)
-    text = f"median {median:.3g} s" if np.isfinite(median) else f"median > {end:.3g} s"
+    text = f"median {seconds(median) if np.isfinite(median) else '> ' + seconds(end)}"
     count = f"{times.size} starts" if times.size > 1 else "1 start"
     label = f"{look.label} ({count}): {(~stopped).sum()} escaped, {text}"
     return Line2D([], [], label=label, **style)
