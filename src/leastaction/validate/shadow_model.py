@@ -73,19 +73,19 @@ class LagrangianModel:
         there = np.isfinite(run.positions[:, 0]) & np.isfinite(run.momenta[:, 0])
         if there.sum() < 2:
             return np.full((len(at), 2 * run.positions.shape[1]), np.nan)
-        # Over many steps a difference quotient is no velocity, not even a rough one.
-        rough = np.zeros_like(run.positions[there])
-        if every == 1:
-            rough = np.gradient(
-                run.positions[there], self.lagrangian.time_step, axis=0, edge_order=1
-            )
+        rough = np.gradient(
+            run.positions[there], self.lagrangian.time_step, axis=0, edge_order=1
+        )
         at_done = at[at < there.sum()]
-        positions = run.positions[at_done]
+        positions, momenta = run.positions[at_done], run.momenta[at_done]
+        rough = rough[at_done]
         states = np.full((len(at), 2 * positions.shape[1]), np.nan)
         try:
-            velocity = self.lagrangian.velocity(
-                positions, run.momenta[at_done], rough[at_done], order
-            )
+            if every > 1:
+                # Over many steps a difference quotient is no velocity.
+                still = np.zeros_like(positions)
+                rough = self.lagrangian.velocity(positions, momenta, still, 0)
+            velocity = self.lagrangian.velocity(positions, momenta, rough, order)
         except (np.linalg.LinAlgError, RuntimeError) as error:
             log.warning("no velocities of order %d along a rollout: %s", order, error)
             return states
