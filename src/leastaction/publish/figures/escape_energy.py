@@ -4,15 +4,18 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from leastaction.publish.figures.escape_paths import SHOWN, fate, passing
 from leastaction.publish.figures.shadow_looks import shadow_look
-from leastaction.publish.figures.style import SMALL, StyledFigure
+from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel
 from leastaction.publish.readable import scientific
 from leastaction.publish.shadow import Learned
 
 ROW_HEIGHT = 46.0
+LEGEND_HEIGHT = 8.0
+DASHES = (0, (4, 2.5))
 
 
 def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -29,12 +32,23 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """
     found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
     rows = -(-len(found) // 2)
-    figure = StyledFigure(settings, ROW_HEIGHT * rows)
+    figure = StyledFigure(settings, ROW_HEIGHT * rows + LEGEND_HEIGHT)
     grid = figure.subplots(rows, 2, squeeze=False).ravel()
     for axes, (_, one) in zip(grid, found, strict=False):
         _energy(axes, one, settings)
     for axes in grid[len(found) :]:
         axes.set_axis_off()
+    lacking = [
+        float(one.first["saddle_margin_true"].min())
+        for _, one in found
+        if "saddle_margin_true" in one.first
+    ]
+    if lacking:
+        text = (
+            f"energy that the start lacks to pass a saddle, {scientific(lacking[0])} J"
+        )
+        style = {"color": "black", "linewidth": 0.7, "linestyle": DASHES}
+        legend_on_top(figure, [Line2D([], [], label=text, **style)])
     return figure
 
 
@@ -58,7 +72,7 @@ def _energy(axes: Axes, one: Learned, settings: Mapping) -> None:
     )
     if "saddle_margin_true" in first:
         lacking = float(first["saddle_margin_true"].min())
-        axes.axhline(lacking, color="black", linewidth=0.7, linestyle=(0, (4, 2.5)))
+        axes.axhline(lacking, color="black", linewidth=0.7, linestyle=DASHES)
     axes.axhline(0.0, color="0.6", linewidth=0.5, zorder=0)
     # Until the escape, which may be long before the last sample.
     axes.set_xlim(time[0], min(time[-1], float(first["survival_time"][0])))

@@ -14,7 +14,7 @@ from leastaction.publish.panel import Panel
 from leastaction.publish.shadow import ESTIMATORS, Learned
 
 ROW_HEIGHT = 62.0
-LEGEND_HEIGHT = 10.0
+LEGEND_HEIGHT = 16.0
 
 
 def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -38,7 +38,7 @@ def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for one in found:
             handles.append(_curve(axes, one, settings))
         _finish(axes, found, title)
-    legend_on_top(figure, handles, 3)
+    legend_on_top(figure, handles, 2)
     return figure
 
 
