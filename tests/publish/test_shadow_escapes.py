@@ -1,10 +1,13 @@
 """Laws of the figures of motions that may escape, and of the shadow studies."""
 
+import copy
+
 import numpy as np
 import pytest
 import synthetic_shadow as synthetic
 
 from leastaction.publish.figures import draw
+from leastaction.publish.figures.shadow_mechanism_study import cyclic_coordinates
 from leastaction.publish.figures.survival_study import (
     kaplan_meier,
     survival_quantile,
@@ -150,3 +153,33 @@ def test_the_noise_study_draws_what_there_is_at_each_level():
     first = figure.axes[0]
     drawn = [line.get_ydata() for line in first.lines if len(line.get_ydata()) == 2]
     assert any(np.allclose(values, [1e-6, 0.1]) for values in drawn)
+
+
+def test_a_cyclic_coordinate_is_one_that_the_true_lagrangian_lacks():
+    config = copy.deepcopy(PLANE)
+    config["system"]["lagrangian"] = "m*(xdot**2 + x**2*ydot**2)/2 - m*x**2/2"
+    base = synthetic.rollout()
+    momentum = 0.3 + 1e-5 * np.sin(base["time_energy"].values)
+    found = (
+        base.drop_dims("dof")
+        .assign(
+            {
+                name: (("replicate", "order", *dims, "dof"), np.array([[values] * 3]))
+                for name, dims, values in (
+                    ("momentum_physical", ["time_energy"], momentum[:, None] * [2, 1]),
+                    ("momentum_range", [], [1.0, 1e-3]),
+                )
+            },
+        )
+        .assign_coords(dof=["x", "y"])
+    )
+    one = synthetic.panel(
+        {"recommended": synthetic.model()}, {"recommended": found}, config
+    )
+    assert cyclic_coordinates(one) == ["y"]
+    figure = draw("shadow_mechanism_study", [one], {})
+    # Over the scale of the learned Lagrangian, which is one half.
+    assert r"within $2.0\times10^{-3}$" in texts(figure)
+    drawn = figure.axes[0].lines[0].get_ydata()
+    assert drawn.max() == pytest.approx(1e-5, rel=0.01)
+    assert "y" in figure.axes[0].get_ylabel()

@@ -88,8 +88,12 @@ def mass(model, truth: Truth, settings: Mapping, orders, scales) -> dict[str, tu
     }
 
 
-def momenta(runs, at: np.ndarray) -> dict[str, tuple]:
-    """Momenta along long rollouts, one per order, at samples `at`."""
+def momenta(truth: Truth, runs, states, at: np.ndarray) -> dict[str, tuple]:
+    """Momenta along long rollouts, one per order, at samples `at`.
+
+    Those of the model have a part of its gauge. Those of the truth, in the states of
+    the model, have none.
+    """
     found = np.array([run.momenta for run in runs])
     return {
         "momentum_estimate": (
@@ -97,6 +101,12 @@ def momenta(runs, at: np.ndarray) -> dict[str, tuple]:
             found[:, at],
             "mixed",
             "discrete momentum along the path",
+        ),
+        "momentum_physical": (
+            ("order", "time_energy", "dof"),
+            [truth.momentum(s) for s in states],
+            "mixed",
+            "momentum of the true L along the path of the model",
         ),
         "momentum_range": (
             ("order", "dof"),

@@ -149,7 +149,7 @@ class _Run:
         )
         start = self.truth.energy(self.start[None])[0]
         order, joule = ("order",), "J"
-        return checks.momenta(runs, self.energies) | {
+        return checks.momenta(self.truth, runs, states, self.energies) | {
             "q_true": (
                 ("time", "dof"),
                 self.path[self.stored, :n],

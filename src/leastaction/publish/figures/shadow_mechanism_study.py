@@ -15,7 +15,7 @@ from leastaction.publish.shadow import Learned, learned
 
 ROW_HEIGHT = 52.0
 LEGEND_HEIGHT = 10.0
-# Below it a momentum is round-off of a double.
+# Smaller changes are round-off.
 LEAST = 1e-17
 
 
@@ -24,8 +24,9 @@ def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure
 
     With the check `horizon`: left the largest error of a position of each start,
     sorted; right the true energy along the long rollout. With a cyclic coordinate of
-    the truth: left |p − p(0)| of its momentum, over the scale of the learned
-    Lagrangian, right the energy. First replicate, lowest noise.
+    the truth: left |p − p(0)| of the momentum p of the true L in the states of the
+    model, printed above the range of the discrete momentum over the scale of the
+    learned Lagrangian, right the energy. First replicate, lowest noise.
 
     Raises
     ------
@@ -100,16 +101,16 @@ def _starts(axes: Axes, panel: Panel, each: Mapping[str, Learned], settings) -> 
 
 
 def _momentum(axes: Axes, panel, each: Mapping[str, Learned], name: str, settings):
-    """|p − p(0)| of a cyclic coordinate; what is exactly zero stands at the bottom."""
+    """|p − p(0)| of a cyclic coordinate along the motion; above, the discrete one."""
+    texts = []
     for one in each.values():
-        first = one.first.sel(order=one.main)
-        values = first["momentum_estimate"].sel(dof=name) / float(first["scale"])
+        first = one.first.sel(order=one.main, dof=name)
+        values = first["momentum_physical"].values
         time = first["time_energy"].values
-        start = float(first["momentum_start"].sel(dof=name)) / float(first["scale"])
         look = shadow_look(one.estimator)
         axes.plot(
             time,
-            np.maximum(np.abs(values.values - start), LEAST),
+            np.maximum(np.abs(values - values[0]), LEAST),
             color=look.color(settings),
             linestyle="none",
             marker=".",
@@ -117,6 +118,13 @@ def _momentum(axes: Axes, panel, each: Mapping[str, Learned], name: str, setting
             markeredgewidth=0,
         )
         axes.set_xlim(time[0], time[-1])
+        change = abs(float(first["momentum_range"]) / float(first["scale"]))
+        texts.append(f"{look.label}: discrete momentum within {scientific(change)}")
+        if one.failed:
+            texts[-1] += f", failed at step {int(first['steps_done']) + 1}"
+    axes.set_title(
+        "\n".join(texts), loc="right", fontsize=SMALL * settings["font_size"]
+    )
     letter = panel.label(name).strip("$")
     axes.set_yscale("log")
     axes.set_xlabel("Time (s)")
