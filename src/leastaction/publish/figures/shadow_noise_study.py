@@ -54,7 +54,7 @@ def shadow_noise_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
             for name, sweep in found.items():
                 _positions(third, sweep, shadow_look(name).color(settings), name)
             unit = panel.coordinate_unit(panel.truth.coordinates[0])
-            third.set_ylabel(f"Error of a position, median of starts ({unit})")
+            third.set_ylabel(f"Median error of a position ({unit})")
         first.set_title(f"({chr(ord('a') + i)}) {panel.title}")
         second.set_title(f"{shadow_look(MAIN).label}, by order")
         for axes in (first, second):
