@@ -1,3 +1,5 @@
+from itertools import combinations_with_replacement
+
 import numpy as np
 import pytest
 
@@ -67,3 +69,16 @@ def test_scaled_inputs_fill_the_cube():
     inputs, centre = scaled_inputs(states)
     x = (states - centre) @ inputs.T
     np.testing.assert_allclose([x.min(axis=0), x.max(axis=0)], [[-1] * 4, [1] * 4])
+
+
+@pytest.mark.parametrize("dof", [1, 2])
+def test_derivatives_of_a_sum_of_radial_functions_are_sums_of_theirs(dof):
+    basis = RadialBasis(RNG.normal(size=(9, 2 * dof)), 1.7)
+    b, states = RNG.normal(size=9), RNG.uniform(-1, 1, (70, 2 * dof))
+    expected = [
+        basis.partial(states, *axes) @ b
+        for total in range(5)
+        for axes in combinations_with_replacement(range(2 * dof), total)
+    ]
+    found = basis.derivatives(states, b, 4)
+    np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)

@@ -161,9 +161,34 @@ def test_an_escape_is_reported_and_censors_nothing(truth, model):
     assert np.isnan(found["q_estimate"].isel(time=-1)).all()
     assert (found["survival_censored"] == 0).all()
     assert (found["survival_steps"] < 10).all()
+    end = found["passage_end"].values.ravel()
+    assert np.isfinite(end).sum() == found["survival_steps"].values.ravel()[0] + 1
     free = rolled(truth, model, survival=survival)
+    assert np.isfinite(free["passage_end"]).all()
+    np.testing.assert_allclose(free["survival_time"], 500.0)
+    assert abs(free["passage_drift"].item()) < 1e-8
     assert (free["survival_censored"] == 1).all()
     assert (free["survival_steps"] == 1000).all()
+
+
+def test_coarse_samples_of_a_passage_are_those_of_the_fine_rollout(truth, model):
+    survival = {"steps": 4000, "starts": 1, "perturbation": 1e-15}
+    found = rolled(truth, model, survival=survival)
+    fine = found["q_estimate"].sel(order=4)
+    assert found["passage_time"].values.ravel()[1] == 1.0
+    np.testing.assert_allclose(
+        found["passage_q"].values.ravel()[:41], fine.values.ravel()[:41], atol=1e-9
+    )
+    energy = found["passage_energy"].values.ravel()
+    assert abs(energy).max() < 1e-4
+
+
+def test_scaled_masses_do_not_depend_on_the_factor_of_a_lagrangian(
+    truth, model, rollout
+):
+    found = rolled(truth, model.assign(coefficient=-3.0 * model["coefficient"]))
+    np.testing.assert_allclose(found["mass"], rollout["mass"], rtol=1e-9)
+    assert found["mass_true"].item() == 1.0
 
 
 def test_the_other_checks(truth, model):

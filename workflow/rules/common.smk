@@ -25,6 +25,7 @@ from leastaction.recipes import (
     OF_ROLLOUTS,
     SETTINGS,
     example_figures,
+    kind_of_data,
     panel,
     rolled_out,
     shows,
@@ -244,6 +245,14 @@ def study_models(wildcards):
         for paper, name in study_examples(wildcards)
         for path in models_of(paper, [name])
     ]
+
+
+def study_rollouts(wildcards):
+    """Rollouts for a study of what was learned from snapshots, which they judge."""
+    named = study_examples(wildcards)
+    if any(kind_of_data(EXAMPLES[key]) != "snapshots" for key in named):
+        return []
+    return [path for paper, name in named for path in rollouts_of(paper, [name])]
 
 
 def study_settings(wildcards):

@@ -173,6 +173,7 @@ rule collect_scores:
 rule plot_study:
     input:
         models=study_models,
+        rollouts=study_rollouts,
         sources=sources("plot"),
     output:
         svg=report(

@@ -59,6 +59,8 @@ class LearnedLagrangian:
 
         In the order of :mod:`leastaction.mechanics.backward_error_numerical`.
         """
+        if isinstance(self.basis, RadialBasis):
+            return self.basis.derivatives(states, self.coefficients, order)
         axes = range(states.shape[1])
         return np.array(
             [

@@ -69,6 +69,60 @@ def alignment(model, truth: Truth, settings: Mapping, orders) -> dict[str, tuple
     return variables
 
 
+def mass(model, truth: Truth, settings: Mapping, orders, scales) -> dict[str, tuple]:
+    """∂²L^[k]/∂q̇∂q̇ over its scale, in the middle of the box of states."""
+    box = settings["box"]
+    middle = (np.asarray(box["low"], float) + np.asarray(box["high"], float)) / 2
+    found = [
+        model.mass(middle, k) / scale for k, scale in zip(orders, scales, strict=True)
+    ]
+    both = ("dof", "dof_other")
+    return {
+        "mass": (
+            ("order", *both),
+            found,
+            "mixed",
+            "mass matrix of L^[k] in the middle of the box, scaled",
+        ),
+        "mass_true": (both, truth.mass(middle), "mixed", "mass matrix of L there"),
+    }
+
+
+def momenta(truth: Truth, runs, states, at: np.ndarray) -> dict[str, tuple]:
+    """Momenta along long rollouts, one per order, at samples `at`.
+
+    Those of the model have a part of its gauge. Those of the truth, in the states of
+    the model, have none.
+    """
+    found = np.array([run.momenta for run in runs])
+    return {
+        "momentum_estimate": (
+            ("order", "time_energy", "dof"),
+            found[:, at],
+            "mixed",
+            "discrete momentum along the path",
+        ),
+        "momentum_physical": (
+            ("order", "time_energy", "dof"),
+            [truth.momentum(s) for s in states],
+            "mixed",
+            "momentum of the true L along the path of the model",
+        ),
+        "momentum_range": (
+            ("order", "dof"),
+            np.nanmax(found, axis=1) - np.nanmin(found, axis=1),
+            "mixed",
+            "range of a momentum along the path",
+        ),
+        "momentum_start": (
+            ("order", "dof"),
+            found[:, 0],
+            "mixed",
+            "momentum of the start",
+        ),
+    }
+
+
 def potential(
     model, truth: Truth, settings: Mapping, orders, scales, start
 ) -> dict[str, tuple]:
@@ -192,25 +246,6 @@ def horizon_starts(truth: Truth, recipe: Mapping) -> np.ndarray:
             f"starts are below {recipe['below']:g} J; move the box"
         )
     return candidates[: recipe["starts"]]
-
-
-def survival(model, settings: Mapping) -> dict[str, tuple]:
-    """Steps before escape of starts that differ by round-off, censored at the end."""
-    recipe = settings["survival"]
-    done = np.zeros(recipe["starts"])
-    for i in range(recipe["starts"]):
-        start = np.array(settings["start"], dtype=float)
-        start[0] += i * recipe["perturbation"]
-        done[i] = model.survived(start, recipe["steps"])
-    return {
-        "survival_steps": (("survival_start",), done, "1", "steps before escape"),
-        "survival_censored": (
-            ("survival_start",),
-            (done >= recipe["steps"]).astype(float),
-            "1",
-            "1 where the motion had not escaped when it was stopped",
-        ),
-    }
 
 
 def posterior(model, truth: Truth, settings: Mapping, rng) -> dict[str, tuple]:

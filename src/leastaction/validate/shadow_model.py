@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Mapping, Sequence
+from itertools import combinations_with_replacement
 
 import numpy as np
 import xarray as xr
@@ -39,24 +40,32 @@ class LagrangianModel:
         # Paper: the momentum of a Lagrangian that is not a shadow is ∂L/∂q̇ itself.
         self.main = orders[-1] if self.lagrangian.shadow else orders[0]
 
-    def run(self, state: np.ndarray, steps: int, order: int) -> Rollout:
-        """Every step of the motion from a state, its momentum from L^[k]."""
+    def run(self, state: np.ndarray, steps: int, order: int, every: int = 1) -> Rollout:
+        """Motion from a state, its momentum from L^[k]; samples `every` steps."""
         try:
-            return self.lagrangian.rollout(state, steps, order, **self._domain)
+            return self.lagrangian.rollout(
+                state, steps, order, every=every, **self._domain
+            )
         except np.linalg.LinAlgError as error:
             n = self.lagrangian.basis.dof
-            path = np.full((steps + 1, n), np.nan)
+            path = np.full((steps // every + 1, n), np.nan)
             momenta, path[0] = np.full_like(path, np.nan), np.asarray(state)[:n]
             return Rollout(path, momenta, 0, f"step 1: {error}", 0.0)
 
-    def survived(self, state: np.ndarray, steps: int) -> int:
-        """Steps that a motion did before it failed or escaped."""
-        run = self.lagrangian.rollout(
-            state, steps, self.main, every=steps, **self._domain
+    def further(self, run: Rollout, sample: int, steps: int) -> Rollout:
+        """Every step of a run from one of its samples on."""
+        position, momentum = run.positions[sample], run.momenta[sample]
+        still = np.zeros((1, position.size))
+        velocity = self.lagrangian.velocity(
+            position[None], momentum[None], still, self.main
+        )[0]
+        return self.lagrangian.integrator.rollout(
+            position, momentum, steps, velocity, **self._domain
         )
-        return run.steps
 
-    def states(self, run: Rollout, at: np.ndarray, order: int) -> np.ndarray:
+    def states(
+        self, run: Rollout, at: np.ndarray, order: int, every: int = 1
+    ) -> np.ndarray:
         """States (sample, 2 dof) of samples `at` of a run, velocities from L^[k].
 
         NaN where the run had failed.
@@ -68,17 +77,33 @@ class LagrangianModel:
             run.positions[there], self.lagrangian.time_step, axis=0, edge_order=1
         )
         at_done = at[at < there.sum()]
-        positions = run.positions[at_done]
+        positions, momenta = run.positions[at_done], run.momenta[at_done]
+        rough = rough[at_done]
         states = np.full((len(at), 2 * positions.shape[1]), np.nan)
         try:
-            velocity = self.lagrangian.velocity(
-                positions, run.momenta[at_done], rough[at_done], order
-            )
+            if every > 1:
+                # Over many steps a difference quotient is no velocity.
+                still = np.zeros_like(positions)
+                rough = self.lagrangian.velocity(positions, momenta, still, 0)
+            velocity = self.lagrangian.velocity(positions, momenta, rough, order)
         except (np.linalg.LinAlgError, RuntimeError) as error:
             log.warning("no velocities of order %d along a rollout: %s", order, error)
             return states
         states[: len(at_done)] = np.concatenate([positions, velocity], axis=1)
         return states
+
+    def mass(self, state: np.ndarray, order: int) -> np.ndarray:
+        """∂²L^[k]/∂q̇∂q̇ at a state, shape (dof, dof)."""
+        n = self.lagrangian.basis.dof
+        found = self.lagrangian.modified(np.asarray(state)[None], order, 2)[:, 0]
+        second = found[1 + 2 * n :]
+        mass = np.empty((n, n))
+        for value, (i, j) in zip(
+            second, combinations_with_replacement(range(2 * n), 2), strict=True
+        ):
+            if i >= n:
+                mass[i - n, j - n] = mass[j - n, i - n] = value
+        return mass
 
     def hamiltonian(
         self, states: np.ndarray, order: int, derivatives: int = 0
@@ -106,31 +131,42 @@ class FlowModel:
         box = everywhere | dict(domain or {})
         self._low, self._high = np.asarray(box["low"]), np.asarray(box["high"])
 
-    def run(self, state: np.ndarray, steps: int, order: int) -> Rollout:
-        """Every step of the motion from a state; velocities stand for momenta."""
-        path = self._flow.rollout(np.asarray(state, dtype=float), steps)
-        n, done = self._dof, self._inside(path)
-        path[done + 1 :] = np.nan
+    def run(self, state: np.ndarray, steps: int, order: int, every: int = 1) -> Rollout:
+        """Motion from a state, velocities in place of momenta; stops where it left."""
+        n = self._dof
+        path = np.full((steps // every + 1, 2 * n), np.nan)
+        path[0] = state
+        # Looks at whole samples, so that one of them ends each piece.
+        look = max(LOOK // every, 1) * every
+        done = 0
+        while done < steps:
+            count = min(look, steps - done)
+            piece = self._flow.rollout(path[done // every], count)
+            inside = self._inside(piece)
+            kept = piece[every : inside + 1 : every]
+            path[done // every + 1 : done // every + 1 + len(kept)] = kept
+            done += inside
+            if inside < count:
+                break
         reason = (
             "" if done == steps else f"step {done + 1}: the position left the domain"
         )
         return Rollout(path[:, :n], path[:, n:], done, reason, 0.0)
 
-    def survived(self, state: np.ndarray, steps: int) -> int:
-        """Steps that a motion did before it escaped."""
-        done, state = 0, np.asarray(state, dtype=float)
-        while done < steps:
-            count = min(LOOK, steps - done)
-            path = self._flow.rollout(state, count)
-            inside = self._inside(path)
-            done, state = done + inside, path[-1]
-            if inside < count:
-                break
-        return done
+    def further(self, run: Rollout, sample: int, steps: int) -> Rollout:
+        """Every step of a run from one of its samples on."""
+        state = np.concatenate([run.positions[sample], run.momenta[sample]])
+        return self.run(state, steps, self.main)
 
-    def states(self, run: Rollout, at: np.ndarray, order: int) -> np.ndarray:
+    def states(
+        self, run: Rollout, at: np.ndarray, order: int, every: int = 1
+    ) -> np.ndarray:
         """States (sample, 2 dof) of samples `at` of a run."""
         return np.concatenate([run.positions[at], run.momenta[at]], axis=1)
+
+    def mass(self, state: np.ndarray, order: int) -> np.ndarray:
+        """NaN: a flow map has no mass. Shape (dof, dof)."""
+        return np.full((self._dof, self._dof), np.nan)
 
     def hamiltonian(
         self, states: np.ndarray, order: int, derivatives: int = 0

@@ -10,8 +10,10 @@ from leastaction.mechanics.system import System
 from leastaction.noise_sweep import cases, gathered
 from leastaction.simulate.wiener import generator
 from leastaction.validate import shadow_checks as checks
+from leastaction.validate.shadow_close_ups import close_ups
 from leastaction.validate.shadow_model import KINDS
 from leastaction.validate.shadow_snapshots import snapshots, true_snapshots
+from leastaction.validate.shadow_survival import survival
 from leastaction.validate.shadow_truth import Truth
 
 
@@ -105,16 +107,18 @@ class _Run:
         model = kind(dataset, self.orders, settings.get("domain"))
         found = checks.alignment(model, self.truth, settings, self.orders)
         scales = found["scale"][1]
+        found |= checks.mass(model, self.truth, settings, self.orders, scales)
         found |= self._rollouts(model, scales)
         found |= snapshots(model, self.start, settings)
         if "potential" in settings:
             found |= checks.potential(
                 model, self.truth, settings, self.orders, scales, self.start
             )
+            found |= close_ups(model, self.truth, self.orders, scales, found, settings)
         if "horizon" in settings:
             found |= checks.horizon(model, self.truth, settings)
         if "survival" in settings:
-            found |= checks.survival(model, settings)
+            found |= survival(model, self.truth, settings)
         if "posterior" in settings and "factor" in dataset:
             found |= checks.posterior(model, self.truth, settings, rng)
         return self._dataset(found, dataset["replicate"].values)
@@ -144,9 +148,8 @@ class _Run:
             ]
         )
         start = self.truth.energy(self.start[None])[0]
-        momenta = np.array([r.momenta for r in runs])
         order, joule = ("order",), "J"
-        return {
+        return checks.momenta(self.truth, runs, states, self.energies) | {
             "q_true": (
                 ("time", "dof"),
                 self.path[self.stored, :n],
@@ -177,18 +180,6 @@ class _Run:
                 np.array([r.reason for r in runs], dtype=object),
                 "1",
                 "why a rollout ended before its last step",
-            ),
-            "momentum_range": (
-                ("order", "dof"),
-                np.nanmax(momenta, axis=1) - np.nanmin(momenta, axis=1),
-                "mixed",
-                "range of a momentum along the path",
-            ),
-            "momentum_start": (
-                ("order", "dof"),
-                momenta[:, 0],
-                "mixed",
-                "momentum of the start",
             ),
             "hamiltonian_estimate": (
                 ("order", "time_energy"),

@@ -30,6 +30,7 @@ class Truth:
         self._motion = motion_of(system)
         energy = system.hamiltonian
         functions = [energy, *(sp.diff(energy, s) for s in system.state)]
+        functions += list(system.momenta)
         names = list(system.parameters)
         self._evaluate = evaluator(functions, system.coordinates, names)
         self._parameters = system.parameter_values
@@ -46,7 +47,18 @@ class Truth:
 
     def gradient(self, states: np.ndarray) -> np.ndarray:
         """Derivatives of H by (q, q̇), shape (2 dof, sample)."""
-        return self._values(states)[:, 1:].T
+        return self._values(states)[:, 1 : 1 + 2 * self.dof].T
+
+    def momentum(self, states: np.ndarray) -> np.ndarray:
+        """∂L/∂q̇ of states, shape (sample, dof)."""
+        return self._values(states)[:, 1 + 2 * self.dof :]
+
+    def mass(self, state: np.ndarray) -> np.ndarray:
+        """∂²L/∂q̇∂q̇ at a state, shape (dof, dof)."""
+        names = list(self._system.state)
+        values = dict(zip(names, map(float, state), strict=True))
+        matrix = self._system.evaluated(self._system.mass_matrix).subs(values)
+        return np.array(matrix.tolist(), dtype=float)
 
     def integrated(self, states: np.ndarray, orders: Sequence[int], rule: str):
         """H^[k] that a variational integrator of the true L conserves, k in `orders`.

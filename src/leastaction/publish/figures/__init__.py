@@ -9,6 +9,8 @@ from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.damping_study import damping_study
 from leastaction.publish.figures.energy import energy
+from leastaction.publish.figures.escape_energy import escape_energy
+from leastaction.publish.figures.escape_paths import escape_paths
 from leastaction.publish.figures.hamiltonian import hamiltonian
 from leastaction.publish.figures.level_sets import (
     governing_hamiltonian,
@@ -18,14 +20,18 @@ from leastaction.publish.figures.modified_energy import modified_energy
 from leastaction.publish.figures.noise_coefficients import noise_coefficients
 from leastaction.publish.figures.noise_limits import noise_limits
 from leastaction.publish.figures.response import response
+from leastaction.publish.figures.saddle_channels import saddle_channels
 from leastaction.publish.figures.scheme_study import scheme_study
 from leastaction.publish.figures.sensor_study import sensor_study
 from leastaction.publish.figures.shadow_energy import shadow_energy
+from leastaction.publish.figures.shadow_mechanism_study import shadow_mechanism_study
+from leastaction.publish.figures.shadow_noise_study import shadow_noise_study
 from leastaction.publish.figures.shadow_path import shadow_path
 from leastaction.publish.figures.snapshots import snapshots
 from leastaction.publish.figures.space_time import space_time
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.success_study import success_study
+from leastaction.publish.figures.survival_study import survival_study
 from leastaction.publish.figures.trajectories import trajectories
 from leastaction.publish.figures.volatility_study import volatility_study
 from leastaction.publish.panel import Panel
@@ -46,12 +52,18 @@ FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "modified_energy": modified_energy,
     "governing_hamiltonian": governing_hamiltonian,
     "identified_hamiltonian": identified_hamiltonian,
+    "escape_paths": escape_paths,
+    "escape_energy": escape_energy,
+    "saddle_channels": saddle_channels,
     "volatility_study": volatility_study,
     "scheme_study": scheme_study,
     "sensor_study": sensor_study,
     "success_study": success_study,
     "channel_study": channel_study,
     "damping_study": damping_study,
+    "survival_study": survival_study,
+    "shadow_noise_study": shadow_noise_study,
+    "shadow_mechanism_study": shadow_mechanism_study,
 }
 
 
