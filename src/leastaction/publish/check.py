@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from leastaction.mechanics.expressions import unknown
+from leastaction.publish.printed_formulas import printed_formulas
 from leastaction.publish.sweep import HONEST_MODE, MAIN
 
 MODES = ("independent", "shared")
@@ -16,6 +17,7 @@ def publish_problems(example: Mapping) -> Iterator[str]:
       of the recommended estimator leave out. A level that is not simulated, because a
       run has overridden ``simulate.noise``, is no mistake: it gets a row without a
       verdict (:mod:`leastaction.publish.scorecard.noise_rows`).
+    - A printed formula that is no expression.
     - A band (`factor`) or a `reason` where there is no ratio of two limits.
     """
     publish, given = example.get("publish") or {}, list(example["estimators"])
@@ -29,6 +31,10 @@ def publish_problems(example: Mapping) -> Iterator[str]:
         of_ratio = "reason" in row or "factor" in row.get("target", {})
         if of_ratio and "over" not in ours:
             yield f"{where}: reason and target.factor are for the ratio of two limits"
+    try:
+        printed_formulas(example)
+    except ValueError as error:
+        yield f"publish.formulas: {error}"
     yield from _left_out(example, (publish.get("targets") or {}).get("by_noise") or [])
 
 

@@ -14,6 +14,7 @@ import xarray as xr
 
 from leastaction.mechanics.library import Library
 from leastaction.publish import readable
+from leastaction.publish.formula_table import modified_lagrangians
 from leastaction.publish.noise_table import (
     lagrangian_by_every_noise,
     lagrangian_by_noise,
@@ -237,4 +238,5 @@ TABLES = {
     "hamiltonian": table_3,
     "lagrangian_by_noise": lagrangian_by_noise,
     "lagrangian_by_every_noise": lagrangian_by_every_noise,
+    "modified_lagrangians": modified_lagrangians,
 }
