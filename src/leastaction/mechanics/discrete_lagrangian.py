@@ -92,8 +92,8 @@ def discrete_euler_lagrange(
 ) -> np.ndarray:
     """Rows [∇₂L_d(q_{k−1}, q_k) + ∇₁L_d(q_k, q_{k+1})]/h of all inner snapshots.
 
-    Paper: eq. (16) has them without 1/h and with a wrong sign in the second bracket of
-    the system of section 2.5.2.
+    Paper: these are the rows of eq. (16); the system of section 2.5.2 has a wrong sign
+    in its second bracket.
 
     Parameters
     ----------
