@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from leastaction.identify.constrained_rows import constrained
+from leastaction.identify.constrained_rows import constrained, damped_coefficients
 
 RNG = np.random.default_rng(4)
 CONDITIONS, VALUES = RNG.normal(size=(2, 7)), np.array([1.0, 0.0])
@@ -21,6 +21,13 @@ def test_it_is_the_constrained_minimum(rows, damping):
     gradient = rows.T @ (rows @ b) + damping**2 * b
     multipliers = np.linalg.lstsq(CONDITIONS.T, gradient, rcond=None)[0]
     np.testing.assert_allclose(CONDITIONS.T @ multipliers, gradient, atol=1e-9)
+
+
+@pytest.mark.parametrize("damping", [1e-6, 0.3])
+def test_both_decompositions_give_the_same(rows, damping):
+    one = damped_coefficients(rows, CONDITIONS, VALUES, damping)
+    other = constrained(rows, CONDITIONS, VALUES).coefficients(damping)
+    np.testing.assert_allclose(one, other, atol=1e-9)
 
 
 def test_scale_of_the_value_is_the_scale_of_the_result(rows):

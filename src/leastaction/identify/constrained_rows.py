@@ -21,6 +21,7 @@ with m rows, c conditions and r singular values s_k of A N.
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import solve_triangular
 
 # Damping below this, of the largest singular value, is round-off.
 SMALLEST_DAMPING = 1e-11
@@ -123,11 +124,7 @@ def constrained(
         C of shape (condition, function), d of shape (condition,).
     """
     small = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
-    complete = np.linalg.qr(conditions.T, mode="complete")
-    count = len(conditions)
-    corner = complete.R[:count]
-    particular = complete.Q[:, :count] @ np.linalg.solve(corner.T, values)
-    null = complete.Q[:, count:]
+    particular, null, volume = _solutions(conditions, values)
     left, singular, right = np.linalg.svd(small @ null, full_matrices=False)
     image = small @ particular
     target = left.T @ image
@@ -139,6 +136,32 @@ def constrained(
         target=target,
         outside=float(rest @ rest),
         rows=len(rows),
-        conditions=count,
-        condition_volume=2 * float(np.log(np.abs(np.diag(corner))).sum()),
+        conditions=len(conditions),
+        condition_volume=volume,
     )
+
+
+def damped_coefficients(
+    rows: np.ndarray, conditions: np.ndarray, values: np.ndarray, damping: float
+) -> np.ndarray:
+    """Posterior mean b for one μ, by a QR decomposition: half the work of the other."""
+    particular, null, _ = _solutions(conditions, values)
+    directions = null.shape[1]
+    damped = np.zeros((len(rows) + directions, directions + 1))
+    damped[: len(rows), :-1] = rows @ null
+    damped[: len(rows), -1] = rows @ particular
+    np.fill_diagonal(damped[len(rows) :], damping)
+    corner = np.linalg.qr(damped, mode="r")[:directions]
+    return particular - null @ solve_triangular(corner[:, :-1], corner[:, -1])
+
+
+def _solutions(
+    conditions: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """b₀, N and log det C Cᵀ."""
+    complete = np.linalg.qr(conditions.T, mode="complete")
+    count = len(conditions)
+    corner = complete.R[:count]
+    particular = complete.Q[:, :count] @ np.linalg.solve(corner.T, values)
+    volume = 2 * float(np.log(np.abs(np.diag(corner))).sum())
+    return particular, complete.Q[:, count:], volume

@@ -7,7 +7,11 @@ import xarray as xr
 
 from leastaction.assemble.shadow_rows import positions_of
 from leastaction.contracts import check
-from leastaction.identify.constrained_rows import ConstrainedRows, constrained
+from leastaction.identify.constrained_rows import (
+    ConstrainedRows,
+    constrained,
+    damped_coefficients,
+)
 from leastaction.identify.learned_model import learned_model
 from leastaction.identify.one_step_error import one_step_errors
 from leastaction.mechanics.learned_lagrangian import basis_of
@@ -33,8 +37,12 @@ def held_out_errors(
         equations[name].values[0] for name in ("theta", "condition", "condition_value")
     )
     rows = theta.reshape(len(positions), -1, theta.shape[1])
-    others = constrained(rows[~held].reshape(-1, theta.shape[1]), condition, value)
-    fits = np.array([others.coefficients(damping) for damping in dampings])
+    others = rows[~held].reshape(-1, theta.shape[1]), condition, value
+    if len(dampings) == 1:
+        fits = damped_coefficients(*others, dampings[0])[None]
+    else:
+        system = constrained(*others)
+        fits = np.array([system.coefficients(damping) for damping in dampings])
     step, rule = equations.attrs["time_step"], equations.attrs["rule"]
     errors = one_step_errors(basis_of(equations), fits, positions[held], step, rule)
     return np.sqrt((errors**2).mean(axis=(1, 2)))

@@ -29,7 +29,7 @@ class Basis(Protocol):
     dof: int
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
-        """Derivatives at states (sample, 2 dof): shape (sample, function)."""
+        """Derivatives at states (sample, 2 dof): new, shape (sample, function)."""
 
 
 def rule_points(rule: str) -> tuple[tuple[float, float], ...]:
@@ -69,15 +69,21 @@ def discrete_momenta(
         Two arrays of shape (dof, pair, function).
     """
     n = basis.dof
-    before = np.zeros((n, len(first), basis.size))
-    after = np.zeros_like(before)
+    # Sample by sample in memory, as the derivatives of a basis are.
+    before = np.zeros((n, basis.size, len(first))).swapaxes(1, 2)
+    after = np.zeros((n, basis.size, len(first))).swapaxes(1, 2)
     for weight, theta in rule_points(rule):
         states = pair_states(first, second, time_step, theta)
         for i in range(n):
-            force = weight * time_step * basis.partial(states, i)
-            momentum = weight * basis.partial(states, n + i)
-            before[i] += momentum - (1 - theta) * force
-            after[i] += momentum + theta * force
+            momentum = basis.partial(states, n + i)
+            momentum *= weight
+            before[i] += momentum
+            after[i] += momentum
+            impulse = basis.partial(states, i)
+            impulse *= weight * time_step
+            before[i] -= (1 - theta) * impulse
+            impulse *= theta
+            after[i] += impulse
     return before, after
 
 
@@ -86,8 +92,8 @@ def discrete_euler_lagrange(
 ) -> np.ndarray:
     """Rows [∇₂L_d(q_{k−1}, q_k) + ∇₁L_d(q_k, q_{k+1})]/h of all inner snapshots.
 
-    Paper: eq. (16) has them without 1/h and with a wrong sign in the second bracket of
-    the system of section 2.5.2.
+    Paper: these are the rows of eq. (16); the system of section 2.5.2 has a wrong sign
+    in its second bracket.
 
     Parameters
     ----------
@@ -114,7 +120,8 @@ def discrete_euler_lagrange(
     before, after = discrete_momenta(basis, first, second, time_step, rule)
     shape = (n, count, times - 1, basis.size)
     rows = after.reshape(shape)[:, :, :-1] - before.reshape(shape)[:, :, 1:]
-    return np.moveaxis(rows, 0, 2) / time_step
+    rows /= time_step
+    return np.moveaxis(rows, 0, 2)
 
 
 def discrete_mass(

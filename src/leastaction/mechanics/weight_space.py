@@ -88,25 +88,26 @@ class WeightSpace:
             one_variable(column, self.degree, self.length_scale, len(axes))
             for column in x.T
         ]
-        total = np.zeros((self.size, len(x)))
+        total = None
         for rows in product(*(np.flatnonzero(self.inputs[:, a]) for a in axes)):
+            first, *others = (table[rows.count(i)] for i, table in enumerate(tables))
             factor = np.prod(
                 [self.inputs[r, a] for r, a in zip(rows, axes, strict=True)]
             )
-            orders = [rows.count(i) for i in range(x.shape[1])]
-            total += factor * self._products(
-                [table[order] for table, order in zip(tables, orders, strict=True)]
-            )
-        return total.T
+            part = self._products([factor * first, *others])
+            total = part if total is None else np.add(total, part, out=total)
+        return (np.zeros((self.size, len(x))) if total is None else total).T
 
     def _products(self, tables: list[np.ndarray]) -> np.ndarray:
         """Products of one entry per table (k, sample) over all multi-indices."""
         found = tables[0]
         for variable, table in enumerate(tables[1:], 1):
             room = self.degree - self._prefixes[variable].sum(axis=1) + 1
-            found = np.concatenate(
-                [row * table[:r] for row, r in zip(found, room, strict=True)]
-            )
+            ends = np.cumsum(room)
+            products = np.empty((ends[-1], table.shape[1]))
+            for row, r, end in zip(found, room, ends, strict=True):
+                np.multiply(row, table[:r], out=products[end - r : end])
+            found = products
         return found
 
     @cached_property

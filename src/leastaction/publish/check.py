@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from leastaction.mechanics.expressions import unknown
+from leastaction.publish.printed_formulas import printed_formulas
 from leastaction.publish.sweep import HONEST_MODE, MAIN
 
 MODES = ("independent", "shared")
@@ -18,6 +19,7 @@ def publish_problems(example: Mapping) -> Iterator[str]:
       verdict (:mod:`leastaction.publish.scorecard.noise_rows`).
     - A number of a learned Lagrangian without its estimator, or of an order that is not
       computed.
+    - A printed formula that is no expression.
     - A band (`factor`) or a `reason` where there is no ratio of two limits.
     """
     publish, given = example.get("publish") or {}, list(example["estimators"])
@@ -32,6 +34,10 @@ def publish_problems(example: Mapping) -> Iterator[str]:
         if of_ratio and "over" not in ours:
             yield f"{where}: reason and target.factor are for the ratio of two limits"
         yield from _of_snapshots(where, ours, example)
+    try:
+        printed_formulas(example)
+    except ValueError as error:
+        yield f"publish.formulas: {error}"
     yield from _left_out(example, (publish.get("targets") or {}).get("by_noise") or [])
 
 

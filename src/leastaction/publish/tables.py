@@ -14,6 +14,7 @@ import xarray as xr
 
 from leastaction.mechanics.library import Library
 from leastaction.publish import readable
+from leastaction.publish.formula_table import modified_lagrangians
 from leastaction.publish.identification_table import identification
 from leastaction.publish.noise_table import (
     lagrangian_by_every_noise,
@@ -239,4 +240,5 @@ TABLES = {
     "lagrangian_by_noise": lagrangian_by_noise,
     "lagrangian_by_every_noise": lagrangian_by_every_noise,
     "identification": identification,
+    "modified_lagrangians": modified_lagrangians,
 }
