@@ -16,7 +16,7 @@ from leastaction.publish.shadow import Learned, learned
 ROW_HEIGHT = 52.0
 LEGEND_HEIGHT = 10.0
 # Smaller changes are round-off.
-LEAST = 1e-17
+LEAST = 1e-16
 
 
 def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -109,8 +109,8 @@ def _momentum(axes: Axes, panel, each: Mapping[str, Learned], name: str, setting
         time = first["time_energy"].values
         look = shadow_look(one.estimator)
         axes.plot(
-            time,
-            np.maximum(np.abs(values - values[0]), LEAST),
+            time[1:],
+            np.maximum(np.abs(values - values[0])[1:], LEAST),
             color=look.color(settings),
             linestyle="none",
             marker=".",
@@ -139,7 +139,7 @@ def _masses(each: Mapping[str, Learned]) -> str:
     first = one.first
     texts = []
     for values in (first["mass"].sel(order=one.main).values, first["mass_true"].values):
-        ratios = values / values[0, 0]
+        ratios = np.round(values / values[0, 0], 4) + 0.0
         rows = [", ".join(f"{v:.4f}" for v in row) for row in ratios]
         texts.append("[" + "; ".join(rows) + "]")
     return f"$M/M_{{11}}$ = {texts[0]}\ntrue {texts[1]}"
