@@ -343,6 +343,16 @@ def test_a_method_that_needs_candidates_says_so(harmonic):
         checked(harmonic)
 
 
+def test_even_starts_without_noise_have_no_replicates(snapshots):
+    completed = complete(recipes.with_recommended_methods(snapshots), SCHEMA, "x")
+    assert not recipes.is_random(completed)
+    simulation = completed["simulate"]
+    noisy = {"noise": {**simulation["noise"], "levels": [0.0, 1e-3]}}
+    assert recipes.is_random({"simulate": simulation | noisy})
+    drawn = {"random": {"angle": {"uniform": [-3.0, 3.0]}}}
+    assert recipes.is_random({"simulate": simulation | {"initial_state": drawn}})
+
+
 def test_an_unrecorded_channel_is_found_before_any_job(snapshots):
     snapshots["simulate"]["noise"]["channels"] = ["q"]
     with pytest.raises(ConfigError, match="'halton_velocity' needs qddot"):

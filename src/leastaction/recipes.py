@@ -225,6 +225,14 @@ RECOMMENDED = {
 }
 
 
+def is_random(example: Mapping) -> bool:
+    """Whether another replicate has other data: even starts without noise have not."""
+    simulation = example["simulate"]
+    starts = simulation["initial_state"].get("random", {}).values()
+    noisy = any(simulation.get("noise", {}).get("levels", [1.0]))
+    return noisy or not starts or any("halton" not in recipe for recipe in starts)
+
+
 def kind_of_data(example: Mapping) -> str:
     """Return the kind of data that an example has: a key of `RECOMMENDED`.
 

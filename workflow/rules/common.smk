@@ -25,6 +25,7 @@ from leastaction.recipes import (
     OF_ROLLOUTS,
     SETTINGS,
     example_figures,
+    is_random,
     kind_of_data,
     panel,
     rolled_out,
@@ -69,9 +70,10 @@ def read_examples():
                 content = with_recommended_methods(content)
                 content = complete(content, schema, where)
                 check_example(content, where)
-                content["simulate"]["replicates"] = config.get(
-                    "replicates", content["simulate"]["replicates"]
-                )
+                if is_random(content):
+                    content["simulate"]["replicates"] = config.get(
+                        "replicates", content["simulate"]["replicates"]
+                    )
                 content["key"] = f"{paper}/{variant}"
                 content["seed"] = config["seed"]
                 found[paper, variant] = content
