@@ -6,7 +6,7 @@
 #   make test        the tests
 #   make report      report.html of what was reproduced; after make quick, with
 #                    CONFIG=config/quick.yaml
-#   make bench       cost of one ensemble, stage by stage
+#   make bench       cost of one ensemble stage by stage, and of shadow integration
 #   make check       lint and format checks
 
 PYTHON ?= python3
@@ -45,6 +45,7 @@ report: $(READY)
 
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/stochastic_lagrangian.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/shadow_integration.py
 
 check: $(READY)
 	$(BIN)/ruff check .

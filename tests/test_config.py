@@ -314,11 +314,104 @@ def test_a_field_is_refused_what_it_does_not_know(key):
         check_example(content, "x")
 
 
+@pytest.fixture
+def snapshots():
+    path = ROOT / "config/examples/shadow_integration/pendulum.yaml"
+    return yaml.safe_load(path.read_text())
+
+
+def checked(example):
+    example = recipes.with_recommended_methods(example)
+    return check_example(complete(example, SCHEMA, "x"), "x")
+
+
+def test_without_a_library_the_recommended_methods_learn_without_candidates(snapshots):
+    filled = recipes.with_recommended_methods(snapshots)["estimators"]["recommended"]
+    assert [filled[s]["method"] for s in ("differentiate", "assemble", "identify")] == [
+        "none",
+        "discrete_euler_lagrange",
+        "evidence_maximisation",
+    ]
+    listed = {"reference": "thdot**2/2", "lagrangian": [{"terms": ["cos(th)"]}]}
+    filled = recipes.with_recommended_methods({**snapshots, "library": listed})
+    assert filled["estimators"]["recommended"]["assemble"]["method"] == "gram"
+
+
+def test_a_method_that_needs_candidates_says_so(harmonic):
+    del harmonic["library"]
+    with pytest.raises(ConfigError, match="needs candidates, but 'library' is missing"):
+        checked(harmonic)
+
+
+def test_even_starts_without_noise_have_no_replicates(snapshots):
+    completed = complete(recipes.with_recommended_methods(snapshots), SCHEMA, "x")
+    assert not recipes.is_random(completed)
+    simulation = completed["simulate"]
+    noisy = {"noise": {**simulation["noise"], "levels": [0.0, 1e-3]}}
+    assert recipes.is_random({"simulate": simulation | noisy})
+    drawn = {"random": {"angle": {"uniform": [-3.0, 3.0]}}}
+    assert recipes.is_random({"simulate": simulation | {"initial_state": drawn}})
+
+
+def test_an_unrecorded_channel_is_found_before_any_job(snapshots):
+    snapshots["simulate"]["noise"]["channels"] = ["q"]
+    with pytest.raises(ConfigError, match="'halton_velocity' needs qddot"):
+        checked(snapshots)
+
+
+def test_halton_starts_are_for_motions_without_random_forces(harmonic):
+    harmonic["simulate"]["initial_state"]["random"] = {"phase": {"halton": [0, 1]}}
+    with pytest.raises(ConfigError, match="'halton' is for method 'runge_kutta'"):
+        checked(harmonic)
+
+
+def test_a_kind_of_basis_is_chosen_like_a_method(snapshots):
+    basis = snapshots["estimators"]["published"]["assemble"]["basis"]
+    basis["kind"] = "radail"
+    with pytest.raises(ConfigError, match="did you mean 'radial'"):
+        checked(snapshots)
+    basis.update(kind="radial", degree=3)
+    with pytest.raises(ConfigError, match="unknown key 'degree'"):
+        checked(snapshots)
+
+
+def test_rollouts_are_checked_by_what_was_identified(snapshots):
+    example = complete(recipes.with_recommended_methods(snapshots), SCHEMA, "x")
+    example |= {"key": "p/pendulum", "seed": 1}
+    kinds = {
+        name: recipes.validate_settings(example, name)["kind"]
+        for name in ("recommended", "published_gp_flow")
+    }
+    assert kinds == {
+        "recommended": "learned_lagrangian",
+        "published_gp_flow": "learned_flow",
+    }
+    assert recipes.identify_settings(example, "recommended")["library"] == {}
+
+
+def test_a_rollout_of_the_wrong_size_is_refused(snapshots):
+    shadow = snapshots["validate"]["shadow"]
+    shadow["start"] = [0.3, 0.0, 0.0]
+    shadow["box"]["low"] = [0.0, 0.0, 0.0]
+    shadow["domain"] = {"low": [-1.0], "high": [1.0, 1.0]}
+    recipe = snapshots["estimators"]["published_lgp_exact"]["differentiate"]
+    recipe["low"] = [-1.2, -1.2]
+    with pytest.raises(ConfigError) as caught:
+        checked(snapshots)
+    assert len(caught.value.problems) == 4
+    del snapshots["validate"]
+    with pytest.raises(ConfigError, match="needs 'validate.shadow'"):
+        checked(snapshots)
+
+
 def test_an_example_that_is_left_out_is_named_nowhere():
     config = {
         "papers": {
             "p": {
-                "figures": {"figure_1": {"shows": "x", "examples": ["a", "b"]}},
+                "figures": {
+                    "figure_1": {"shows": "x", "examples": ["a", "b"]},
+                    "figure_2": {"shows": "x", "examples": ["a"]},
+                },
                 "tables": {"table_1": {"shows": "y"}},
             }
         },
@@ -328,7 +421,8 @@ def test_an_example_that_is_left_out_is_named_nowhere():
         },
     }
     left = without_examples(config, {("p", "a")})
-    assert left["papers"]["p"]["figures"]["figure_1"]["examples"] == ["b"]
+    figures = left["papers"]["p"]["figures"]
+    assert figures == {"figure_1": {"shows": "x", "examples": ["b"]}}
     assert left["studies"]["s"]["examples"] == {"p": ["b"]}
     assert left["studies"]["t"]["examples"] == {"q": ["a"]}
     assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]

@@ -28,6 +28,7 @@ from leastaction.mechanics.units import check_dimensions
 from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
+from leastaction.shadow_settings import shadow_problems
 from leastaction.simulate.initial_state import (
     field_initial_states,
     initial_expressions,
@@ -108,6 +109,8 @@ def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
 def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> dict:
     """`config` whose figures, tables and studies do not name the `removed` examples.
 
+    Those that name no other examples are left out.
+
     Parameters
     ----------
     config
@@ -122,9 +125,11 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
 
     for paper, settings in config["papers"].items():
         for part in ("figures", "tables"):
-            for entry in settings.get(part, {}).values():
+            for number, entry in list(settings.get(part, {}).items()):
                 if "examples" in entry:
                     entry["examples"] = kept(paper, entry["examples"])
+                    if not entry["examples"]:
+                        del settings[part][number]
     for study in config["studies"].values():
         for paper, names in study["examples"].items():
             study["examples"][paper] = kept(paper, names)
@@ -183,7 +188,8 @@ def check_example(example: Mapping, where: str) -> None:
         if not is_field(given):
             _attempt(problems, "system", lambda: check_noise(system))
         _attempt(problems, "simulate", lambda: _check_simulation(example, system))
-        _attempt(problems, "library", lambda: _check_library(example, system))
+        if "library" in example:
+            _attempt(problems, "library", lambda: _check_library(example, system))
     _attempt(
         problems,
         "simulate",
@@ -191,14 +197,15 @@ def check_example(example: Mapping, where: str) -> None:
             example["simulate"]["duration"], example["simulate"]["time_step"]
         ),
     )
-    given = list(example["estimators"])
-    wanted = example["validate"].get("estimators", given)
-    if not set(wanted) & set(given):
+    known = list(example["estimators"])
+    wanted = example["validate"].get("estimators", known)
+    if not set(wanted) & set(known):
         problems.append(
             f"validate.estimators: none of {wanted} is an estimator of this example; "
-            f"these are {given}"
+            f"these are {known}"
         )
     problems += recipe_problems(example)
+    problems += shadow_problems(example)
     if problems:
         raise ConfigError(where, problems)
 
@@ -231,6 +238,13 @@ def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
             f"system has {kinds[not makes_field]}"
         )
     initial_expressions(settings["initial_state"], system)
+    random = settings["initial_state"].get("random", {})
+    even = any("halton" in recipe for recipe in random.values())
+    if even and settings["method"] != "runge_kutta":
+        raise ValueError(
+            f"initial_state.random: 'halton' is for method 'runge_kutta', not for "
+            f"{settings['method']!r}, whose starts are random; use 'uniform'"
+        )
     if simulate.MAKES[settings["method"]] in simulate.DENSITIES:
         import_module(simulate.METHODS[settings["method"]]).check(system, settings)
         StationaryEquation.from_config(example["library"], system.coordinates)

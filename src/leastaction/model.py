@@ -6,6 +6,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.contracts import check
+from leastaction.learned_model import LEARNED, LearnedFlow, LearnedModel
 from leastaction.mechanics.density import density_names
 from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.euler_lagrange import velocity_names
@@ -22,8 +24,11 @@ def load_model(
     replicate: int = 0,
     noise_level: float | None = None,
     noise_mode: str | None = None,
-) -> "IdentifiedModel":
+) -> "IdentifiedModel | LearnedModel | LearnedFlow":
     """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
+
+    What was learned without candidates comes as a
+    :class:`~leastaction.learned_model.LearnedModel`, or a ``LearnedFlow``.
 
     Parameters
     ----------
@@ -45,12 +50,17 @@ def load_model(
     """
     from leastaction import datasets
 
-    dataset = datasets.load(path, "model")
+    dataset = datasets.load(path)
+    kind = dataset.attrs["contract"]
+    if kind not in LEARNED:
+        check(dataset, "model", str(path))
     count = dataset.sizes["replicate"]
     if not 0 <= replicate < count:
         raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
-    dataset = dataset.isel(replicate=replicate)
-    return IdentifiedModel(_case(dataset, path, noise_level, noise_mode))
+    dataset = _case(dataset, path, noise_level, noise_mode)
+    if kind in LEARNED:
+        return LEARNED[kind](dataset.isel(replicate=[replicate]))
+    return IdentifiedModel(dataset.isel(replicate=replicate))
 
 
 def _case(dataset: xr.Dataset, path, level, mode) -> xr.Dataset:

@@ -133,6 +133,5 @@ def _joined(pieces: list[xr.Dataset], name: str, same: Collection[str]) -> xr.Da
     ]
     constant = pieces[0].drop_vars(varying)
     joined = xr.concat([p[varying] for p in pieces], name, join="exact")
-    for key in varying:
-        joined[key] = joined[key].transpose("replicate", name, ...)
+    joined = joined.transpose("replicate", name, ...) if varying else joined
     return joined.merge(constant, combine_attrs="override")

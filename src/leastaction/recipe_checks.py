@@ -12,14 +12,17 @@ def recipe_problems(example: Mapping) -> list[str]:
     Each problem says what is given, what is expected and what to do.
     """
     problems: list[str] = []
-    simulation, library = example["simulate"], example["library"]
+    simulation, library = example["simulate"], example.get("library", {})
     coordinates = example["system"].get("coordinates", {})
     for name, estimator in example["estimators"].items():
         where = f"estimators.{name}"
         problems += _misfits(where, estimator, simulation["method"])
         problems += _unrecorded(where, estimator, simulation.get("sensor"))
-        problems += _undamped(where, estimator, library)
-        problems += _without_implicit(where, estimator, library, coordinates)
+        if "library" in example:
+            problems += _undamped(where, estimator, library)
+            problems += _without_implicit(where, estimator, library, coordinates)
+        else:
+            problems += _without_candidates(where, estimator)
         problems += _without_samples(where, estimator)
         if simulate.MAKES[simulation["method"]] == "recordings":
             problems += _without_channel(where, estimator, simulation["noise"])
@@ -57,6 +60,17 @@ def _misfits(where: str, estimator: Mapping, simulation: str) -> Iterator[str]:
         yield (
             f"{where}: volatility method {volatility!r} needs identify method "
             f"{' or '.join(map(repr, needed))}, not {estimator['identify']['method']!r}"
+        )
+
+
+def _without_candidates(where: str, estimator: Mapping) -> Iterator[str]:
+    """A method that needs candidates, in an example without any."""
+    method = estimator["assemble"]["method"]
+    if assemble.USES_LIBRARY[method]:
+        without = [m for m, parts in assemble.USES_LIBRARY.items() if not parts]
+        yield (
+            f"{where}: assemble method {method!r} needs candidates, but 'library' is "
+            f"missing; write one, or use {' or '.join(map(repr, without))}"
         )
 
 
@@ -118,6 +132,11 @@ def _without_channel(where: str, estimator: Mapping, noise: Mapping) -> Iterator
             f"{where}: differentiate method {method!r} needs {', '.join(CHANNELS)}, "
             f"but simulate.noise.channels records {', '.join(recorded)}; use "
             "'joint_spline', or record them"
+        )
+    if method in differentiate.NEEDS_ACCELERATIONS and "qddot" not in recorded:
+        yield (
+            f"{where}: differentiate method {method!r} needs qddot, but "
+            f"simulate.noise.channels records {', '.join(recorded)}; record it"
         )
 
 

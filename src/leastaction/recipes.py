@@ -48,26 +48,35 @@ def identify_settings(example: Mapping, estimator: str) -> dict:
     """The methods and all candidates, those of the volatility among them."""
     return {
         "identify": example["estimators"][estimator]["identify"],
-        "library": example["library"],
+        "library": example.get("library", {}),
     }
 
 
-def validate_settings(example: Mapping, estimator: str | None = None) -> dict:
+def validate_settings(example: Mapping, estimator: str) -> dict:
     """Truth, simulation, rollout, and the library that fixes the scale of L."""
     return {
         **simulate_settings(example),
+        "kind": kind_of_rollout(example, estimator),
         "validate": example["validate"],
         "library": library_parts(example, ("reference", "inertia", "lagrangian")),
     }
 
 
+def kind_of_rollout(example: Mapping, estimator: str) -> str:
+    """Key of :data:`leastaction.validate.METHODS`: by the model, then by the data."""
+    found = identify.contract(example["estimators"][estimator]["identify"])
+    made = simulate.MAKES[example["simulate"]["method"]]
+    return found if found in validate.METHODS else made
+
+
 def library_parts(example: Mapping, parts: Collection[str]) -> dict:
     """Those `parts` of the section `library` that the example has."""
-    library = example["library"]
+    library = example.get("library", {})
     return {key: library[key] for key in parts if key in library}
 
 
-# By what the `simulate` stage makes, what each figure file of an example shows.
+# By what the `simulate` stage makes, or for snapshots (:func:`kind_of_data`), what each
+# figure file of an example shows.
 EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
     "observations": {
         "coefficients": "coefficients",
@@ -84,6 +93,11 @@ EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
         "response": "trajectories",
         "hamiltonian": "energy",
     },
+    "snapshots": {
+        "coefficients": "alignment",
+        "response": "shadow_path",
+        "hamiltonian": "shadow_energy",
+    },
     **dict.fromkeys(
         ("histogram", "state_moments"),
         {
@@ -97,13 +111,20 @@ EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
 
 def example_figures(example: Mapping) -> dict[str, str]:
     """By file, the figures of one example."""
-    return dict(EXAMPLE_FIGURES[simulate.MAKES[example["simulate"]["method"]]])
+    return dict(EXAMPLE_FIGURES[_shown_as(example)])
 
 
 def shows(figure: str, example: Mapping) -> bool:
     """Whether a figure can show an example: only some kinds of data have it."""
     kinds = [k for k, names in EXAMPLE_FIGURES.items() if figure in names.values()]
-    return not kinds or simulate.MAKES[example["simulate"]["method"]] in kinds
+    return not kinds or _shown_as(example) in kinds
+
+
+def _shown_as(example: Mapping) -> str:
+    """Key of `EXAMPLE_FIGURES`."""
+    if kind_of_data(example) == "snapshots":
+        return "snapshots"
+    return simulate.MAKES[example["simulate"]["method"]]
 
 
 # Parts of an example that the rules of the publish stage show.
@@ -113,11 +134,14 @@ FOR_PAPERS = (*FOR_FIGURES, "publish")
 FOR_TABLES = ("title", "system", "library", "simulate", "publish")
 FOR_SCORES = ("title", "system", "library", "simulate", "publish")
 
+# Tables that show rollouts, too.
+OF_ROLLOUTS = ("identification",)
+
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:
     """The `parts` of an example, and the names of its estimators."""
     return {
-        **{key: example[key] for key in parts},
+        **{key: example[key] for key in parts if key in example},
         "estimators": list(example["estimators"]),
         "rolled_out": rolled_out(example),
     }
@@ -134,8 +158,7 @@ def _scheme(example: Mapping, estimator: str | None = None) -> list[str]:
 
 
 def _rollout(example: Mapping, estimator: str) -> list[str]:
-    kind = simulate.MAKES[example["simulate"]["method"]]
-    return [*_scheme(example), validate.METHODS[kind]]
+    return [*_scheme(example), validate.METHODS[kind_of_rollout(example, estimator)]]
 
 
 def _observation(example: Mapping, estimator: str | None = None) -> list[str]:
@@ -206,13 +229,26 @@ RECOMMENDED = {
     ),
     "motions": ("joint_spline", "gram", "null_vector"),
     "positions": ("joint_spline", "gram", "shooting"),
+    "snapshots": ("none", "discrete_euler_lagrange", "evidence_maximisation"),
     "density": ("bump_functions", "weak_fokker_planck", "ito_gmm"),
     "density moments": ("monomial_functions", "moment_fokker_planck", "ito_gmm"),
 }
 
 
+def is_random(example: Mapping) -> bool:
+    """Whether another replicate has other data: even starts without noise have not."""
+    simulation = example["simulate"]
+    starts = simulation["initial_state"].get("random", {}).values()
+    noisy = any(simulation.get("noise", {}).get("levels", [1.0]))
+    return noisy or not starts or any("halton" not in recipe for recipe in starts)
+
+
 def kind_of_data(example: Mapping) -> str:
-    """Return the kind of data that an example has: a key of `RECOMMENDED`."""
+    """Return the kind of data that an example has: a key of `RECOMMENDED`.
+
+    Motions without candidates, that is without the section `library`, are snapshots: a
+    Lagrangian is learned without writing down its terms.
+    """
     if "field" in _part(example, "system"):
         return "field"
     simulation = _part(example, "simulate")
@@ -220,6 +256,8 @@ def kind_of_data(example: Mapping) -> str:
         by_moments = simulation["method"] == "gill_moments"
         return "density moments" if by_moments else "density"
     if simulation.get("method") == "runge_kutta":
+        if "library" not in example:
+            return "snapshots"
         channels = _part(simulation, "noise").get("channels", ["q", "qdot", "qddot"])
         return "positions" if channels == ["q"] else "motions"
     sensor = _part(simulation, "sensor")

@@ -50,10 +50,11 @@ def _fill_properties(validator, properties, instance, schema):
 
 def _choose(validator, branches, instance, schema):
     """`oneOf` decided by one key, so that errors concern one branch."""
-    if all("method" in branch["properties"] for branch in branches):
-        yield from _choose_by_method(validator, branches, instance, schema)
-    else:
-        yield from _choose_by_key(validator, branches, instance)
+    for name in ("method", "kind"):
+        if all(name in branch["properties"] for branch in branches):
+            yield from _choose_by_name(validator, branches, instance, schema, name)
+            return
+    yield from _choose_by_key(validator, branches, instance)
 
 
 def _choose_by_key(validator, branches, instance):
@@ -70,18 +71,18 @@ def _choose_by_key(validator, branches, instance):
         )
 
 
-def _choose_by_method(validator, branches, instance, schema):
-    """`oneOf` decided by the value of `method`."""
-    known = {branch["properties"]["method"]["const"]: branch for branch in branches}
-    usual = schema.get("default", {}).get("method")
+def _choose_by_name(validator, branches, instance, schema, name):
+    """`oneOf` decided by the value of `name`: ``method`` or ``kind``."""
+    known = {branch["properties"][name]["const"]: branch for branch in branches}
+    usual = schema.get("default", {}).get(name)
     if isinstance(instance, dict) and usual:
-        instance.setdefault("method", usual)
-    if not isinstance(instance, dict) or "method" not in instance:
-        yield ValidationError(f"expected {{method: ...}} with one of {list(known)}")
-    elif instance["method"] not in known:
-        yield ValidationError(unknown("method", instance["method"], known))
+        instance.setdefault(name, usual)
+    if not isinstance(instance, dict) or name not in instance:
+        yield ValidationError(f"expected {{{name}: ...}} with one of {list(known)}")
+    elif instance[name] not in known:
+        yield ValidationError(unknown(name, instance[name], known))
     else:
-        yield from validator.descend(instance, known[instance["method"]])
+        yield from validator.descend(instance, known[instance[name]])
 
 
 def _inlined(part, root: Mapping):

@@ -15,6 +15,10 @@ from leastaction.mechanics.compiled import fill
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_equations import library_equations
+from leastaction.mechanics.system import System
+from leastaction.simulate.runge_kutta import Motion
+from leastaction.simulate.strong_taylor import integrator
 
 x, v = symbol("x"), symbol("xdot")
 
@@ -115,6 +119,32 @@ def test_coordinates_are_not_confused(rng):
     expressions = [symbol(n) for n in ("b", "adot", "bdot", "a")]
     expected = np.column_stack([q[:, 1], qdot, q[:, 0]])
     np.testing.assert_array_equal(evaluator(expressions, names)(q, qdot), expected)
+
+
+def test_any_name_of_a_coordinate_will_do(rng):
+    """Also that of something in the kernels."""
+    names = ["q", "values", "parameters", "n", "range", "math", "np", "shared_0", "out"]
+    energies = [f"{name}dot**2/2 + evaluate*cos({name})" for name in names]
+    written = {
+        "coordinates": {name: {} for name in names},
+        "parameters": {"evaluate": {"value": 2.0}},
+        "lagrangian": " + ".join(energies),
+    }
+    system = System.from_config(written)
+    q, qdot = rng.normal(size=(2, 3, len(names)))
+    found = evaluator(system.acceleration, names, ["evaluate"])(q, qdot, [2.0])
+    np.testing.assert_allclose(found, -2.0 * np.sin(q))
+    motion = Motion(names, system.acceleration, {"evaluate": 2.0})
+    _, acceleration = motion.integrate([*q[0], *qdot[0]], 2, 0.1)
+    np.testing.assert_allclose(acceleration[0], found[0])
+    start, normals = np.concatenate([q[0], qdot[0]]), np.zeros((4, 0, 2))
+    np.testing.assert_allclose(integrator(system)(start, normals, 0.1)[0], start)
+    terms = ["qdot**2", *(f"cos({name})" for name in names)]
+    library = {"reference": "qdot**2", "lagrangian": [{"terms": terms}]}
+    equations = library_equations(Library.from_config(library, names))
+    columns, _ = equations.columns(q, qdot, np.zeros_like(q))
+    expected = np.einsum("na,ak->nak", np.sin(q), np.eye(len(names)))
+    np.testing.assert_allclose(columns[:, :, 1:], expected)
 
 
 def test_blocks_keep_the_indentation_of_their_mark():

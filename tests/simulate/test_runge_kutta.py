@@ -8,6 +8,7 @@ from support import PENDULUM, motion_settings, system
 from leastaction.contracts import check
 from leastaction.simulate import simulate
 from leastaction.simulate.ensemble import DivergenceError
+from leastaction.simulate.halton import halton_starts
 from leastaction.simulate.runge_kutta import motion_of
 
 DOUBLE = (
@@ -96,3 +97,25 @@ def test_a_motion_that_leaves_the_numbers_is_refused():
     )
     with pytest.raises(DivergenceError, match="integration_step"):
         simulate(truth, settings, example="e", seed=1, replicate=0, units={"x": "m"})
+
+
+def halton_recordings(replicate, random):
+    start = {"random": random, "th": "angle", "thdot": "rate"}
+    truth = system(PENDULUM, ("th",))
+    settings = motion_settings(initial_state=start, trajectories=7)
+    key = {"example": "e", "seed": 3, "units": {"th": "rad"}}
+    return simulate(truth, settings, **key, replicate=replicate)
+
+
+def test_halton_starts_are_consecutive_points_of_one_sequence_in_every_replicate():
+    random = {"angle": {"halton": [-3, 3]}, "rate": {"halton": [-1, 2]}}
+    expected = halton_starts(4, [-3, -1], [3, 2], 7)
+    for replicate in (0, 5):
+        data = halton_recordings(replicate, random)
+        assert np.array_equal(data["q"][0, :, 0, 0], expected[:, 0])
+        assert np.array_equal(data["qdot"][0, :, 0, 0], expected[:, 1])
+    # A random name beside them takes no part in the sequence.
+    mixed = {"angle": {"halton": [-3, 3]}, "rate": {"uniform": [-1, 2]}}
+    one, other = (halton_recordings(k, mixed) for k in (0, 1))
+    assert np.array_equal(one["q"][0, :, 0, 0], halton_starts(3, [-3], [3], 7)[:, 0])
+    assert not np.array_equal(one["qdot"], other["qdot"])

@@ -4,12 +4,16 @@ import pytest
 from project import Project
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """One process runs all tests that share the finished project, first of all."""
-    shared = [item for item in items if "workflow" in item.path.parts]
-    for item in shared:
-        item.add_marker(pytest.mark.xdist_group("workflow"))
-    items.sort(key=lambda item: item not in shared)
+    """Run the longest tests first; a process shares its project with a whole group."""
+    slow = [item for item in items if "workflow" in item.path.parts]
+    for item in slow:
+        shared = "finished" in item.fixturenames
+        item.add_marker(
+            pytest.mark.xdist_group("finished" if shared else item.path.stem)
+        )
+    items.sort(key=lambda item: item not in slow)
 
 
 @pytest.fixture(scope="session")

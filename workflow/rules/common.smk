@@ -22,8 +22,11 @@ from leastaction.recipes import (
     FOR_SCORES,
     FOR_TABLES,
     MODULES,
+    OF_ROLLOUTS,
     SETTINGS,
     example_figures,
+    is_random,
+    kind_of_data,
     panel,
     rolled_out,
     shows,
@@ -67,9 +70,10 @@ def read_examples():
                 content = with_recommended_methods(content)
                 content = complete(content, schema, where)
                 check_example(content, where)
-                content["simulate"]["replicates"] = config.get(
-                    "replicates", content["simulate"]["replicates"]
-                )
+                if is_random(content):
+                    content["simulate"]["replicates"] = config.get(
+                        "replicates", content["simulate"]["replicates"]
+                    )
                 content["key"] = f"{paper}/{variant}"
                 content["seed"] = config["seed"]
                 found[paper, variant] = content
@@ -180,12 +184,22 @@ def models(wildcards):
     return models_of(wildcards.paper, shown_examples(wildcards))
 
 
-def rollouts(wildcards):
+def rollouts_of(paper, names):
+    """Rollouts of the estimators of the examples `names` that have one."""
     return [
-        f"<results>/{wildcards.paper}/{name}/{estimator}/rollout.nc"
-        for name in shown_examples(wildcards)
-        for estimator in rolled_out(EXAMPLES[wildcards.paper, name])
+        f"<results>/{paper}/{name}/{estimator}/rollout.nc"
+        for name in names
+        for estimator in rolled_out(EXAMPLES[paper, name])
     ]
+
+
+def rollouts(wildcards):
+    return rollouts_of(wildcards.paper, shown_examples(wildcards))
+
+
+def table_rollouts(wildcards):
+    """Rollouts for a table that shows them."""
+    return rollouts(wildcards) if numbered(wildcards)["shows"] in OF_ROLLOUTS else []
 
 
 def figure_settings(wildcards):
@@ -235,6 +249,14 @@ def study_models(wildcards):
     ]
 
 
+def study_rollouts(wildcards):
+    """Rollouts for a study of what was learned from snapshots, which they judge."""
+    named = study_examples(wildcards)
+    if any(kind_of_data(EXAMPLES[key]) != "snapshots" for key in named):
+        return []
+    return [path for paper, name in named for path in rollouts_of(paper, [name])]
+
+
 def study_settings(wildcards):
     """As `figure_settings`, of the examples of a study."""
     return {
@@ -249,6 +271,7 @@ def study_settings(wildcards):
 
 def paper_outputs(paper):
     """Every figure and table of one paper, and the figures of its examples."""
+    shown = examples_of(paper)
     kinds = ["svg", "png", "pdf"]
     base = f"<results>/{paper}"
     settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
@@ -259,10 +282,10 @@ def paper_outputs(paper):
             t=settings["tables"],
             k=["csv", "md", "tex", "html"],
         ),
-        *expand(f"{base}/{{e}}/scores.csv", e=examples_of(paper)),
+        *expand(f"{base}/{{e}}/scores.csv", e=shown),
         *expand(
             f"{base}/{{e}}/figures/{{f}}.{{k}}",
-            e=examples_of(paper),
+            e=shown,
             f=FIGURES,
             k=kinds,
         ),

@@ -83,6 +83,7 @@ rule plot_paper:
 rule tabulate:
     input:
         models=models,
+        rollouts=table_rollouts,
         sources=sources("tabulate"),
     output:
         csv="<results>/{paper}/tables/{table}.csv",
@@ -172,6 +173,7 @@ rule collect_scores:
 rule plot_study:
     input:
         models=study_models,
+        rollouts=study_rollouts,
         sources=sources("plot"),
     output:
         svg=report(

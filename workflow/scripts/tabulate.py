@@ -6,9 +6,11 @@ from leastaction.publish.panels import panels_from
 from leastaction.publish.tables import TABLES, render
 
 
-def main(models: list, settings: dict, files: dict) -> None:
+def main(models: list, rollouts: list, settings: dict, files: dict) -> None:
     """Make one table in every format."""
-    panels = panels_from(settings["panels"], [load(p) for p in models], [])
+    panels = panels_from(
+        settings["panels"], [load(p) for p in models], [load(p) for p in rollouts]
+    )
     table = TABLES[settings["table"]](panels)
     for kind, path in files.items():
         save_text(render(table, kind), path)
@@ -18,6 +20,7 @@ if __name__ == "__main__":
     start_logging(snakemake.log[0])
     main(
         snakemake.input.models,
+        snakemake.input.get("rollouts", []),
         snakemake.params.settings,
         dict(snakemake.output.items()),
     )

@@ -1,6 +1,5 @@
 """Rule `validate`: roll out the truth and the model on common random numbers."""
 
-from leastaction import simulate
 from leastaction.datasets import Replicates, save_replicates
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.progress import start_logging, tracked
@@ -23,8 +22,7 @@ def main(model: str, settings: dict, rollout: str) -> None:
         )
         for (estimate,) in tracked(replicates, "validate")
     )
-    kind = simulate.MAKES[settings["simulate"]["method"]]
-    save_replicates(results, rollout, MAKES[kind])
+    save_replicates(results, rollout, MAKES[settings["kind"]])
 
 
 if __name__ == "__main__":

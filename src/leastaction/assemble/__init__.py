@@ -6,6 +6,8 @@ from leastaction.mechanics import fokker_planck
 from leastaction.noise_sweep import over_cases
 
 METHODS = {
+    "continuous_euler_lagrange": "leastaction.assemble.continuous_euler_lagrange",
+    "discrete_euler_lagrange": "leastaction.assemble.discrete_euler_lagrange",
     "moment_fokker_planck": "leastaction.assemble.moment_fokker_planck",
     "stationary_residual": "leastaction.assemble.stationary_residual",
     "weak_fokker_planck": "leastaction.assemble.weak_fokker_planck",
@@ -17,10 +19,13 @@ METHODS = {
     "martingale_moments": "leastaction.assemble.martingale_moments",
     "modal_moments": "leastaction.assemble.modal_moments",
     "nodal_ensemble_mean": "leastaction.assemble.nodal_ensemble_mean",
+    "none": "leastaction.assemble.none",
     "weak_moments": "leastaction.assemble.weak_moments",
 }
 
 NEEDS = {
+    "continuous_euler_lagrange": ("halton_velocity", "repeated_central_difference"),
+    "discrete_euler_lagrange": "none",
     "moment_fokker_planck": "monomial_functions",
     "stationary_residual": "central_stencil",
     "weak_fokker_planck": "bump_functions",
@@ -32,6 +37,7 @@ NEEDS = {
     "martingale_moments": "realised_variation",
     "modal_moments": "modal_projection",
     "nodal_ensemble_mean": "nodal_central_difference",
+    "none": "none",
     "weak_moments": "sensor_noise",
 }
 
@@ -43,6 +49,8 @@ DISPLACEMENTS_ONLY = {"weak_moments"}
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
+    "continuous_euler_lagrange": (),
+    "discrete_euler_lagrange": (),
     **dict.fromkeys(STATIONARY, fokker_planck.PARTS),
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
     "energy_gram": ("reference", "inertia", "lagrangian"),
@@ -59,6 +67,7 @@ USES_LIBRARY = {
     ),
     "modal_moments": ("reference", "lagrangian"),
     "nodal_ensemble_mean": ("reference", "lagrangian"),
+    "none": (),
 }
 
 

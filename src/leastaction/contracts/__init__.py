@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import densities, fields, models, motions, states
+from leastaction.contracts import densities, fields, models, motions, shadow, states
 from leastaction.noise_sweep import SWEEP
 
 CONTRACTS = (
@@ -12,6 +12,7 @@ CONTRACTS = (
     | motions.CONTRACTS
     | densities.CONTRACTS
     | models.CONTRACTS
+    | shadow.CONTRACTS
 )
 
 

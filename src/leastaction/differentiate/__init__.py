@@ -10,10 +10,15 @@ METHODS = {
     "central_stencil": "leastaction.differentiate.central_stencil",
     "monomial_functions": "leastaction.differentiate.monomial_functions",
     "realised_variation": "leastaction.differentiate.realised_variation",
+    "halton_velocity": "leastaction.differentiate.halton_velocity",
     "joint_spline": "leastaction.differentiate.joint_spline",
     "measured": "leastaction.differentiate.measured",
     "modal_projection": "leastaction.differentiate.modal_projection",
     "nodal_central_difference": "leastaction.differentiate.nodal_central_difference",
+    "none": "leastaction.differentiate.none",
+    "repeated_central_difference": (
+        "leastaction.differentiate.repeated_central_difference"
+    ),
     "sensor_noise": "leastaction.differentiate.sensor_noise",
 }
 
@@ -23,15 +28,20 @@ READS = {
     "monomial_functions": "state_moments",
     "central_difference": "observations",
     "realised_variation": "observations",
+    "halton_velocity": "recordings",
     "joint_spline": "recordings",
     "measured": "recordings",
     "modal_projection": "field_observations",
     "nodal_central_difference": "field_observations",
+    "none": "recordings",
+    "repeated_central_difference": "recordings",
     "sensor_noise": "observations",
 }
 
 # Methods that need q, q̇ and q̈ recorded.
 NEEDS_ALL_CHANNELS = ("measured",)
+# Methods that need q and q̈ recorded.
+NEEDS_ACCELERATIONS = ("halton_velocity",)
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
@@ -39,11 +49,14 @@ USES_LIBRARY = {
     "central_stencil": (),
     "monomial_functions": (),
     "central_difference": ("reference", "inertia", "lagrangian"),
+    "halton_velocity": (),
     "joint_spline": (),
     "measured": (),
     "modal_projection": ("reference", "lagrangian"),
     "nodal_central_difference": ("reference", "lagrangian"),
+    "none": (),
     "realised_variation": ("volatility",),
+    "repeated_central_difference": (),
     "sensor_noise": (),
 }
 

@@ -9,7 +9,10 @@ METHODS = {
     "residual_least_squares": "leastaction.identify.residual_least_squares",
     "split_sample_residual": "leastaction.identify.split_sample_residual",
     "acceleration_gradient": "leastaction.identify.acceleration_gradient",
+    "evidence_maximisation": "leastaction.identify.evidence_maximisation",
+    "flow_gaussian_process": "leastaction.identify.flow_gaussian_process",
     "lagrangian_sindy": "leastaction.identify.lagrangian_sindy",
+    "minimum_norm": "leastaction.identify.minimum_norm",
     "modal_gmm": "leastaction.identify.modal_gmm",
     "moment_gmm": "leastaction.identify.moment_gmm",
     "moving_average_gmm": "leastaction.identify.moving_average_gmm",
@@ -19,6 +22,7 @@ METHODS = {
     "shooting": "leastaction.identify.shooting",
     "sindy_pi": "leastaction.identify.sindy_pi",
     "stlsq": "leastaction.identify.stlsq",
+    "tanh_network": "leastaction.identify.tanh_network",
 }
 VOLATILITY_METHODS = {
     "mean_square_residual": "leastaction.identify.mean_square_residual",
@@ -32,7 +36,10 @@ NEEDS = {
     "residual_least_squares": "stationary_residual",
     "split_sample_residual": "stationary_residual",
     "acceleration_gradient": "gram",
+    "evidence_maximisation": "discrete_euler_lagrange",
+    "flow_gaussian_process": "none",
     "lagrangian_sindy": "energy_gram",
+    "minimum_norm": ("continuous_euler_lagrange", "discrete_euler_lagrange"),
     "modal_gmm": "modal_moments",
     "moment_gmm": "martingale_moments",
     "moving_average_gmm": ("lagged_moments", "weak_moments"),
@@ -42,6 +49,7 @@ NEEDS = {
     "shooting": "gram",
     "sindy_pi": "implicit_library",
     "stlsq": "ensemble_mean",
+    "tanh_network": "none",
 }
 VOLATILITY_NEEDS = {
     "mean_square_residual": ("stlsq", "moment_gmm"),
@@ -63,9 +71,12 @@ WITH_VOLATILITY = ("ito_gmm", "residual_least_squares", "split_sample_residual")
 # Methods that return to the samples: they get the observations and the library, too.
 READS_OBSERVATIONS = {
     "acceleration_gradient",
+    "evidence_maximisation",
+    "flow_gaussian_process",
     "null_vector",
     "shooting",
     "sindy_pi",
+    "tanh_network",
 }
 
 

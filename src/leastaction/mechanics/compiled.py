@@ -39,7 +39,19 @@ def cache_folder() -> Path:
     return Path(base) / "leastaction"
 
 
+def local(name: str) -> str:
+    """Variable of a kernel that holds the quantity `name`.
+
+    Declared names begin with a letter and arguments of kernels do not end like this, so
+    a coordinate may be called ``q`` or ``values``.
+    """
+    return f"{name}__"
+
+
 class _Printer(PythonCodePrinter):
+    def _print_Symbol(self, expr):
+        return local(expr.name)
+
     def _print_sign(self, expr):
         return f"np.sign({self._print(expr.args[0])})"
 
@@ -69,13 +81,16 @@ _printer = _Printer({"fully_qualified_modules": True, "standard": "python3"})
 def assignments(
     targets: Sequence[str], expressions: Sequence[sp.Expr], prefix: str
 ) -> str:
-    """Lines ``target = expression``, common subexpressions named ``<prefix>0 ...``."""
+    """Lines ``target = expression``, common subexpressions named by `prefix`.
+
+    In these, what a name stands for is the variable :func:`local` of it.
+    """
     # sp.cse takes a product left unevaluated, x*x, for 2*x: evaluate first.
     shared, reduced = sp.cse(
         [sp.sympify(e).doit() for e in expressions],
-        symbols=sp.numbered_symbols(prefix),
+        symbols=sp.numbered_symbols(f"_{prefix}"),
     )
-    lines = [f"{name} = {_printer.doprint(value)}" for name, value in shared]
+    lines = [f"{local(s.name)} = {_printer.doprint(value)}" for s, value in shared]
     lines += [
         f"{target} = {_printer.doprint(value)}"
         for target, value in zip(targets, reduced, strict=True)
@@ -85,7 +100,13 @@ def assignments(
 
 def unpack(names: Sequence[str], array: str) -> str:
     """Lines ``name = array[i]``."""
-    return "\n".join(f"{name} = {array}[{i}]" for i, name in enumerate(names))
+    return assigned(names, [f"{array}[{i}]" for i in range(len(names))])
+
+
+def assigned(names: Sequence[str], places: Sequence[str]) -> str:
+    """Lines ``name = place``."""
+    pairs = zip(names, places, strict=True)
+    return "\n".join(f"{local(name)} = {place}" for name, place in pairs)
 
 
 def fill(template: str, blocks: Mapping[str, str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.compiled import assignments, kernel
+from leastaction.mechanics.compiled import assignments, kernel, local
 from leastaction.mechanics.density import jet_symbol, spatial_order
 from leastaction.mechanics.domain import Domain
 
@@ -58,7 +58,7 @@ class PointEvaluator:
             KERNEL,
             {
                 "jet": "\n".join(
-                    GATHER.format(name=f"at_{s}", order=order, array=array)
+                    GATHER.format(name=local(f"at_{s}"), order=order, array=array)
                     for s, order, array in used
                 ),
                 "values": assignments(

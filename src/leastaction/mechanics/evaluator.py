@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.mechanics.compiled import assigned, assignments, kernel, unpack
 from leastaction.mechanics.euler_lagrange import velocity_names
 
 KERNEL = """
@@ -38,10 +38,7 @@ def evaluator(
         KERNEL,
         {
             "parameters": unpack(list(parameters), "parameters"),
-            "state": "\n".join(
-                f"{name} = {place}"
-                for name, place in zip(names, position + rate, strict=True)
-            ),
+            "state": assigned(names, position + rate),
             "values": assignments(
                 [f"values[n, {i}]" for i in range(len(expressions))],
                 list(expressions),

@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 
 from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.compiled import assignments, kernel
+from leastaction.mechanics.compiled import assigned, assignments, kernel
 from leastaction.mechanics.euler_lagrange import (
     acceleration_names,
     symbols,
@@ -234,12 +234,11 @@ def _evaluator_of_motion(expressions, coordinates):
         *acceleration_names(coordinates),
     )
     places = [f"{c}[n, {a}]" for c in channels for a in range(len(coordinates))]
-    state = [f"{name} = {at}" for name, at in zip(names, places, strict=True)]
     targets = [f"values[n, {k}]" for k in range(len(expressions))]
     module = kernel(
         KERNEL,
         {
-            "state": "\n".join(state),
+            "state": assigned(names, places),
             "values": assignments(targets, list(expressions), "shared_"),
         },
     )

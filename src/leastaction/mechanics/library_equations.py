@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.compiled import assignments, kernel
+from leastaction.mechanics.compiled import assigned, assignments, kernel
 from leastaction.mechanics.euler_lagrange import (
     acceleration_names,
     euler_lagrange,
@@ -202,8 +202,8 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
     module = kernel(
         KERNEL,
         {
-            "state": _lines(names, places),
-            "acceleration": _lines(
+            "state": assigned(names, places),
+            "acceleration": assigned(
                 acceleration_names(coordinates), [f"qddot[n, {a}]" for a in range(dof)]
             ),
             "column_shared": column_shared,
@@ -237,10 +237,6 @@ def _guarded(targets: Sequence[tuple[int, str]], values: Sequence[sp.Expr]):
         line.replace("] = ", "] += ", 1) if line.startswith("    column") else line
         for line in guarded
     )
-
-
-def _lines(names: Sequence[str], places: Sequence[str]) -> str:
-    return "\n".join(f"{n} = {p}" for n, p in zip(names, places, strict=True))
 
 
 def _double(*arrays: np.ndarray) -> list[np.ndarray]:

@@ -17,6 +17,16 @@ def number_text(value: float, digits: int = DIGITS) -> str:
     return "" if np.isnan(value) else f"{value:.{digits}g}"
 
 
+def scientific(value: float, digits: int = 2) -> str:
+    """Mathtext of a number, ``1.7\\times10^{-2}``; 0.1 to 999 in full."""
+    if not np.isfinite(value):
+        return "not finite"
+    mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
+    if value == 0 or -1 <= int(power) <= 2:
+        return f"{float(f'{value:.{digits}g}'):g}"
+    return rf"${mantissa}\times10^{{{int(power)}}}$"
+
+
 def measured_text(value: float, error: float) -> str:
     """Magnitude with its standard error, ``(499.98 ± 0.10)``.
 

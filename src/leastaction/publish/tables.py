@@ -14,6 +14,8 @@ import xarray as xr
 
 from leastaction.mechanics.library import Library
 from leastaction.publish import readable
+from leastaction.publish.formula_table import modified_lagrangians
+from leastaction.publish.identification_table import identification
 from leastaction.publish.noise_table import (
     lagrangian_by_every_noise,
     lagrangian_by_noise,
@@ -238,5 +240,7 @@ TABLES = {
     "hamiltonian": table_3,
     "lagrangian_by_noise": lagrangian_by_noise,
     "lagrangian_by_every_noise": lagrangian_by_every_noise,
+    "identification": identification,
+    "modified_lagrangians": modified_lagrangians,
     "stationary_errors": stationary_errors,
 }

@@ -8,6 +8,7 @@ import sympy as sp
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System
+from leastaction.simulate.halton import first_index, halton_starts
 
 REST = 1e-6
 
@@ -23,7 +24,8 @@ def initial_states(
         A value for each coordinate and velocity: a number or an expression over the
         parameters and the names under ``random``, each of which is drawn anew for
         every trajectory: ``random: {phase: {uniform: [0, 6.2832]}}`` or
-        ``{normal: [mean, std]}``.
+        ``{normal: [mean, std]}``. Names with ``{halton: [low, high]}`` are not random:
+        see :func:`random_names`.
     system
         Its `state` gives the order.
 
@@ -100,16 +102,41 @@ def field_initial_states(
     return draw
 
 
-def random_names(settings: Mapping) -> Callable[[np.random.Generator], dict]:
-    """Sampler of the names under ``random``: their values by symbol."""
+def random_names(settings: Mapping) -> Callable[..., dict]:
+    """Sampler ``draw(rng, trajectory)`` of the names under ``random``, by symbol.
+
+    The names with ``halton: [low, high]`` share one Halton sequence, the first of them
+    in base 2, the next in base 3 and so on; trajectory k has the k-th point from
+    :func:`~leastaction.simulate.halton.first_index` on, in every replicate. Without
+    such names `trajectory` may be left out.
+    """
+    random = settings.get("random", {})
+    boxes = {
+        symbol(name): recipe["halton"]
+        for name, recipe in random.items()
+        if "halton" in recipe
+    }
     recipes = [
         (symbol(name), kind, bounds)
-        for name, recipe in settings.get("random", {}).items()
+        for name, recipe in random.items()
         for kind, bounds in recipe.items()
     ]
 
-    def draw(rng: np.random.Generator) -> dict:
-        return {name: getattr(rng, kind)(*bounds) for name, kind, bounds in recipes}
+    def even(trajectory: int) -> dict:
+        low, high = np.transpose(list(boxes.values()))
+        index = first_index(len(boxes)) + trajectory
+        return dict(zip(boxes, halton_starts(index, low, high)[0], strict=True))
+
+    def draw(rng: np.random.Generator, trajectory: int | None = None) -> dict:
+        if not boxes:
+            return {name: getattr(rng, kind)(*bounds) for name, kind, bounds in recipes}
+        if trajectory is None:
+            raise ValueError("a Halton start needs the number of its trajectory")
+        points = even(trajectory)
+        return {
+            name: points[name] if name in points else getattr(rng, kind)(*bounds)
+            for name, kind, bounds in recipes
+        }
 
     return draw
 

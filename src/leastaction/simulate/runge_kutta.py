@@ -12,7 +12,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.mechanics.compiled import assigned, assignments, kernel, unpack
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.system import System
@@ -26,6 +26,7 @@ from leastaction.simulate.wiener import generator
 KERNEL = """
 @njit(cache=True, nogil=True)
 def rate(time, state, parameters, out):
+    {time}
     {parameters}
     {state}
     {rate}
@@ -92,6 +93,7 @@ class Motion:
         self._compiled = kernel(
             KERNEL,
             {
+                "time": assigned(["time"], ["time"]),
                 "parameters": unpack([*parameters, *drawn], "parameters"),
                 "state": unpack(state, "state"),
                 "rate": assignments(out, rates, "s_"),
@@ -217,7 +219,8 @@ def simulate(
     force_of = input_force(system, inputs, drawn_names)
     time = np.arange(samples) * dt
     for trajectory in range(n):
-        drawn = draw(generator(seed, example, "simulate", replicate, trajectory))
+        rng = generator(seed, example, "simulate", replicate, trajectory)
+        drawn = draw(rng, trajectory)
         values = tuple(drawn.values())
         path, acceleration = motion.integrate(
             state_of(drawn), samples, dt, substeps_of(settings), values

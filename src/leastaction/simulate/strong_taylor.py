@@ -17,7 +17,13 @@ from collections.abc import Mapping
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.mechanics.compiled import (
+    assigned,
+    assignments,
+    kernel,
+    local,
+    unpack,
+)
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.system import System
 from leastaction.simulate.ensemble import ensemble
@@ -26,6 +32,7 @@ KERNEL = """
 @njit(cache=True, nogil=True)
 def integrate(initial, normals, dt, parameters, every, path):
     root = math.sqrt(dt)
+    {time_step}
     {parameters}
     {load}
     {record_start}
@@ -86,21 +93,24 @@ def _blocks(system: System) -> dict[str, str]:
     dz = [f"dz_{j}" for j in wiener]
     new = [f"new_{name}" for name in state]
     increments = "\n".join(
-        f"{dw[j]} = root * normals[n, {j}, 0]\n"
-        f"{dz[j]} = 0.5 * dt * root * "
+        f"{local(dw[j])} = root * normals[n, {j}, 0]\n"
+        f"{local(dz[j])} = 0.5 * dt * root * "
         f"(normals[n, {j}, 0] + normals[n, {j}, 1] / math.sqrt(3.0))"
         for j in wiener
     )
     return {
+        "time_step": assigned(["dt"], ["dt"]),
         "parameters": unpack(list(system.parameters), "parameters"),
         "load": unpack(state, "initial"),
-        "record_start": "\n".join(f"path[0, {i}] = {s}" for i, s in enumerate(state)),
+        "record_start": "\n".join(
+            f"path[0, {i}] = {local(s)}" for i, s in enumerate(state)
+        ),
         "increments": increments,
         "step": assignments(new, step(system), "shared_"),
-        "advance": "\n".join(
-            f"{old} = {fresh}" for old, fresh in zip(state, new, strict=True)
+        "advance": assigned(state, new),
+        "record": "\n".join(
+            f"path[row, {i}] = {local(s)}" for i, s in enumerate(state)
         ),
-        "record": "\n".join(f"path[row, {i}] = {s}" for i, s in enumerate(state)),
     }
 
 

@@ -4,8 +4,10 @@ from importlib import import_module
 
 from leastaction import simulate
 
-# By what the `simulate` stage makes.
+# By the model that was identified, else by what the `simulate` stage makes.
 METHODS = {
+    "learned_flow": "leastaction.validate.shadow_rollout",
+    "learned_lagrangian": "leastaction.validate.shadow_rollout",
     "observations": "leastaction.validate.rollout",
     "field_observations": "leastaction.validate.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
@@ -13,6 +15,8 @@ METHODS = {
     "state_moments": "leastaction.validate.density_rollout",
 }
 MAKES = {
+    "learned_flow": "shadow_rollout",
+    "learned_lagrangian": "shadow_rollout",
     "observations": "rollout",
     "field_observations": "field_rollout",
     "recordings": "motion_rollout",
@@ -25,11 +29,14 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     """Roll out one replicate.
 
     See :func:`leastaction.validate.rollout.validate`,
-    :func:`leastaction.validate.field_rollout.validate` and
-    :func:`leastaction.validate.motion_rollout.validate`, and
+    :func:`leastaction.validate.field_rollout.validate`,
+    :func:`leastaction.validate.motion_rollout.validate`,
+    :func:`leastaction.validate.shadow_rollout.validate`, and
     :func:`leastaction.validate.density_rollout.validate` of stationary densities.
     """
-    kind = simulate.MAKES[simulation["method"]]
+    kind = model.attrs.get("contract")
+    if kind not in METHODS:
+        kind = simulate.MAKES[simulation["method"]]
     return import_module(METHODS[kind]).validate(
         system, model, simulation, settings, library, example=example, seed=seed
     )

@@ -95,7 +95,7 @@ class _Run:
         draw, state_of = random_names(start), state_of_names(start, system)
         count = min(settings["trajectories"], simulation["trajectories"])
         drawn = [
-            draw(generator(seed, example, "simulate", replicate, i))
+            draw(generator(seed, example, "simulate", replicate, i), i)
             for i in range(count)
         ]
         self.values = [tuple(one.values()) for one in drawn]

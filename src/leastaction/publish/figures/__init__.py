@@ -4,15 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from leastaction.publish.figures.alignment import alignment
 from leastaction.publish.figures.bins_study import bins_study
 from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.damping_study import damping_study
 from leastaction.publish.figures.density import density
 from leastaction.publish.figures.energy import energy
+from leastaction.publish.figures.escape_energy import escape_energy
+from leastaction.publish.figures.escape_paths import escape_paths
 from leastaction.publish.figures.hamiltonian import hamiltonian
 from leastaction.publish.figures.level_set import level_set
+from leastaction.publish.figures.level_sets import (
+    governing_hamiltonian,
+    identified_hamiltonian,
+)
 from leastaction.publish.figures.marginals import marginals
+from leastaction.publish.figures.modified_energy import modified_energy
 from leastaction.publish.figures.noise_coefficients import noise_coefficients
 from leastaction.publish.figures.noise_limits import noise_limits
 from leastaction.publish.figures.objective import (
@@ -21,13 +29,20 @@ from leastaction.publish.figures.objective import (
     objective_independent,
 )
 from leastaction.publish.figures.response import response
+from leastaction.publish.figures.saddle_channels import saddle_channels
 from leastaction.publish.figures.samples_study import samples_study
 from leastaction.publish.figures.scheme_study import scheme_study
 from leastaction.publish.figures.sensor_study import sensor_study
+from leastaction.publish.figures.shadow_energy import shadow_energy
+from leastaction.publish.figures.shadow_mechanism_study import shadow_mechanism_study
+from leastaction.publish.figures.shadow_noise_study import shadow_noise_study
+from leastaction.publish.figures.shadow_path import shadow_path
+from leastaction.publish.figures.snapshots import snapshots
 from leastaction.publish.figures.space_time import space_time
 from leastaction.publish.figures.stationary_parameters import stationary_parameters
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.success_study import success_study
+from leastaction.publish.figures.survival_study import survival_study
 from leastaction.publish.figures.trajectories import trajectories
 from leastaction.publish.figures.volatility_study import volatility_study
 from leastaction.publish.panel import Panel
@@ -41,12 +56,25 @@ FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "trajectories": trajectories,
     "energy": energy,
     "noise_limits": noise_limits,
+    "alignment": alignment,
+    "shadow_path": shadow_path,
+    "shadow_energy": shadow_energy,
+    "snapshots": snapshots,
+    "modified_energy": modified_energy,
+    "governing_hamiltonian": governing_hamiltonian,
+    "identified_hamiltonian": identified_hamiltonian,
+    "escape_paths": escape_paths,
+    "escape_energy": escape_energy,
+    "saddle_channels": saddle_channels,
     "volatility_study": volatility_study,
     "scheme_study": scheme_study,
     "sensor_study": sensor_study,
     "success_study": success_study,
     "channel_study": channel_study,
     "damping_study": damping_study,
+    "survival_study": survival_study,
+    "shadow_noise_study": shadow_noise_study,
+    "shadow_mechanism_study": shadow_mechanism_study,
     "stationary_parameters": stationary_parameters,
     "density": density,
     "marginals": marginals,

@@ -25,7 +25,7 @@ class Case:
     config
         The example.
     library
-        Candidates of L.
+        Candidates of L; None if a Lagrangian is learned without.
     truth
         None if the library cannot express the system.
     model
@@ -39,7 +39,7 @@ class Case:
 
     head: Mapping[str, str]
     config: Mapping
-    library: Library
+    library: Library | None
     truth: Truth | None
     model: xr.Dataset
     rollout: xr.Dataset | None

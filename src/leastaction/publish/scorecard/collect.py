@@ -17,6 +17,7 @@ from leastaction.publish.scorecard.page import to_html
 from leastaction.publish.scorecard.printed_noise_rows import printed_noise_rows
 from leastaction.publish.scorecard.printed_rows import printed_rows
 from leastaction.publish.scorecard.recovery import recovery
+from leastaction.publish.scorecard.shadow_rows import shadow_rows
 from leastaction.publish.scorecard.stationary_rows import stationary_rows
 from leastaction.publish.stationary_parameters import is_stationary
 
@@ -68,7 +69,8 @@ def example_rows(
     paper, example
         Names, for the columns.
     config
-        The example: `system`, `library` and, optionally, `publish`.
+        The example: `system`, `library` (unless a Lagrangian is learned without) and,
+        optionally, `publish`.
     models, rollouts
         Contracts ``model`` and ``rollout`` of each estimator, all replicates. A rollout
         may be missing.
@@ -84,6 +86,19 @@ def example_rows(
     ValueError
         If the configuration does not fit the models or contradicts itself.
     """
+    if "library" not in config:
+        cases = [
+            Case(
+                {"paper": paper, "example": example, "estimator": estimator},
+                config,
+                None,
+                None,
+                model,
+                rollouts.get(estimator),
+            )
+            for estimator, model in models.items()
+        ]
+        return _frame([row for case in cases for row in shadow_rows(case)])
     system = system_from_config(config["system"])
     library = library_from_config(config["library"], system)
     truth = scores.truth_of(config)

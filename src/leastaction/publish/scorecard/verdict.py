@@ -55,7 +55,8 @@ def target_text(target: Mapping | None, unit: str) -> str:
         case "rms":
             return f"rms <= {100 * limit:g} %"
         case "median":
-            return f"median <= {100 * limit:g} %"
+            shown = f"{limit:g}{symbol}" if symbol else f"{100 * limit:g} %"
+            return f"median <= {shown}"
         case "minimum":
             return f">= {limit:g}{symbol}"
         case "factor":

@@ -1,0 +1,165 @@
+"""CPU of learning and rolling out a Lagrangian: recommended, published, plain NumPy.
+
+    python benchmarks/shadow_integration.py [example ...]
+
+Learning is assemble and identify, after a first call that compiles. A step is timed
+from the start of the example. The peer makes the same step of the published model in
+plain NumPy: Newton's method with the derivatives of the kernel, as one would write it
+down. Ratios are over the recommended form, all in one run.
+"""
+
+import statistics
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import yaml
+
+from leastaction.assemble import assemble
+from leastaction.differentiate import differentiate
+from leastaction.identify import identify
+from leastaction.learned_model import LearnedModel
+from leastaction.mechanics.from_config import declared_units, system_from_config
+from leastaction.recipes import with_recommended_methods
+from leastaction.schema import complete
+from leastaction.simulate import simulate
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "config" / "examples" / "shadow_integration"
+FORMS = ("recommended", "published")
+REPEATS = 5
+# Corrections of the peer that end a step: converged, or no longer shrinking.
+TOLERANCE, ROUND_OFF, MOST_CORRECTIONS = 1e-11, 1e-5, 30
+STEPS = {"recommended": 200_000, "published": 2_000, "NumPy": 100}
+
+
+def cpu_seconds(action, repeats: int = REPEATS) -> tuple[float, object]:
+    """Median CPU seconds of `action` after a first call, and its result."""
+    result = action()
+    seconds = []
+    for _ in range(repeats):
+        start = time.process_time()
+        result = action()
+        seconds.append(time.process_time() - start)
+    return statistics.median(seconds), result
+
+
+def example_of(name: str) -> dict:
+    """An example of the paper, completed."""
+    schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
+    written = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
+    written.pop("variants", None)
+    return complete(with_recommended_methods(written), schema, name)
+
+
+def learned(data, recipe) -> tuple[float, LearnedModel]:
+    """CPU seconds of assemble and identify, and the model."""
+    rates = differentiate(data, recipe["differentiate"], {})
+
+    def learn():
+        equations = assemble(data, rates, recipe["assemble"], {})
+        return identify(data, equations, recipe["identify"], {})
+
+    seconds, model = cpu_seconds(learn)
+    one = (
+        model.isel(noise_mode=0, noise_level=0) if "noise_mode" in model.dims else model
+    )
+    return seconds, LearnedModel(one)
+
+
+class NumPyStep:
+    """Midpoint rule of L = Σ b_i exp(−|z − z_i|²/ε²), by Newton's method."""
+
+    def __init__(self, model: LearnedModel):
+        basis = model.lagrangian.basis
+        self.centres, self.scale = basis.centres, basis.length_scale
+        self.b, self.h = model.lagrangian.coefficients, model.lagrangian.time_step
+        self.dof = basis.dof
+
+    def jet(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and Hessian of L at one state."""
+        difference = state - self.centres
+        kernel = np.exp(-(difference**2).sum(axis=1) / self.scale**2)
+        weights, slope = self.b * kernel, -2 / self.scale**2
+        hessian = slope**2 * difference.T @ (weights[:, None] * difference)
+        hessian += slope * weights.sum() * np.eye(len(state))
+        return slope * weights @ difference, hessian
+
+    def step(self, position, momentum, guess) -> tuple[np.ndarray, np.ndarray]:
+        """Next position and momentum."""
+        n, h, following, last = self.dof, self.h, guess, np.inf
+        for _ in range(MOST_CORRECTIONS):
+            state = np.concatenate(
+                [(position + following) / 2, (following - position) / h]
+            )
+            gradient, hessian = self.jet(state)
+            force, before = gradient[:n], gradient[n:] - h / 2 * gradient[:n]
+            by_position = hessian[n:, :n] / 2 - h / 4 * hessian[:n, :n]
+            by_velocity = hessian[n:, n:] / h - hessian[:n, n:] / 2
+            correction = np.linalg.solve(by_position + by_velocity, momentum - before)
+            size = abs(correction).max()
+            if size < TOLERANCE or (size < ROUND_OFF and size > last / 2):
+                break
+            following, last = following + correction, size
+        return following, before + h * force
+
+    def rollout(self, first, momentum, velocity, steps: int) -> np.ndarray:
+        """Positions."""
+        path = [first]
+        guess = first + self.h * velocity
+        for _ in range(steps):
+            following, momentum = self.step(path[-1], momentum, guess)
+            guess = 2 * following - path[-1]
+            path.append(following)
+        return np.array(path)
+
+
+def measure(name: str) -> list[tuple[str, float, float]]:
+    """(Form, CPU s of learning, µs of a step), the recommended one first."""
+    example = example_of(name)
+    system = system_from_config(example["system"])
+    key = {"example": f"shadow_integration/{name}", "seed": 1}
+    units = declared_units(example["system"])
+    data = simulate(system, example["simulate"], replicate=0, units=units, **key)
+    start = example["validate"]["shadow"]["start"]
+    rows, models = [], {}
+    for form in FORMS:
+        learning, models[form] = learned(data, example["estimators"][form])
+        count = STEPS[form]
+        seconds, motion = cpu_seconds(
+            lambda model=models[form], n=count: model.rollout(start, n), 3
+        )
+        rows.append((form, learning, 1e6 * seconds / max(motion.steps, 1)))
+        if motion.reason:
+            print(f"{name} {form}: stopped after {motion.steps} steps, {motion.reason}")
+    model, n = models["published"], system.dof
+    peer, count = NumPyStep(model), STEPS["NumPy"]
+    motion = model.rollout(start, count)
+    given = np.array(start[:n]), motion.momenta[0], np.array(start[n:])
+    seconds, path = cpu_seconds(lambda: peer.rollout(*given, count), 3)
+    rows.append(("NumPy", np.nan, 1e6 * seconds / count))
+    difference = abs(path - motion.positions).max()
+    print(f"{name}: NumPy and compiled positions differ by {difference:.1e}")
+    return rows
+
+
+def main(names: list[str]) -> None:
+    """Print one table per example."""
+    for name in names or ("henon_heiles", "pendulum"):
+        rows = measure(name)
+        _, learning, step = rows[0]
+        print(
+            "form".ljust(14),
+            *(t.rjust(12) for t in ("CPU s", "ratio", "us/step", "ratio")),
+        )
+        for form, seconds, each in rows:
+            shown = (seconds, seconds / learning, each, each / step)
+            print(form.ljust(14), *(f"{value:12.3g}" for value in shown))
+    print(
+        "The authors' code took 7.1 ms a step for henon_heiles, measured once elsewhere"
+    )
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

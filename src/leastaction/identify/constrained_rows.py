@@ -1,0 +1,167 @@
+"""Homogeneous rows A b = 0 under conditions C b = d, as a Gaussian process sees them.
+
+The rows know L up to a factor and up to terms that say nothing; the conditions fix
+these exactly. In their null space b = b₀ + N z (b₀ of least norm, N orthonormal)
+Tikhonov regularisation
+
+.. math::  \\min_z |A (b_0 + N z)|^2 + μ^2 |z|^2
+
+is the posterior mean for weights b ~ N(0, τ²) and rows with errors μ τ. The evidence,
+the probability of the rows and conditions with τ at its best value, is (MacKay 1992)
+
+.. math::
+
+    -2 \\log p = (m + c) \\log Q + \\sum_k \\log(s_k^2 + μ^2)
+               + (m - r) \\log μ^2 + \\log\\det C C^T + \\text{const}, \\qquad
+    Q = |A b|^2/μ^2 + |b|^2 ,
+
+with m rows, c conditions and r singular values s_k of A N.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import solve_triangular
+
+# Damping below this, of the largest singular value, is round-off.
+SMALLEST_DAMPING = 1e-11
+LARGEST_DAMPING = 0.1
+DAMPINGS_PER_DECADE = 4
+
+
+@dataclass(frozen=True)
+class ConstrainedRows:
+    """Singular value decomposition of A N, and A b₀ in its terms.
+
+    Attributes
+    ----------
+    particular
+        b₀, shape (function,).
+    directions
+        Right singular vectors, in b, shape (direction, function).
+    singular
+        s_k, shape (direction,).
+    target
+        A b₀ along the left singular vectors, shape (direction,).
+    outside
+        Square of the rest of A b₀.
+    rows, conditions
+        m and c.
+    condition_volume
+        log det C Cᵀ.
+    """
+
+    particular: np.ndarray
+    directions: np.ndarray
+    singular: np.ndarray
+    target: np.ndarray
+    outside: float
+    rows: int
+    conditions: int
+    condition_volume: float
+
+    def coefficients(self, damping: float) -> np.ndarray:
+        """Posterior mean b, shape (function,)."""
+        s = self.singular
+        weights = s * self.target / (s**2 + damping**2)
+        return self.particular - weights @ self.directions
+
+    def log_evidence(self, damping: float) -> float:
+        """Logarithm of the evidence, up to a constant that all bases share."""
+        s2, m2 = self.singular**2, damping**2
+        q = (self.target**2 / (s2 + m2)).sum() + self.outside / m2
+        q += self.particular @ self.particular
+        volume = np.log(s2 + m2).sum() + (self.rows - s2.size) * np.log(m2)
+        total = self.rows + self.conditions
+        return -0.5 * float(total * np.log(q / total) + volume + self.condition_volume)
+
+    def dampings(self) -> np.ndarray:
+        """Values of μ to choose from, decreasing."""
+        decades = np.log10(LARGEST_DAMPING / SMALLEST_DAMPING)
+        count = int(round(decades * DAMPINGS_PER_DECADE)) + 1
+        return self.singular[0] * np.geomspace(LARGEST_DAMPING, SMALLEST_DAMPING, count)
+
+    def most_probable(self) -> tuple[float, float]:
+        """First maximum of the evidence from large μ on, and its logarithm.
+
+        Noise is in the rows too, not only in their errors. At a much smaller μ wild
+        coefficients make noisy rows vanish, and the evidence has a second maximum there
+        that means nothing.
+        """
+        best, evidence = np.nan, -np.inf
+        for damping in self.dampings():
+            found = self.log_evidence(damping)
+            if found < evidence:
+                break
+            best, evidence = float(damping), found
+        return best, evidence
+
+    def row_error(self, damping: float) -> float:
+        """Standard error of a row: root of the residual over degrees of freedom."""
+        kept = self.singular**2 / (self.singular**2 + damping**2)
+        square = self.outside + (((1 - kept) * self.target) ** 2).sum()
+        return float(np.sqrt(square / max(self.rows - kept.sum(), 1.0)))
+
+    def factor(self, damping: float) -> np.ndarray:
+        """Factor F of the posterior covariance FᵀF of b, shape (direction, function).
+
+        Errors of the rows are those that the residuals show (:meth:`row_error`).
+        """
+        scale = self.row_error(damping) / np.sqrt(self.singular**2 + damping**2)
+        return scale[:, None] * self.directions
+
+
+def constrained(
+    rows: np.ndarray, conditions: np.ndarray, values: np.ndarray
+) -> ConstrainedRows:
+    """Decompose A in the null space of C.
+
+    Parameters
+    ----------
+    rows
+        A, shape (row, function).
+    conditions, values
+        C of shape (condition, function), d of shape (condition,).
+    """
+    small = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
+    particular, null, volume = _solutions(conditions, values)
+    left, singular, right = np.linalg.svd(small @ null, full_matrices=False)
+    image = small @ particular
+    target = left.T @ image
+    rest = image - left @ target
+    return ConstrainedRows(
+        particular=particular,
+        directions=right @ null.T,
+        singular=singular,
+        target=target,
+        outside=float(rest @ rest),
+        rows=len(rows),
+        conditions=len(conditions),
+        condition_volume=volume,
+    )
+
+
+def damped_coefficients(
+    rows: np.ndarray, conditions: np.ndarray, values: np.ndarray, damping: float
+) -> np.ndarray:
+    """Posterior mean b for one μ, by a QR decomposition: half the work of the other."""
+    particular, null, _ = _solutions(conditions, values)
+    directions = null.shape[1]
+    damped = np.zeros((len(rows) + directions, directions + 1))
+    damped[: len(rows), :-1] = rows @ null
+    damped[: len(rows), -1] = rows @ particular
+    np.fill_diagonal(damped[len(rows) :], damping)
+    corner = np.linalg.qr(damped, mode="r")[:directions]
+    return particular - null @ solve_triangular(corner[:, :-1], corner[:, -1])
+
+
+def _solutions(
+    conditions: np.ndarray, values: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, float]:
+    """b₀, N and log det C Cᵀ."""
+    complete = np.linalg.qr(conditions.T, mode="complete")
+    count = len(conditions)
+    corner = complete.R[:count]
+    particular = complete.Q[:, :count] @ np.linalg.solve(corner.T, values)
+    volume = 2 * float(np.log(np.abs(np.diag(corner))).sum())
+    return particular, complete.Q[:, count:], volume

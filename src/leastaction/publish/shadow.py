@@ -1,0 +1,146 @@
+"""What was learned from snapshots, as figures, tables and scorecards ask for it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from leastaction.publish.panel import Panel
+from leastaction.publish.sweep import HONEST_MODE
+
+# Estimators in the order of every legend: of the paper, then ours.
+ESTIMATORS = (
+    "published",
+    "published_lgp",
+    "published_lgp_exact",
+    "published_gp_flow",
+    "network",
+    "unconstrained",
+    "held_out",
+    "recommended",
+)
+
+
+@dataclass(frozen=True)
+class Learned:
+    """One estimator at one level of noise.
+
+    Attributes
+    ----------
+    estimator
+        Its name.
+    model
+        Contract ``learned_lagrangian`` or ``learned_flow``, all replicates.
+    rollout
+        Contract ``shadow_rollout``, all replicates.
+    """
+
+    estimator: str
+    model: xr.Dataset
+    rollout: xr.Dataset
+
+    @property
+    def orders(self) -> list[int]:
+        """Orders of backward error analysis; none of a flow, which has no energy."""
+        return list(map(int, self.rollout["order"].values)) if self.has_energy else []
+
+    @property
+    def has_energy(self) -> bool:
+        """Whether it has a Lagrangian."""
+        return "shadow" in self.model.attrs
+
+    @property
+    def shadow(self) -> bool:
+        """Whether its Lagrangian is an inverse modified one."""
+        return bool(self.model.attrs.get("shadow", False))
+
+    @property
+    def main(self) -> int:
+        """Order whose momentum starts its motion.
+
+        The highest of a shadow Lagrangian. Another one is that of the motion itself.
+        """
+        orders = self.rollout["order"].values
+        return int(orders[-1] if self.shadow else orders[0])
+
+    @property
+    def first(self) -> xr.Dataset:
+        """Rollout of the first replicate."""
+        return self.rollout.isel(replicate=0)
+
+    def at_main(self, name: str) -> np.ndarray:
+        """Variable of the main order, replicates first."""
+        return self.rollout[name].sel(order=self.main).values
+
+    @property
+    def failed(self) -> str:
+        """Why the long rollout of the first replicate ended early; empty if not."""
+        return str(self.first["failure"].sel(order=self.main).values)
+
+
+def learned_at(
+    estimator: str, model: xr.Dataset, rollout: xr.Dataset, level: float | None = None
+) -> Learned | None:
+    """One estimator at a level of noise, by default its lowest.
+
+    None if it was not done there. The noise is independent where there is a choice.
+    """
+    chosen = []
+    for dataset in (rollout, model):
+        if "noise_level" not in dataset.dims:
+            chosen.append(dataset)
+            continue
+        levels = dataset["noise_level"].values
+        wanted = rollout["noise_level"].values.min() if level is None else level
+        near = np.flatnonzero(np.isclose(levels, wanted, rtol=1e-9, atol=0))
+        if not near.size:
+            return None
+        modes = list(map(str, dataset["noise_mode"].values))
+        mode = HONEST_MODE if HONEST_MODE in modes else modes[0]
+        chosen.append(dataset.sel(noise_mode=mode).isel(noise_level=int(near[0])))
+    return Learned(estimator, chosen[1], chosen[0])
+
+
+def learned(panel: Panel) -> dict[str, Learned]:
+    """Estimators of an example at their lowest noise, in the order of the legends.
+
+    Raises
+    ------
+    ValueError
+        If none has a rollout of a learned Lagrangian.
+    """
+    names = sorted(panel.rollouts, key=_place)
+    found = {
+        name: learned_at(name, panel.model(name), panel.rollout(name))
+        for name in names
+        if "misalignment" in panel.rollout(name)
+    }
+    if not found:
+        raise ValueError(
+            f"example {panel.example!r}: no rollout of a learned Lagrangian; give it "
+            "an estimator that learns from snapshots, and validate.shadow"
+        )
+    return found
+
+
+def chosen(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
+    """Those of the estimators `wanted` that an example has.
+
+    Raises
+    ------
+    ValueError
+        If it has none of them.
+    """
+    there = learned(panel)
+    if not there.keys() & set(wanted):
+        raise ValueError(
+            f"example {panel.example!r} has the estimators {', '.join(there)}, but the "
+            f"figure shows {', '.join(wanted)}; add one of these"
+        )
+    return [there[name] for name in wanted if name in there]
+
+
+def _place(name: str) -> tuple:
+    known = name in ESTIMATORS
+    return (ESTIMATORS.index(name) if known else len(ESTIMATORS), name)

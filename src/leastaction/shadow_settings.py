@@ -1,0 +1,65 @@
+"""Settings of the rollout of a learned Lagrangian, checked before any job."""
+
+from collections.abc import Iterator, Mapping
+
+from leastaction import identify
+
+
+def shadow_problems(example: Mapping) -> Iterator[str]:
+    """What is wrong with ``validate.shadow``, or that a recipe needs it."""
+    shadow = example["validate"].get("shadow")
+    dof = len(example["system"].get("coordinates", ()))
+    if shadow is not None:
+        yield from _sizes(shadow, dof)
+    for name, estimator in example["estimators"].items():
+        recipe = estimator["differentiate"]
+        if recipe["method"] == "halton_velocity":
+            for corner in ("low", "high"):
+                if len(recipe[corner]) != dof:
+                    yield (
+                        f"estimators.{name}.differentiate.{corner}: expected {dof} "
+                        f"velocities, got {len(recipe[corner])}"
+                    )
+        yield from _unfinished(f"estimators.{name}", estimator, example["validate"])
+
+
+def _sizes(shadow: Mapping, dof: int) -> Iterator[str]:
+    """Points and boxes of ``validate.shadow`` that have the wrong number of entries."""
+    of_states, of_positions = ("box", "horizon"), ("domain", "potential")
+    given = [("start", shadow["start"], 2 * dof)]
+    given += [
+        (
+            f"{name}.{corner}",
+            shadow[name][corner],
+            dof if name in of_positions else 2 * dof,
+        )
+        for name in (*of_states, *of_positions)
+        if name in shadow
+        for corner in ("low", "high")
+    ]
+    given += [
+        ("potential.saddles", saddle, dof)
+        for saddle in shadow.get("potential", {}).get("saddles", ())
+    ]
+    for name, values, wanted in given:
+        if len(values) != wanted:
+            kind = "coordinates" if wanted == dof else "coordinates, then velocities"
+            yield (
+                f"validate.shadow.{name}: expected {wanted} numbers ({kind}), got "
+                f"{len(values)}"
+            )
+    if "posterior" in shadow and dof > 1:
+        yield (
+            "validate.shadow.posterior: only with one coordinate is H known up to a "
+            f"monotone function; here are {dof}"
+        )
+
+
+def _unfinished(where: str, estimator: Mapping, settings: Mapping) -> Iterator[str]:
+    """A learned Lagrangian whose rollout is not described."""
+    found = identify.contract(estimator["identify"])
+    if found.startswith("learned_") and "shadow" not in settings:
+        yield (
+            f"{where}: identify method {estimator['identify']['method']!r} needs "
+            "'validate.shadow': the start, the steps and a box of states of its rollout"
+        )

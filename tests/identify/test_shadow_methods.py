@@ -1,0 +1,189 @@
+"""Laws of the methods that learn a Lagrangian from positions."""
+
+import numpy as np
+import pytest
+import shadow_support as support
+
+from leastaction.assemble import continuous_euler_lagrange, discrete_euler_lagrange
+from leastaction.assemble.shadow_rows import whitened
+from leastaction.contracts import check
+from leastaction.differentiate import halton_velocity, repeated_central_difference
+from leastaction.identify import (
+    evidence_maximisation,
+    flow_gaussian_process,
+    minimum_norm,
+)
+from leastaction.identify.one_step_error import one_step_errors
+from leastaction.mechanics.learned_lagrangian import lagrangian_of
+
+
+def learned(observations, damping="evidence", **changes):
+    settings = support.RECOMMENDED | changes
+    equations = discrete_euler_lagrange.assemble(observations, None, settings, {})
+    check(equations, "shadow_equations")
+    model = evidence_maximisation.identify(
+        equations, {"damping": damping}, observations, {}
+    )
+    return check(model, "learned_lagrangian")
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    return support.observed(support.pendulum()[..., :1], 0.5, ["th"])
+
+
+@pytest.fixture(scope="module")
+def model(pendulum):
+    return learned(pendulum)
+
+
+def test_each_order_of_backward_error_analysis_brings_the_truth_nearer(model):
+    lagrangian = lagrangian_of(model)
+    zero, two, four = (support.misalignment(lagrangian, k) for k in (0, 2, 4))
+    assert zero > 30 * two > 300 * four
+    assert two < 2.5e-4 and four < 2e-5
+
+
+def test_positions_suffice_for_a_long_motion(model):
+    lagrangian = lagrangian_of(model)
+    motion = lagrangian.rollout([0.3, 0.0], 400, order=4)
+    start = np.array([[0.3, 0.0]])
+    truth = support.motion(support.pendulum_rate, start, 0.5, 20, 400)
+    assert motion.complete
+    assert abs(motion.positions[:, 0] - truth[0, :, 0]).max() < 3e-5
+
+
+def test_velocities_follow_from_momenta(model):
+    lagrangian = lagrangian_of(model)
+    states = np.random.default_rng(1).uniform(-0.8, 0.8, (9, 2))
+    momenta = lagrangian.momentum(states, 2)
+    found = lagrangian.velocity(states[:, :1], momenta, 0.9 * states[:, 1:], 2)
+    np.testing.assert_allclose(found, states[:, 1:], atol=1e-10)
+
+
+def test_order_of_trajectories_changes_nothing(pendulum, model):
+    order = np.random.default_rng(2).permutation(pendulum.sizes["trajectory"])
+    shuffled = learned(pendulum.isel(trajectory=order))
+    for name in model.data_vars:
+        np.testing.assert_array_equal(model[name], shuffled[name])
+
+
+def test_units_of_length_and_time_change_nothing(pendulum, model):
+    """Except the numbers: an error of one step is a length."""
+    scaled = pendulum.assign(q=pendulum["q"] * 1000).assign_coords(
+        time=pendulum["time"] / 60
+    )
+    other = learned(scaled, damping=1e-8)
+    one = learned(pendulum, damping=1e-8)
+    ratio = float(other["one_step_error"][0] / one["one_step_error"][0])
+    assert ratio == pytest.approx(1000, rel=1e-3)
+    assert other["length_scale"].values == model["length_scale"].values
+
+
+@pytest.mark.parametrize("damping", ["evidence", "held_out"])
+def test_noise_is_found_without_being_told(pendulum, damping):
+    """A row sees (e_0 - 2 e_1 + e_2)/h^2 times a mass of mean 1."""
+    draw = np.random.default_rng(3).standard_normal(pendulum["q"].shape)
+    for sigma in (1e-4, 1e-3):
+        noisy = pendulum.assign(q=pendulum["q"] + sigma * draw)
+        found = learned(noisy, damping, basis={"kind": "taylor", "length_scale": 0.7})
+        expected = sigma * np.sqrt(6) / 0.25
+        assert float(found["row_error"][0]) == pytest.approx(expected, rel=0.2)
+        assert support.misalignment(lagrangian_of(found), 4) < sigma
+
+
+def test_whitened_rows_have_uncorrelated_errors():
+    draws = np.random.default_rng(4).standard_normal((20000, 6))
+    rows = (draws[:, :-2] - 2 * draws[:, 1:-1] + draws[:, 2:])[:, :, None, None]
+    white = whitened(rows)[..., 0, 0]
+    np.testing.assert_allclose(np.cov(white.T), 6 * np.eye(4), atol=0.25)
+
+
+def test_error_of_one_step_is_the_displacement(model):
+    lagrangian = lagrangian_of(model)
+    path = lagrangian.rollout([0.5, 0.2], 2).positions
+    displaced = path.copy()
+    displaced[-1] -= 1e-6
+
+    def error(scale):
+        b = scale * lagrangian.coefficients
+        return one_step_errors(lagrangian.basis, b, displaced[None], 0.5, "midpoint")
+
+    assert error(1.0) == pytest.approx(1e-6, rel=1e-3)
+    np.testing.assert_allclose(error(1.0), error(-7.0))
+
+
+def test_posterior_samples_spread_as_the_factor_says(model):
+    lagrangian = lagrangian_of(model)
+    draws = lagrangian.samples(4000, np.random.default_rng(5))
+    at = lagrangian.basis.partial(np.array([[0.4, 0.3]]))[0]
+    values = [at @ draw.coefficients for draw in draws]
+    expected = np.linalg.norm(lagrangian.factor @ at)
+    assert np.std(values) == pytest.approx(expected, rel=0.05)
+
+
+def test_published_rank_and_residual_of_henon_heiles():
+    positions = support.henon_heiles()[..., :2]
+    observations = support.observed(positions, 0.1, ["x", "y"])
+    settings = support.PUBLISHED | {"basis": {"kind": "radial", "length_scale": 10.0}}
+    equations = discrete_euler_lagrange.assemble(observations, None, settings, {})
+    found = check(minimum_norm.identify(equations, {}), "learned_lagrangian")
+    assert equations["theta"].shape == (1, 1200, 800)
+    assert found["rank"].values == [114]
+    assert float(found["residual_square"][0]) == pytest.approx(1.997e-10, rel=0.05)
+
+
+def test_exact_accelerations_find_the_lagrangian_of_the_motion(pendulum):
+    recorded = pendulum.assign(qddot=-np.sin(pendulum["q"]))
+    recorded["qddot"].attrs = pendulum["q"].attrs
+    box = {"low": [-1.2], "high": [1.2], "first_index": 3}
+    settings = {"length_scale": 5.0, "volume": 100.0, "rule": "midpoint"}
+    values = {}
+    for name, samples in {
+        "exact": halton_velocity.differentiate(recorded, box, {}),
+        "differences": repeated_central_difference.differentiate(pendulum, {}, {}),
+    }.items():
+        check(samples, "sampled_motion")
+        equations = continuous_euler_lagrange.assemble(pendulum, samples, settings, {})
+        lagrangian = lagrangian_of(minimum_norm.identify(equations, {}))
+        assert not lagrangian.shadow
+        values[name] = support.misalignment(lagrangian, 0)
+    assert values["exact"] < 5e-4 < 1e-2 < values["differences"]
+    with pytest.raises(ValueError, match="recorded accelerations"):
+        halton_velocity.differentiate(pendulum, box, {})
+
+
+def test_repeated_differences_are_exact_for_parabolas():
+    time = np.arange(7) * 0.1
+    path = (2 + 3 * time - 4 * time**2)[None, :, None]
+    q, qdot, qddot = repeated_central_difference.repeated_central_difference(path, 0.1)
+    np.testing.assert_allclose(q[0, :, 0], path[0, 2:-2, 0])
+    np.testing.assert_allclose(qdot[0, :, 0], 3 - 8 * time[2:-2])
+    np.testing.assert_allclose(qddot, -8.0)
+    with pytest.raises(ValueError, match="five snapshots, got 4"):
+        repeated_central_difference.repeated_central_difference(path[:, :4], 0.1)
+
+
+def test_flow_process_goes_through_its_samples(pendulum):
+    recipe = {"variance": 900.0, "length_scale": 1.0, "jitter": 1e-9}
+    pendulum = pendulum.isel(trajectory=slice(0, 60))
+    found = flow_gaussian_process.identify(None, recipe, pendulum, {})
+    flow = flow_gaussian_process.flow_of(check(found, "learned_flow"))
+    first, second = flow_gaussian_process.flow_pairs(pendulum["q"].values[0], 0.5)
+    wide = recipe | {"length_scale": 100.0, "jitter": 1e-14}
+    with pytest.raises(ValueError, match="raise jitter"):
+        flow_gaussian_process.identify(None, wide, pendulum, {})
+    for k in (0, 50):
+        path = flow.rollout(first[k], 4)
+        np.testing.assert_allclose(path[1], second[k], atol=1e-4)
+        np.testing.assert_allclose(flow.rollout(first[k], 4, every=2), path[::2])
+
+
+def test_what_does_not_fit_is_refused(pendulum):
+    settings = support.RECOMMENDED | {"basis": {"kind": "taylor", "cyclic": ["phi"]}}
+    with pytest.raises(ValueError, match=r"\['phi'\] are not coordinates"):
+        discrete_euler_lagrange.assemble(pendulum, None, settings, {})
+    with pytest.raises(ValueError, match="'guess'; expected 'evidence'"):
+        learned(
+            pendulum, "guess", basis={"kind": "taylor", "degree": 4, "length_scale": 1}
+        )

@@ -1,0 +1,81 @@
+"""Motions for tests of Lagrangian Shadow Integration."""
+
+import numpy as np
+import xarray as xr
+
+from leastaction.simulate.halton import halton_starts
+
+
+def pendulum_rate(state):
+    return np.stack([state[:, 1], -np.sin(state[:, 0])], axis=1)
+
+
+def henon_heiles_rate(state):
+    x, y = state[:, 0], state[:, 1]
+    force = np.stack([-x - 1.6 * x * y, -y - 0.8 * (x**2 - y**2)], axis=1)
+    return np.concatenate([state[:, 2:], force], axis=1)
+
+
+def motion(rate, state, time_step, substeps, steps):
+    """States (trajectory, time, state) by the classical Runge-Kutta method."""
+    path, h = [state], time_step / substeps
+    for _ in range(steps):
+        for _ in range(substeps):
+            k1 = rate(state)
+            k2 = rate(state + h / 2 * k1)
+            k3 = rate(state + h / 2 * k2)
+            k4 = rate(state + h * k3)
+            state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+        path.append(state)
+    return np.stack(path, axis=1)
+
+
+def pendulum(trajectories=150, time_step=0.5):
+    high = np.array([np.pi, 1.2])
+    starts = halton_starts(4, -high, high, trajectories)
+    return motion(pendulum_rate, starts, time_step, 60, 5)
+
+
+def henon_heiles():
+    high = np.full(4, 0.8)
+    return motion(henon_heiles_rate, halton_starts(8, -high, high, 200), 0.1, 10, 4)
+
+
+def observed(positions, time_step, names):
+    dims = ("replicate", "trajectory", "time", "dof")
+    about = {"units": "see coordinate_unit", "long_name": "generalised coordinate"}
+    return xr.Dataset(
+        {"q": (dims, positions[None], about)},
+        coords={
+            "replicate": [0],
+            "time": np.arange(positions.shape[1]) * time_step,
+            "dof": names,
+        },
+        attrs={"contract": "motion"},
+    )
+
+
+PUBLISHED = {
+    "rule": "midpoint",
+    "basis": {"kind": "radial", "length_scale": 5.0},
+    "normalisation": "corner",
+    "volume": 1.0,
+    "whiten": False,
+}
+RECOMMENDED = {
+    "rule": "midpoint",
+    "basis": {"kind": "taylor"},
+    "normalisation": "discrete_mass",
+    "whiten": True,
+}
+
+
+def misalignment(lagrangian, order):
+    """nu of the paper: mean sine of the angle of grad H^[k] with that of the truth."""
+    q, v = np.meshgrid(np.linspace(-1.2, 1.2, 12), np.linspace(-0.6, 0.6, 12))
+    states = np.column_stack([q.ravel(), v.ravel()])
+    found = lagrangian.hamiltonian(states, order, 1)[1:3]
+    true = np.array([np.sin(states[:, 0]), states[:, 1]])
+    area = np.abs(true[0] * found[1] - true[1] * found[0])
+    sizes = np.linalg.norm(true, axis=0) * np.linalg.norm(found, axis=0)
+    return (area / sizes).mean()
