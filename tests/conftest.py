@@ -6,6 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import settings
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
+from xdist.scheduler import LoadScopeScheduling
+
+# Tests that share one finished project, or one untouched copy, run in one process.
+TOGETHER = {
+    "tests/workflow/test_determinism.py": "finished",
+    "tests/workflow/test_outputs.py": "finished",
+    "tests/workflow/test_planning.py": "finished",
+    "tests/workflow/test_refusals.py": "untouched",
+}
 
 settings.register_profile("leastaction", deadline=None, derandomize=True)
 settings.load_profile("leastaction")
@@ -16,6 +25,18 @@ def pytest_configure(config):
     cache = getattr(config, "cache", None)
     if cache is not None and "LEASTACTION_CACHE" not in os.environ:
         os.environ["LEASTACTION_CACHE"] = str(cache.mkdir("leastaction-kernels"))
+
+
+class Scheduling(LoadScopeScheduling):
+    """Any test in any process, but for those of `TOGETHER`."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return TOGETHER.get(nodeid.partition("::")[0], nodeid)
+
+
+def pytest_xdist_make_scheduler(config, log):
+    """Distribute by `TOGETHER`; groups of xdist do not work with this pytest."""
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope="session")

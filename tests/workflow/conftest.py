@@ -4,16 +4,9 @@ import pytest
 from project import Project
 
 
-@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """Run the longest tests first; a process shares its project with a whole group."""
-    slow = [item for item in items if "workflow" in item.path.parts]
-    for item in slow:
-        shared = "finished" in item.fixturenames
-        item.add_marker(
-            pytest.mark.xdist_group("finished" if shared else item.path.stem)
-        )
-    items.sort(key=lambda item: item not in slow)
+    """Run the longest tests first."""
+    items.sort(key=lambda item: "workflow" not in item.path.parts)
 
 
 @pytest.fixture(scope="session")
