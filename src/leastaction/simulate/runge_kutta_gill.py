@@ -15,7 +15,7 @@ from collections.abc import Callable
 
 import sympy as sp
 
-from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.mechanics.compiled import assigned, assignments, kernel, local, unpack
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.system import System
 
@@ -86,22 +86,24 @@ def _blocks(system: System) -> dict[str, str]:
     blocks = {
         "parameters": unpack(list(system.parameters), "parameters"),
         "load": unpack(state, "state"),
-        "noise": "\n".join(f"w_{j} = scale * normals[n, {j}]" for j in wiener),
+        "noise": assigned(
+            [f"w_{j}" for j in wiener], [f"scale * normals[n, {j}]" for j in wiener]
+        ),
         "first": assignments([f"k0_{s}" for s in state], slopes, "shared0_"),
         "advance": "\n".join(
-            f"{s} += sixth * ("
+            f"{local(s)} += sixth * ("
             + " + ".join(f"{w} * k{i}_{s}" for i, w in enumerate(WEIGHTS))
             + ")"
             for s in state
         ),
-        "record": "\n".join(f"path[n, {i}] = {s}" for i, s in enumerate(state)),
-        "store": "\n".join(f"state[{i}] = {s}" for i, s in enumerate(state)),
+        "record": "\n".join(f"path[n, {i}] = {local(s)}" for i, s in enumerate(state)),
+        "store": "\n".join(f"state[{i}] = {local(s)}" for i, s in enumerate(state)),
     }
     names = ("second", "third", "fourth")
     for stage, (name, weights) in enumerate(zip(names, STAGES, strict=True), start=1):
         inner = {s: symbol(f"at{stage}_{s}") for s in state}
         shifted = [
-            f"at{stage}_{s} = {s} + "
+            f"{local(f'at{stage}_{s}')} = {local(s)} + "
             + " + ".join(f"{w} * k{i}_{s}" for i, w in weights.items())
             for s in state
         ]
