@@ -1,7 +1,7 @@
 # `make` only prepares .venv; the real interface is Snakemake (see README.md).
 #
 #   make reproduce   every figure, table and the scorecard of the papers
-#   make quick       the same from two ensembles of most examples: about six minutes
+#   make quick       the same with one example of each kind: about five minutes
 #   make beyond      our own studies
 #   make test        the tests
 #   make report      report.html of what was reproduced; after make quick, with

@@ -2,8 +2,6 @@
 
 import ast
 import re
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -120,20 +118,3 @@ def test_package_never_imports_snakemake_and_touches_files_in_one_module():
 def test_modules_stay_short():
     for path in sorted((ROOT / "src").rglob("*.py")):
         assert len(path.read_text().splitlines()) <= 300, path
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        ["-m", "snakemake", "--lint"],
-        ["-m", "snakefmt", "--check", "Snakefile", "workflow"],
-        ["-m", "ruff", "check", "."],
-        ["-m", "ruff", "format", "--check", "."],
-    ],
-    ids=lambda command: " ".join(command[1:3]),
-)
-def test_lint_and_format(command):
-    result = subprocess.run(
-        [sys.executable, *command], cwd=ROOT, capture_output=True, text=True
-    )
-    assert result.returncode == 0, result.stdout + result.stderr
