@@ -42,6 +42,7 @@ def density_surface(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ):
         set_label(text)
     axes.set_zlabel("Density (SI units)")
+    axes.set_box_aspect(None, zoom=0.85)
     return figure
 
 
