@@ -7,7 +7,6 @@ import yaml
 
 from leastaction import recipes
 from leastaction.config import (
-    check_example,
     check_label,
     check_overrides,
     check_references,
@@ -15,6 +14,7 @@ from leastaction.config import (
     with_variants,
     without_examples,
 )
+from leastaction.example_checks import check_example
 from leastaction.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[1]

@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from leastaction.config import (
-    check_example,
+    acceptance,
     check_label,
     check_overrides,
     check_references,
@@ -30,26 +30,26 @@ from leastaction.recipes import (
     panel,
     rolled_out,
     shows,
-    with_recommended_methods,
 )
 from leastaction.schema import ConfigError, complete
 from leastaction.sources import source_files
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
+YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FIGURES = ["coefficients", "response", "hamiltonian"]
 
 
 def read_yaml(path):
     try:
-        return yaml.safe_load(path.read_text())
+        return yaml.load(path.read_text(), Loader=YAML_LOADER)
     except yaml.YAMLError as error:
         raise WorkflowError(f"{path} is not YAML: {error}")
 
 
 def read_examples():
     """Every example and variant by (paper, name): completed, checked, overridden."""
-    schema = read_yaml(SCHEMAS / "example.schema.yaml")
+    accept = acceptance(read_yaml(SCHEMAS / "example.schema.yaml"))
     written = {
         (path.parent.name, path.stem): read_yaml(path) or {}
         for path in sorted(EXAMPLE_FILES.glob("*/*.yaml"))
@@ -67,9 +67,7 @@ def read_examples():
             check_overrides(paper, name, example, written)
             for variant, content in with_variants(name, example):
                 where = f"example {paper}/{variant}"
-                content = with_recommended_methods(content)
-                content = complete(content, schema, where)
-                check_example(content, where)
+                content = accept(content, where)
                 if is_random(content):
                     content["simulate"]["replicates"] = config.get(
                         "replicates", content["simulate"]["replicates"]

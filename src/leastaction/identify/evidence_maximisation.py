@@ -17,7 +17,6 @@ from leastaction.identify.one_step_error import one_step_errors
 from leastaction.mechanics.learned_lagrangian import basis_of
 
 CONTRACT = "shadow_equations"
-RESULT = "learned_lagrangian"
 HELD_OUT = 5
 
 

@@ -20,7 +20,7 @@ from leastaction.mechanics.euler_lagrange import (
     rayleigh_force,
 )
 from leastaction.mechanics.expressions import to_text
-from leastaction.mechanics.remembered import remembered
+from leastaction.remembered import remembered
 
 
 @dataclass(frozen=True)
