@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -290,6 +291,7 @@ def paper_outputs(paper):
     ]
 
 
+@cache
 def sources(script, *modules):
     """Our own files that a job consists of: its script, its methods, their imports."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
