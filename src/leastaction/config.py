@@ -155,7 +155,8 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     """The example itself, then each of its variants as ``<name>-<variant>``.
 
     A variant has none of the paper's printed numbers and formulas, and nothing that it
-    overrides with null.
+    overrides with null. If it changes neither the system nor its simulation, it has the
+    random numbers of the example, too; see :func:`data_key`.
     """
     if not isinstance(example, Mapping):
         raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
@@ -167,6 +168,22 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
         check_label("variant", variant)
         merged = merge({**base, "publish": own}, overrides)
         yield f"{name}-{variant}", without_nulls(merged, overrides)
+
+
+def data_key(name: str, example: Mapping, base: Mapping) -> str:
+    """Name under which random numbers are drawn: an example and its variants share it.
+
+    Parameters
+    ----------
+    name
+        Of the example or variant.
+    example
+        Completed.
+    base
+        The example it is a variant of, or itself; completed.
+    """
+    same = all(example[part] == base[part] for part in ("system", "simulate"))
+    return name.partition("-")[0] if same else name
 
 
 def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:

@@ -12,6 +12,7 @@ from leastaction.config import (
     check_label,
     check_overrides,
     check_references,
+    data_key,
     merge,
     with_variants,
     without_examples,
@@ -73,7 +74,8 @@ def read_examples():
                     content["simulate"]["replicates"] = config.get(
                         "replicates", content["simulate"]["replicates"]
                     )
-                content["key"] = f"{paper}/{variant}"
+                base = found.get((paper, name), content)
+                content["key"] = f"{paper}/{data_key(variant, content, base)}"
                 content["seed"] = config["seed"]
                 found[paper, variant] = content
         except ConfigError as error:
