@@ -19,6 +19,8 @@ from leastaction.unknown import unknown
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
+    "matrix",
+    "compare",
     "simulate",
     "differentiate",
     "assemble",
@@ -94,7 +96,7 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
     Parameters
     ----------
     config
-        Sections `papers` and `studies`.
+        Sections `papers`, `studies` and `matrix`.
     removed
         (paper, example) of examples that an override sets to null, variants included.
     """
@@ -110,11 +112,17 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
                     entry["examples"] = kept(paper, entry["examples"])
                     if not entry["examples"]:
                         del settings[part][number]
-    for study in config["studies"].values():
-        for paper, names in study["examples"].items():
-            study["examples"][paper] = kept(paper, names)
-        study["examples"] = {p: n for p, n in study["examples"].items() if n}
+    for compared in (*config["studies"].values(), config["matrix"]):
+        named = {p: kept(p, names) for p, names in compared["examples"].items()}
+        compared["examples"] = {paper: names for paper, names in named.items() if names}
     return config
+
+
+def _comparisons(config: Mapping) -> Iterator[tuple[str, Mapping]]:
+    """(where, what) of everything that lists examples by paper."""
+    for study, settings in config["studies"].items():
+        yield f"studies.{study}", settings
+    yield "matrix", config["matrix"]
 
 
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
@@ -125,8 +133,8 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
     ConfigError
     """
     problems = [
-        f"studies.{study}.examples.{paper}: {unknown('example', name, known)}"
-        for study, settings in config["studies"].items()
+        f"{where}.examples.{paper}: {unknown('example', name, known)}"
+        for where, settings in _comparisons(config)
         for paper, names in settings["examples"].items()
         for known in [[n for p, n in examples if p == paper]]
         for name in names

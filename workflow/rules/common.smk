@@ -270,6 +270,41 @@ def study_settings(wildcards):
     }
 
 
+COMPARED = [
+    (paper, name)
+    for paper, names in config["matrix"]["examples"].items()
+    for name in names
+]
+
+
+def benchmarks_of(paper, name):
+    """Benchmark files of the stages that make the models of an example."""
+    stages = ["differentiate", "assemble", "identify"]
+    base = f"<logs>/{paper}/{name}"
+    return expand(
+        f"{base}/{{e}}/{{s}}.tsv", e=EXAMPLES[paper, name]["estimators"], s=stages
+    )
+
+
+def matrix_settings():
+    """Entries of the matrix of methods, in the order of their models."""
+    return {
+        "noise_level": config["matrix"]["noise_level"],
+        "style": config["figures"],
+        "entries": [
+            {
+                "paper": paper,
+                "example": name,
+                "estimator": estimator,
+                "system": EXAMPLES[paper, name]["title"],
+                "method": recipe["identify"]["method"],
+            }
+            for paper, name in COMPARED
+            for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
+        ],
+    }
+
+
 def paper_outputs(paper):
     """Every figure and table of one paper, and the figures of its examples."""
     shown = examples_of(paper)
