@@ -5,7 +5,7 @@ import pytest
 from test_figures import words
 
 from leastaction.publish.figures.method_matrix import method_matrix
-from leastaction.publish.matrix import Entry, matrix, shown
+from leastaction.publish.matrix import Entry, entries, matrix, shown
 from leastaction.publish.scorecard.case import make_row
 from leastaction.publish.scorecard.collect import _frame
 from leastaction.publish.scorecard.summary import summary
@@ -66,3 +66,15 @@ def test_the_summary_counts_every_row_and_names_what_misses(scores):
     (total,) = (line for line in page.splitlines() if line.startswith("| all"))
     assert [int(n) for n in total.split("|")[2:-1]] == [1, 0, 0, len(scores)]
     assert page.index("## What misses") < page.index("## Printed numbers: p")
+
+
+def test_the_cost_of_a_fit_is_shared_by_replicates_and_cases():
+    named = [
+        {"paper": "p", "example": "e", "estimator": e, "system": "s", "method": "m"}
+        for e in ("a", "b")
+    ]
+    sizes = [{"replicate": 10, "noise_level": 4, "term": 7}, {"replicate": 2}]
+    benchmarks = [f"s\tcpu_time\n1.0\t{t}\n" for t in (1.0, 2.0, 3.0, 4.0)]
+    first, second = entries(named, sizes, benchmarks)
+    assert (first.fits, first.cpu_seconds) == (40, 3.0)
+    assert (second.fits, second.cpu_seconds) == (2, 7.0)

@@ -1,13 +1,18 @@
 """Methods by systems: what every estimator reaches on every example, side by side."""
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 
 import numpy as np
 import pandas as pd
 
+from leastaction.noise_sweep import SWEEP
 from leastaction.publish.readable import number_text
+
+SWEPT = ("replicate", *SWEEP)
 
 COLUMNS = (
     "system",
@@ -61,6 +66,37 @@ class Entry:
     method: str
     fits: int
     cpu_seconds: float
+
+
+def entries(
+    named: Sequence[Mapping],
+    sizes: Sequence[Mapping[str, int]],
+    benchmarks: Sequence[str],
+) -> list[Entry]:
+    """Entries from what the workflow knows of them.
+
+    Parameters
+    ----------
+    named
+        `paper`, `example`, `estimator`, `system` and `method` of each.
+    sizes
+        Dimensions of its models.
+    benchmarks
+        Texts of the benchmark files of its stages, equally many for each.
+    """
+    each = len(benchmarks) // len(named)
+    return [
+        Entry(
+            **entry,
+            fits=math.prod(sizes[i].get(name, 1) for name in SWEPT),
+            cpu_seconds=sum(map(_cpu_seconds, benchmarks[each * i : each * (i + 1)])),
+        )
+        for i, entry in enumerate(named)
+    ]
+
+
+def _cpu_seconds(benchmark: str) -> float:
+    return float(pd.read_csv(StringIO(benchmark), sep="\t")["cpu_time"].sum())
 
 
 def matrix(
