@@ -1,4 +1,4 @@
-"""Multi-task Gaussian process behind a linear map, by structured eigen-decomposition.
+"""Multi-task Gaussian process behind a linear map, fitted by its structure.
 
 Zaspel and Günther (2024), sections 3.2 and 3.3, with the separable kernel of Bonilla,
 Chai and Williams (2008). The effort z has the prior covariance k(x, x') T between its
@@ -7,57 +7,60 @@ components, and samples of y = A z + ε are given, so that with C = A T Aᵀ
 .. math::  K = K_x ⊗ C + I ⊗ S, \\qquad T = v v^T + \\mathrm{diag}(d), \\qquad
     S = \\mathrm{diag}(σ_j^2), \\qquad k = e^{-|x - x'|^2/2ℓ^2} .
 
-With K_x = Q diag(e) Qᵀ and S^{-1/2} C S^{-1/2} = U diag(λ) Uᵀ the matrix K has the
-eigenvalues 1 + e_i λ_j up to S (Stegle et al. 2011; Rakitsch et al. 2013). A
-likelihood with its gradient then costs O(N³ + D³) instead of O(N³D³).
+Paper: T is printed as v vᵀ, of rank one, which no data with D > 1 outputs can meet;
+the kernel of the software that the authors name has the diagonal d.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg import eigh
 from scipy.optimize import minimize
+
+from leastaction.identify.structured_likelihood import (
+    StructuredSpectra,
+    negative_log_likelihood,
+    square_distances,
+    structured_spectra,
+)
 
 # Bounds of the search: ℓ over the spread of the inputs, d over the scale of the data.
 LENGTH_SCALE_RANGE = 1e-3, 1e4
 DIAGONAL_RANGE = 1e-14, 1e6
 NOISE_CEILING = 1e2
-
-
-def square_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """|x − x'|² of two sets of points, shape (point, point)."""
-    return ((first[:, None, :] - second[None, :, :]) ** 2).sum(axis=2)
+# ℓ of the starts, over the spread of the inputs.
+START_LENGTH_SCALES = 0.7, 2.0
+# Iterations after which only the best start goes on.
+RACE = 20
 
 
 @dataclass(frozen=True, eq=False)
-class MultiTaskProcess:
+class StructuredProcess:
     """Posterior of z and of y = A z, given the hyperparameters.
 
     Attributes
     ----------
-    inputs
-        X, shape (sample, state).
-    outputs
-        Y, shape (sample, task).
-    transform
+    x
+        Inputs, shape (sample, state).
+    y
+        Outputs, shape (sample, task).
+    transformation
         A, shape (task, task): J − R for efforts of a port-Hamiltonian system.
     length_scale
         ℓ, in the units of the inputs.
     task_vector, task_diagonal
         v, in the units of z, and d, in their squares.
-    noise_variance
-        σ_j², in squared units of the outputs.
+    noise
+        Variances σ_j², in squared units of the outputs.
     """
 
-    inputs: np.ndarray
-    outputs: np.ndarray
-    transform: np.ndarray
+    x: np.ndarray
+    y: np.ndarray
+    transformation: np.ndarray
     length_scale: float
     task_vector: np.ndarray
     task_diagonal: np.ndarray
-    noise_variance: np.ndarray
+    noise: np.ndarray
 
     @property
     def task_covariance(self) -> np.ndarray:
@@ -67,40 +70,29 @@ class MultiTaskProcess:
         )
 
     @cached_property
-    def _factors(self) -> tuple[np.ndarray, ...]:
-        """e, Q, λ and U of the module, the latter as S^{-1/2} U."""
-        root = np.sqrt(self.noise_variance)
-        covariance = self.transform @ self.task_covariance @ self.transform.T
-        tasks, turn = eigh(covariance / np.outer(root, root))
-        kernel = np.exp(
-            -0.5 * square_distances(self.inputs, self.inputs) / self.length_scale**2
-        )
-        values, vectors = eigh(kernel)
-        return (
-            np.maximum(values, 0.0),
-            vectors,
-            np.maximum(tasks, 0.0),
-            turn / root[:, None],
+    def _spectra(self) -> StructuredSpectra:
+        return structured_spectra(
+            square_distances(self.x, self.x),
+            self.y,
+            self.transformation,
+            self.length_scale,
+            self.task_covariance,
+            self.noise,
         )
 
-    @cached_property
+    @property
     def weights(self) -> np.ndarray:
         """K⁻¹ Y, shape (sample, task)."""
-        values, vectors, tasks, turn = self._factors
-        rotated = vectors.T @ self.outputs @ turn
-        return vectors @ (rotated / (1.0 + np.outer(values, tasks))) @ turn.T
+        return self._spectra.weights
 
-    @cached_property
+    @property
     def log_likelihood(self) -> float:
         """Marginal log likelihood of the outputs."""
-        values, vectors, tasks, turn = self._factors
-        return -_value(values, tasks, vectors.T @ self.outputs @ turn) - 0.5 * len(
-            self.inputs
-        ) * float(np.log(self.noise_variance).sum())
+        return -self._spectra.value
 
-    def transformed(self, points: np.ndarray) -> np.ndarray:
+    def mean(self, points: np.ndarray) -> np.ndarray:
         """Posterior mean of A z, shape (point, task)."""
-        return self.effort(points) @ self.transform.T
+        return self.effort(points) @ self.transformation.T
 
     def effort(self, points: np.ndarray) -> np.ndarray:
         """Posterior mean of z, shape (point, task).
@@ -111,20 +103,21 @@ class MultiTaskProcess:
         """
         return self._kernel(points) @ self._effort_weights
 
-    def effort_jacobian(self, points: np.ndarray) -> np.ndarray:
-        """Posterior mean of ∂z/∂x, shape (point, task, state)."""
+    def jacobian(self, points: np.ndarray) -> np.ndarray:
+        """Posterior mean of ∂(A z)/∂x, shape (point, task, state)."""
         points = np.atleast_2d(points)
         slope = (
-            -(points[:, None, :] - self.inputs[None])
+            (self.x[None] - points[:, None, :])
             * self._kernel(points)[:, :, None]
             / self.length_scale**2
         )
-        return np.einsum("pns,nt->pts", slope, self._effort_weights)
+        weights = self._effort_weights @ self.transformation.T
+        return np.einsum("pns,nt->pts", slope, weights)
 
-    def transformed_covariance(self, points: np.ndarray) -> np.ndarray:
+    def covariance(self, points: np.ndarray) -> np.ndarray:
         """Posterior covariance of A z without noise, shape (point, task, task)."""
         covariance = self.effort_covariance(points)
-        return self.transform @ covariance @ self.transform.T
+        return self.transformation @ covariance @ self.transformation.T
 
     def effort_covariance(self, points: np.ndarray) -> np.ndarray:
         """Posterior covariance of z, shape (point, task, task).
@@ -132,157 +125,88 @@ class MultiTaskProcess:
         It takes the model for true: an error that is smooth in x, as that of a time
         discretisation, is no noise to the likelihood and is not in the band.
         """
-        values, vectors, tasks, turn = self._factors
-        rotated = (self._kernel(points) @ vectors) ** 2
-        share = rotated @ (1.0 / (1.0 + np.outer(values, tasks)))
-        cross = self.task_covariance @ self.transform.T @ turn
+        found = self._spectra
+        rotated = self._kernel(points) @ found.vectors
+        share = rotated**2 @ found.inverse
+        cross = self.task_covariance @ self.transformation.T @ found.turn
         return self.task_covariance - np.einsum("pt,at,bt->pab", share, cross, cross)
 
     @property
     def _effort_weights(self) -> np.ndarray:
-        return self.weights @ self.transform @ self.task_covariance
+        return self.weights @ self.transformation @ self.task_covariance
 
     def _kernel(self, points: np.ndarray) -> np.ndarray:
-        square = square_distances(np.atleast_2d(points), self.inputs)
+        square = square_distances(np.atleast_2d(points), self.x)
         return np.exp(-0.5 * square / self.length_scale**2)
 
 
-def _value(values: np.ndarray, tasks: np.ndarray, rotated: np.ndarray) -> float:
-    """−log p without the term of det S, from rotated outputs."""
-    ones = 1.0 + np.outer(values, tasks)
-    return 0.5 * float(
-        (rotated**2 / ones).sum() + np.log(ones).sum() + ones.size * np.log(2 * np.pi)
-    )
-
-
-def negative_log_likelihood(
-    parameters: np.ndarray,
-    square: np.ndarray,
-    outputs: np.ndarray,
-    transform: np.ndarray,
-) -> tuple[float, np.ndarray]:
-    """−log p(Y) and its gradient.
-
-    Parameters
-    ----------
-    parameters
-        log ℓ, v, log d, log σ², shape (1 + 3 task,).
-    square
-        |x − x'|², shape (sample, sample).
-    outputs, transform
-        As in :class:`MultiTaskProcess`.
-    """
-    size, number = outputs.shape[1], len(outputs)
-    scale = np.exp(-2.0 * parameters[0])
-    v = parameters[1 : 1 + size]
-    d, noise = np.exp(parameters[1 + size :]).reshape(2, size)
-    kernel = np.exp(-0.5 * scale * square)
-    values, q = eigh(kernel, check_finite=False)
-    values = np.maximum(values, 0.0)
-    root = np.sqrt(noise)
-    covariance = transform @ (np.outer(v, v) + np.diag(d)) @ transform.T
-    tasks, turn = eigh(covariance / np.outer(root, root), check_finite=False)
-    tasks, turn = np.maximum(tasks, 0.0), turn / root[:, None]
-    rotated = q.T @ outputs @ turn
-    inverse = 1.0 / (1.0 + np.outer(values, tasks))
-    value = _value(values, tasks, rotated) + 0.5 * number * np.log(noise).sum()
-
-    fitted = rotated * inverse
-    alpha = q @ fitted @ turn.T
-    slope = kernel * square
-    slope *= scale
-    shift = slope @ q
-    by_values = np.einsum("ij,ij->j", q, shift)
-    trace = by_values @ inverse @ tasks
-    by_length = 0.5 * (trace - np.einsum("nt,tu,nu->", slope @ alpha, covariance, alpha))
-    # ∂/∂C, from which those by v and d follow.
-    in_tasks = np.diag(values @ inverse) - fitted.T @ (values[:, None] * fitted)
-    by_tasks = transform.T @ turn @ in_tasks @ turn.T @ transform
-    by_noise = 0.5 * ((turn**2) @ inverse.sum(axis=0) - (alpha**2).sum(axis=0))
-    gradient = np.concatenate(
-        [[by_length], by_tasks @ v, 0.5 * np.diag(by_tasks) * d, by_noise * noise]
-    )
-    return value, gradient
-
-
-def structured_process(
-    inputs: np.ndarray,
-    outputs: np.ndarray,
-    transform: np.ndarray,
+def fit(
+    x: np.ndarray,
+    y: np.ndarray,
+    transformation: np.ndarray,
     *,
-    length_scales: Sequence[float] = (0.7, 2.0),
+    random: np.random.Generator,
     noise_floor: float = 1e-10,
+    starts: int = 2,
     iterations: int = 200,
-    first: MultiTaskProcess | None = None,
-) -> MultiTaskProcess:
-    """Fit by the largest marginal likelihood, L-BFGS-B from several starts.
+) -> StructuredProcess:
+    """Largest marginal likelihood, by L-BFGS-B from the best of several starts.
 
     Parameters
     ----------
-    inputs
-        Shape (sample, state).
-    outputs
-        Shape (sample, task).
-    transform
+    x
+        Inputs, shape (sample, state).
+    y
+        Outputs, shape (sample, task).
+    transformation
         A, shape (task, task).
-    length_scales
-        ℓ of the starts, in units of the root mean square spread of the inputs. At few
-        samples a start may end in the optimum that calls everything noise.
+    random
+        Draws v of all starts but the first, whose v is the first principal direction.
     noise_floor
         Least σ_j² over the mean square of the largest output. An output that is zero
         throughout makes the likelihood unbounded without it.
+    starts
+        Number of starts. With few samples a start may end in the optimum that calls
+        everything noise.
     iterations
-        Most iterations of a start.
-    first
-        A process whose hyperparameters are one more start, such as that of a subset.
+        Most iterations of the search.
 
     Raises
     ------
     ValueError
-        If the shapes do not fit, or a value is not finite.
+        If the shapes do not fit, a value is not finite, or there is no start.
     """
-    inputs, outputs, transform = (
-        np.asarray(a, dtype=float) for a in (inputs, outputs, transform)
-    )
-    _check(inputs, outputs, transform)
-    square = square_distances(inputs, inputs)
+    x, y, transformation = (np.asarray(a, dtype=float) for a in (x, y, transformation))
+    _check(x, y, transformation, starts)
+    square = square_distances(x, x)
     spread = np.sqrt(square.mean() / 2) or 1.0
-    scale = np.sqrt((outputs**2).mean(axis=0).max()) or 1.0
-    scaled, tasks = outputs / scale, outputs.shape[1]
-    starts = [
-        _start(scaled, transform, spread * ratio, noise_floor)
-        for ratio in length_scales
+    scale = np.sqrt((y**2).mean(axis=0).max()) or 1.0
+    scaled, tasks = y / scale, y.shape[1]
+    low, high = _bounds(spread, noise_floor, tasks)
+
+    def search(start, most):
+        return minimize(
+            negative_log_likelihood,
+            np.clip(start, low, high),
+            (square, scaled, transformation),
+            method="L-BFGS-B",
+            jac=True,
+            bounds=np.stack([low, high], axis=1),
+            options={"maxiter": most, "maxcor": 20},
+        )
+
+    race = [
+        search(start, min(RACE, iterations))
+        for start in _starts(scaled, transformation, spread, starts, random)
     ]
-    if first is not None:
-        starts.append(_parameters(first, scale))
-    log_range = np.log(
-        [
-            *[[spread * limit for limit in LENGTH_SCALE_RANGE]],
-            *[DIAGONAL_RANGE] * tasks,
-            *[(noise_floor, NOISE_CEILING)] * tasks,
-        ]
-    )
-    bounds = np.vstack([log_range[:1], [[-np.inf, np.inf]] * tasks, log_range[1:]])
-    best = min(
-        (
-            minimize(
-                negative_log_likelihood,
-                np.clip(start, bounds[:, 0], bounds[:, 1]),
-                (square, scaled, transform),
-                method="L-BFGS-B",
-                jac=True,
-                bounds=bounds,
-                options={"maxiter": iterations, "maxcor": 20},
-            )
-            for start in starts
-        ),
-        key=lambda found: found.fun,
-    )
+    best = min(race, key=lambda found: found.fun)
+    if iterations > RACE:
+        best = search(best.x, iterations - RACE)
     d, noise = np.exp(best.x[1 + tasks :]).reshape(2, tasks) * scale**2
-    return MultiTaskProcess(
-        inputs,
-        outputs,
-        transform,
+    return StructuredProcess(
+        x,
+        y,
+        transformation,
         float(np.exp(best.x[0])),
         best.x[1 : 1 + tasks] * scale,
         d,
@@ -290,43 +214,58 @@ def structured_process(
     )
 
 
-def _start(
-    outputs: np.ndarray, transform: np.ndarray, length_scale: float, floor: float
-) -> np.ndarray:
-    """Start: T from the second moments of A⁺ y, noise a hundredth of the outputs."""
-    efforts = outputs @ np.linalg.pinv(transform).T
-    values, vectors = np.linalg.eigh(efforts.T @ efforts / len(efforts))
-    d = np.full(len(values), 0.5)
-    noise = np.maximum(1e-2 * (outputs**2).mean(axis=0), floor)
-    v = vectors[:, -1] * np.sqrt(values[-1])
-    return np.concatenate([[np.log(length_scale)], v, np.log(d), np.log(noise)])
-
-
-def _parameters(process: MultiTaskProcess, scale: float) -> np.ndarray:
-    return np.concatenate(
+def _bounds(spread: float, noise_floor: float, tasks: int) -> np.ndarray:
+    """Smallest and largest log ℓ, v, log d and log σ²."""
+    ends = [
+        np.log(
+            [
+                spread * LENGTH_SCALE_RANGE[i],
+                *[DIAGONAL_RANGE[i]] * tasks,
+                *[(noise_floor, NOISE_CEILING)[i]] * tasks,
+            ]
+        )
+        for i in range(2)
+    ]
+    limit = np.full(tasks, np.inf)
+    return np.array(
         [
-            [np.log(process.length_scale)],
-            process.task_vector / scale,
-            np.log(process.task_diagonal / scale**2),
-            np.log(process.noise_variance / scale**2),
+            np.concatenate([end[:1], sign * limit, end[1:]])
+            for sign, end in zip((-1, 1), ends, strict=True)
         ]
     )
 
 
-def _check(inputs: np.ndarray, outputs: np.ndarray, transform: np.ndarray) -> None:
-    if inputs.ndim != 2 or outputs.ndim != 2 or len(inputs) != len(outputs):
+def _starts(y, transformation, spread, number, random):
+    """Starts: T from the second moments of A⁺ y, a noise of 1 % of the outputs."""
+    efforts = y @ np.linalg.pinv(transformation).T
+    values, vectors = np.linalg.eigh(efforts.T @ efforts / len(efforts))
+    size = np.sqrt(np.maximum(values[-1], 0.0))
+    d = np.full(len(values), 0.5)
+    with np.errstate(divide="ignore"):
+        logs = np.log([d, 1e-2 * (y**2).mean(axis=0)])
+    for i in range(number):
+        v = vectors[:, -1] if i == 0 else random.standard_normal(len(values))
+        length_scale = START_LENGTH_SCALES[i % len(START_LENGTH_SCALES)] * spread
+        yield np.concatenate([[np.log(length_scale)], size * v, *logs])
+
+
+def _check(
+    x: np.ndarray, y: np.ndarray, transformation: np.ndarray, starts: int
+) -> None:
+    if x.ndim != 2 or y.ndim != 2 or len(x) != len(y) or len(x) == 0:
         raise ValueError(
-            f"inputs {inputs.shape} and outputs {outputs.shape} must be tables with one "
-            "row per sample"
+            f"x {x.shape} and y {y.shape} must be tables with one row per sample"
         )
-    if transform.shape != (outputs.shape[1],) * 2:
+    if transformation.shape != (y.shape[1],) * 2:
         raise ValueError(
-            f"transform has shape {transform.shape}; {outputs.shape[1]} outputs need a "
-            "square matrix of that size"
+            f"transformation has shape {transformation.shape}; {y.shape[1]} outputs "
+            "need a square matrix of that size"
         )
-    for name, values in (("inputs", inputs), ("outputs", outputs)):
+    if starts < 1:
+        raise ValueError(f"starts is {starts}; a search needs at least one")
+    for name, values in (("x", x), ("y", y)):
         if not np.isfinite(values).all():
             raise ValueError(
-                f"{name} hold values that are not finite; drop samples without a "
+                f"{name} holds values that are not finite; drop samples without a "
                 "derivative, such as the ends of a record"
             )
