@@ -1,11 +1,10 @@
 """What all identified effort functions share: datasets of their fits, and back."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import xarray as xr
 
-ORDERED = ("replicate", "fit", "order")
 PASSED_ON = (
     "flow_matrix",
     "structure_matrix",
@@ -66,14 +65,3 @@ def fitted_dataset(
         for name, (names, meaning) in dims.items()
     }
     return equations[list(PASSED_ON)].assign(found)
-
-
-def for_each_fit(equations: xr.Dataset, fit: Callable) -> list:
-    """`fit(x, y, before)` of every training set; `before` is the last result or None.
-
-    Sets are nested: the hyperparameters of a smaller set are a start for the next.
-    """
-    results: list = []
-    for x, y in training_data(equations):
-        results.append(fit(x, y, results[-1] if results else None))
-    return results

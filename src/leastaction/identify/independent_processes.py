@@ -11,11 +11,11 @@ import xarray as xr
 
 from leastaction.identify.effort_model import (
     fitted_dataset,
-    for_each_fit,
+    training_data,
     transform_of,
 )
 from leastaction.identify.multi_task_process import DIMS
-from leastaction.identify.structured_gaussian_process import structured_process
+from leastaction.identify.structured_gaussian_process import fit
 
 RESULT = "effort_process"
 
@@ -38,17 +38,17 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     inverse = np.linalg.inv(transform_of(equations))
     one = np.eye(1)
 
-    def fit(x, y, before) -> list:
+    def fitted(x, y) -> list:
         efforts = y @ inverse.T
         return [
-            structured_process(
+            fit(
                 x,
                 efforts[:, [j]],
                 one,
-                length_scales=settings["length_scales"],
+                random=np.random.default_rng(settings["seed"]),
                 noise_floor=settings["noise_floor"],
+                starts=settings["starts"],
                 iterations=settings["iterations"],
-                first=before[j] if before and settings["warm_start"] else None,
             )
             for j in range(efforts.shape[1])
         ]
@@ -58,10 +58,10 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
             "length_scale": [p.length_scale for p in processes],
             "task_vector": [p.task_vector[0] for p in processes],
             "task_diagonal": [p.task_diagonal[0] for p in processes],
-            "noise_variance": [p.noise_variance[0] for p in processes],
+            "noise_variance": [p.noise[0] for p in processes],
             "log_likelihood": sum(p.log_likelihood for p in processes),
         }
-        for processes in for_each_fit(equations, fit)
+        for processes in (fitted(x, y) for x, y in training_data(equations))
     ]
     found = fitted_dataset(equations, fits, DIMS)
     return found.assign_coords(process=equations["effort"].values)

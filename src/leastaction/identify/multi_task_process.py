@@ -6,16 +6,17 @@ are in :mod:`leastaction.identify.structured_gaussian_process`.
 
 from collections.abc import Mapping
 
+import numpy as np
 import xarray as xr
 
 from leastaction.identify.effort_model import (
     fitted_dataset,
-    for_each_fit,
+    training_data,
     transform_of,
 )
 from leastaction.identify.structured_gaussian_process import (
-    MultiTaskProcess,
-    structured_process,
+    StructuredProcess,
+    fit,
 )
 
 RESULT = "effort_process"
@@ -37,8 +38,8 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     equations
         Contract ``effort_data``.
     settings
-        `length_scales` of the starts over the spread of the inputs, `noise_floor` over
-        the mean square of the largest target, and `iterations` of each start.
+        Of :func:`~leastaction.identify.structured_gaussian_process.fit`: `starts` and
+        the `seed` of those that are random, `noise_floor`, `iterations`.
 
     Returns
     -------
@@ -47,15 +48,15 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     """
     transform = transform_of(equations)
 
-    def fit(x, y, before: MultiTaskProcess | None) -> MultiTaskProcess:
-        return structured_process(
+    def fitted(x, y) -> StructuredProcess:
+        return fit(
             x,
             y,
             transform,
-            length_scales=settings["length_scales"],
+            random=np.random.default_rng(settings["seed"]),
             noise_floor=settings["noise_floor"],
+            starts=settings["starts"],
             iterations=settings["iterations"],
-            first=before if settings["warm_start"] else None,
         )
 
     fits = [
@@ -63,9 +64,9 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
             "length_scale": [process.length_scale],
             "task_vector": process.task_vector,
             "task_diagonal": process.task_diagonal,
-            "noise_variance": process.noise_variance,
+            "noise_variance": process.noise,
             "log_likelihood": process.log_likelihood,
         }
-        for process in for_each_fit(equations, fit)
+        for process in (fitted(x, y) for x, y in training_data(equations))
     ]
     return fitted_dataset(equations, fits, DIMS).assign_coords(process=["all efforts"])

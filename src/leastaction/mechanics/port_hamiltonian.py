@@ -17,6 +17,7 @@ import sympy as sp
 
 from leastaction.mechanics.differentiation_index import differentiation_index
 from leastaction.mechanics.expressions import check_name, parse, symbol
+from leastaction.mechanics.port_dae import PortDae, constraint_geometry
 
 ROUNDING = 1e-9
 # Points at which an identity is tested by number.
@@ -309,6 +310,22 @@ class PortHamiltonianSystem:
     def index(self) -> int:
         """Differentiation index."""
         return differentiation_index(self)
+
+    @cached_property
+    def dae(self) -> PortDae:
+        """The system as numbers, to be simulated or coupled like an identified one."""
+        texts = [str(self.evaluated(e)) for e in self.constraint]
+        return PortDae(
+            states=self.states,
+            flow=self.number("flow"),
+            structure=self.number("structure"),
+            dissipation=self.number("dissipation"),
+            port=self.number("port"),
+            efforts=self.efforts_at,
+            jacobian=self.jacobian_at,
+            hamiltonian=self.hamiltonian_at,
+            constraint=constraint_geometry(self.states, texts),
+        )
 
     def __str__(self) -> str:
         lines = [f"Port-Hamiltonian system of index {self.index}", "Efforts"]
