@@ -25,7 +25,7 @@ from leastaction.identify.structured_likelihood import (
 )
 
 # Bounds of the search: ℓ over the spread of the inputs, d over the scale of the data.
-LENGTH_SCALE_RANGE = 1e-3, 1e4
+LENGTH_SCALE_RANGE = 1e-3, 1e3
 DIAGONAL_RANGE = 1e-14, 1e6
 NOISE_CEILING = 1e2
 # ℓ of the starts, over the spread of the inputs.
@@ -146,7 +146,7 @@ def fit(
     transformation: np.ndarray,
     *,
     random: np.random.Generator,
-    noise_floor: float = 1e-10,
+    noise_floor: float = 1e-9,
     starts: int = 2,
     iterations: int = 200,
 ) -> StructuredProcess:
