@@ -47,8 +47,10 @@ class ConstraintGeometry:
         second = sp.lambdify([x], hessians, "numpy")
 
         def values(points: np.ndarray) -> np.ndarray:
-            columns = [np.broadcast_to(v, len(points)) for v in value(points.T)]
-            return np.stack(columns, axis=1).astype(float)
+            found = np.empty((len(points), len(texts)))
+            for i, one in enumerate(value(points.T)):
+                found[:, i] = one
+            return found
 
         return cls(
             texts=tuple(texts),

@@ -16,6 +16,8 @@ ROUNDING = 1e-10
 # Newton's method for algebraic states: steps at most, and where it is done.
 MOST_STEPS = 30
 DONE = 1e-12
+# A Jacobian serves on while a step is below this share of the last one.
+SERVES = 0.1
 
 
 class SingularDaeError(ValueError):
@@ -106,35 +108,60 @@ class PortDae:
             columns.append((self.residual(moved, u) - base) / step)
         return np.column_stack(columns)
 
-    def solved(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+    def solved(
+        self, x: np.ndarray, u: np.ndarray, slope: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
         """State with the algebraic entries that the equation asks for, by Newton.
+
+        Parameters
+        ----------
+        x
+            State whose algebraic entries are first guesses.
+        u
+            Input.
+        slope
+            Jacobian of a state nearby; it is used as long as it serves.
+
+        Returns
+        -------
+        x, slope
+            The state, and the Jacobian that was used last.
 
         Raises
         ------
         SingularDaeError
-            If their Jacobian is singular or Newton's method does not end.
+            If the Jacobian is singular or Newton's method does not end.
         """
         x = x.copy()
         if not self.algebraic.size:
-            return x
+            return x, None
+        last = np.inf
         for _ in range(MOST_STEPS):
             base = self.residual(x, u)
-            slope = self._residual_slope(x, u, base)
-            size = np.linalg.svd(slope, compute_uv=False)
-            if not np.isfinite(size).all() or size[-1] < ROUNDING * max(1.0, size[0]):
-                raise SingularDaeError(
-                    "the algebraic rows do not determine "
-                    f"{', '.join(self.states[i] for i in self.algebraic)}: the "
-                    f"singular values of their Jacobian are {size}"
-                )
+            if slope is None:
+                slope = self._residual_slope(x, u, base)
+                self._check_regular(slope, x)
             step = np.linalg.solve(slope, base)
             x[self.algebraic] -= step
-            if np.abs(step).max() < DONE * (1.0 + np.abs(x).max()):
-                return x
+            size = np.abs(step).max()
+            if size < DONE * (1.0 + np.abs(x).max()):
+                return x, slope
+            if self.constraint is not None or not size < SERVES * last:
+                slope = None
+            last = size
         raise SingularDaeError(
             f"Newton's method for the algebraic states does not end in {MOST_STEPS} "
             f"steps at x = {x}"
         )
+
+    def _check_regular(self, slope: np.ndarray, x: np.ndarray) -> None:
+        size = np.linalg.svd(slope, compute_uv=False)
+        if not np.isfinite(size).all() or size[-1] < ROUNDING * max(1.0, size[0]):
+            raise SingularDaeError(
+                "the algebraic rows do not determine "
+                f"{', '.join(self.states[i] for i in self.algebraic)} at x = {x}: the "
+                f"singular values of their Jacobian are {size}"
+            )
 
     def path(
         self, start: np.ndarray, time: np.ndarray, u: Callable, substeps: int = 1
@@ -161,26 +188,27 @@ class PortDae:
         halves = time[0] + 0.5 * h * np.arange(2 * substeps * (time.size - 1) + 1)
         given = u(halves)
         d = self.differential
-        x = self.solved(np.array(start, dtype=float), given[0])
+        x, slope = self.solved(np.array(start, dtype=float), given[0])
         states = [x]
+
+        def moved(guess, by, u, slope):
+            there = guess.copy()
+            there[d] = x[d] + by
+            return self.solved(there, u, slope)
+
         for k in range(substeps * (time.size - 1)):
             u0, u1, u2 = given[2 * k : 2 * k + 3]
             k1 = self.speed(x, u0)
-            x2 = self._moved(x, d, 0.5 * h * k1, u1)
+            x2, slope = moved(x, 0.5 * h * k1, u1, slope)
             k2 = self.speed(x2, u1)
-            x3 = self._moved(x2, d, 0.5 * h * k2, u1, x)
+            x3, slope = moved(x2, 0.5 * h * k2, u1, slope)
             k3 = self.speed(x3, u1)
-            x4 = self._moved(x3, d, h * k3, u2, x)
+            x4, slope = moved(x3, h * k3, u2, slope)
             k4 = self.speed(x4, u2)
-            x = self._moved(x4, d, h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), u2, x)
+            x, slope = moved(x4, h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), u2, slope)
             if (k + 1) % substeps == 0:
                 states.append(x)
         return np.array(states)
-
-    def _moved(self, guess, d, by, u, base=None) -> np.ndarray:
-        x = guess.copy()
-        x[d] = (guess if base is None else base)[d] + by
-        return self.solved(x, u)
 
 
 def constraint_geometry(

@@ -253,8 +253,10 @@ class PortHamiltonianSystem:
     def _call(self, name: str, shape: tuple, x: np.ndarray, *more) -> np.ndarray:
         """Function of points (point, argument) as an array (point, *shape)."""
         values = self._numeric[name](x.T, *(m.T for m in more))
-        columns = [np.broadcast_to(v, len(x)) for v in values]
-        return np.stack(columns, axis=1).astype(float).reshape(len(x), *shape)
+        found = np.empty((len(x), len(values)))
+        for i, value in enumerate(values):
+            found[:, i] = value
+        return found.reshape(len(x), *shape)
 
     def efforts_at(self, x: np.ndarray) -> np.ndarray:
         """z of states, shape (point, effort)."""

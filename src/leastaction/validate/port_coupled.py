@@ -1,6 +1,8 @@
 """An identified subsystem coupled to a known one, beside the coupled truth."""
 
+import json
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 import xarray as xr
@@ -59,26 +61,11 @@ def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
         at the finest step, `coupled_residual` of the energy balance and
         `coupled_violations` by step.
     """
-    known, ports = coupling_of(system, settings)
-    matrix = settings["interconnection"]
-
-    def together(own: PortDae) -> PortDae:
-        return couple({IDENTIFIED: own, KNOWN: known.dae}, ports, matrix)
-
     steps = settings["steps"]
-    u = input_function(known, settings["input"])
-    free = [i for i, n in enumerate(known.inputs) if (KNOWN, i) not in ports]
-
-    def given(time: np.ndarray) -> np.ndarray:
-        """Of the free ports: those of the identified one stay at zero."""
-        other = len(system.inputs) - sum(name == IDENTIFIED for name, _ in ports)
-        return np.hstack([np.zeros((len(time), other)), u(time)[:, free]])
-
-    first = _first(system, known, settings)
+    together, given, truth, true = _truth(system, json.dumps(dict(settings)))
+    first = true[0]
     grids = [s * np.arange(step_count(settings["duration"], s) + 1) for s in steps]
     every = round(steps[0] / steps[-1])
-    truth = together(system.dae)
-    true = truth.path(first, grids[-1], given)
     size = {"residual": [], "violations": []}
     estimate, failure = np.full_like(true, np.nan), ""
     try:
@@ -134,6 +121,31 @@ def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
             "step_coupled": ("step_coupled", list(steps), {"units": "s"}),
             "time_coupled": ("time_coupled", grids[0], {"units": "s"}),
         },
+    )
+
+
+@lru_cache(maxsize=4)
+def _truth(system, written: str) -> tuple:
+    """Coupling of a subsystem, input of the free ports, coupled truth and its path."""
+    settings = json.loads(written)
+    known, ports = coupling_of(system, settings)
+    u = input_function(known, settings["input"])
+    free = [i for i in range(len(known.inputs)) if (KNOWN, i) not in ports]
+    idle = len(system.inputs) - sum(name == IDENTIFIED for name, _ in ports)
+
+    def together(own: PortDae) -> PortDae:
+        matrix = settings["interconnection"]
+        return couple({IDENTIFIED: own, KNOWN: known.dae}, ports, matrix)
+
+    def given(time: np.ndarray) -> np.ndarray:
+        """Inputs of the free ports; those of the identified one stay at zero."""
+        return np.hstack([np.zeros((len(time), idle)), u(time)[:, free]])
+
+    truth = together(system.dae)
+    step = settings["steps"][-1]
+    time = step * np.arange(step_count(settings["duration"], step) + 1)
+    return together, given, truth, truth.path(
+        _first(system, known, settings), time, given
     )
 
 
