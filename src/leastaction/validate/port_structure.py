@@ -24,8 +24,8 @@ def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
     Returns
     -------
     xr.Dataset
-        By fit: `asymmetry`, antisymmetric over symmetric part of ∂(Eᵀz)/∂x in rms, for
-        E = diag(D, 0); zero if Eᵀz is a gradient. `gradient_defect`, largest |Eᵀz − ∇H|
+        By fit: `asymmetry`, antisymmetric over symmetric part of ∂(Eᵀz)/∂x in rms, with
+        a constraint by the differential states alone; zero if Eᵀz is a gradient. `gradient_defect`, largest |Eᵀz − ∇H|
         by central differences of H; infinite without H. `regularity`, the least
         singular value, over the points, of the Jacobian of the algebraic rows by the
         algebraic states (by all states if it is singular in the truth, too).
@@ -36,8 +36,9 @@ def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
     def regularity(dae) -> float:
         return _regularity(dae, dae.algebraic_jacobian(points), of_all)
 
+    inner = true_dae.differential if system.constraint else slice(None)
     scores = {
-        "asymmetry": [_asymmetry(fit.dae, points) for fit in fits],
+        "asymmetry": [_asymmetry(fit.dae, points, inner) for fit in fits],
         "gradient_defect": [_gradient_defect(fit.dae, points) for fit in fits],
         "regularity": [regularity(fit.dae) for fit in fits],
     }
@@ -66,11 +67,13 @@ def _regularity(dae, jacobian: np.ndarray, of_all: bool) -> float:
     return float(np.linalg.svd(part, compute_uv=False)[:, -1].min())
 
 
-def _asymmetry(dae, points: np.ndarray) -> float:
+def _asymmetry(dae, points: np.ndarray, inner) -> float:
     slopes = np.einsum("rs,prk->psk", dae.flow, dae.jacobian(points))
+    slopes = slopes[:, inner][:, :, inner]
     turned = np.swapaxes(slopes, 1, 2)
     odd, even = slopes - turned, slopes + turned
-    return float(np.sqrt((odd**2).sum() / (even**2).sum()))
+    size = (even**2).sum()
+    return float(np.sqrt((odd**2).sum() / size)) if size else np.inf
 
 
 def _gradient_defect(dae, points: np.ndarray) -> float:
