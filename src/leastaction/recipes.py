@@ -103,7 +103,7 @@ EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
         "hamiltonian": "shadow_energy",
     },
     "port_recordings": {
-        "coefficients": "learning_curves",
+        "coefficients": "effort_errors",
         "response": "port_motion",
         "hamiltonian": "port_energy",
     },

@@ -7,8 +7,8 @@ s² n; ℓ and n have the largest marginal likelihood (Rasmussen and Williams 20
 .. math::  \\dot f(t) = \\sum_j k'(t - t_j)\\, α_j , \\qquad α = (K + n I)^{-1} y .
 
 On a uniform grid K is a Toeplitz matrix, and the recursion of Levinson and Durbin gives
-the solution and the determinant in O(N²) (Golub and Van Loan 2013, section 4.7). SciPy's
-`solve_toeplitz` knows the solution only.
+the solution and the determinant in O(N²) (Golub and Van Loan 2013, section 4.7), where
+SciPy's `solve_toeplitz` gives the solution alone.
 """
 
 import numpy as np
@@ -20,9 +20,10 @@ from scipy.optimize import minimize
 NOISE_CEILING = 1e2
 LENGTH_SCALES = np.geomspace(3e-3, 3.0, 40)
 NOISE_RATIOS = 60
-# Samples of a record that say where the search begins, and its tolerance in log ℓ, log n.
+# Samples of a record that say where the search begins.
 SUBSAMPLE = 200
-TOLERANCE = 1e-3
+# The search ends within these of log ℓ and log n and of the log likelihood.
+LOG_TOLERANCE, LIKELIHOOD_TOLERANCE, MOST_EVALUATIONS = 1e-2, 0.1, 120
 
 
 def derivative_on_grid(
@@ -198,8 +199,9 @@ def _refined(negative_log_likelihood, start, floor) -> np.ndarray:
         method="Nelder-Mead",
         bounds=bounds,
         options={
-            "xatol": TOLERANCE,
-            "fatol": TOLERANCE,
+            "xatol": LOG_TOLERANCE,
+            "fatol": LIKELIHOOD_TOLERANCE,
+            "maxfev": MOST_EVALUATIONS,
             "initial_simplex": simplex,
         },
     )

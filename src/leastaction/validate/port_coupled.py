@@ -14,6 +14,7 @@ from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
 from leastaction.mechanics.port_inputs import input_function
 from leastaction.simulate.minimal_coordinates import start
 from leastaction.simulate.time_grid import step_count
+from leastaction.validate.port_motion import order_of
 
 IDENTIFIED, KNOWN = "identified", "known"
 
@@ -104,6 +105,11 @@ def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
                 ("step_coupled",),
                 size["residual"] or nothing,
                 {"units": "J", "long_name": "largest residual of the energy balance"},
+            ),
+            "coupled_order": (
+                (),
+                order_of(size["residual"], steps) if size["residual"] else np.nan,
+                {"units": "1", "long_name": "order of that residual, finest steps"},
             ),
             "coupled_violations": (
                 ("step_coupled",),

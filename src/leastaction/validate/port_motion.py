@@ -75,6 +75,12 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
             "J",
             "largest residual of the energy balance",
         ),
+        "balance_order": (
+            ("scenario",),
+            (),
+            "1",
+            "order of the residual between the two finest steps",
+        ),
         "violations": (
             ("scenario", "step"),
             (len(steps),),
@@ -106,6 +112,12 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
     )
 
 
+def order_of(residual, steps) -> float:
+    """Order p of a residual ~ hᵖ, from the two finest steps."""
+    ratio = np.asarray(residual[-2], dtype=float) / residual[-1]
+    return float(np.log(ratio) / np.log(steps[-2] / steps[-1]))
+
+
 def _scenario(model, system, scenario: Mapping, steps) -> dict:
     u = input_function(system, scenario["input"])
     grids = {
@@ -127,6 +139,7 @@ def _scenario(model, system, scenario: Mapping, steps) -> dict:
         "forward_error": np.full(true.shape[1], np.nan),
         "constraint_drift": np.nan,
         "balance_residual": np.full(len(steps), np.nan),
+        "balance_order": np.nan,
         "violations": np.full(len(steps), np.nan),
         "failure": "",
     }
@@ -139,6 +152,7 @@ def _scenario(model, system, scenario: Mapping, steps) -> dict:
                 result["violations"][k] = balance.violations
     except SingularDaeError as error:
         return result | {"failure": str(error)}
+    result["balance_order"] = order_of(result["balance_residual"], steps)
     result["x_estimate"] = x[::every]
     result["forward_error"] = np.sqrt(((x - true) ** 2).mean(axis=0))
     drift = system.constraint_at(x)
