@@ -186,9 +186,73 @@ class IndependentEfforts:
         ]
 
 
+class GradientEfforts:
+    """Efforts that are the gradient of a Hamiltonian, block by block."""
+
+    def __init__(self, model: PortModel):
+        from leastaction.identify.hamiltonian_gradient import known_part, processes
+
+        dataset = model.dataset
+        self.known = known_part(dataset, dataset["multiplier"].values)
+        self.constraint = self.known.constraint
+        self._differential = dataset["flow_matrix"].values.any(axis=0)
+        self._states = model.states
+        x, y = model.training_data
+        z = y @ np.linalg.inv(model.transform).T - self.known.efforts(x)
+        self.blocks = list(processes(dataset, model.fit, x, z))
+
+    def efforts(self, x: np.ndarray) -> np.ndarray:
+        """As :meth:`PortModel.efforts`."""
+        found = self.known.efforts(x)
+        for block, process in self.blocks:
+            found[:, block] += process.efforts(x[:, block])
+        return found
+
+    def jacobian(self, x: np.ndarray) -> np.ndarray:
+        """As :meth:`PortModel.jacobian`; the blocks are Hessians."""
+        found = self.known.jacobian(x)
+        for block, process in self.blocks:
+            found[:, np.array(block)[:, None], block] += process.jacobian(x[:, block])
+        return found
+
+    def covariance(self, x: np.ndarray) -> np.ndarray:
+        """As :meth:`PortModel.covariance`, without that inside of a block."""
+        found = np.zeros((len(x), *(len(self._states),) * 2))
+        for block, process in self.blocks:
+            found[:, block, block] = process.std(x[:, block]) ** 2
+        return found
+
+    def hamiltonian(self, x: np.ndarray) -> np.ndarray:
+        """H of states; algebraic states have no energy but −gᵀλ."""
+        total = self.known.hamiltonian(x)
+        for block, process in self.blocks:
+            if self._differential[block].all():
+                total = total + process.hamiltonian(x[:, block])
+        return total
+
+    def lines(self) -> list[str]:
+        """Lines of what H consists of."""
+        parts = []
+        for k, (block, _) in enumerate(self.blocks):
+            names = ", ".join(self._states[i] for i in block)
+            stored = self._differential[block].all()
+            parts.append(f"  z_{k + 1}({names}) = " + _kind(stored, names))
+        if self.constraint is not None:
+            known = ", ".join(self.constraint.texts)
+            parts.append(f"  known constraints: {known} = 0")
+        return parts
+
+
+def _kind(stored: bool, names: str) -> str:
+    return f"grad H({names})" if stored else "an algebraic effort"
+
+
 def _processes(model: PortModel):
     joint = model.dataset.sizes["process"] == 1
     return (JointEfforts if joint else IndependentEfforts)(model)
 
 
-EFFORTS: Mapping[str, Callable] = {"effort_process": _processes}
+EFFORTS: Mapping[str, Callable] = {
+    "effort_process": _processes,
+    "effort_gradient": GradientEfforts,
+}

@@ -144,7 +144,7 @@ FOR_TABLES = ("title", "system", "library", "simulate", "publish")
 FOR_SCORES = ("title", "system", "library", "simulate", "publish")
 
 # Tables that show rollouts, too.
-OF_ROLLOUTS = ("identification",)
+OF_ROLLOUTS = ("identification", "effort_errors")
 
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:
