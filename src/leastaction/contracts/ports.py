@@ -55,10 +55,11 @@ CONTRACTS = {
             "x": (*ORDERED, "state"),
             "y": (*ORDERED, "row"),
             "block": ("state",),
+            "multiplier": ("multiplier_row",),
             **MATRICES,
             **INDEX,
         },
-        may_be_empty=("constraint",),
+        may_be_empty=("constraint", "multiplier"),
     ),
     "port_rollout": Contract(
         "validate",

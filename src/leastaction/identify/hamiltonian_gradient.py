@@ -13,8 +13,7 @@ Efforts of one state use :mod:`leastaction.identify.local_kernels`, of several
 :mod:`leastaction.identify.gradient_kernel`.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from types import ModuleType
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -53,15 +52,16 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
         z = y @ inverse.T - known.efforts(x)
         for k, block in enumerate(blocks):
             random = np.random.default_rng([settings["seed"], k])
-            process = kernel_of(block).fit(x[:, block], z[:, block], random=random)
+            process = search_of(block)(x[:, block], z[:, block], random=random)
             for name, value in process.parameters.items():
                 found.setdefault(f"parameter_{k}_{name}", []).append(value)
     number = np.full(len(states), NO_BLOCK)
     for k, block in enumerate(blocks):
         number[block] = k
     about = {"units": "SI units", "long_name": "hyperparameter of a block of states"}
+    stored = {key: _stored(key, values, about) for key, values in found.items()}
     return equations[list(PASSED_ON)].assign(
-        {key: _stored(key, values, about) for key, values in found.items()},
+        **stored,
         block=("state", number, {"units": "1", "long_name": "block of each state"}),
         multiplier=(
             "multiplier_row",
@@ -77,9 +77,16 @@ def _stored(key: str, values: Sequence, about: Mapping) -> tuple:
     return (("replicate", "fit", *entry), array[None], about)
 
 
-def kernel_of(block: Sequence[int]) -> ModuleType:
-    """Module whose process learns a block: with `fit` and `GradientProcess`."""
-    return local_kernels if len(block) == 1 else gradient_kernel
+def search_of(block: Sequence[int]) -> Callable:
+    """Return the search for hyperparameters of a block: `fit(x, z, random=...)`."""
+    return local_kernels.fit if len(block) == 1 else gradient_kernel.fit
+
+
+def process_of(block: Sequence[int]) -> type:
+    """Class of the processes of a block: with `efforts`, `jacobian`, `hamiltonian`."""
+    if len(block) == 1:
+        return local_kernels.LocalProcess
+    return gradient_kernel.GradientProcess
 
 
 class KnownPart:
@@ -163,7 +170,7 @@ def processes(dataset: xr.Dataset, fit: int, x, z) -> Iterator[tuple[list[int], 
         }
         yield (
             block,
-            kernel_of(block).GradientProcess.from_parameters(
+            process_of(block).from_parameters(
                 x[:, block], z[:, block], parameters
             ),
         )
