@@ -90,6 +90,7 @@ class PortModel:
             jacobian=self.jacobian,
             hamiltonian=self.hamiltonian,
             constraint=getattr(self._fitted, "constraint", None),
+            at=getattr(self._fitted, "at", None),
         )
 
     def __str__(self) -> str:
@@ -214,6 +215,21 @@ class GradientEfforts:
         for block, process in self.blocks:
             found[:, np.array(block)[:, None], block] += process.jacobian(x[:, block])
         return found
+
+    def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return z and ∂z/∂x at one state."""
+        z, slopes = self.known.at(x)
+        for block, process in self.blocks:
+            if len(block) == 1:
+                i = block[0]
+                found, slope = process.at(x[i : i + 1])
+                z[i] += found[0]
+                slopes[i, i] += slope[0, 0]
+            else:
+                found, slope = process.at(x[block])
+                z[block] += found
+                slopes[np.ix_(block, block)] += slope
+        return z, slopes
 
     def covariance(self, x: np.ndarray) -> np.ndarray:
         """As :meth:`PortModel.covariance`, without that inside of a block."""

@@ -116,27 +116,27 @@ class KnownPart:
             return np.zeros(len(x))
         return -(self.constraint.value(x) * x[:, self.multipliers]).sum(axis=1)
 
+    def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and Hessian of it at one state (state,)."""
+        gradient, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
+        if self.constraint is None:
+            return gradient, hessian
+        first, second = self.constraint.derivatives(x)
+        multipliers = x[self.multipliers]
+        gradient -= multipliers @ first
+        gradient[self.multipliers] -= self.constraint.value(x[None])[0]
+        hessian -= np.tensordot(multipliers, second, 1)
+        hessian[:, self.multipliers] -= first.T
+        hessian[self.multipliers, :] -= first
+        return gradient, hessian
+
     def efforts(self, x: np.ndarray) -> np.ndarray:
         """Gradient of it, shape (point, state)."""
-        found = np.zeros((len(x), self.size))
-        if self.constraint is None:
-            return found
-        for place, point in zip(found, x, strict=True):
-            place -= point[self.multipliers] @ self.constraint.first(point)
-        found[:, self.multipliers] -= self.constraint.value(x)
-        return found
+        return np.array([self.at(point)[0] for point in x])
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Hessian of it, shape (point, state, state)."""
-        found = np.zeros((len(x), self.size, self.size))
-        if self.constraint is None:
-            return found
-        for place, point in zip(found, x, strict=True):
-            first, second = self.constraint.derivatives(point)
-            place -= np.einsum("c,cij->ij", point[self.multipliers], second)
-            place[:, self.multipliers] -= first.T
-            place[self.multipliers, :] -= first
-        return found
+        return np.array([self.at(point)[1] for point in x])
 
 
 def known_part(equations: xr.Dataset, multipliers: Sequence[int]) -> KnownPart:

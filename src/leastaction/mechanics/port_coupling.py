@@ -76,6 +76,16 @@ def couple(
             start += size
         return found
 
+    def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        found = [part.at(own) for part, own in zip(parts, np.split(x, split), strict=True)]
+        slopes = np.zeros(structure.shape)
+        start = 0
+        for _, own in found:
+            place = slice(start, start + len(own))
+            slopes[place, place] = own
+            start += len(own)
+        return np.concatenate([z for z, _ in found]), slopes
+
     known = all(part.hamiltonian is not None for part in parts)
     return PortDae(
         states=tuple(f"{n}.{s}" for n, part in systems.items() for s in part.states),
@@ -91,6 +101,7 @@ def couple(
             else None
         ),
         constraint=_together(parts),
+        at=at,
     )
 
 

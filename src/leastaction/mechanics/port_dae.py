@@ -36,6 +36,8 @@ class PortDae:
         E, J, R (state, state) and B (state, port).
     efforts, jacobian, hamiltonian
         z, ∂z/∂x and H of states (point, state); H is None if there is none.
+    at
+        (z, ∂z/∂x) at one state (state,), for inner loops; from the other two if absent.
     constraint
         Known constraints g(x_d) = 0 whose multipliers are algebraic states; with them
         the index is 3 and the multipliers follow from d²g/dt² = 0. Else it is 1.
@@ -50,6 +52,7 @@ class PortDae:
     jacobian: Callable[[np.ndarray], np.ndarray]
     hamiltonian: Callable[[np.ndarray], np.ndarray] | None = None
     constraint: ConstraintGeometry | None = None
+    at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
 
     def __post_init__(self):
         """Split differential and algebraic parts."""
@@ -61,6 +64,13 @@ class PortDae:
         set_(self, "algebraic_rows", np.flatnonzero(~rows))
         inner = self.flow[np.ix_(self._rows, self.differential)]
         set_(self, "_inner_inverse", np.linalg.inv(inner))
+        set_(self, "_transformation", self.transformation)
+        if self.at is None:
+            set_(
+                self,
+                "at",
+                lambda x: (self.efforts(x[None])[0], self.jacobian(x[None])[0]),
+            )
 
     @property
     def transformation(self) -> np.ndarray:
@@ -71,46 +81,45 @@ class PortDae:
         """y = Bᵀ z, shape (point, port)."""
         return self.efforts(x) @ self.port
 
-    def speed(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """ẋ_d of one state under one input."""
-        right = self.transformation @ self.efforts(x[None])[0] + self.port @ u
-        return self._inner_inverse @ right[self._rows]
-
     def algebraic_jacobian(self, x: np.ndarray) -> np.ndarray:
         """Jacobian of the algebraic rows by all states, shape (point, row, state)."""
         rows = self.transformation[self.algebraic_rows]
         return np.einsum("rk,mks->mrs", rows, self.jacobian(x))
 
-    def residual(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """What the algebraic states make zero: algebraic rows, or d²g/dt²."""
+    def _evaluated(self, x, u) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """ẋ_d, the residual of the algebraic states, and ∂z/∂x, at one state.
+
+        The residual is that of the algebraic rows, or d²g/dt².
+        """
+        z, slopes = self.at(x)
+        right = self._transformation @ z + self.port @ u
+        speed = self._inner_inverse @ right[self._rows]
         if self.constraint is None:
-            right = self.transformation @ self.efforts(x[None])[0] + self.port @ u
-            return right[self.algebraic_rows]
+            return speed, right[self.algebraic_rows], slopes
         d = self.differential
-        speed = self.speed(x, u)
-        slope = self._inner_inverse @ (
-            self.transformation[self._rows] @ self.jacobian(x[None])[0][:, d]
+        along = self._inner_inverse @ (
+            self._transformation[self._rows] @ (slopes[:, d] @ speed)
         )
         gradient, curvature = self.constraint.derivatives(x)
-        bent = np.einsum("cij,i,j->c", curvature[:, d][:, :, d], speed, speed)
-        return bent + gradient[:, d] @ (slope @ speed)
+        bent = curvature[:, d][:, :, d] @ speed @ speed
+        return speed, bent + gradient[:, d] @ along, slopes
 
-    def _residual_slope(self, x, u, base) -> np.ndarray:
-        """Jacobian of :meth:`residual` by the algebraic states."""
+    def _residual_slope(self, x, u, residual, slopes) -> np.ndarray:
+        """Jacobian of the residual by the algebraic states."""
         a = self.algebraic
         if self.constraint is None:
-            return self.algebraic_jacobian(x[None])[0][:, a]
+            return self._transformation[self.algebraic_rows] @ slopes[:, a]
         columns = []
         for i in a:  # d²g/dt² is linear in the multipliers where H is
             step = 1e-3 * (1.0 + abs(x[i]))
             moved = x.copy()
             moved[i] += step
-            columns.append((self.residual(moved, u) - base) / step)
+            columns.append((self._evaluated(moved, u)[1] - residual) / step)
         return np.column_stack(columns)
 
     def solved(
-        self, x: np.ndarray, u: np.ndarray, slope: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray | None]:
+        self, x: np.ndarray, u: np.ndarray, inverse: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
         """State with the algebraic entries that the equation asks for, by Newton.
 
         Parameters
@@ -119,13 +128,13 @@ class PortDae:
             State whose algebraic entries are first guesses.
         u
             Input.
-        slope
-            Jacobian of a state nearby; it is used as long as it serves.
+        inverse
+            Inverse Jacobian of a state nearby; it is used as long as it serves.
 
         Returns
         -------
-        x, slope
-            The state, and the Jacobian that was used last.
+        x, speed, inverse
+            The state, its ẋ_d, and the inverse Jacobian that was used last.
 
         Raises
         ------
@@ -133,21 +142,22 @@ class PortDae:
             If the Jacobian is singular or Newton's method does not end.
         """
         x = x.copy()
-        if not self.algebraic.size:
-            return x, None
         last = np.inf
         for _ in range(MOST_STEPS):
-            base = self.residual(x, u)
-            if slope is None:
-                slope = self._residual_slope(x, u, base)
+            speed, residual, slopes = self._evaluated(x, u)
+            if not self.algebraic.size:
+                return x, speed, None
+            if inverse is None:
+                slope = self._residual_slope(x, u, residual, slopes)
                 self._check_regular(slope, x)
-            step = np.linalg.solve(slope, base)
+                inverse = np.linalg.inv(slope)
+            step = inverse @ residual
             x[self.algebraic] -= step
-            size = np.abs(step).max()
-            if size < DONE * (1.0 + np.abs(x).max()):
-                return x, slope
-            if self.constraint is not None or not size < SERVES * last:
-                slope = None
+            size = max(map(abs, step))
+            if size < DONE * (1.0 + max(map(abs, x))):
+                return x, speed, inverse
+            if not size < SERVES * last:
+                inverse = None
             last = size
         raise SingularDaeError(
             f"Newton's method for the algebraic states does not end in {MOST_STEPS} "
@@ -188,27 +198,25 @@ class PortDae:
         halves = time[0] + 0.5 * h * np.arange(2 * substeps * (time.size - 1) + 1)
         given = u(halves)
         d = self.differential
-        x, slope = self.solved(np.array(start, dtype=float), given[0])
+        x, k1, inverse = self.solved(np.array(start, dtype=float), given[0])
         states = [x]
-
-        def moved(guess, by, u, slope):
-            there = guess.copy()
-            there[d] = x[d] + by
-            return self.solved(there, u, slope)
-
         for k in range(substeps * (time.size - 1)):
-            u0, u1, u2 = given[2 * k : 2 * k + 3]
-            k1 = self.speed(x, u0)
-            x2, slope = moved(x, 0.5 * h * k1, u1, slope)
-            k2 = self.speed(x2, u1)
-            x3, slope = moved(x2, 0.5 * h * k2, u1, slope)
-            k3 = self.speed(x3, u1)
-            x4, slope = moved(x3, h * k3, u2, slope)
-            k4 = self.speed(x4, u2)
-            x, slope = moved(x4, h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), u2, slope)
+            _, middle, end = given[2 * k : 2 * k + 3]
+            x2, k2, inverse = self._moved(x, x, 0.5 * h * k1, middle, inverse)
+            x3, k3, inverse = self._moved(x, x2, 0.5 * h * k2, middle, inverse)
+            x4, k4, inverse = self._moved(x, x3, h * k3, end, inverse)
+            by = h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            x, k1, inverse = self._moved(x, x4, by, end, inverse)
             if (k + 1) % substeps == 0:
                 states.append(x)
         return np.array(states)
+
+    def _moved(self, x, guess, by, u, inverse):
+        """Solve at x_d + `by`, with algebraic states from `guess`."""
+        there = guess.copy()
+        d = self.differential
+        there[d] = x[d] + by
+        return self.solved(there, u, inverse)
 
 
 def constraint_geometry(

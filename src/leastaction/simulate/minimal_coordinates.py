@@ -150,7 +150,7 @@ def simulate(
     settings
         The `simulate` section: `schemes`, `time_step` and `duration` (s),
         `initial_state` (minimal coordinates), `input` (expressions in `time`),
-        `training` (:func:`leastaction.simulate.training_sets.draw_sets`) and `noise`,
+        `training` (:func:`leastaction.simulate.training_sets.draw_sets`), `flow_noise`,
         the standard deviation of what is added to E ẋ.
     example, seed, replicate
         Key of the random numbers.
@@ -177,9 +177,9 @@ def simulate(
             + u @ system.number("port").T
         )
     flow = np.array(flow)
-    if settings["noise"]:
+    if settings["flow_noise"]:
         rng = generator(seed, example, "sensor", replicate, 0)
-        flow = flow + settings["noise"] * rng.standard_normal(flow.shape[1:])
+        flow = flow + settings["flow_noise"] * rng.standard_normal(flow.shape[1:])
     rows = [f"row_{i + 1}" for i in range(len(system.states))]
     efforts = [f"z_{i + 1}" for i in range(len(system.states))]
     matrices = {
