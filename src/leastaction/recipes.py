@@ -9,13 +9,17 @@ methods named in the configuration live in; what they import follows from their 
 from collections.abc import Callable, Collection, Mapping
 
 from leastaction import assemble, differentiate, identify, simulate, validate
-from leastaction.mechanics.from_config import is_field
+from leastaction.mechanics.from_config import is_field, is_port
 
 
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
     """Truth, simulation and the key of the random numbers; no label of a figure."""
     system = dict(example["system"])
-    if is_field(system):
+    if is_port(system):
+        system["states"] = {
+            name: {"unit": entry["unit"]} for name, entry in system["states"].items()
+        }
+    elif is_field(system):
         system["field"] = {key: system["field"][key] for key in ("name", "unit")}
     else:
         system["coordinates"] = {
@@ -98,6 +102,11 @@ EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
         "response": "shadow_path",
         "hamiltonian": "shadow_energy",
     },
+    "port_recordings": {
+        "coefficients": "effort_errors",
+        "response": "port_motion",
+        "hamiltonian": "port_energy",
+    },
     **dict.fromkeys(
         ("histogram", "state_moments"),
         {
@@ -135,7 +144,7 @@ FOR_TABLES = ("title", "system", "library", "simulate", "publish")
 FOR_SCORES = ("title", "system", "library", "simulate", "publish")
 
 # Tables that show rollouts, too.
-OF_ROLLOUTS = ("identification",)
+OF_ROLLOUTS = ("identification", "effort_errors")
 
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:
@@ -230,6 +239,7 @@ RECOMMENDED = {
     "motions": ("joint_spline", "gram", "null_vector"),
     "positions": ("joint_spline", "gram", "shooting"),
     "snapshots": ("none", "discrete_euler_lagrange", "evidence_maximisation"),
+    "port": ("finite_difference", "effort_targets", "hamiltonian_gradient"),
     "density": ("bump_functions", "weak_fokker_planck", "ito_gmm"),
     "density moments": ("monomial_functions", "moment_fokker_planck", "ito_gmm"),
 }
@@ -251,6 +261,8 @@ def kind_of_data(example: Mapping) -> str:
     """
     if "field" in _part(example, "system"):
         return "field"
+    if is_port(_part(example, "system")):
+        return "port"
     simulation = _part(example, "simulate")
     if simulation.get("method") in ("gill_histogram", "gill_moments"):
         by_moments = simulation["method"] == "gill_moments"

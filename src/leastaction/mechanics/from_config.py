@@ -1,8 +1,9 @@
-"""The system of an example: of coordinates, or a field."""
+"""The system of an example: of coordinates, a field, or port-Hamiltonian."""
 
 from collections.abc import Mapping
 
 from leastaction.mechanics.field_system import FieldSystem
+from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
 from leastaction.mechanics.system import System
 
 
@@ -11,10 +12,18 @@ def is_field(config: Mapping) -> bool:
     return "field" in config
 
 
+def is_port(config: Mapping) -> bool:
+    """Whether a `system` section describes a port-Hamiltonian system."""
+    return "states" in config
+
+
 def declared_units(config: Mapping) -> dict[str, str]:
-    """Unit of every coordinate (or of the field) and of every parameter."""
+    """Unit of every coordinate (state and input, or field) and of every parameter."""
     if is_field(config):
         quantities = {config["field"]["name"]: config["field"]}
+    elif is_port(config):
+        chart = (config.get("chart") or {}).get("coordinates") or {}
+        quantities = {**config["states"], **(config.get("inputs") or {}), **chart}
     else:
         quantities = config["coordinates"]
     return {
@@ -23,12 +32,16 @@ def declared_units(config: Mapping) -> dict[str, str]:
     }
 
 
-def system_from_config(config: Mapping) -> System | FieldSystem:
+def system_from_config(
+    config: Mapping,
+) -> System | FieldSystem | PortHamiltonianSystem:
     """System described by the `system` section of an example.
 
     Raises
     ------
     ValueError
-        See :meth:`System.from_config` and :meth:`FieldSystem.from_config`.
+        See the methods `from_config` of the three classes.
     """
+    if is_port(config):
+        return PortHamiltonianSystem.from_config(config)
     return (FieldSystem if is_field(config) else System).from_config(config)
