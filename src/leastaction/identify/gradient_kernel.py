@@ -148,7 +148,7 @@ def fit(
     z: np.ndarray,
     *,
     random: np.random.Generator,
-    noise_floor: float = 1e-10,
+    noise_floor: float = 1e-9,
     starts: int = 2,
     iterations: int = 200,
     polynomial: bool = True,

@@ -11,10 +11,10 @@ from scipy.linalg import cho_solve
 from scipy.linalg.lapack import dpotrf, dpotri
 from scipy.optimize import minimize
 
-# Bounds of the search: ℓ over the spread, b over the mean square effort; s² by that of
-# the effort it allows, s²/ℓ².
+# Bounds of the search: ℓ over the spread, s²/ℓ² and b over the mean square effort. A
+# larger s² would cost digits: rounding errors of H and z are about 1e-16 s²/(ℓ² σ).
 LENGTH_SCALE_RANGE = 1e-2, 3e1
-EFFORT_RANGE = 1e-12, 1e5
+EFFORT_RANGE, POLYNOMIAL_RANGE = (1e-12, 1e2), (1e-12, 1e5)
 NOISE_CEILING = 1e1
 START_LENGTH_SCALE, START_NOISE = 2.0, 1e-4
 # Value of a likelihood that cannot be evaluated in floating point.
@@ -173,23 +173,16 @@ def gradient_search(
     gradients = z * blocks.spread
     scale = np.sqrt((gradients**2).mean()) or 1.0
     size = z.shape[1]
-    least = np.log(EFFORT_RANGE[0])
-    low = np.concatenate(
+    low, high = np.log(
         [
-            np.full(size, np.log(LENGTH_SCALE_RANGE[0])),
-            np.full(3, least),
-            np.full(size, np.log(noise_floor)),
+            *[LENGTH_SCALE_RANGE] * size,
+            EFFORT_RANGE,
+            *[POLYNOMIAL_RANGE] * 2,
+            *[(noise_floor, NOISE_CEILING)] * size,
         ]
-    )
-    high = np.concatenate(
-        [
-            np.full(size, np.log(LENGTH_SCALE_RANGE[1])),
-            np.full(3, np.log(EFFORT_RANGE[1])),
-            np.full(size, np.log(NOISE_CEILING)),
-        ]
-    )
+    ).T
     if not polynomial:
-        low[size + 1 : size + 3] = high[size + 1 : size + 3] = least
+        high[size + 1 : size + 3] = low[size + 1 : size + 3]
     best = None
     for i in range(starts):
         start = np.zeros(2 * size + 3)
