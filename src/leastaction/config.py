@@ -24,16 +24,13 @@ from leastaction.mechanics.from_config import (
     system_from_config,
 )
 from leastaction.mechanics.library_from_config import library_from_config
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
-from leastaction.mechanics.port_units import check_port_dimensions
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
-from leastaction.port_settings import needs_port_system, port_problems
+from leastaction.port_settings import check_kind, check_port
 from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
 from leastaction.shadow_settings import shadow_problems
-from leastaction.simulate import minimal_coordinates
 from leastaction.simulate.initial_state import (
     field_initial_states,
     initial_expressions,
@@ -188,7 +185,7 @@ def check_example(example: Mapping, where: str) -> None:
     given = example["system"]
     system = _attempt(problems, "system", lambda: system_from_config(given))
     if system is not None and is_port(given):
-        _attempt(problems, "system", lambda: _check_port(example, system, problems))
+        _attempt(problems, "system", lambda: check_port(example, system, problems))
     elif system is not None:
         units = declared_units(given)
         _attempt(problems, "system", lambda: check_dimensions(system, units))
@@ -235,22 +232,9 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
         yield f"{name}-{variant}", without_nulls(merged, overrides)
 
 
-def _check_port(
-    example: Mapping, system: PortHamiltonianSystem, problems: list[str]
-) -> None:
-    check_port_dimensions(system, declared_units(example["system"]))
-    misfit = needs_port_system(example)
-    if misfit:
-        raise ValueError(misfit)
-    minimal_coordinates.check(system, example["simulate"])
-    problems += port_problems(example, system)
-
-
 def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
     settings = example["simulate"]
-    misfit = needs_port_system(example)
-    if misfit:
-        raise ValueError(misfit)
+    check_kind(example)
     makes_field = simulate.MAKES[settings["method"]] == "field_observations"
     if makes_field != is_field(example["system"]):
         kinds = {False: "coordinates", True: "a field"}

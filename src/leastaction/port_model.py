@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.identify.effort_model import training_set, transform_of
-from leastaction.mechanics.port_dae import PortDae, constraint_geometry
+from leastaction.mechanics.port_dae import PortDae
 
 
 class PortModel:

@@ -147,7 +147,9 @@ def known_part(equations: xr.Dataset, multipliers: Sequence[int]) -> KnownPart:
     return KnownPart(geometry, list(multipliers), len(states))
 
 
-def processes(dataset: xr.Dataset, fit: int, x, z) -> Iterator[tuple[list[int], object]]:
+def processes(
+    dataset: xr.Dataset, fit: int, x, z
+) -> Iterator[tuple[list[int], object]]:
     """Blocks of one fit with their processes, rebuilt from a stored model.
 
     Parameters
@@ -170,7 +172,5 @@ def processes(dataset: xr.Dataset, fit: int, x, z) -> Iterator[tuple[list[int], 
         }
         yield (
             block,
-            process_of(block).from_parameters(
-                x[:, block], z[:, block], parameters
-            ),
+            process_of(block).from_parameters(x[:, block], z[:, block], parameters),
         )

@@ -56,9 +56,7 @@ class ConstraintGeometry:
             texts=tuple(texts),
             value=values,
             first=lambda point: np.array(first(point), float).reshape(shape),
-            second=lambda point: np.array(second(point), float).reshape(
-                *shape, len(x)
-            ),
+            second=lambda point: np.array(second(point), float).reshape(*shape, len(x)),
         )
 
     def derivatives(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -78,7 +78,7 @@ class PortDae:
         return self.structure - self.dissipation
 
     def output(self, x: np.ndarray) -> np.ndarray:
-        """y = Bᵀ z, shape (point, port)."""
+        """Y = Bᵀ z, shape (point, port)."""
         return self.efforts(x) @ self.port
 
     def algebraic_jacobian(self, x: np.ndarray) -> np.ndarray:
@@ -197,7 +197,6 @@ class PortDae:
         h = (time[1] - time[0]) / substeps
         halves = time[0] + 0.5 * h * np.arange(2 * substeps * (time.size - 1) + 1)
         given = u(halves)
-        d = self.differential
         x, k1, inverse = self.solved(np.array(start, dtype=float), given[0])
         states = [x]
         for k in range(substeps * (time.size - 1)):

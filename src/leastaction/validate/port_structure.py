@@ -26,9 +26,9 @@ def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
     -------
     xr.Dataset
         By fit: `asymmetry`, antisymmetric over symmetric part of ∂(Eᵀz)/∂x in rms, with
-        a constraint by the differential states alone; zero if Eᵀz is a gradient. `gradient_defect`, largest
-        |H(b) − H(a) − ∫Eᵀz dx| / |b − a| along the straight lines between neighbouring
-        points; infinite without H. `regularity`, the least
+        a constraint by the differential states alone; zero if Eᵀz is a gradient.
+        `gradient_defect`, largest |H(b) − H(a) − ∫Eᵀz dx| / |b − a| along lines between
+        neighbouring points; infinite without H. `regularity`, the least
         singular value, over the points, of the Jacobian of the algebraic rows by the
         algebraic states (by all states if it is singular in the truth, too).
     """

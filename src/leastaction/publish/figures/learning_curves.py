@@ -87,9 +87,7 @@ def derivative_influence(panels: Sequence[Panel], settings: Mapping) -> Figure:
             learning_axes(axes, sizes)
             axes.set_title(f"{panel_title(panels, i)}: {component(kind, 0)}")
         pair[0].set_ylabel("Root mean square error (SI units)")
-    handles = [
-        handle(DERIVATIVE_LABELS[name], *look(name)[1:]) for name in DERIVATIVES
-    ]
+    handles = [handle(DERIVATIVE_LABELS[name], *look(name)[1:]) for name in DERIVATIVES]
     legend_on_top(figure, handles, len(handles))
     return figure
 

@@ -62,7 +62,9 @@ def learning_line(axes: Axes, sizes, values: np.ndarray, color: str, marker: str
 
 def handle(label: str, color: str, marker: str | None = None, **more) -> Line2D:
     """Entry of a legend."""
-    return Line2D([], [], label=label, color=color, marker=marker, markersize=3.5, **more)
+    return Line2D(
+        [], [], label=label, color=color, marker=marker, markersize=3.5, **more
+    )
 
 
 def present(panel: Panel, names: Sequence[str]) -> list[str]:
