@@ -28,6 +28,23 @@ class PortModel:
             fit = int(np.argmax(sizes))
         self.fit = fit
 
+    def trained_on(self, size: int, pool: str = "all") -> "PortModel":
+        """Return the fit to a training set of that size.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        sizes, pools = self.dataset["training_size"].values, self.dataset["pool"].values
+        found = np.flatnonzero((sizes == size) & (pools == pool))
+        if not found.size:
+            raise KeyError(
+                f"no fit to {size} samples of {pool} times; there are "
+                f"{[*zip(sizes.tolist(), pools.tolist(), strict=True)]}"
+            )
+        return PortModel(self.dataset, int(found[0]))
+
     @property
     def states(self) -> tuple[str, ...]:
         """Names of the states."""
