@@ -218,6 +218,7 @@ class GradientEfforts:
         x, y = model.training_data
         z = y @ np.linalg.inv(model.transform).T - self.known.efforts(x)
         self.blocks = list(processes(dataset, model.fit, x, z))
+        self._places = [np.ix_(block, block) for block, _ in self.blocks]
 
     def efforts(self, x: np.ndarray) -> np.ndarray:
         """As :meth:`PortModel.efforts`."""
@@ -236,16 +237,10 @@ class GradientEfforts:
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return z and ∂z/∂x at one state."""
         z, slopes = self.known.at(x)
-        for block, process in self.blocks:
-            if len(block) == 1:
-                i = block[0]
-                found, slope = process.at(x[i : i + 1])
-                z[i] += found[0]
-                slopes[i, i] += slope[0, 0]
-            else:
-                found, slope = process.at(x[block])
-                z[block] += found
-                slopes[np.ix_(block, block)] += slope
+        for (block, process), place in zip(self.blocks, self._places, strict=True):
+            found, slope = process.at(x[block])
+            z[block] += found
+            slopes[place] += slope
         return z, slopes
 
     def covariance(self, x: np.ndarray) -> np.ndarray:

@@ -108,7 +108,8 @@ class KnownPart:
         multipliers: Sequence[int],
         size: int,
     ):
-        self.constraint, self.multipliers, self.size = constraint, multipliers, size
+        self.constraint, self.size = constraint, size
+        self.multipliers = np.array(multipliers, dtype=int)
 
     def hamiltonian(self, x: np.ndarray) -> np.ndarray:
         """−g(x)ᵀλ of states (point, state)."""
@@ -125,18 +126,32 @@ class KnownPart:
         multipliers = x[self.multipliers]
         gradient -= multipliers @ first
         gradient[self.multipliers] -= self.constraint.value(x[None])[0]
-        hessian -= np.tensordot(multipliers, second, 1)
+        hessian -= (multipliers @ second.reshape(len(multipliers), -1)).reshape(
+            hessian.shape
+        )
         hessian[:, self.multipliers] -= first.T
         hessian[self.multipliers, :] -= first
         return gradient, hessian
 
     def efforts(self, x: np.ndarray) -> np.ndarray:
         """Gradient of it, shape (point, state)."""
-        return np.array([self.at(point)[0] for point in x])
+        found = np.zeros((len(x), self.size))
+        if self.constraint is not None:
+            found -= np.einsum(
+                "pc,pci->pi", x[:, self.multipliers], self.constraint.first(x)
+            )
+            found[:, self.multipliers] -= self.constraint.value(x)
+        return found
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Hessian of it, shape (point, state, state)."""
-        return np.array([self.at(point)[1] for point in x])
+        found = np.zeros((len(x), self.size, self.size))
+        if self.constraint is not None:
+            first, second = self.constraint.first(x), self.constraint.second(x)
+            found -= np.einsum("pc,pcij->pij", x[:, self.multipliers], second)
+            found[:, :, self.multipliers] -= np.swapaxes(first, 1, 2)
+            found[:, self.multipliers, :] -= first
+        return found
 
 
 def known_part(equations: xr.Dataset, multipliers: Sequence[int]) -> KnownPart:

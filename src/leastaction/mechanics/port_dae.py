@@ -65,6 +65,7 @@ class PortDae:
         inner = self.flow[np.ix_(self._rows, self.differential)]
         set_(self, "_inner_inverse", np.linalg.inv(inner))
         set_(self, "_transformation", self.transformation)
+        set_(self, "_inner", self.transformation[self._rows])
         if self.at is None:
             set_(
                 self,
@@ -97,9 +98,7 @@ class PortDae:
         if self.constraint is None:
             return speed, right[self.algebraic_rows], slopes
         d = self.differential
-        along = self._inner_inverse @ (
-            self._transformation[self._rows] @ (slopes[:, d] @ speed)
-        )
+        along = self._inner_inverse @ (self._inner @ (slopes[:, d] @ speed))
         gradient, curvature = self.constraint.derivatives(x)
         bent = curvature[:, d][:, :, d] @ speed @ speed
         return speed, bent + gradient[:, d] @ along, slopes
