@@ -15,6 +15,7 @@ from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
 from leastaction.recipes import with_recommended_methods
 from leastaction.schema import complete
 from leastaction.simulate import simulate
+from leastaction.validate import validate
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "port_hamiltonian"
@@ -80,3 +81,19 @@ def identified(name, estimator):
     kind = contract(recipe["identify"])
     found = check(identify(seen, targets, recipe["identify"], {}), kind)
     return found.assign_attrs(contract=kind)
+
+
+@lru_cache
+def rollout(name="electrical_network", estimator="recommended"):
+    """Rollout of replicate 0 of the small example."""
+    example = small(name)
+    found = validate(
+        system_from_config(example["system"]),
+        identified(name, estimator),
+        example["simulate"],
+        example["validate"],
+        {},
+        example="test/example",
+        seed=7,
+    )
+    return check(found, "port_rollout")

@@ -1,30 +1,10 @@
 """Validation of identified efforts, on a short path."""
 
-from functools import lru_cache
-
 import numpy as np
 import pytest
-from port_support import identified, small
+from port_support import rollout
 
-from leastaction.contracts import check
-from leastaction.mechanics.from_config import system_from_config
 from leastaction.publish.scorecard.port_rows import selected
-from leastaction.validate import validate
-
-
-@lru_cache
-def rollout(name="electrical_network", estimator="recommended"):
-    example = small(name)
-    found = validate(
-        system_from_config(example["system"]),
-        identified(name, estimator),
-        example["simulate"],
-        example["validate"],
-        {},
-        example="test/example",
-        seed=7,
-    )
-    return check(found, "port_rollout")
 
 
 def test_errors_fall_with_the_training_set():
