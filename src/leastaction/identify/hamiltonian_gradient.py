@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.identify import gradient_kernel, local_kernels
 from leastaction.identify.effort_model import PASSED_ON, training_data, transform_of
 from leastaction.mechanics.constraint_geometry import ConstraintGeometry
 
@@ -79,14 +78,20 @@ def _stored(key: str, values: Sequence, about: Mapping) -> tuple:
 
 def search_of(block: Sequence[int]) -> Callable:
     """Return the search for hyperparameters of a block: `fit(x, z, random=...)`."""
+    from leastaction.identify import gradient_kernel, local_kernels
+
     return local_kernels.fit if len(block) == 1 else gradient_kernel.fit
 
 
 def process_of(block: Sequence[int]) -> type:
     """Class of the processes of a block: with `efforts`, `jacobian`, `hamiltonian`."""
     if len(block) == 1:
-        return local_kernels.LocalProcess
-    return gradient_kernel.GradientProcess
+        from leastaction.identify.local_kernels import LocalProcess
+
+        return LocalProcess
+    from leastaction.identify.gradient_kernel import GradientProcess
+
+    return GradientProcess
 
 
 class KnownPart:
