@@ -91,7 +91,7 @@ def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
 def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> dict:
     """`config` whose figures, tables and studies do not name the `removed` examples.
 
-    Those that name no other examples are left out.
+    Those that name no other examples are left out, and a paper that is left with none.
 
     Parameters
     ----------
@@ -105,13 +105,16 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
     def kept(paper: str, names: list[str]) -> list[str]:
         return [n for n in names if (paper, n.partition("-")[0]) not in removed]
 
-    for paper, settings in config["papers"].items():
+    for paper, settings in list(config["papers"].items()):
+        shows = any(settings.get(part) for part in ("figures", "tables"))
         for part in ("figures", "tables"):
             for number, entry in list(settings.get(part, {}).items()):
                 if "examples" in entry:
                     entry["examples"] = kept(paper, entry["examples"])
                     if not entry["examples"]:
                         del settings[part][number]
+        if shows and not any(settings.get(part) for part in ("figures", "tables")):
+            del config["papers"][paper]
     for compared in (*config["studies"].values(), config["matrix"]):
         named = {p: kept(p, names) for p, names in compared["examples"].items()}
         compared["examples"] = {paper: names for paper, names in named.items() if names}

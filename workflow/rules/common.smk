@@ -251,9 +251,9 @@ def study_models(wildcards):
 
 
 def study_rollouts(wildcards):
-    """Rollouts for a study of what was learned from snapshots, which they judge."""
+    """Rollouts for a study of what has no coefficients: they judge it."""
     named = study_examples(wildcards)
-    if any(kind_of_data(EXAMPLES[key]) != "snapshots" for key in named):
+    if any(kind_of_data(EXAMPLES[key]) not in ("snapshots", "port") for key in named):
         return []
     return [path for paper, name in named for path in rollouts_of(paper, [name])]
 

@@ -3,7 +3,15 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import densities, fields, models, motions, shadow, states
+from leastaction.contracts import (
+    densities,
+    fields,
+    models,
+    motions,
+    ports,
+    shadow,
+    states,
+)
 from leastaction.noise_sweep import SWEEP
 
 CONTRACTS = (
@@ -13,6 +21,7 @@ CONTRACTS = (
     | densities.CONTRACTS
     | models.CONTRACTS
     | shadow.CONTRACTS
+    | ports.CONTRACTS
 )
 
 
