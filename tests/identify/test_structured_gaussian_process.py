@@ -184,7 +184,7 @@ def test_likelihood_is_that_of_gpytorch(rng):
     given = process(rng)
     x = torch.tensor(given.x)
     base = gpytorch.kernels.RBFKernel().double()
-    base.lengthscale = given.length_scale
+    base.lengthscale = torch.tensor(given.length_scale, dtype=torch.double)
     data = base(x).to_dense().detach()
     between = given.transformation @ given.task_covariance @ given.transformation.T
     noise = torch.kron(torch.eye(len(x)).double(), torch.tensor(np.diag(given.noise)))
