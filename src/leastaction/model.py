@@ -13,7 +13,8 @@ from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.field_system import FieldSystem
-from leastaction.mechanics.system import System
+from leastaction.mechanics.system import System, is_singular
+from leastaction.port_model import EFFORTS, PortModel
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
@@ -24,11 +25,12 @@ def load_model(
     replicate: int = 0,
     noise_level: float | None = None,
     noise_mode: str | None = None,
-) -> "IdentifiedModel | LearnedModel | LearnedFlow":
+) -> "IdentifiedModel | LearnedModel | LearnedFlow | PortModel":
     """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
 
     What was learned without candidates comes as a
-    :class:`~leastaction.learned_model.LearnedModel`, or a ``LearnedFlow``.
+    :class:`~leastaction.learned_model.LearnedModel`, or a ``LearnedFlow``; efforts of a
+    port-Hamiltonian system as a :class:`~leastaction.port_model.PortModel`.
 
     Parameters
     ----------
@@ -52,7 +54,7 @@ def load_model(
 
     dataset = datasets.load(path)
     kind = dataset.attrs["contract"]
-    if kind not in LEARNED:
+    if kind not in (*LEARNED, *EFFORTS):
         check(dataset, "model", str(path))
     count = dataset.sizes["replicate"]
     if not 0 <= replicate < count:
@@ -60,6 +62,8 @@ def load_model(
     dataset = _case(dataset, path, noise_level, noise_mode)
     if kind in LEARNED:
         return LEARNED[kind](dataset.isel(replicate=[replicate]))
+    if kind in EFFORTS:
+        return PortModel(dataset.isel(replicate=[replicate]))
     return IdentifiedModel(dataset.isel(replicate=replicate))
 
 
@@ -275,7 +279,7 @@ class IdentifiedModel:
 def _has_equations(system: System | FieldSystem) -> bool:
     if isinstance(system, FieldSystem):
         return system.kinetic != 0
-    return sp.simplify(system.mass_matrix.det()) != 0
+    return not is_singular(system.mass_matrix)
 
 
 def _symmetric_root(covariance: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.identify.effort_model import training_set, transform_of
-from leastaction.mechanics.port_dae import PortDae, constraint_geometry
+from leastaction.mechanics.port_dae import PortDae
 
 
 class PortModel:
@@ -27,6 +27,23 @@ class PortModel:
             sizes = np.where(dataset["pool"] == "all", dataset["training_size"], 0)
             fit = int(np.argmax(sizes))
         self.fit = fit
+
+    def trained_on(self, size: int, pool: str = "all") -> "PortModel":
+        """Return the fit to a training set of that size.
+
+        Raises
+        ------
+        KeyError
+            If there is none.
+        """
+        sizes, pools = self.dataset["training_size"].values, self.dataset["pool"].values
+        found = np.flatnonzero((sizes == size) & (pools == pool))
+        if not found.size:
+            raise KeyError(
+                f"no fit to {size} samples of {pool} times; there are "
+                f"{[*zip(sizes.tolist(), pools.tolist(), strict=True)]}"
+            )
+        return PortModel(self.dataset, int(found[0]))
 
     @property
     def states(self) -> tuple[str, ...]:
@@ -201,6 +218,7 @@ class GradientEfforts:
         x, y = model.training_data
         z = y @ np.linalg.inv(model.transform).T - self.known.efforts(x)
         self.blocks = list(processes(dataset, model.fit, x, z))
+        self._places = [np.ix_(block, block) for block, _ in self.blocks]
 
     def efforts(self, x: np.ndarray) -> np.ndarray:
         """As :meth:`PortModel.efforts`."""
@@ -219,16 +237,10 @@ class GradientEfforts:
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return z and ∂z/∂x at one state."""
         z, slopes = self.known.at(x)
-        for block, process in self.blocks:
-            if len(block) == 1:
-                i = block[0]
-                found, slope = process.at(x[i : i + 1])
-                z[i] += found[0]
-                slopes[i, i] += slope[0, 0]
-            else:
-                found, slope = process.at(x[block])
-                z[block] += found
-                slopes[np.ix_(block, block)] += slope
+        for (block, process), place in zip(self.blocks, self._places, strict=True):
+            found, slope = process.at(x[block])
+            z[block] += found
+            slopes[place] += slope
         return z, slopes
 
     def covariance(self, x: np.ndarray) -> np.ndarray:

@@ -1,14 +1,36 @@
-"""Section `validate.port` and the recipes of port-Hamiltonian examples, before any job."""
+"""Port-Hamiltonian examples before any job: recipes and section `validate.port`."""
 
 from collections.abc import Iterator, Mapping
 
+import numpy as np
+
 from leastaction.mechanics.expressions import unknown
-from leastaction.mechanics.from_config import is_port
+from leastaction.mechanics.from_config import declared_units, is_port
 from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
 from leastaction.mechanics.port_inputs import input_function
+from leastaction.mechanics.port_units import check_port_dimensions
+from leastaction.simulate import minimal_coordinates
 from leastaction.simulate.minimal_coordinates import start
 from leastaction.simulate.time_grid import step_count
 from leastaction.validate.port_coupled import coupling_of
+
+ROUNDING = 1e-9
+
+
+def check_port(
+    example: Mapping, system: PortHamiltonianSystem, problems: list[str]
+) -> None:
+    """Check units, simulation, recipes and validation; most go to `problems`.
+
+    Raises
+    ------
+    ValueError
+        If no more can be checked.
+    """
+    check_port_dimensions(system, declared_units(example["system"]))
+    check_kind(example)
+    minimal_coordinates.check(system, example["simulate"])
+    problems += port_problems(example, system)
 
 
 def port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[str]:
@@ -17,6 +39,12 @@ def port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[s
     Each problem says what is given, what is expected and what to do.
     """
     simulation = example["simulate"]
+    size = np.linalg.svd(system.transformation, compute_uv=False)
+    if size[-1] < ROUNDING * size[0]:
+        yield (
+            "system: J - R is singular; efforts in its kernel cannot be identified: "
+            "choose states and inputs for which it is regular"
+        )
     for name, recipe in example["estimators"].items():
         where = f"estimators.{name}"
         scheme = recipe["differentiate"].get("scheme")
@@ -39,7 +67,9 @@ def port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[s
             yield f"validate.port.{key} is {settings[key]}, none of the sizes {sizes}"
     yield from _steps("validate.port.steps", settings["steps"])
     for name, scenario in settings["scenarios"].items():
-        yield from _motion(f"validate.port.scenarios.{name}", scenario, system, settings)
+        yield from _motion(
+            f"validate.port.scenarios.{name}", scenario, system, settings
+        )
     coupling = settings.get("coupling")
     if coupling:
         yield from _coupling("validate.port.coupling", coupling, system)
@@ -62,8 +92,8 @@ def _blocks(where: str, recipe: Mapping, system) -> Iterator[str]:
         )
     if len(multipliers) != len(system.constraint):
         yield (
-            f"{where}.identify.multipliers names {len(multipliers)}, but the system has "
-            f"{len(system.constraint)} constraints; name one for each"
+            f"{where}.identify.multipliers names {len(multipliers)}, but the system "
+            f"has {len(system.constraint)} constraints; name one for each"
         )
 
 
@@ -105,20 +135,27 @@ def _coupling(where: str, coupling: Mapping, system) -> Iterator[str]:
         wanted = {*system.coordinates, *known.coordinates}
         given = set(coupling["initial_state"])
         if wanted != given:
-            yield f"{where}.initial_state has {sorted(given)}, expected {sorted(wanted)}"
+            yield (
+                f"{where}.initial_state has {sorted(given)}, expected {sorted(wanted)}"
+            )
         for step in coupling["steps"]:
             step_count(coupling["duration"], step)
     except ValueError as error:
         yield f"{where}: {error}"
 
 
-def needs_port_system(example: Mapping) -> str:
-    """What is wrong if method and system are not of one kind; empty if they are."""
-    makes = example["simulate"]["method"] == "minimal_coordinates"
-    if makes == is_port(example["system"]):
-        return ""
-    kinds = {True: "a port-Hamiltonian system", False: "other systems"}
-    return (
-        f"method {example['simulate']['method']!r} simulates {kinds[makes]}, but "
-        f"'system' describes {'one' if not makes else 'none'}; change one of them"
-    )
+def check_kind(example: Mapping) -> None:
+    """Check that method and system are of one kind.
+
+    Raises
+    ------
+    ValueError
+    """
+    method = example["simulate"]["method"]
+    makes, there = method == "minimal_coordinates", is_port(example["system"])
+    if makes != there:
+        kinds = {True: "a port-Hamiltonian system", False: "other systems"}
+        raise ValueError(
+            f"method {method!r} simulates {kinds[makes]}, but 'system' describes "
+            f"{kinds[there] if there else 'none'}; change one of them"
+        )

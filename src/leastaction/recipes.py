@@ -81,39 +81,23 @@ def library_parts(example: Mapping, parts: Collection[str]) -> dict:
 
 # By what the `simulate` stage makes, or for snapshots (:func:`kind_of_data`), what each
 # figure file of an example shows.
+def _files(coefficients: str, response: str, hamiltonian: str) -> dict[str, str]:
+    return {
+        "coefficients": coefficients,
+        "response": response,
+        "hamiltonian": hamiltonian,
+    }
+
+
 EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
-    "observations": {
-        "coefficients": "coefficients",
-        "response": "response",
-        "hamiltonian": "hamiltonian",
-    },
-    "field_observations": {
-        "coefficients": "coefficients",
-        "response": "space_time",
-        "hamiltonian": "hamiltonian",
-    },
-    "recordings": {
-        "coefficients": "noise_coefficients",
-        "response": "trajectories",
-        "hamiltonian": "energy",
-    },
-    "snapshots": {
-        "coefficients": "alignment",
-        "response": "shadow_path",
-        "hamiltonian": "shadow_energy",
-    },
-    "port_recordings": {
-        "coefficients": "effort_errors",
-        "response": "port_motion",
-        "hamiltonian": "port_energy",
-    },
+    "observations": _files("coefficients", "response", "hamiltonian"),
+    "field_observations": _files("coefficients", "space_time", "hamiltonian"),
+    "recordings": _files("noise_coefficients", "trajectories", "energy"),
+    "snapshots": _files("alignment", "shadow_path", "shadow_energy"),
+    "port_recordings": _files("effort_errors", "port_motion", "port_energy"),
     **dict.fromkeys(
         ("histogram", "state_moments"),
-        {
-            "coefficients": "stationary_parameters",
-            "response": "density",
-            "hamiltonian": "marginals",
-        },
+        _files("stationary_parameters", "density", "marginals"),
     ),
 }
 

@@ -3,7 +3,15 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import densities, fields, models, motions, ports, shadow, states
+from leastaction.contracts import (
+    densities,
+    fields,
+    models,
+    motions,
+    ports,
+    shadow,
+    states,
+)
 from leastaction.noise_sweep import SWEEP
 
 CONTRACTS = (

@@ -20,9 +20,7 @@ PASSED_ON = (
 
 def transform_of(equations: xr.Dataset) -> np.ndarray:
     """A = J − R, shape (row, effort)."""
-    return (
-        equations["structure_matrix"].values - equations["dissipation_matrix"].values
-    )
+    return equations["structure_matrix"].values - equations["dissipation_matrix"].values
 
 
 def training_data(equations: xr.Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:

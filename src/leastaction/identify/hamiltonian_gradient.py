@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.identify import gradient_kernel, local_kernels
 from leastaction.identify.effort_model import PASSED_ON, training_data, transform_of
 from leastaction.mechanics.constraint_geometry import ConstraintGeometry
 
@@ -79,14 +78,20 @@ def _stored(key: str, values: Sequence, about: Mapping) -> tuple:
 
 def search_of(block: Sequence[int]) -> Callable:
     """Return the search for hyperparameters of a block: `fit(x, z, random=...)`."""
+    from leastaction.identify import gradient_kernel, local_kernels
+
     return local_kernels.fit if len(block) == 1 else gradient_kernel.fit
 
 
 def process_of(block: Sequence[int]) -> type:
     """Class of the processes of a block: with `efforts`, `jacobian`, `hamiltonian`."""
     if len(block) == 1:
-        return local_kernels.LocalProcess
-    return gradient_kernel.GradientProcess
+        from leastaction.identify.local_kernels import LocalProcess
+
+        return LocalProcess
+    from leastaction.identify.gradient_kernel import GradientProcess
+
+    return GradientProcess
 
 
 class KnownPart:
@@ -108,7 +113,8 @@ class KnownPart:
         multipliers: Sequence[int],
         size: int,
     ):
-        self.constraint, self.multipliers, self.size = constraint, multipliers, size
+        self.constraint, self.size = constraint, size
+        self.multipliers = np.array(multipliers, dtype=int)
 
     def hamiltonian(self, x: np.ndarray) -> np.ndarray:
         """−g(x)ᵀλ of states (point, state)."""
@@ -125,18 +131,32 @@ class KnownPart:
         multipliers = x[self.multipliers]
         gradient -= multipliers @ first
         gradient[self.multipliers] -= self.constraint.value(x[None])[0]
-        hessian -= np.tensordot(multipliers, second, 1)
+        hessian -= (multipliers @ second.reshape(len(multipliers), -1)).reshape(
+            hessian.shape
+        )
         hessian[:, self.multipliers] -= first.T
         hessian[self.multipliers, :] -= first
         return gradient, hessian
 
     def efforts(self, x: np.ndarray) -> np.ndarray:
         """Gradient of it, shape (point, state)."""
-        return np.array([self.at(point)[0] for point in x])
+        found = np.zeros((len(x), self.size))
+        if self.constraint is not None:
+            found -= np.einsum(
+                "pc,pci->pi", x[:, self.multipliers], self.constraint.first(x)
+            )
+            found[:, self.multipliers] -= self.constraint.value(x)
+        return found
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """Hessian of it, shape (point, state, state)."""
-        return np.array([self.at(point)[1] for point in x])
+        found = np.zeros((len(x), self.size, self.size))
+        if self.constraint is not None:
+            first, second = self.constraint.first(x), self.constraint.second(x)
+            found -= np.einsum("pc,pcij->pij", x[:, self.multipliers], second)
+            found[:, :, self.multipliers] -= np.swapaxes(first, 1, 2)
+            found[:, self.multipliers, :] -= first
+        return found
 
 
 def known_part(equations: xr.Dataset, multipliers: Sequence[int]) -> KnownPart:
@@ -147,7 +167,9 @@ def known_part(equations: xr.Dataset, multipliers: Sequence[int]) -> KnownPart:
     return KnownPart(geometry, list(multipliers), len(states))
 
 
-def processes(dataset: xr.Dataset, fit: int, x, z) -> Iterator[tuple[list[int], object]]:
+def processes(
+    dataset: xr.Dataset, fit: int, x, z
+) -> Iterator[tuple[list[int], object]]:
     """Blocks of one fit with their processes, rebuilt from a stored model.
 
     Parameters
@@ -170,7 +192,5 @@ def processes(dataset: xr.Dataset, fit: int, x, z) -> Iterator[tuple[list[int], 
         }
         yield (
             block,
-            process_of(block).from_parameters(
-                x[:, block], z[:, block], parameters
-            ),
+            process_of(block).from_parameters(x[:, block], z[:, block], parameters),
         )

@@ -18,14 +18,16 @@ class ConstraintGeometry:
     texts
         g, one expression each.
     value, first, second
-        g (point, constraint), and at one state ∂g (constraint, state) and ∂²g
-        (constraint, state, state).
+        g, ∂g and ∂²g of states (point, state), shape (point, constraint, ...).
+    derivatives
+        ∂g and ∂²g at one state (state,), without the dimension of points.
     """
 
     texts: tuple[str, ...]
     value: Callable[[np.ndarray], np.ndarray]
     first: Callable[[np.ndarray], np.ndarray]
     second: Callable[[np.ndarray], np.ndarray]
+    derivatives: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
     @classmethod
     def from_text(
@@ -41,26 +43,31 @@ class ConstraintGeometry:
         x = [symbol(name) for name in states]
         g = sp.Matrix([parse(text, states) for text in texts])
         shape = (len(texts), len(x))
-        value = sp.lambdify([x], list(g), "numpy")
         first = sp.lambdify([x], list(g.jacobian(x)), "numpy")
         hessians = [entry for e in g for entry in sp.hessian(e, x)]
         second = sp.lambdify([x], hessians, "numpy")
 
-        def values(points: np.ndarray) -> np.ndarray:
-            found = np.empty((len(points), len(texts)))
-            for i, one in enumerate(value(points.T)):
-                found[:, i] = one
-            return found
+        def derivatives(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return (
+                np.array(first(point), dtype=float).reshape(shape),
+                np.array(second(point), dtype=float).reshape(*shape, len(x)),
+            )
 
         return cls(
             texts=tuple(texts),
-            value=values,
-            first=lambda point: np.array(first(point), float).reshape(shape),
-            second=lambda point: np.array(second(point), float).reshape(
-                *shape, len(x)
-            ),
+            value=_of_points(sp.lambdify([x], list(g), "numpy"), shape[:1]),
+            first=_of_points(first, shape),
+            second=_of_points(second, (*shape, len(x))),
+            derivatives=derivatives,
         )
 
-    def derivatives(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """∂g and ∂²g at one state."""
-        return self.first(point), self.second(point)
+
+def _of_points(function: Callable, shape: tuple[int, ...]) -> Callable:
+    def at(points: np.ndarray) -> np.ndarray:
+        values = function(points.T)
+        found = np.empty((len(points), len(values)))
+        for i, value in enumerate(values):
+            found[:, i] = value
+        return found.reshape(len(points), *shape)
+
+    return at

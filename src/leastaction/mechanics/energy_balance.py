@@ -25,8 +25,9 @@ class EnergyBalance:
     supplied, dissipated
         Integrals of yᵀu and zᵀRz by the trapezoidal rule.
     excess
-        ΔH − ∫yᵀu over windows of two steps, J, shape (window,), by Simpson's rule: where
-        the loss passes through zero, an error of third order would hide its sign.
+        ΔH − ∫yᵀu over windows of two steps, J, shape (window,), by Simpson's rule:
+        where the loss passes through zero, an error of third order would hide its
+        sign.
     """
 
     stored: np.ndarray

@@ -1,10 +1,14 @@
 """The system of an example: of coordinates, a field, or port-Hamiltonian."""
 
-from collections.abc import Mapping
+from __future__ import annotations
 
-from leastaction.mechanics.field_system import FieldSystem
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
-from leastaction.mechanics.system import System
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leastaction.mechanics.field_system import FieldSystem
+    from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
+    from leastaction.mechanics.system import System
 
 
 def is_field(config: Mapping) -> bool:
@@ -43,5 +47,13 @@ def system_from_config(
         See the methods `from_config` of the three classes.
     """
     if is_port(config):
+        from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
+
         return PortHamiltonianSystem.from_config(config)
-    return (FieldSystem if is_field(config) else System).from_config(config)
+    if is_field(config):
+        from leastaction.mechanics.field_system import FieldSystem
+
+        return FieldSystem.from_config(config)
+    from leastaction.mechanics.system import System
+
+    return System.from_config(config)

@@ -77,7 +77,9 @@ def couple(
         return found
 
     def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = [part.at(own) for part, own in zip(parts, np.split(x, split), strict=True)]
+        found = [
+            part.at(own) for part, own in zip(parts, np.split(x, split), strict=True)
+        ]
         slopes = np.zeros(structure.shape)
         start = 0
         for _, own in found:

@@ -65,6 +65,7 @@ class PortDae:
         inner = self.flow[np.ix_(self._rows, self.differential)]
         set_(self, "_inner_inverse", np.linalg.inv(inner))
         set_(self, "_transformation", self.transformation)
+        set_(self, "_inner", self.transformation[self._rows])
         if self.at is None:
             set_(
                 self,
@@ -78,7 +79,7 @@ class PortDae:
         return self.structure - self.dissipation
 
     def output(self, x: np.ndarray) -> np.ndarray:
-        """y = Bᵀ z, shape (point, port)."""
+        """Y = Bᵀ z, shape (point, port)."""
         return self.efforts(x) @ self.port
 
     def algebraic_jacobian(self, x: np.ndarray) -> np.ndarray:
@@ -97,9 +98,7 @@ class PortDae:
         if self.constraint is None:
             return speed, right[self.algebraic_rows], slopes
         d = self.differential
-        along = self._inner_inverse @ (
-            self._transformation[self._rows] @ (slopes[:, d] @ speed)
-        )
+        along = self._inner_inverse @ (self._inner @ (slopes[:, d] @ speed))
         gradient, curvature = self.constraint.derivatives(x)
         bent = curvature[:, d][:, :, d] @ speed @ speed
         return speed, bent + gradient[:, d] @ along, slopes
@@ -197,7 +196,6 @@ class PortDae:
         h = (time[1] - time[0]) / substeps
         halves = time[0] + 0.5 * h * np.arange(2 * substeps * (time.size - 1) + 1)
         given = u(halves)
-        d = self.differential
         x, k1, inverse = self.solved(np.array(start, dtype=float), given[0])
         states = [x]
         for k in range(substeps * (time.size - 1)):

@@ -17,15 +17,12 @@ import sympy as sp
 
 from leastaction.mechanics.differentiation_index import differentiation_index
 from leastaction.mechanics.expressions import check_name, parse, symbol
+from leastaction.mechanics.port_checks import (
+    PortHamiltonianError,
+    check_port_system,
+    solved,
+)
 from leastaction.mechanics.port_dae import PortDae, constraint_geometry
-
-ROUNDING = 1e-9
-# Points at which an identity is tested by number.
-POINTS = 7
-
-
-class PortHamiltonianError(ValueError):
-    """A system that is not port-Hamiltonian, or whose states do not follow from it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +73,8 @@ class PortHamiltonianSystem:
         ------
         ValueError
             If a name or an expression is no good, a matrix has the wrong shape, or the
-            system is not port-Hamiltonian (:meth:`check`).
+            system is not port-Hamiltonian
+            (:func:`~leastaction.mechanics.port_checks.check_port_system`).
         """
         states, inputs = tuple(config["states"]), tuple(config.get("inputs") or {})
         parameters = {k: float(v["value"]) for k, v in config["parameters"].items()}
@@ -116,7 +114,7 @@ class PortHamiltonianSystem:
             chart=chart,
             coordinates=own,
         )
-        system.check()
+        check_port_system(system)
         return system
 
     def evaluated(self, expression):
@@ -133,71 +131,6 @@ class PortHamiltonianSystem:
     def transformation(self) -> np.ndarray:
         """A = J − R, shape (row, effort)."""
         return self.number("structure") - self.number("dissipation")
-
-    def check(self) -> None:
-        """Check that the system is port-Hamiltonian and its chart solves it.
-
-        Raises
-        ------
-        PortHamiltonianError
-            Listing everything: J not skew, R not symmetric and positive semidefinite,
-            A singular, E that is not diag(D, 0) up to the order of the states,
-            Eᵀz ≠ ∇H on the solutions, a constraint that the chart does not keep, rates
-            that the equation does not determine.
-        """
-        problems = list(self._matrix_problems())
-        if not problems:
-            problems += self._chart_problems()
-        if problems:
-            raise PortHamiltonianError("; ".join(problems))
-
-    def _matrix_problems(self):
-        if self.structure != -self.structure.T:
-            yield f"structure J is not skew-symmetric: {self.structure.tolist()}"
-        resistance = self.number("dissipation")
-        values = np.linalg.eigvalsh(resistance)
-        if not np.allclose(resistance, resistance.T) or values.min() < -ROUNDING:
-            yield (
-                "dissipation R must be symmetric and positive semidefinite; its "
-                f"eigenvalues are {values}"
-            )
-        size = np.linalg.svd(self.transformation, compute_uv=False)
-        if size[-1] < ROUNDING * size[0]:
-            yield "J - R is singular: efforts in its kernel cannot be identified"
-        flow = self.number("flow")
-        rows, columns = flow.any(axis=1), flow.any(axis=0)
-        if (rows != columns).any() or np.linalg.matrix_rank(flow) < rows.sum():
-            yield "flow E must be diag(D, 0) with regular D, up to the order of states"
-
-    def _chart_problems(self):
-        points = self._points()
-        u = np.linspace(-0.7, 0.9, POINTS)[:, None] * np.ones(len(self.inputs))
-        matrix, right = self._rate_equations(points, u)
-        solved = self._solve(matrix, right)
-        left = np.einsum("kij,kj->ki", matrix, solved) - right
-        scale = 1 + np.abs(right).max()
-        if np.linalg.matrix_rank(matrix).min() < matrix.shape[2]:
-            yield (
-                "the equation does not determine the rates of "
-                f"{', '.join(self.coordinates)} and {', '.join(self.left_out) or '-'}"
-            )
-        elif np.abs(left).max() > ROUNDING * scale:
-            row = int(np.abs(left).max(axis=0).argmax())
-            yield f"the chart does not solve row {row + 1} of the equation"
-        else:
-            x = self.states_at(points, u)
-            for text, values in zip(self.constraint, self.constraint_at(x).T, strict=True):
-                if np.abs(values).max() > ROUNDING:
-                    yield f"the chart does not keep the constraint {text} = 0"
-            worst = np.abs(self.gradient_defect(x)).max()
-            if worst > ROUNDING * scale:
-                yield f"E^T z differs from the gradient of H by {worst:.3g}"
-
-    def _points(self) -> np.ndarray:
-        """Generic points of the chart, shape (POINTS, coordinate); all positive."""
-        count = len(self.coordinates)
-        i = np.arange(POINTS)[:, None] + 1
-        return 0.2 + np.mod(i * np.sqrt(2.0 + np.arange(count)), 1.0)
 
     @cached_property
     def differential(self) -> np.ndarray:
@@ -259,7 +192,7 @@ class PortHamiltonianSystem:
         return found.reshape(len(x), *shape)
 
     def efforts_at(self, x: np.ndarray) -> np.ndarray:
-        """z of states, shape (point, effort)."""
+        """Z of states, shape (point, effort)."""
         return self._call("efforts", (len(self.states),), x)
 
     def jacobian_at(self, x: np.ndarray) -> np.ndarray:
@@ -281,29 +214,24 @@ class PortHamiltonianSystem:
             return np.zeros((len(x), 0))
         return self._call("constraint", (len(self.constraint),), x)
 
-    def _rate_equations(self, xi, u) -> tuple[np.ndarray, np.ndarray]:
+    def rate_equations(
+        self, xi: np.ndarray, u: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Matrix and right side, one row per state, that dξ/dt and the rest solve."""
         rows = len(self.states)
         unknowns = len(self.coordinates) + len(self.left_out)
         matrix = self._call("matrix", (rows, unknowns), xi, u)
         return matrix, self._call("right", (rows,), xi, u)
 
-    @staticmethod
-    def _solve(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """Solution of every consistent system with more rows than unknowns."""
-        normal = np.einsum("kij,kil->kjl", matrix, matrix)
-        return np.linalg.solve(normal, np.einsum("kij,ki->kj", matrix, right)[..., None])[
-            ..., 0
-        ]
-
     def rates(self, xi: np.ndarray, u: np.ndarray) -> np.ndarray:
         """dξ/dt of points (point, coordinate) under inputs (point, port)."""
-        return self._solve(*self._rate_equations(xi, u))[:, : len(self.coordinates)]
+        return solved(*self.rate_equations(xi, u))[:, : len(self.coordinates)]
 
     def states_at(self, xi: np.ndarray, u: np.ndarray) -> np.ndarray:
         """All states of points of the chart, shape (point, state)."""
         x = self._call("chart", (len(self.states),), xi)
         if self.left_out:
-            found = self._solve(*self._rate_equations(xi, u))
+            found = solved(*self.rate_equations(xi, u))
             places = [self.states.index(name) for name in self.left_out]
             x[:, places] = found[:, len(self.coordinates) :]
         return x

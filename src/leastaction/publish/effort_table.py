@@ -34,7 +34,7 @@ def effort_table(panels: Sequence) -> pd.DataFrame:
                         "system": panel.title,
                         "estimator": estimator,
                         "path": str(rollout["scheme"].values),
-                        "training samples": int(size),
+                        "training samples": str(size),
                         **{
                             f"error of component {j + 1}": value
                             for j, value in enumerate(middle)

@@ -75,7 +75,7 @@ def validate(
         structure_scores(fits, system, x[test]),
         _along_time(fits, system, time, x, wanted["shown_size"]),
     ]
-    chosen = fits[_fit_of(model, wanted["forward_size"], "all")]
+    chosen = fits[0].trained_on(wanted["forward_size"])
     pieces.append(port_motion(chosen, system, wanted))
     if wanted.get("coupling"):
         pieces.append(coupled_motion(chosen, system, wanted["coupling"]))
@@ -87,18 +87,6 @@ def validate(
         training_size=model["training_size"], pool=model["pool"]
     )
     return together
-
-
-def _fit_of(model: xr.Dataset, size: int, pool: str) -> int:
-    found = np.flatnonzero(
-        (model["training_size"].values == size) & (model["pool"].values == pool)
-    )
-    if not found.size:
-        raise ValueError(
-            f"validate.port: no training set of {size} samples of {pool} times; there "
-            f"are {model['training_size'].values}"
-        )
-    return int(found[0])
 
 
 def _learning_curves(fits, system, x: np.ndarray, test: np.ndarray) -> xr.Dataset:

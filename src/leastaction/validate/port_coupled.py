@@ -119,7 +119,10 @@ def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
             "coupled_failure": (
                 (),
                 failure,
-                {"units": "1", "long_name": "why there is no motion; empty if there is"},
+                {
+                    "units": "1",
+                    "long_name": "why there is no motion; empty if there is",
+                },
             ),
         },
         coords={
@@ -150,8 +153,11 @@ def _truth(system, written: str) -> tuple:
     truth = together(system.dae)
     step = settings["steps"][-1]
     time = step * np.arange(step_count(settings["duration"], step) + 1)
-    return together, given, truth, truth.path(
-        _first(system, known, settings), time, given
+    return (
+        together,
+        given,
+        truth,
+        truth.path(_first(system, known, settings), time, given),
     )
 
 

@@ -60,7 +60,7 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
             over_time[:2],
             (longest,),
             "J",
-            "identified H along the model, less its first value, plus that of the truth",
+            "identified H along the model, from the first true value on",
         ),
         "forward_error": (
             ("scenario", "state"),
@@ -68,7 +68,12 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
             _SI,
             "error of the motion at the finest step, rms",
         ),
-        "constraint_drift": (("scenario",), (), "SI units", "largest |g| of the motion"),
+        "constraint_drift": (
+            ("scenario",),
+            (),
+            "SI units",
+            "largest |g| of the motion",
+        ),
         "balance_residual": (
             ("scenario", "step"),
             (len(steps),),

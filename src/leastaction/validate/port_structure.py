@@ -26,9 +26,10 @@ def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
     -------
     xr.Dataset
         By fit: `asymmetry`, antisymmetric over symmetric part of ∂(Eᵀz)/∂x in rms, with
-        a constraint by the differential states alone; zero if Eᵀz is a gradient. `gradient_defect`, largest
-        |H(b) − H(a) − ∫Eᵀz dx| / |b − a| along the straight lines between neighbouring
-        points; infinite without H. `regularity`, the least
+        a constraint by the differential states alone; zero if Eᵀz is a gradient.
+        `gradient_defect`, largest |H(b) − H(a) − ∫Eᵀz dx| along lines between
+        neighbouring points, J; infinite without H. A difference quotient of H would
+        show nothing but its round-off. `regularity`, the least
         singular value, over the points, of the Jacobian of the algebraic rows by the
         algebraic states (by all states if it is singular in the truth, too).
     """
@@ -46,7 +47,7 @@ def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
     }
     meanings = {
         "asymmetry": "antisymmetric over symmetric part of d(E'z)/dx, rms",
-        "gradient_defect": "largest difference of E'z and the gradient of H on a line",
+        "gradient_defect": "largest difference of H and the integral of E'z, J",
         "regularity": "least singular value of the Jacobian of the algebraic rows",
     }
     found = {
@@ -93,5 +94,4 @@ def _gradient_defect(dae, points: np.ndarray) -> float:
         z = dae.efforts(first + 0.5 * (1 + node) * way)
         along += 0.5 * weight * ((z @ dae.flow) * way).sum(axis=1)
     gained = dae.hamiltonian(last) - dae.hamiltonian(first)
-    length = np.linalg.norm(way, axis=1)
-    return float((np.abs(gained - along) / length).max())
+    return float(np.abs(gained - along).max())

@@ -8,6 +8,7 @@ from leastaction.publish.figures.alignment import alignment
 from leastaction.publish.figures.bins_study import bins_study
 from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
+from leastaction.publish.figures.coverage_study import coverage_study
 from leastaction.publish.figures.damping_study import damping_study
 from leastaction.publish.figures.density import density
 from leastaction.publish.figures.effort_reconstruction import (
@@ -92,6 +93,7 @@ FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "objective_independent": objective_independent,
     "objective_dependent": objective_dependent,
     "level_set": level_set,
+    "coverage_study": coverage_study,
     "learning_curves": learning_curves,
     "effort_reconstruction": effort_reconstruction,
     "effort_extrapolation": effort_extrapolation,

@@ -13,6 +13,8 @@ from leastaction.simulate.training_sets import ALL, EARLY
 HEIGHT = 74.0
 ESTIMATOR = "published"
 NORMAL_95 = 1.96
+# An effort below is zero but for round-off.
+ROUNDING = 1e-12
 
 
 def effort_reconstruction(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -69,9 +71,8 @@ def _along_time(panels: Sequence[Panel], settings: Mapping, pool: str) -> Figure
                 axes.set_xlim(time[0], time[-1])
                 if pool == EARLY:
                     axes.axvspan(_until(panel, time), time[-1], color="0.9", zorder=0)
-            error = np.abs(estimate[:, j] - true[:, j]).max()
-            if error < 1e-12:
-                below[j].set_ylim(-1e-6, 1e-6)
+            if np.abs(true[:, j]).max() < ROUNDING:
+                above[j].set_ylim(-1.0, 1.0)
         name = f"{panel_title(panels, i)}: " if len(panels) > 1 else ""
         above[0].set_title(f"{name}{component('effort', 0)}")
         above[0].set_ylabel("Effort (SI units)")

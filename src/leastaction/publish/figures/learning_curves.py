@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 
 from leastaction.publish.figures.port_looks import (
     COMPONENTS,
+    LEAST,
     component,
     curves,
     handle,
@@ -36,8 +37,8 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Left errors of (J − R) z, right of z, by component, of the published estimator.
 
     Root mean squares on the test samples against the size of the training set: mean
-    over the replicates, each replicate as a thin line. Dashed: error of the derivative
-    data themselves, where that is not zero.
+    over the replicates, each replicate as a thin line; errors below 1e-10 stand there.
+    Dashed: error of the derivative data themselves, where that is not zero.
 
     Raises
     ------
@@ -59,7 +60,7 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
             if kind == "row":
                 _, data = curves(rollout, "target_rmse")
                 for j, level in enumerate(data[:, -1].mean(axis=0)):
-                    if level > 0:
+                    if level > LEAST:
                         axes.axhline(
                             level, color=COMPONENTS[j], linestyle="--", linewidth=0.6
                         )
@@ -70,7 +71,7 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
         handle(f"component {j + 1}", COMPONENTS[j], MARKERS[j]) for j in range(count)
     ]
     handles.append(handle("error of the derivative data", "0.4", linestyle="--"))
-    legend_on_top(figure, handles, len(handles))
+    legend_on_top(figure, handles, min(4, len(handles)))
     return figure
 
 
@@ -87,9 +88,7 @@ def derivative_influence(panels: Sequence[Panel], settings: Mapping) -> Figure:
             learning_axes(axes, sizes)
             axes.set_title(f"{panel_title(panels, i)}: {component(kind, 0)}")
         pair[0].set_ylabel("Root mean square error (SI units)")
-    handles = [
-        handle(DERIVATIVE_LABELS[name], *look(name)[1:]) for name in DERIVATIVES
-    ]
+    handles = [handle(DERIVATIVE_LABELS[name], *look(name)[1:]) for name in DERIVATIVES]
     legend_on_top(figure, handles, len(handles))
     return figure
 
@@ -107,11 +106,15 @@ def effort_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
         names = present(panel, list(panel.rollouts))
         shown += [name for name in names if name not in shown]
+        own = panel.rollout(names[0]).sizes["effort"]
         for j, axes in enumerate(row):
+            if j >= own:
+                axes.set_visible(False)
+                continue
             for name in names:
                 sizes, values = curves(panel.rollout(name), SCORES["effort"])
                 _, color, marker = look(name)
-                one = np.where(values[:, :, j] > 0, values[:, :, j], np.nan)
+                one = np.maximum(values[:, :, j], LEAST)
                 axes.plot(
                     sizes,
                     np.median(one, axis=0),

@@ -1,6 +1,6 @@
 """What the figures of port-Hamiltonian models share: colours, names, axes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -21,8 +21,8 @@ LOOKS = {
     "independent": ("independent processes, high-order data", "#5c6b73", "x"),
     "recommended": ("recommended, high-order data", "#1b4f9c", "P"),
 }
-TRANSFORMED = r"(\mathbf{z}_{JR})"
-EFFORT = "z"
+# Smaller errors of learning curves stand at this level.
+LEAST = 1e-10
 
 
 def component(kind: str, i: int) -> str:
@@ -55,6 +55,7 @@ def learning_axes(axes: Axes, sizes: np.ndarray) -> None:
 
 def learning_line(axes: Axes, sizes, values: np.ndarray, color: str, marker: str):
     """Mean over the replicates, and every replicate as a thin line."""
+    values = np.maximum(values, LEAST)
     for one in values:
         axes.plot(sizes, one, color=color, linewidth=0.4, alpha=0.4)
     axes.plot(sizes, values.mean(axis=0), color=color, marker=marker, markersize=3.5)
@@ -62,14 +63,11 @@ def learning_line(axes: Axes, sizes, values: np.ndarray, color: str, marker: str
 
 def handle(label: str, color: str, marker: str | None = None, **more) -> Line2D:
     """Entry of a legend."""
-    return Line2D([], [], label=label, color=color, marker=marker, markersize=3.5, **more)
+    return Line2D(
+        [], [], label=label, color=color, marker=marker, markersize=3.5, **more
+    )
 
 
 def present(panel: Panel, names: Sequence[str]) -> list[str]:
     """Those of `names` that the panel has rollouts of, in that order."""
     return [name for name in names if name in panel.rollouts]
-
-
-def unit_text(settings: Mapping) -> str:
-    """Unit of a mixed vector, as an axis says it."""
-    return "SI units"
