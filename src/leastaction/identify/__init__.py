@@ -87,7 +87,10 @@ READS_OBSERVATIONS = {
 MAKES = {
     "evidence_maximisation": "learned_lagrangian",
     "flow_gaussian_process": "learned_flow",
+    "hamiltonian_gradient": "effort_gradient",
+    "independent_processes": "effort_process",
     "minimum_norm": "learned_lagrangian",
+    "multi_task_process": "effort_process",
     "sindy_pi": "implicit_model",
     "tanh_network": "learned_lagrangian",
 }

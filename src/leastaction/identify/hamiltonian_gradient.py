@@ -21,7 +21,6 @@ import xarray as xr
 from leastaction.identify.effort_model import PASSED_ON, training_data, transform_of
 from leastaction.mechanics.constraint_geometry import ConstraintGeometry
 
-RESULT = "effort_gradient"
 NO_BLOCK = -1
 
 

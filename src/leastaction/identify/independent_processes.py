@@ -17,8 +17,6 @@ from leastaction.identify.effort_model import (
 from leastaction.identify.multi_task_process import DIMS
 from leastaction.identify.structured_gaussian_process import fit
 
-RESULT = "effort_process"
-
 
 def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     """Fit one process per effort to every training set.

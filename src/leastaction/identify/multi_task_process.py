@@ -19,8 +19,6 @@ from leastaction.identify.structured_gaussian_process import (
     fit,
 )
 
-RESULT = "effort_process"
-
 DIMS = {
     "length_scale": (("process",), "length scale of the Gaussian kernel"),
     "task_vector": (("effort",), "v of the covariance between efforts"),
