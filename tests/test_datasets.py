@@ -265,7 +265,9 @@ def test_a_truncated_file_gets_one_clear_message(tmp_path, part):
     save(ensemble((0, 1), steps=500), path, "observations")
     content = path.read_bytes()
     path.write_bytes(content[: int(part * len(content))])
-    with pytest.raises(ContractError, match=r"a\.nc is not readable NetCDF.*delete it"):
+    with pytest.raises(
+        ContractError, match=r"a\.nc is not readable NetCDF.*snakemake --forcerun"
+    ):
         load(path, "observations")
 
 

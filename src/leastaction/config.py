@@ -11,6 +11,8 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
+import yaml
+
 from leastaction.recipes import with_recommended_methods
 from leastaction.remembered import remembered
 from leastaction.schema import ConfigError, complete, inlined
@@ -31,6 +33,64 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
     "score",
     "collect_scores",
 }
+
+YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Far above any configuration, and below what exhausts a reader of YAML.
+LONGEST_TEXT = 500_000
+MOST_MARKS = 5000
+MOST_VALUES = 20_000
+DEEPEST_LEVEL = 40
+LARGEST_NUMBER = 1e300
+TOO_LARGE = "it is longer, deeper or has more values than any configuration"
+
+
+def parse_yaml(text: str, where: str):
+    """Data in a YAML text: numbers, texts, lists, and 'key: value' with text as keys.
+
+    Raises
+    ------
+    ConfigError
+        If it is not YAML, or larger than any configuration: by its length, its depth,
+        or what its aliases stand for.
+    """
+    marks = sum(map(text.count, "[{-:?"))
+    if len(text) > LONGEST_TEXT or marks > MOST_MARKS:
+        raise ConfigError(where, [TOO_LARGE])
+    if re.search("[0-9a-fA-FxX_:.]{400}", text):
+        raise ConfigError(where, ["it has a number of more than 400 digits"])
+    try:
+        data = yaml.load(text, Loader=YAML_LOADER)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(where, [f"it is not YAML: {error}"]) from None
+    check_data(data, where)
+    return data
+
+
+def check_data(data, where: str) -> None:
+    """Check that data are no larger than a configuration, and of its kinds.
+
+    Raises
+    ------
+    ConfigError
+    """
+    waiting, count = [(data, 0)], 0
+    while waiting:
+        value, level = waiting.pop()
+        count += 1
+        if count > MOST_VALUES or level > DEEPEST_LEVEL:
+            raise ConfigError(where, [TOO_LARGE])
+        if isinstance(value, Mapping):
+            odd = [key for key in value if not isinstance(key, str)]
+            if odd:
+                raise ConfigError(where, [f"{odd[0]!r} is a key; write it in quotes"])
+            waiting += [(inner, level + 1) for inner in value.values()]
+        elif isinstance(value, list):
+            waiting += [(inner, level + 1) for inner in value]
+        elif isinstance(value, (int, float)) and not abs(value) < LARGEST_NUMBER:
+            raise ConfigError(where, [f"{str(value)[:20]} is no finite number"])
+        elif not isinstance(value, (str, int, float, type(None))):
+            reason = f"{str(value)[:60]!r} is no number, text or list; use quotes"
+            raise ConfigError(where, [reason])
 
 
 def merge(base: Mapping, overrides: Mapping) -> dict:
