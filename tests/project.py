@@ -46,10 +46,14 @@ class Project:
 
     @classmethod
     def copy(
-        cls, folder: Path, config: dict = TINY, examples: tuple = (*EXAMPLES, *FIELDS)
+        cls,
+        folder: Path,
+        config: dict = TINY,
+        examples: tuple[str, ...] | None = (*EXAMPLES, *FIELDS),
     ) -> "Project":
-        """Copy the project's files into `folder`, with these examples alone."""
+        """Copy the project's files into `folder`, with these examples of a paper."""
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        folder.mkdir(parents=True, exist_ok=True)
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
@@ -57,7 +61,8 @@ class Project:
             else:
                 shutil.copy2(source, folder / name)
         project = cls(folder)
-        project._keep(examples)
+        if examples is not None:
+            project._keep(examples)
         project.configure(config)
         return project
 

@@ -73,24 +73,32 @@ def check_data(data, where: str) -> None:
     ------
     ConfigError
     """
-    waiting, count = [(data, 0)], 0
+    waiting, count = [(data, "", 0)], 0
     while waiting:
-        value, level = waiting.pop()
+        value, path, level = waiting.pop()
         count += 1
         if count > MOST_VALUES or level > DEEPEST_LEVEL:
             raise ConfigError(where, [TOO_LARGE])
-        if isinstance(value, Mapping):
-            odd = [key for key in value if not isinstance(key, str)]
-            if odd:
-                raise ConfigError(where, [f"{odd[0]!r} is a key; write it in quotes"])
-            waiting += [(inner, level + 1) for inner in value.values()]
-        elif isinstance(value, list):
-            waiting += [(inner, level + 1) for inner in value]
-        elif isinstance(value, (int, float)) and not abs(value) < LARGEST_NUMBER:
-            raise ConfigError(where, [f"{str(value)[:20]} is no finite number"])
-        elif not isinstance(value, (str, int, float, type(None))):
-            reason = f"{str(value)[:60]!r} is no number, text or list; use quotes"
-            raise ConfigError(where, [reason])
+        problem = _not_plain(value)
+        if problem:
+            raise ConfigError(where, [f"{path or 'top level'}: {problem}"])
+        if isinstance(value, (Mapping, list)):
+            pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+            waiting += [
+                (v, f"{path}.{k}"[-80:].strip("."), level + 1) for k, v in pairs
+            ]
+
+
+def _not_plain(value) -> str | None:
+    """What is wrong with a value that no text of JSON could hold, or that is huge."""
+    if isinstance(value, Mapping):
+        odd = [key for key in value if not isinstance(key, str)]
+        return f"the key {odd[0]!r} is no text; write it in quotes" if odd else None
+    if isinstance(value, (int, float)) and not abs(value) < LARGEST_NUMBER:
+        return f"a number that is not finite, or beyond {LARGEST_NUMBER:g}"
+    if isinstance(value, (str, int, float, list, type(None))):
+        return None
+    return f"{str(value)[:60]!r} is no number, text or list; write a text in quotes"
 
 
 def merge(base: Mapping, overrides: Mapping) -> dict:
@@ -125,8 +133,8 @@ def check_label(kind: str, name: str) -> None:
     """
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", str(name)) or name in RESERVED:
         reason = (
-            f"{name!r} cannot name it: use letters, digits and underscores, a letter "
-            f"first, and none of {', '.join(sorted(RESERVED))}"
+            f"{name!r} cannot name a {kind}: use letters, digits and underscores, a "
+            f"letter first, and none of {', '.join(sorted(RESERVED))}"
         )
         raise ConfigError(f"{kind} {name!r}", [reason])
 
@@ -178,7 +186,7 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
 
 
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
-    """Check that the examples and papers that `config` names exist.
+    """Check that the examples and papers that `config` names exist, and its own names.
 
     Raises
     ------
@@ -207,8 +215,22 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         for paper in config["papers"]
         if paper not in papers
     ]
+    for kind, names in _names(config):
+        for name in names:
+            try:
+                check_label(kind, name)
+            except ConfigError as error:
+                problems += error.problems
     if problems:
         raise ConfigError("the configuration", problems)
+
+
+def _names(config: Mapping) -> Iterator[tuple[str, Collection[str]]]:
+    """Names that become names of files, by what they name."""
+    yield "study", config["studies"]
+    for settings in config["papers"].values():
+        yield "figure", settings["figures"]
+        yield "table", settings["tables"]
 
 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:

@@ -78,7 +78,7 @@ rule gather:
     threads: 1
     resources:
         mem_mb=memory,
-        runtime=30,
+        runtime=minutes,
     message:
         "Gathering {wildcards.file} of {wildcards.example}"
     script:

@@ -143,6 +143,16 @@ def memory(wildcards, attempt):
     return (2000 if is_field(example_of(wildcards)["system"]) else 1000) * attempt
 
 
+def megabytes(wildcards, attempt):
+    """Memory of a job that holds results only."""
+    return 1000 * attempt
+
+
+def minutes(wildcards, attempt):
+    """Time that a job may take: more in the second attempt."""
+    return 30 * attempt
+
+
 def settings_of(stage):
     """Params of a stage: the part of the example's configuration that it uses."""
     return lambda wildcards: SETTINGS[stage](
