@@ -214,6 +214,9 @@ def _told_if_full(path: str | Path) -> Iterator[None]:
 
 
 def _write(dataset: xr.Dataset, path: Path) -> None:
+    # In the order of a dataset that was read, so that a copy has the same bytes.
+    coords = {name: dataset[name].variable for name in dataset.coords}
+    dataset = dataset.drop_vars(list(coords)).assign_coords(coords)
     encoding = {}
     for name, array in dataset.variables.items():
         encoding[name] = {"_FillValue": None}

@@ -70,6 +70,7 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
     The line at the end, the `summary`, is left out of an inner loop.
     """
     start = last = time.monotonic()
+    spent = time.process_time()
     for done, item in enumerate(items):
         now = time.monotonic()
         if now - last > EVERY:
@@ -78,4 +79,10 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
             log.info("%s: %d of %d, about %.0f s left", what, done, len(items), left)
         yield item
     if summary:
-        log.info("%s: %d done in %.1f s", what, len(items), time.monotonic() - start)
+        log.info(
+            "%s: %d done in %.1f s, %.1f s of CPU",
+            what,
+            len(items),
+            time.monotonic() - start,
+            time.process_time() - spent,
+        )

@@ -36,6 +36,7 @@ def schema(name):
 
 ACCEPT = acceptance(schema("example"))
 LONGEST = 2.0
+SHARE = settings.default.max_examples // 10
 FORBIDDEN = re.compile(
     r"os\.(system|exec|spawn|posix_spawn|fork|remove|rename|rmdir|mkdir|link|symlink|"
     r"chmod|truncate)|subprocess|socket|shutil|ctypes|urllib|webbrowser|pty"
@@ -107,7 +108,7 @@ def accepted(example):
 
 
 @given(EXPRESSIONS)
-@settings(max_examples=5 * settings.default.max_examples)
+@settings(max_examples=6 * SHARE)
 def test_expressions(text):
     with harmless():
         try:
@@ -117,7 +118,7 @@ def test_expressions(text):
 
 
 @given(TEXTS)
-@settings(max_examples=3 * settings.default.max_examples)
+@settings(max_examples=3 * SHARE)
 def test_texts(text):
     with harmless():
         try:
@@ -127,7 +128,7 @@ def test_texts(text):
 
 
 @given(examples())
-@settings(max_examples=2 * settings.default.max_examples)
+@settings(max_examples=SHARE)
 def test_examples(example):
     with harmless():
         try:

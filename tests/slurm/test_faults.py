@@ -1,12 +1,13 @@
-"""Jobs that SLURM ends: killed, over memory, over time; each second attempt succeeds."""
+"""Jobs killed, over memory and over time: each second attempt succeeds."""
 
 import signal
 import subprocess
 import time
+from contextlib import suppress
 
 import psutil
 from conftest import PROFILE, on_cluster, twin
-from project import Project
+from project import TINY, Project
 
 FOLDER = "results/stochastic_lagrangian"
 KILLED, STUCK, LARGE = "duffing", "harmonic", "wave"
@@ -24,27 +25,26 @@ def with_limits(project):
     return project
 
 
-def worker(project, example):
-    """The process of a job, once it has begun to write."""
-    end = time.monotonic() + 120
-    folder = project.folder / FOLDER / example
-    while not list(folder.glob(".observations.nc.*.part")):
-        assert time.monotonic() < end, f"no job writes into {folder}"
-        time.sleep(0.01)
-    log = f"logs/stochastic_lagrangian/{example}/simulate.log"
-    for process in psutil.process_iter():
-        try:
-            words, files = process.cmdline(), process.open_files()
-        except psutil.Error:
-            continue
-        if words and words[-1].endswith("simulate.py"):
-            if any(file.path.endswith(log) for file in files):
-                return process
-    raise AssertionError(f"no process writes {log}")
+def disturb(project, signals):
+    """Send a signal to the job of each example as soon as it writes its log."""
+    end = time.monotonic() + 180
+    waiting = {
+        f"{project.folder}/logs/stochastic_lagrangian/{name}/simulate.log": number
+        for name, number in signals.items()
+    }
+    while waiting:
+        assert time.monotonic() < end, f"no process writes {list(waiting)}"
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if (process.cmdline() or [""])[-1].endswith("simulate.py"):
+                    for file in process.open_files():
+                        if file.path in waiting:
+                            process.send_signal(waiting.pop(file.path))
+        time.sleep(0.05)
 
 
 def test_second_attempts(slurm, tmp_path):
-    local = with_limits(Project.copy(tmp_path / "local"))
+    local = with_limits(Project.copy(tmp_path / "local", {**TINY, "replicates": 20}))
     cluster = on_cluster(twin(local, tmp_path / "cluster"))
     cluster_log = tmp_path / "cluster.txt"
     with open(cluster_log, "w") as told:
@@ -52,8 +52,7 @@ def test_second_attempts(slurm, tmp_path):
             *TARGETS, *PROFILE, stdout=told, stderr=subprocess.STDOUT
         )
         try:
-            worker(cluster, KILLED).kill()
-            worker(cluster, STUCK).send_signal(signal.SIGSTOP)
+            disturb(cluster, {KILLED: signal.SIGKILL, STUCK: signal.SIGSTOP})
             made = local.snakemake(*TARGETS)
             assert made.returncode == 0, made.stdout + made.stderr
             code = process.wait(400)
