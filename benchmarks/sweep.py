@@ -79,11 +79,8 @@ def main(replicates: int = 50, chunks: int = 4) -> None:
     for ways in ((1, 1), (chunks, 1), (chunks, 2)):
         done = runs[ways] = run(*ways, replicates)
         lost = 100 * (1 - done.computing / (done.wall * ways[1]))
-        print(
-            f"| {ways[0]} | {ways[1]} | {done.jobs} | {done.wall:.0f} | {done.cpu:.0f} |"
-            f" {done.computing:.0f} | {lost:.0f} |",
-            flush=True,
-        )
+        numbers = (done.jobs, done.wall, done.cpu, done.computing, lost)
+        print("|", " | ".join(f"{x:.0f}" for x in (*ways, *numbers)), "|", flush=True)
     same = all(done.digests == runs[1, 1].digests for done in runs.values())
     print("the same bytes" if same else "DIFFERENT BYTES")
     print(f"1 -> 2 cores: {runs[chunks, 1].wall / runs[chunks, 2].wall:.2f} times")

@@ -19,6 +19,7 @@ TOGETHER = {
 settings.register_profile("leastaction", deadline=None, derandomize=True)
 # Of hostile configurations (tests/faults/test_hostile.py), never the same ones.
 settings.register_profile("ten_thousand", deadline=None, max_examples=10_000)
+settings.register_profile("thousand", deadline=None, max_examples=1000)
 settings.load_profile("leastaction")
 
 
