@@ -100,7 +100,7 @@ JobRequeue=0
 AccountingStorageType=accounting_storage/none
 MinJobAge=86400
 SlurmdParameters=config_overrides
-NodeName=$host NodeAddr=127.0.0.1 CPUs=$(nproc) RealMemory=$memory State=UNKNOWN
+NodeName=$host NodeAddr=127.0.0.1 CPUs=$(getconf _NPROCESSORS_ONLN) RealMemory=$memory State=UNKNOWN
 EnforcePartLimits=ALL
 PartitionName=tests Nodes=$host Default=YES MaxTime=INFINITE State=UP
 END

@@ -62,4 +62,6 @@ def test_second_attempts(slurm, tmp_path):
     assert code == 0, text
     assert text.count("Trying to restart job") == 3, text
     assert "TIMEOUT" in text
+    logs = (cluster.folder / ".snakemake" / "slurm_logs").rglob("*.log")
+    assert "exceeded memory limit" in "".join(log.read_text() for log in logs)
     assert cluster.digests() == local.digests()
