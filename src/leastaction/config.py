@@ -21,6 +21,8 @@ from leastaction.unknown import unknown
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
+    "matrix",
+    "compare",
     "simulate",
     "differentiate",
     "assemble",
@@ -162,7 +164,7 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
     Parameters
     ----------
     config
-        Sections `papers` and `studies`.
+        Sections `papers`, `studies` and `matrix`.
     removed
         (paper, example) of examples that an override sets to null, variants included.
     """
@@ -178,11 +180,17 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
                     entry["examples"] = kept(paper, entry["examples"])
                     if not entry["examples"]:
                         del settings[part][number]
-    for study in config["studies"].values():
-        for paper, names in study["examples"].items():
-            study["examples"][paper] = kept(paper, names)
-        study["examples"] = {p: n for p, n in study["examples"].items() if n}
+    for compared in (*config["studies"].values(), config["matrix"]):
+        named = {p: kept(p, names) for p, names in compared["examples"].items()}
+        compared["examples"] = {paper: names for paper, names in named.items() if names}
     return config
+
+
+def _comparisons(config: Mapping) -> Iterator[tuple[str, Mapping]]:
+    """(where, what) of everything that lists examples by paper."""
+    for study, settings in config["studies"].items():
+        yield f"studies.{study}", settings
+    yield "matrix", config["matrix"]
 
 
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
@@ -193,8 +201,8 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
     ConfigError
     """
     problems = [
-        f"studies.{study}.examples.{paper}: {unknown('example', name, known)}"
-        for study, settings in config["studies"].items()
+        f"{where}.examples.{paper}: {unknown('example', name, known)}"
+        for where, settings in _comparisons(config)
         for paper, names in settings["examples"].items()
         for known in [[n for p, n in examples if p == paper]]
         for name in names
@@ -237,7 +245,8 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     """The example itself, then each of its variants as ``<name>-<variant>``.
 
     A variant has none of the paper's printed numbers and formulas, and nothing that it
-    overrides with null.
+    overrides with null. If it changes neither the system nor its simulation, it has the
+    random numbers of the example, too; see :func:`data_key`.
     """
     if not isinstance(example, Mapping):
         raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
@@ -249,6 +258,22 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
         check_label("variant", variant)
         merged = merge({**base, "publish": own}, overrides)
         yield f"{name}-{variant}", without_nulls(merged, overrides)
+
+
+def data_key(name: str, example: Mapping, base: Mapping) -> str:
+    """Name under which random numbers are drawn: an example and its variants share it.
+
+    Parameters
+    ----------
+    name
+        Of the example or variant.
+    example
+        Completed.
+    base
+        The example it is a variant of, or itself; completed.
+    """
+    same = all(example[part] == base[part] for part in ("system", "simulate"))
+    return name.partition("-")[0] if same else name
 
 
 def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:

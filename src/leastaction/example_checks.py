@@ -63,7 +63,7 @@ def check_example(example: Mapping, where: str) -> None:
     )
     known = list(example["estimators"])
     wanted = example["validate"].get("estimators", known)
-    if not set(wanted) & set(known):
+    if wanted and not set(wanted) & set(known):
         problems.append(
             f"validate.estimators: none of {wanted} is an estimator of this example; "
             f"these are {known}"

@@ -13,6 +13,7 @@ from leastaction.config import (
     check_label,
     check_overrides,
     check_references,
+    data_key,
     merge,
     parse_yaml,
     with_variants,
@@ -82,7 +83,8 @@ def read_examples():
                     content["simulate"]["replicates"] = config.get(
                         "replicates", content["simulate"]["replicates"]
                     )
-                content["key"] = f"{paper}/{variant}"
+                base = found.get((paper, name), content)
+                content["key"] = f"{paper}/{data_key(variant, content, base)}"
                 content["seed"] = config["seed"]
                 found[paper, variant] = content
         except ConfigError as error:
@@ -321,6 +323,41 @@ def study_settings(wildcards):
         },
         "figures": {wildcards.study: config["studies"][wildcards.study]["figure"]},
         "style": config["figures"],
+    }
+
+
+COMPARED = [
+    (paper, name)
+    for paper, names in config["matrix"]["examples"].items()
+    for name in names
+]
+
+
+def benchmarks_of(paper, name):
+    """Benchmark files of the stages that make the models of an example."""
+    stages = ["differentiate", "assemble", "identify"]
+    base = f"<logs>/{paper}/{name}"
+    return expand(
+        f"{base}/{{e}}/{{s}}.tsv", e=EXAMPLES[paper, name]["estimators"], s=stages
+    )
+
+
+def matrix_settings():
+    """Entries of the matrix of methods, in the order of their models."""
+    return {
+        "noise_level": config["matrix"]["noise_level"],
+        "style": config["figures"],
+        "entries": [
+            {
+                "paper": paper,
+                "example": name,
+                "estimator": estimator,
+                "system": EXAMPLES[paper, name]["title"],
+                "method": recipe["identify"]["method"],
+            }
+            for paper, name in COMPARED
+            for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
+        ],
     }
 
 
