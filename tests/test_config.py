@@ -129,7 +129,7 @@ def test_noise_beyond_the_scheme_is_refused_at_the_door(harmonic):
 
 @pytest.mark.parametrize("name", ["../evil", "two-words", "simulate", "", "7"])
 def test_a_name_that_would_not_do_for_a_folder_is_refused(name):
-    with pytest.raises(ConfigError, match="cannot name it"):
+    with pytest.raises(ConfigError, match="cannot name a"):
         check_label("example", name)
 
 

@@ -11,6 +11,8 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 
+import yaml
+
 from leastaction.recipes import with_recommended_methods
 from leastaction.remembered import remembered
 from leastaction.schema import ConfigError, complete, inlined
@@ -33,6 +35,72 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
     "score",
     "collect_scores",
 }
+
+YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Far above any configuration, and below what exhausts a reader of YAML.
+LONGEST_TEXT = 500_000
+MOST_MARKS = 5000
+MOST_VALUES = 20_000
+DEEPEST_LEVEL = 40
+LARGEST_NUMBER = 1e300
+TOO_LARGE = "it is longer, deeper or has more values than any configuration"
+
+
+def parse_yaml(text: str, where: str):
+    """Data in a YAML text: numbers, texts, lists, and 'key: value' with text as keys.
+
+    Raises
+    ------
+    ConfigError
+        If it is not YAML, or larger than any configuration: by its length, its depth,
+        or what its aliases stand for.
+    """
+    marks = sum(map(text.count, "[{-:?"))
+    if len(text) > LONGEST_TEXT or marks > MOST_MARKS:
+        raise ConfigError(where, [TOO_LARGE])
+    if re.search("[0-9a-fA-FxX_:.]{400}", text):
+        raise ConfigError(where, ["it has a number of more than 400 digits"])
+    try:
+        data = yaml.load(text, Loader=YAML_LOADER)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(where, [f"it is not YAML: {error}"]) from None
+    check_data(data, where)
+    return data
+
+
+def check_data(data, where: str) -> None:
+    """Check that data are no larger than a configuration, and of its kinds.
+
+    Raises
+    ------
+    ConfigError
+    """
+    waiting, count = [(data, "", 0)], 0
+    while waiting:
+        value, path, level = waiting.pop()
+        count += 1
+        if count > MOST_VALUES or level > DEEPEST_LEVEL:
+            raise ConfigError(where, [TOO_LARGE])
+        problem = _not_plain(value)
+        if problem:
+            raise ConfigError(where, [f"{path or 'top level'}: {problem}"])
+        if isinstance(value, (Mapping, list)):
+            pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+            waiting += [
+                (v, f"{path}.{k}"[-80:].strip("."), level + 1) for k, v in pairs
+            ]
+
+
+def _not_plain(value) -> str | None:
+    """What is wrong with a value that no text of JSON could hold, or that is huge."""
+    if isinstance(value, Mapping):
+        odd = [key for key in value if not isinstance(key, str)]
+        return f"the key {odd[0]!r} is no text; write it in quotes" if odd else None
+    if isinstance(value, (int, float)) and not abs(value) < LARGEST_NUMBER:
+        return f"a number that is not finite, or beyond {LARGEST_NUMBER:g}"
+    if isinstance(value, (str, int, float, list, type(None))):
+        return None
+    return f"{str(value)[:60]!r} is no number, text or list; write a text in quotes"
 
 
 def merge(base: Mapping, overrides: Mapping) -> dict:
@@ -67,8 +135,8 @@ def check_label(kind: str, name: str) -> None:
     """
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", str(name)) or name in RESERVED:
         reason = (
-            f"{name!r} cannot name it: use letters, digits and underscores, a letter "
-            f"first, and none of {', '.join(sorted(RESERVED))}"
+            f"{name!r} cannot name a {kind}: use letters, digits and underscores, a "
+            f"letter first, and none of {', '.join(sorted(RESERVED))}"
         )
         raise ConfigError(f"{kind} {name!r}", [reason])
 
@@ -129,7 +197,7 @@ def _comparisons(config: Mapping) -> Iterator[tuple[str, Mapping]]:
 
 
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
-    """Check that the examples and papers that `config` names exist.
+    """Check that the examples and papers that `config` names exist, and its own names.
 
     Raises
     ------
@@ -158,8 +226,22 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         for paper in config["papers"]
         if paper not in papers
     ]
+    for kind, names in _names(config):
+        for name in names:
+            try:
+                check_label(kind, name)
+            except ConfigError as error:
+                problems += error.problems
     if problems:
         raise ConfigError("the configuration", problems)
+
+
+def _names(config: Mapping) -> Iterator[tuple[str, Collection[str]]]:
+    """Names that become names of files, by what they name."""
+    yield "study", config["studies"]
+    for settings in config["papers"].values():
+        yield "figure", settings["figures"]
+        yield "table", settings["tables"]
 
 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
