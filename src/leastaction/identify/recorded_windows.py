@@ -18,6 +18,8 @@ MOST_SAMPLES = 24000
 # Trajectories that are left out one by one, if there are so many; otherwise stretches.
 WHOLE = 4
 BLOCKS = 6
+# Main periods of a stretch.
+STRETCH = 11
 # The bandwidth is taken to hold this harmonic of the main frequency.
 HARMONIC = 3.0
 MOST_BLOCKS = 12
@@ -75,13 +77,18 @@ def recording(
     )
     thin = max(int(1 / (PER_BANDWIDTH * bandwidth) / dt), 1)
     sigma = equations["noise_std"].values[0]
-    rows, parts, begin = [], [], 0
-    for part in pieces(observations):
-        local = np.arange(part.start, part.stop)[thin // 2 :: thin]
-        rows.append(local)
-        parts.append(slice(begin, begin + len(local)))
-        begin += len(local)
-    rows = np.concatenate(rows)
+    frequencies = np.maximum(frequency, 1e-300)
+    period = 1 / float(np.exp(np.mean(np.log(frequencies))))
+    chosen = _stretches(
+        [
+            np.arange(part.start, part.stop)[thin // 2 :: thin]
+            for part in pieces(observations)
+        ],
+        round(STRETCH * period / (dt * thin)),
+    )
+    ends = np.cumsum([len(rows) for rows in chosen])
+    parts = [slice(e - len(r), e) for e, r in zip(ends, chosen, strict=True)]
+    rows = np.concatenate(chosen)
     thinned = q[rows]
     width = thin if thin % 2 else thin + 1
     if width > DEGREE + 1:
@@ -93,7 +100,7 @@ def recording(
         )
         thinned = smooth[rows]
         sigma = sigma * 1.5 / np.sqrt(width)
-    amplitude = np.array([np.ptp(q[p], axis=0) / 2 for p in pieces(observations)])
+    amplitude = np.array([np.ptp(thinned[p], axis=0) / 2 for p in parts])
     least = np.maximum(amplitude, 1e-3 * amplitude.max(axis=0))
     allowed = np.sqrt(sigma**2 + (TOLERANCE * least) ** 2)
     lengths = [p.stop - p.start for p in parts]
@@ -108,19 +115,34 @@ def recording(
         _force(observations, rows, thin),
         np.inf,
     )
-    number = equations["trajectory_number"].values
     at, position, velocity = (
         equations["row"].values,
         equations["q"].values[0],
         equations["qdot"].values[0],
     )
-    smoothed = [
-        ((at[number == n] - rows[p.start]) / thin + p.start, position[number == n], velocity[number == n])
-        for n, p in enumerate(parts)
-    ]
-    period = 1 / float(np.exp(np.mean(np.log(frequency))))
+    smoothed = []
+    for part in parts:
+        first = rows[part.start]
+        mine = (at >= first - thin) & (at <= rows[part.stop - 1] + thin)
+        place = (at[mine] - first) / thin + part.start
+        smoothed.append((place, position[mine], velocity[mine]))
     noise = sigma**2 / weights**2
     return Recording(positions, parts, smoothed, period, amplitude, noise)
+
+
+def _stretches(rows: list[np.ndarray], longest: int) -> list[np.ndarray]:
+    """Rows of all trajectories, or of evenly spaced stretches of very long ones."""
+    total = sum(map(len, rows))
+    if total <= MOST_SAMPLES:
+        return rows
+    cut = [
+        part
+        for each in rows
+        for part in np.array_split(each, max(len(each) // longest, 1))
+    ]
+    wanted = max(int(len(cut) * MOST_SAMPLES / total), BLOCKS)
+    chosen = np.linspace(0, len(cut) - 1, min(wanted, len(cut))).round().astype(int)
+    return [cut[i] for i in np.unique(chosen)]
 
 
 def windows(

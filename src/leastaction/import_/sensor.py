@@ -1,0 +1,101 @@
+"""What a series of samples says about its sensor and about what drives it."""
+
+from collections.abc import Sequence
+from math import comb
+
+import numpy as np
+
+LEVELS = 5000
+SPIKE = 12.0
+
+
+def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
+    """Smallest step between values, and whether it is one of an encoder.
+
+    All values are then multiples of it, and it is more than 2.5 standard deviations of
+    what other noise there is.
+    """
+    values = np.unique(np.concatenate([y[:20000] for y in series]))
+    if not 2 < len(values) < LEVELS:
+        return 0.0, False
+    gaps = np.diff(values)
+    step = float(np.median(gaps[gaps > 0.5 * np.median(gaps)]))
+    step = float(gaps[gaps > 1e-3 * step].min())
+    multiple = (values - values[0]) / step
+    even = np.abs(multiple - np.rint(multiple)).max() < 0.05
+    total = sum(len(y) for y in series)
+    return (step, True) if even and len(values) < total / 3 else (0.0, False)
+
+
+def repeated_share(series: Sequence[np.ndarray]) -> float:
+    """Share of the samples that repeat the one before."""
+    same = np.concatenate([np.diff(y) == 0 for y in series])
+    return float(same.mean())
+
+
+def clipped_run(
+    series: Sequence[np.ndarray], dt: float, frequency: float, grain: float
+) -> tuple[int, float]:
+    """Longest run at the extreme, and what a smooth turning point may have.
+
+    A swing A cos ωt stays within a grain g of its extreme for √(8 g / (A ω²)).
+    """
+    longest, allowed = 0, np.inf
+    for sign in (1, -1):
+        top = max((sign * y).max() for y in series)
+        for y in series:
+            at = np.concatenate([[0], (sign * y == top).astype(int), [0]])
+            edges = np.flatnonzero(np.diff(at))
+            runs = edges[1::2] - edges[::2]
+            longest = max(longest, int(runs.max(initial=0)))
+    size = max(np.ptp(y) for y in series) / 2
+    turn = np.sqrt(8 * max(grain, 1e-9 * size) / size) / (2 * np.pi * frequency)
+    allowed = 3 + 2 * turn / dt
+    return longest, float(allowed)
+
+
+def spikes(series: Sequence[np.ndarray]) -> int:
+    """Samples that stand out of their neighbours by 12 median deviations."""
+    count = 0
+    for y in series:
+        third = np.diff(y, 3)
+        deviation = np.median(np.abs(third - np.median(third)))
+        large = np.abs(third) > SPIKE * max(deviation, 1e-300) * 1.5
+        smooth = np.abs(third) > 20 * np.quantile(np.abs(third), 0.99)
+        count += int((large & smooth).sum() > 0)
+    return count
+
+
+def excitation_slope(
+    series: Sequence[np.ndarray], dt: float, frequency: float, noise: float
+) -> float:
+    """Growth of third differences with their lag: 3 for random forces, 6 for none.
+
+    .. math::
+
+        E\\,[q_{t+3h} − 3 q_{t+2h} + 3 q_{t+h} − q_t]^2
+        = 20 σ_n^2 + \\begin{cases} c\\,h^3 & \\text{with } \\dot W \\\\
+        c\\,h^6 & \\text{smooth} \\end{cases}
+
+    Noise is subtracted; lags are those up to a thirtieth of a period at which noise is
+    less than a third. NaN if there are less than three of them.
+    """
+    largest = max(int(1 / (30 * frequency * dt)), 1)
+    lags = np.unique(np.geomspace(1, largest, 12).round().astype(int))
+    floor = comb(6, 3) * noise**2
+    found = []
+    for lag in lags:
+        parts = [
+            y[3 * lag :] - 3 * y[2 * lag : -lag] + 3 * y[lag : -2 * lag] - y[: -3 * lag]
+            for y in series
+            if len(y) > 4 * lag
+        ]
+        if not parts:
+            continue
+        value = float(np.mean(np.concatenate(parts) ** 2))
+        if value > 3 * floor and value - floor > 0:
+            found.append((np.log(lag), np.log(value - floor)))
+    if len(found) < 3 or found[-1][0] - found[0][0] < np.log(2):
+        return np.nan
+    x, y = np.array(found).T
+    return float(np.polyfit(x, y, 1)[0])
