@@ -39,6 +39,13 @@ from leastaction.simulate.time_grid import step_count
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
+    "recordings",
+    "stand_ins",
+    "import",
+    "record",
+    "predict",
+    "plot_recording",
+    "write_law",
     "simulate",
     "differentiate",
     "assemble",

@@ -229,6 +229,7 @@ RECOMMENDED = {
     ),
     "motions": ("joint_spline", "gram", "null_vector"),
     "positions": ("joint_spline", "gram", "shooting"),
+    "measurements": ("bandwidth_spline", "weighted_gram", "cross_validated_shooting"),
     "snapshots": ("none", "discrete_euler_lagrange", "evidence_maximisation"),
     "density": ("bump_functions", "weak_fokker_planck", "ito_gmm"),
     "density moments": ("monomial_functions", "moment_fokker_planck", "ito_gmm"),
@@ -249,6 +250,8 @@ def kind_of_data(example: Mapping) -> str:
     Motions without candidates, that is without the section `library`, are snapshots: a
     Lagrangian is learned without writing down its terms.
     """
+    if "import" in example:
+        return "measurements"
     if "field" in _part(example, "system"):
         return "field"
     simulation = _part(example, "simulate")

@@ -7,6 +7,8 @@ rule simulate:
         "<logs>/{paper}/{example}/simulate.log",
     benchmark:
         "<logs>/{paper}/{example}/simulate.tsv"
+    wildcard_constraints:
+        paper=one_of(FOLDERS),
     conda:
         "../../environment.yml"
     threads: 1

@@ -5,6 +5,7 @@ from importlib import import_module
 from leastaction.noise_sweep import over_cases
 
 METHODS = {
+    "bandwidth_spline": "leastaction.differentiate.bandwidth_spline",
     "bump_functions": "leastaction.differentiate.bump_functions",
     "central_difference": "leastaction.differentiate.central_difference",
     "central_stencil": "leastaction.differentiate.central_stencil",
@@ -23,6 +24,7 @@ METHODS = {
 }
 
 READS = {
+    "bandwidth_spline": "measurements",
     "bump_functions": "histogram",
     "central_stencil": "histogram",
     "monomial_functions": "state_moments",
@@ -45,6 +47,7 @@ NEEDS_ACCELERATIONS = ("halton_velocity",)
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
+    "bandwidth_spline": (),
     "bump_functions": (),
     "central_stencil": (),
     "monomial_functions": (),

@@ -221,10 +221,21 @@ def _steps(dt: float, bandwidth: float) -> int:
 
 
 def _force(observations: xr.Dataset, rows: np.ndarray, thin: int):
-    """Input at the nodes of the integrator, as a function of steps per sample."""
     if "input" not in observations:
         return None
-    force = observations["input"].values[0]
+    return input_nodes(observations["input"].values[0], rows, thin)
+
+
+def input_nodes(force: np.ndarray, rows: np.ndarray, thin: int):
+    """Input at the nodes of the integrator, as a function of steps per sample.
+
+    Parameters
+    ----------
+    force
+        Shape (recorded row, dof).
+    rows, thin
+        Recorded row of each sample, and recorded rows between two samples.
+    """
     known: dict[int, np.ndarray] = {}
 
     def nodes(steps: int) -> np.ndarray:

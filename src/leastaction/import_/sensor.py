@@ -5,7 +5,10 @@ from math import comb
 
 import numpy as np
 
+from leastaction.differentiate.recording_spectrum import difference_noise
+
 LEVELS = 5000
+COARSE = 2.5
 SPIKE = 12.0
 
 
@@ -23,8 +26,9 @@ def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
     step = float(gaps[gaps > 1e-3 * step].min())
     multiple = (values - values[0]) / step
     even = np.abs(multiple - np.rint(multiple)).max() < 0.05
+    coarse = step > COARSE * difference_noise(series)
     total = sum(len(y) for y in series)
-    return (step, True) if even and len(values) < total / 3 else (0.0, False)
+    return (step, True) if even and coarse and len(values) < total / 3 else (0.0, False)
 
 
 def repeated_share(series: Sequence[np.ndarray]) -> float:
