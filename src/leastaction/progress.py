@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TypeVar
 
 EVERY = 10.0
+# What is wrong with a user's data is said in one message, without a traceback.
+EXPECTED = ("RecordingError",)
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -54,6 +56,9 @@ class _Once(logging.Filter):
 def _log_failure(kind, error, trace) -> None:
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
+        return
+    if kind.__name__ in EXPECTED:
+        logging.error("%s", error)
         return
     logging.error("%s: %s", kind.__name__, error, exc_info=(kind, error, trace))
 

@@ -24,6 +24,7 @@ from leastaction.identify.recorded_windows import (
     recording,
     windows,
 )
+from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_equations import library_equations
 from leastaction.mechanics.variational_equations import (
@@ -83,6 +84,7 @@ def identify(
     driven = found.positions.force is not None
     inertia = np.diag(equations["inertia_gram"].values[0])[columns]
     losses = columns >= len(terms.terms)
+    price = _price(terms, columns)
     definite = _definite(terms, columns, equations)
     present, quadratic, reached, problem = None, None, 0.0, None
     for periods in PERIODS:
@@ -97,6 +99,7 @@ def identify(
             float(found.noise.sum()),
             inertia,
             losses,
+            price,
             driven,
             definite,
         )
@@ -161,6 +164,23 @@ def one_two_five(value: float) -> float:
     """Largest of 1, 2, 5 times a power of ten that is not above `value`."""
     power = 10.0 ** np.floor(np.log10(value))
     return float(max(m for m in (1, 2, 5) if m * power <= value * (1 + 1e-12)) * power)
+
+
+def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
+    """One per term; two where the inertia changes with the position."""
+    candidates = [*terms.terms, *terms.dissipation]
+    velocities = symbols(velocity_names(terms.coordinates))
+    q = set(symbols(terms.coordinates))
+    return np.array(
+        [
+            2.0
+            if k < len(terms.terms)
+            and q & candidates[k].free_symbols
+            and set(velocities) & candidates[k].free_symbols
+            else 1.0
+            for k in columns
+        ]
+    )
 
 
 def _definite(terms: Library, columns: np.ndarray, equations: xr.Dataset):

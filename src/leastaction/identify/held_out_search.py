@@ -37,6 +37,9 @@ class Problem:
         Mean square inertial force of each candidate.
     losses
         Whether a candidate is one of the Rayleigh function.
+    price
+        Of each candidate, in terms: an inertia that changes with the position counts
+        twice, because it can imitate many things.
     driven
         Whether a recorded input gives the scale.
     definite
@@ -48,6 +51,7 @@ class Problem:
     noise: float
     inertia: np.ndarray
     losses: np.ndarray
+    price: np.ndarray
     driven: bool
     definite: object
 
@@ -96,7 +100,13 @@ def fitted(
 
 def _left_out(problem: Problem, fit: Fit, active: np.ndarray) -> LeaveOneOut:
     return leave_one_out(
-        problem.positions, fit, problem.blocks, active, problem.noise, problem.losses
+        problem.positions,
+        fit,
+        problem.blocks,
+        active,
+        problem.noise,
+        problem.losses,
+        problem.price,
     )
 
 

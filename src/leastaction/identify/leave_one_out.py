@@ -40,6 +40,8 @@ class LeaveOneOut:
         χ² that noise alone gives, all blocks.
     positive
         Which coefficients are losses and must not be negative.
+    price
+        Of each term, in terms.
     """
 
     h: np.ndarray
@@ -48,6 +50,7 @@ class LeaveOneOut:
     c: np.ndarray
     noise: float
     positive: np.ndarray
+    price: np.ndarray
 
     def coefficients(
         self, support: Sequence[int], fixed: int | None, left_out: int | None = None
@@ -94,7 +97,7 @@ class LeaveOneOut:
         return np.maximum(self.e - 2 * slope + curved, 0.0)
 
     def criterion(self, support: Sequence[int], fixed: int | None) -> float:
-        """Log of the error left out, beyond the noise, + log 1.25 per term.
+        """Log of the error left out, beyond the noise, + log 1.25 times the price.
 
         Its smallest value is the size beyond which no further term lowers the error by
         20 % (per term). A support is infinitely bad with a negative loss, or if a block
@@ -110,7 +113,7 @@ class LeaveOneOut:
             return np.inf
         beyond = max(error - self.noise, 0.0) + CHANCE
         imitated = self.inflation(support, fixed).max(initial=1.0) > MOST_INFLATION
-        size = len(support) + IMITATION * imitated
+        size = self.price[list(support)].sum() + IMITATION * imitated
         return float(np.log(beyond) - np.log(FALL) * size)
 
     def inflation(self, support: Sequence[int], fixed: int | None) -> np.ndarray:
@@ -138,6 +141,7 @@ def leave_one_out(
     active: np.ndarray,
     noise: float,
     positive: np.ndarray,
+    price: np.ndarray,
 ) -> LeaveOneOut:
     """Quadratic functions of all blocks at a fit, `active` coefficients free."""
     h, g, chi2, _ = normal_equations(positions, fit.segments, fit.c, active)
@@ -162,4 +166,4 @@ def leave_one_out(
         whole[s][np.ix_(active, active)] = schur[mine].sum(0)
         slope[s][active] = right[mine].sum(0)
         error[s] = np.where(np.isfinite(chi2), chi2 - gain, 1e12)[blocks == s].sum()
-    return LeaveOneOut(whole, slope, error, fit.c, noise, positive)
+    return LeaveOneOut(whole, slope, error, fit.c, noise, positive, price)

@@ -14,6 +14,11 @@ from leastaction.identify.recorded_windows import Recording
 from leastaction.mechanics.library import Library
 
 MOST_ALTERNATIVES = 8
+# Laws with an error beyond this multiple are no alternative, however few the blocks.
+WORSE = 10.0
+CONFIDENCE = 0.95
+# A step of this fraction of an error bar ends the fit.
+SETTLED = 0.2
 
 
 def estimate(
@@ -49,6 +54,9 @@ def estimate(
         return full
 
     errors = spread(np.where(present.fit.c != 0, std, np.nan), np.nan)
+    remaining = np.abs(
+        present.left_out.coefficients(support, fixed) - present.fit.c
+    )
     alternatives, about = equivalents(problem, whole, present, equations, columns)
     block_count = len(present.left_out.e)
     values = present.left_out.e.sum()
@@ -64,7 +72,11 @@ def estimate(
             "rms misfit over the windows, in 0.3 % of the amplitude and the noise",
         ),
         "criterion_value": (present.criterion, "1", "log of the error left out"),
-        "converged": (int(present.fit.converged), "1", "whether the fit converged"),
+        "converged": (
+            int((remaining <= SETTLED * np.where(std > 0, std, np.inf)).all()),
+            "1",
+            "whether a further step would be a fraction of every error bar",
+        ),
     }
     arrays = {
         "jackknife_coefficient": (
@@ -148,10 +160,12 @@ def _by_amplitude(problem, present, found: Recording, support, fixed):
 def equivalents(
     problem: Problem, whole: LeaveOneOut, present: Candidate, equations, columns
 ) -> tuple[str, list[dict]]:
-    """Models of the same size whose error left out is within one standard error.
+    """Models of the same size whose error left out is not significantly larger.
 
-    The standard error is that of the difference, paired over blocks.
+    By Student's t test of the differences, paired over blocks, at 95 %.
     """
+    from scipy.stats import t
+
     support = present.support
     fixed = problem.fixed(present.fit.c)
     names = [str(equations["column"].values[k]) for k in columns]
@@ -163,10 +177,11 @@ def equivalents(
         errors = whole.block_errors(other, fixed)
         difference = errors - own
         spread = np.sqrt(len(own)) * difference.std(ddof=1)
-        if difference.sum() < spread or errors.sum() < 1.05 * own.sum():
+        alike = difference.sum() < t.ppf(CONFIDENCE, len(own) - 1) * spread
+        if errors.sum() < (WORSE if alike else 1.05) * own.sum():
             c = whole.coefficients(other, fixed)
             found.append((float(errors.sum() / own.sum()), other, c))
-    found = found[:MOST_ALTERNATIVES]
+    found = sorted(found, key=lambda each: each[0])[:MOST_ALTERNATIVES]
     scale = 1.0 if problem.driven else 0.5 / present.fit.c[fixed]
     about, texts = [], []
     for ratio, other, c in found:

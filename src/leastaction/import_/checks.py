@@ -88,7 +88,8 @@ def refuse(
                     "an input that changes",
                     "Check the cable, or leave the input out",
                 )
-        _refuse_sampling(where, own, clock, settings, accepted)
+        raw = [t.values[:, place] for t in kept]
+        _refuse_sampling(where, own, raw, clock, settings, accepted)
 
 
 def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
@@ -120,12 +121,12 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
             )
 
 
-def _refuse_sampling(where, own, clock, settings, accepted):
+def _refuse_sampling(where, own, raw, clock, settings, accepted):
     found = spectrum(own, clock.step)
     per_period = 1 / (found.main * clock.step)
     duration = sum(len(y) for y in own) * clock.step
     size = max(np.ptp(y) for y in own) / 2
-    noise = max(difference_noise(own), encoder_step(own)[0] / 12**0.5)
+    noise = max(difference_noise(own), encoder_step(raw)[0] / 12**0.5)
     if per_period < LEAST_PER_PERIOD and "sampling" not in accepted:
         raise RecordingError(
             where,
@@ -187,7 +188,13 @@ def warnings_of(
     if clock.filled:
         texts.append(f"{clock.filled} single missing rows were interpolated")
     for place, (name, column) in enumerate(channels["q"].items()):
-        texts += _sensor_warnings(name, [q[:, place] for q in series["q"]], column, clock)
+        texts += _sensor_warnings(
+            name,
+            [q[:, place] for q in series["q"]],
+            [t.values[:, place] for t in kept],
+            column,
+            clock,
+        )
     trained = [q for q, h in zip(series["q"], held, strict=True) if not h]
     scale = np.concatenate(trained).std(axis=0)
     size = np.array([np.mean(np.ptp(q, axis=0) / scale) for q in trained])
@@ -210,16 +217,17 @@ def warnings_of(
     return texts
 
 
-def _sensor_warnings(name: str, own, column, clock: Clock) -> list[str]:
+def _sensor_warnings(name: str, own, raw, column, clock: Clock) -> list[str]:
+    """What the samples of one coordinate say; `raw` are those before resampling."""
     texts = []
     found = spectrum(own, clock.step)
     noise = difference_noise(own)
-    step, quantised = encoder_step(own)
+    step, quantised = encoder_step(raw)
     size = max(np.ptp(y) for y in own) / 2
     unit = column.unit
     per_period = 1 / (found.main * clock.step)
     total = sum(len(y) for y in own) * clock.step * found.main
-    run, allowed = clipped_run(own, clock.step, found.main, max(step, 3 * noise))
+    run, allowed = clipped_run(raw, clock.step, found.main, max(step, 3 * noise))
     clipped = run > allowed
     if clipped:
         texts.append(
@@ -230,9 +238,9 @@ def _sensor_warnings(name: str, own, column, clock: Clock) -> list[str]:
         texts.append(
             f"{name} is quantised in steps of {step:.3g} {unit}"
             + (
-                f", {100 * repeated_share(own):.0f} % of the samples repeat the one "
+                f", {100 * repeated_share(raw):.0f} % of the samples repeat the one "
                 "before"
-                if repeated_share(own) > 0.3
+                if repeated_share(raw) > 0.3
                 else ""
             )
         )
@@ -251,7 +259,7 @@ def _sensor_warnings(name: str, own, column, clock: Clock) -> list[str]:
             f"{name} was recorded for {total:.1f} main periods; error bars from so few "
             "are rough"
         )
-    count = spikes(own)
+    count = spikes(raw)
     if count and not clipped and not quantised:
         texts.append(f"{name} has {count} spikes; look at them and cut them out")
     if column.angle and size < SMALL_ANGLE:

@@ -123,14 +123,14 @@ def _validation(rollout: xr.Dataset) -> list[str]:
     lines = [
         f"Free runs from the first {rollout.attrs['start']:.2g} s of "
         + ("trajectories that were also learned from:" if seen else "held-out trajectories:"),
-        "| trajectory | coordinate | rms error | largest error | (of half the range) |",
-        "|---|---|---|---|---|",
+        "| trajectory | coordinate | rms error, of half the range | largest error |",
+        "|---|---|---|---|",
     ]
     for k, label in enumerate(rollout["label"].values):
         for a, name in enumerate(names):
             rms = 100 * rollout["rms_error"].values[0, k, a]
             largest = 100 * rollout["maximum_error"].values[0, k, a]
-            lines.append(f"| {label} | {name} | {rms:.2f} % | {largest:.2f} % | |")
+            lines.append(f"| {label} | {name} | {rms:.2f} % | {largest:.2f} % |")
     return lines
 
 
