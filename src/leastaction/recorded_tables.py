@@ -142,7 +142,21 @@ class Table:
                 "Rename one of them",
             )
         self._names = list(names)
+        self._check_width(lines[self._first :], self._first + skipped + 1)
         self._first += skipped
+
+    def _check_width(self, lines, number: int) -> None:
+        """Refuse rows with more cells than names, as far as they have been looked at."""
+        for line in lines:
+            cells = line.split(self.separator) if line.strip() else []
+            if len(cells) > len(self._names):
+                raise RecordingError(
+                    f"{self.path}, line {number}",
+                    f"it has {len(cells)} cells",
+                    f"{len(self._names)}, as many as names",
+                    "Repair it; with decimal commas the separator must be another one",
+                )
+            number += 1
 
     def _split(self, line: str, body) -> list[str]:
         separator = self.settings["separator"] or _separator(body[0] if body else line)

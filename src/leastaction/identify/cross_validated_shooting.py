@@ -42,6 +42,8 @@ PERIODS = (1.0, 3.0, 10.0)
 INDEFINITE = 0.01
 # Longer windows are given up if the misfit is this, and this times that before.
 LOST = 8.0
+# Price of a term that imitates simpler ones, in terms.
+DEAR = 1.25
 
 log = logging.getLogger(__name__)
 
@@ -167,20 +169,36 @@ def one_two_five(value: float) -> float:
 
 
 def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
-    """One per term; two where the inertia changes with the position."""
-    candidates = [*terms.terms, *terms.dissipation]
-    velocities = symbols(velocity_names(terms.coordinates))
+    """What a term costs, in terms: 1, but more for those that imitate others.
+
+    An inertia that changes with the position costs 2. A power of an angle, or its
+    double, costs 1.25: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
+    """
     q = set(symbols(terms.coordinates))
-    return np.array(
-        [
-            2.0
-            if k < len(terms.terms)
-            and q & candidates[k].free_symbols
-            and set(velocities) & candidates[k].free_symbols
-            else 1.0
-            for k in columns
-        ]
-    )
+    velocities = set(symbols(velocity_names(terms.coordinates)))
+    price = np.ones(len(columns))
+    for i, k in enumerate(columns):
+        if k >= len(terms.terms):
+            continue
+        term = terms.terms[k]
+        waves = {x for f in term.atoms(sp.sin, sp.cos) for x in f.free_symbols}
+        if term.free_symbols & q and term.free_symbols & velocities:
+            price[i] = 2.0
+        elif waves and any(f.args[0].is_Mul for f in term.atoms(sp.sin, sp.cos)):
+            price[i] = DEAR
+        elif not waves and term.free_symbols & _angles(terms):
+            price[i] = DEAR
+    return price
+
+
+def _angles(terms: Library) -> set:
+    """Coordinates that stand in a sine or cosine of some candidate."""
+    return {
+        x
+        for term in terms.terms
+        for f in term.atoms(sp.sin, sp.cos)
+        for x in f.free_symbols
+    }
 
 
 def _definite(terms: Library, columns: np.ndarray, equations: xr.Dataset):

@@ -14,7 +14,7 @@ from leastaction.import_.resampling import Clock
 from leastaction.import_.sensor import (
     clipped_run,
     encoder_step,
-    excitation_slope,
+    random_share,
     repeated_share,
     spikes,
 )
@@ -25,10 +25,10 @@ LEAST_PERIODS, FEW_PERIODS = 3.0, 10.0
 # Half the range of an angle, rad, beyond which it is taken for degrees.
 DEGREES = 30.0
 LEAST_SIGNAL, POOR_SIGNAL = 5.0, 100.0
-MOST_JITTER, SOME_JITTER = 0.5, 1e-3
+SOME_JITTER = 1e-3
 SMALL_ANGLE = 0.35
-# Slope of log third differences over log lag: 3 for a random force, 5 and more without.
-RANDOM_SLOPE = 4.2
+# Share of a random force in third differences: more is random, less is not.
+RANDOM, SMOOTH = 0.6, 0.1
 AMPLITUDES = 2.0
 
 
@@ -51,13 +51,6 @@ def refuse(
     """
     accepted = set(settings["accept"])
     file = kept[0].source.rpartition(", line")[0]
-    if clock.jitter > MOST_JITTER and "clock" not in accepted:
-        raise RecordingError(
-            f"{file}, time",
-            f"steps scatter by {100 * clock.jitter:.0f} % around {clock.step:.3g} s",
-            "a clock that is even within 50 %",
-            "Check `import.time`; if it is right, write `accept: [clock]`",
-        )
     for place, (name, column) in enumerate(channels["q"].items()):
         own = [q[:, place] for q in series["q"]]
         where = f"{file}, column {column.name!r} ({name})"
@@ -148,24 +141,23 @@ def _refuse_sampling(where, own, raw, clock, settings, accepted):
             "three periods at least, better ten in each of six trajectories",
             "Record longer",
         )
-    slope = excitation_slope(own, clock.step, found.main, noise)
+    share = random_share(own, clock.step, found.main)
     random = settings["excitation"] == "random"
-    if np.isnan(slope) or "excitation" in accepted:
+    if np.isnan(share) or "excitation" in accepted:
         return
-    if slope < RANDOM_SLOPE and not random:
+    given = f"a random force has a share of {100 * share:.0f} % in its third differences"
+    if share > RANDOM and not random:
         raise RecordingError(
             where,
-            f"its third differences grow like the lag to the power {slope:.1f}, which "
-            "a random force makes (3)",
-            "a motion without random force (5 and more)",
+            given,
+            "a motion without random force",
             "Write `excitation: random`, or `accept: [excitation]` if you know better",
         )
-    if slope > RANDOM_SLOPE + 0.5 and random:
+    if share < SMOOTH and random:
         raise RecordingError(
             where,
-            f"its third differences grow like the lag to the power {slope:.1f}: no "
-            "random force is seen",
-            "3, as a random force makes it",
+            given + ": no random force is seen",
+            "most of them at short lags",
             "Leave `excitation` out, or write `accept: [excitation]`",
         )
 

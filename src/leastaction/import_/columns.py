@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from math import tau
 
 import numpy as np
-import pint
-
 from leastaction.mechanics.units import registry
 
 COUNTS = ("count", "counts")
@@ -71,9 +69,8 @@ def column(name: str, entry: Mapping, use: str) -> Column:
     try:
         parsed = units.dimensionless if text == "1" else units.parse_units(text)
         factor, base = units.get_base_units(parsed)
-        units.Quantity(1.0, parsed).to_base_units()
-    except pint.OffsetUnitCalculusError:
-        factor = None
+        if units.Quantity(0.0, parsed).to_base_units().magnitude != 0:
+            factor = None
     except Exception:
         factor = None
     if factor is None:

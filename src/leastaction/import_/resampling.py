@@ -15,6 +15,7 @@ EVEN = 1e-3
 # Median steps of trajectories may differ by this fraction.
 SAME = 0.01
 LEAST_ROWS = 16
+UNEVEN = 0.5
 
 
 @dataclass
@@ -61,7 +62,8 @@ def resample(
     Raises
     ------
     RecordingError
-        If trajectories have different steps, or none is long enough.
+        If the clock is uneven, trajectories have different steps, or none is long
+        enough.
     """
     long = [t for t in trajectories if len(t.time) >= LEAST_ROWS]
     if not long:
@@ -72,6 +74,16 @@ def resample(
             f"{LEAST_ROWS} rows and several periods",
             "Check `import.trajectory` and `import.time.unit`, or record longer",
         )
+    for t in long:
+        scatter = np.diff(t.time).std() / np.diff(t.time).mean()
+        if scatter > UNEVEN:
+            raise RecordingError(
+                f"{t.source}, time",
+                f"steps of the clock scatter by {100 * scatter:.0f} % around "
+                f"{np.diff(t.time).mean():.3g} s",
+                "a clock that is even within 50 %",
+                "Check `import.time` and `import.trajectory`",
+            )
     steps = [np.median(np.diff(t.time)) for t in long]
     step = float(np.median(steps))
     lines = [_line(t.time, step) for t in long]

@@ -1,7 +1,6 @@
 """What a series of samples says about its sensor and about what drives it."""
 
 from collections.abc import Sequence
-from math import comb
 
 import numpy as np
 
@@ -70,36 +69,41 @@ def spikes(series: Sequence[np.ndarray]) -> int:
     return count
 
 
-def excitation_slope(
-    series: Sequence[np.ndarray], dt: float, frequency: float, noise: float
-) -> float:
-    """Growth of third differences with their lag: 3 for random forces, 6 for none.
+def random_share(series: Sequence[np.ndarray], dt: float, frequency: float) -> float:
+    """Largest share of a random force in third differences over short lags h.
 
     .. math::
 
         E\\,[q_{t+3h} − 3 q_{t+2h} + 3 q_{t+h} − q_t]^2
-        = 20 σ_n^2 + \\begin{cases} c\\,h^3 & \\text{with } \\dot W \\\\
-        c\\,h^6 & \\text{smooth} \\end{cases}
+        = a + b\\,h^3 + d\\,(2 \\sin πfh)^6
 
-    Noise is subtracted; lags are those up to a thirtieth of a period at which noise is
-    less than a third. NaN if there are less than three of them.
+    with parts of white noise of the sensor, of a random force, and of a smooth motion;
+    a, b, d ≥ 0 by least squares of relative errors, over lags up to a twelfth of the
+    main period. NaN if there are less than four lags or noise hides all of them.
     """
-    largest = max(int(1 / (30 * frequency * dt)), 1)
-    lags = np.unique(np.geomspace(1, largest, 12).round().astype(int))
-    floor = comb(6, 3) * noise**2
-    found = []
+    from scipy.optimize import nnls
+
+    largest = int(1 / (12 * frequency * dt))
+    lags = np.unique(np.geomspace(1, max(largest, 1), 14).round().astype(int))
+    values = []
     for lag in lags:
         parts = [
             y[3 * lag :] - 3 * y[2 * lag : -lag] + 3 * y[lag : -2 * lag] - y[: -3 * lag]
             for y in series
             if len(y) > 4 * lag
         ]
-        if not parts:
-            continue
-        value = float(np.mean(np.concatenate(parts) ** 2))
-        if value > 3 * floor and value - floor > 0:
-            found.append((np.log(lag), np.log(value - floor)))
-    if len(found) < 3 or found[-1][0] - found[0][0] < np.log(2):
+        if parts:
+            values.append(float(np.mean(np.concatenate(parts) ** 2)))
+    if len(values) < 4 or min(values) <= 0:
         return np.nan
-    x, y = np.array(found).T
-    return float(np.polyfit(x, y, 1)[0])
+    h = lags[: len(values)] * dt
+    shapes = np.stack(
+        [np.ones_like(h), (h / h[-1]) ** 3, np.sin(np.pi * frequency * h) ** 6], axis=1
+    )
+    parts = shapes / np.array(values)[:, None]
+    scale = parts.max(axis=0)
+    found, _ = nnls(parts / scale, np.ones(len(h)))
+    shares = parts / scale * found
+    if shares[-1, 0] > 0.5:
+        return np.nan
+    return float(shares[:, 1].max())
