@@ -251,7 +251,7 @@ def kind_of_data(example: Mapping) -> str:
     Lagrangian is learned without writing down its terms.
     """
     if "import" in example:
-        return "measurements"
+        return "states" if example.get("excitation") == "random" else "measurements"
     if "field" in _part(example, "system"):
         return "field"
     simulation = _part(example, "simulate")

@@ -9,7 +9,7 @@ from leastaction.import_.columns import columns_of, time_factor
 from leastaction.import_.error import RecordingError
 from leastaction.mechanics.expressions import check_name
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.recommended_library import recommended_library
+from leastaction.mechanics.recommended_library import random_library, recommended_library
 from leastaction.mechanics.system import declared_names
 from leastaction.recorded_tables import Table
 from leastaction.schema import ConfigError, complete
@@ -136,7 +136,9 @@ def _library(example: Mapping, channels: Mapping, problems: list) -> dict:
     """Recommended candidates, or those of the YAML, and what it adds."""
     given = example.get("library", {})
     kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
-    library = recommended_library(kinds) | {
+    random = example["excitation"] == "random"
+    recommended = (random_library if random else recommended_library)(kinds)
+    library = recommended | {
         key: value for key, value in given.items() if key != "also"
     }
     for key, terms in given.get("also", {}).items():

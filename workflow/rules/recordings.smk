@@ -47,7 +47,7 @@ rule write_law:
     input:
         observations="<results>/recordings/{example}/observations.nc",
         model="<results>/recordings/{example}/recommended/model.nc",
-        rollout="<results>/recordings/{example}/recommended/rollout.nc",
+        rollouts=recorded_rollouts,
         sources=sources("write_law"),
     output:
         law=report(

@@ -7,7 +7,8 @@ from leastaction.progress import start_logging
 
 def main(settings: dict, observations: str) -> None:
     """Import all files of a recording."""
-    save(import_recording(settings), observations, "measurements")
+    found = import_recording(settings)
+    save(found, observations, found.attrs["contract"])
 
 
 if __name__ == "__main__":

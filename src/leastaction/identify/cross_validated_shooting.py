@@ -12,6 +12,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.contracts import check
+from leastaction.identify.drift import without_doubtful
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.held_out_search import Candidate, Problem, fitted, search
 from leastaction.identify.null_vector import free_columns
@@ -62,7 +63,8 @@ def identify(
     2. Windows of one, three and ten main periods. On each level terms are added,
        dropped, swapped and exchanged (:mod:`leastaction.identify.held_out_search`).
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
-    4. Error bars by the jackknife over blocks, with half the difference between large
+    4. Terms of L whose interval holds zero are dropped, unless they are needed.
+    5. Error bars by the jackknife over blocks, with half the difference between large
        and small amplitudes in quadrature.
 
     Parameters
@@ -124,6 +126,7 @@ def identify(
         )
         present, quadratic, reached = level, whole, duration
         kept = problem
+    present = without_doubtful(kept, present, found)
     return estimate(
         kept, present, quadratic, found, equations, terms, columns, reached, width
     )

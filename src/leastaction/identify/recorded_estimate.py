@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
+from leastaction.identify.drift import drift, total_std
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.gram_estimate import lagrangian_estimate
 from leastaction.identify.held_out_search import Candidate, Problem, rank
@@ -42,9 +43,8 @@ def estimate(
     support = list(present.support)
     fixed = problem.fixed(present.fit.c)
     left, jackknife = present.left_out.jackknife(support, fixed)
-    large, small = _by_amplitude(problem, present, found, support, fixed)
-    drift = np.abs(large - small) / 2
-    std = np.sqrt(jackknife**2 + drift**2)
+    std = total_std(problem, present, found)
+    drifted = drift(problem, present, found)
     scale = _scale(problem, present.fit.c, terms, columns)
     count = len(terms.terms) + len(terms.dissipation)
 
@@ -93,7 +93,7 @@ def estimate(
         ),
         "drift": (
             ("column_fitted",),
-            spread(drift)[columns],
+            spread(drifted)[columns],
             "mixed",
             "half the difference between large and small amplitudes",
         ),
@@ -134,27 +134,6 @@ def _scale(problem: Problem, c, terms: Library, columns) -> float:
         return 1.0
     fixed = problem.fixed(c)
     return 0.5 / c[fixed]
-
-
-def _by_amplitude(problem, present, found: Recording, support, fixed):
-    """Coefficients of the louder and of the quieter half of the blocks."""
-    segments = present.fit.segments
-    q = found.positions.q
-    scale = np.maximum(found.amplitude.max(axis=0), 1e-300)
-    size = np.array(
-        [
-            np.mean(np.ptp(q[a : a + n], axis=0) / scale)
-            for a, n in zip(segments.first, segments.length, strict=True)
-        ]
-    )
-    count = len(present.left_out.e)
-    loud = np.array([size[problem.blocks == s].mean() for s in range(count)])
-    order = np.argsort(-loud)
-    halves = order[: (count + 1) // 2], order[(count + 1) // 2 :]
-    return [
-        present.left_out.block_coefficients(support, fixed, list(half))
-        for half in halves
-    ]
 
 
 def equivalents(

@@ -5,10 +5,13 @@ The folder ends in an underscore because ``import`` is a word of Python.
 
 
 def import_recording(settings):
-    """Read a user's tables into the contract ``measurements``.
+    """Read a user's tables: contract ``measurements``, or ``observations`` if random.
 
-    See :func:`leastaction.import_.recording.measurements`.
+    See :func:`leastaction.import_.recording.measurements` and
+    :func:`leastaction.import_.ensemble.ensemble`.
     """
+    from leastaction.import_.ensemble import ensemble
     from leastaction.import_.recording import measurements
 
-    return measurements(settings)
+    found = measurements(settings).assign_attrs(contract="measurements")
+    return ensemble(found) if settings["excitation"] == "random" else found

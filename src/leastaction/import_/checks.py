@@ -145,7 +145,7 @@ def _refuse_sampling(where, own, raw, clock, settings, accepted):
     random = settings["excitation"] == "random"
     if np.isnan(share) or "excitation" in accepted:
         return
-    given = f"a random force has a share of {100 * share:.0f} % in its third differences"
+    given = f"a random force has a share of {100 * min(share, 1):.0f} % in its third differences"
     if share > RANDOM and not random:
         raise RecordingError(
             where,
@@ -190,7 +190,8 @@ def warnings_of(
     trained = [q for q, h in zip(series["q"], held, strict=True) if not h]
     scale = np.concatenate(trained).std(axis=0)
     size = np.array([np.mean(np.ptp(q, axis=0) / scale) for q in trained])
-    if len(size) < 2 or size.max() < AMPLITUDES * size.min():
+    few = len(size) < 2 or size.max() < AMPLITUDES * size.min()
+    if few and settings["excitation"] != "random":
         texts.append(
             f"amplitudes differ by a factor of {size.max() / size.min():.2g} only: "
             "Coulomb and viscous losses are then hard to tell apart; add swings of "

@@ -10,6 +10,8 @@ from leastaction.model import IdentifiedModel
 from leastaction.publish.verdicts import verdicts
 
 CONFIDENCE = 0.95
+NORMAL = 1.96
+J_LEAST = 0.01
 
 
 def law_text(
@@ -49,6 +51,35 @@ def law_text(
         "- "
         + f"error bars hold for amplitudes {_amplitudes(model)}, over "
         + f"{int(model['blocks'].values[0])} blocks left out in turn",
+    ]
+    return "\n\n".join(_joined(parts)) + "\n"
+
+
+def random_law_text(title: str, observations: xr.Dataset, model: xr.Dataset) -> str:
+    """Markdown with the law of a motion that random forces drive.
+
+    Parameters
+    ----------
+    title
+        Of the recording.
+    observations, model
+        Contracts ``observations``, ``model``.
+    """
+    found = IdentifiedModel(model.isel(replicate=0))
+    value = float(model["j_p_value"].values[0])
+    fit = "fits" if value > J_LEAST else "does NOT fit: a candidate is missing"
+    parts = [
+        f"# {title}",
+        "## The law",
+        *_terms(found, NORMAL),
+        "```text",
+        str(found),
+        "```",
+        f"By Hansen's J test the law {fit} (p = {value:.2g}). `Wdot` is white noise of "
+        "strength one; coefficients are those of a Lagrangian whose first inertia is ½.",
+        "## What to know about these data",
+        *[f"- {text}" for text in json.loads(observations.attrs["warnings"])],
+        f"- error bars are those of {observations.sizes['trajectory']} trajectories",
     ]
     return "\n\n".join(_joined(parts)) + "\n"
 
