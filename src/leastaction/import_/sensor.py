@@ -9,6 +9,8 @@ from leastaction.differentiate.recording_spectrum import difference_noise
 LEVELS = 5000
 COARSE = 2.5
 SPIKE = 12.0
+# Fourth moment over the squared second one; 3 for Gaussian increments.
+IMPACTS = 8.0
 
 
 def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
@@ -79,13 +81,14 @@ def random_share(series: Sequence[np.ndarray], dt: float, frequency: float) -> f
 
     with parts of white noise of the sensor, of a random force, and of a smooth motion;
     a, b, d ≥ 0 by least squares of relative errors, over lags up to a twelfth of the
-    main period. NaN if there are less than four lags or noise hides all of them.
+    main period. NaN if there are less than four lags, if noise hides all of them, or if
+    a few large jumps make them: impacts, or a sensor that clips.
     """
     from scipy.optimize import nnls
 
     largest = int(1 / (12 * frequency * dt))
     lags = np.unique(np.geomspace(1, max(largest, 1), 14).round().astype(int))
-    values = []
+    values, tails = [], []
     for lag in lags:
         parts = [
             y[3 * lag :] - 3 * y[2 * lag : -lag] + 3 * y[lag : -2 * lag] - y[: -3 * lag]
@@ -93,8 +96,10 @@ def random_share(series: Sequence[np.ndarray], dt: float, frequency: float) -> f
             if len(y) > 4 * lag
         ]
         if parts:
-            values.append(float(np.mean(np.concatenate(parts) ** 2)))
-    if len(values) < 4 or min(values) <= 0:
+            third = np.concatenate(parts)
+            values.append(float(np.mean(third**2)))
+            tails.append(float(np.mean(third**4)) / max(values[-1], 1e-300) ** 2)
+    if len(values) < 4 or min(values) <= 0 or np.median(tails) > IMPACTS:
         return np.nan
     h = lags[: len(values)] * dt
     shapes = np.stack(
