@@ -105,11 +105,17 @@ def test_a_gap_begins_a_trajectory_and_a_missing_row_does_not(tmp_path):
     table = [r for i, r in enumerate(ROWS[:800]) if not 300 <= i < 340 and i != 600]
     write(tmp_path, table)
     found = imported(rig(), tmp_path)
-    assert list(found["sample_count"].values) == [300, 460] or (
-        found["sample_count"].values.sum() == 760
-    )
+    assert found["sample_count"].values.sum() == 760
     assert "1 gaps" in warnings(found)
     assert "1 single missing" in warnings(found)
+
+
+def test_of_a_few_trajectories_the_end_of_the_longest_is_held_out(tmp_path):
+    write(tmp_path, rows(runs=2, duration=20.0))
+    found = imported(rig(), tmp_path)
+    assert list(found["held_out"].values) == [0, 0, 1]
+    assert list(found["sample_count"].values) == [1500, 2000, 500]
+    assert str(found["label"].values[2]) == "0 (end)"
 
 
 def test_rounded_times_are_no_jitter(tmp_path):

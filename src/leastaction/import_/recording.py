@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 import numpy as np
 import xarray as xr
 
+from leastaction.differentiate.recording_spectrum import spectrum
 from leastaction.import_.checks import refuse, warnings_of
 from leastaction.import_.columns import columns_of, time_factor
 from leastaction.import_.error import RecordingError
@@ -17,6 +18,8 @@ from leastaction.import_.splitting import Trajectory, read_trajectories
 # Share of the trajectories that validation keeps for itself.
 HELD_OUT = 4
 TAIL = 0.25
+# Main periods that such an end must have.
+LEAST_PERIODS = 3.0
 
 log = logging.getLogger(__name__)
 
@@ -55,15 +58,19 @@ def measurements(settings: Mapping) -> xr.Dataset:
     kept = [t for t in trajectories if len(t.time) >= 16]
     series = _by_channel(values, channels, names)
     refuse(kept, series, channels, clock, settings)
-    held = _held_out(kept, series["q"], settings["held_out"])
-    texts = warnings_of(kept, series, channels, clock, settings, held)
+    sampled = list(kept)
+    if settings["held_out"] is None and len(kept) < HELD_OUT:
+        held = _end_held_out(kept, series, starts, clock)
+    else:
+        held = _held_out(kept, series["q"], settings["held_out"])
+    texts = warnings_of(sampled, series, channels, clock, settings, held)
     if gaps:
         texts.append(
-            f"{gaps} gaps in time split the recording into {len(kept)} trajectories"
+            f"{gaps} gaps in time split the recording into {len(sampled)} trajectories"
         )
-    if len(recorded) > len(kept):
+    if len(recorded) > len(sampled):
         texts.append(
-            f"{len(recorded) - len(kept)} stretches shorter than 16 rows are left out"
+            f"{len(recorded) - len(sampled)} stretches shorter than 16 rows are left out"
         )
     used = sum(len(t.time) for t in trajectories)
     if used < read.rows:
@@ -136,6 +143,28 @@ def _held_out(kept, q, wanted) -> np.ndarray:
         middle = np.argsort(size)[np.linspace(0, len(kept) - 1, count + 2)[1:-1].round().astype(int)]
         held[middle] = True
     return held
+
+
+def _end_held_out(kept, series, starts, clock: Clock) -> np.ndarray:
+    """Cut the end of the longest of a few trajectories off, for validation."""
+    number = int(np.argmax([len(q) for q in series["q"]]))
+    whole = series["q"][number]
+    main = min(
+        spectrum([q[:, a] for q in series["q"]], clock.step).main
+        for a in range(whole.shape[1])
+    )
+    cut = round((1 - TAIL) * len(whole))
+    if (len(whole) - cut) * clock.step * main < LEAST_PERIODS:
+        return np.zeros(len(kept), dtype=bool)
+    for parts in series.values():
+        parts.append(parts[number][cut:])
+        parts[number] = parts[number][:cut]
+    old = kept[number]
+    kept.append(
+        Trajectory(f"{old.label} (end)", old.time[:0], old.values[:0], old.source)
+    )
+    starts.append(starts[number] + cut * clock.step)
+    return np.arange(len(kept)) == len(kept) - 1
 
 
 def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Dataset:

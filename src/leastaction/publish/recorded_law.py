@@ -140,7 +140,8 @@ def _scale_note(observations: xr.Dataset, model: IdentifiedModel) -> str:
     if "input" in observations:
         return (
             "The recorded input gives the scale: L is in the unit of the input times "
-            "that of its coordinate (J for N and m, or N m and rad)."
+            "that of its coordinate (J for N and m, or N m and rad). It stands on the right "
+            "of the equation of its coordinate."
         )
     return (
         "Without a recorded force a Lagrangian is known up to a factor; it is chosen so "
