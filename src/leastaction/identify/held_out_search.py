@@ -177,7 +177,7 @@ def rank(
 def _neighbours(
     problem: Problem, whole: LeaveOneOut, present: tuple, fixed: int | None, most: int
 ) -> Iterator[tuple[int, ...]]:
-    """One term added, dropped or swapped; two added; all losses exchanged."""
+    """One term added, dropped or swapped; two for one; all losses exchanged."""
     count = len(whole.c)
     seen = set()
 
@@ -204,6 +204,10 @@ def _neighbours(
         for old in movable:
             yield from once({*present, *pair} - {old})
     conservative = [k for k in present if not problem.losses[k]]
+    for old in combinations([k for k in conservative if k != fixed], 2):
+        for k in absent:
+            if not problem.losses[k]:
+                yield from once({*present, k} - set(old))
     losses = np.flatnonzero(problem.losses)
     if len(losses) > 8:
         strong = [k for _, k in sorted(promise) if problem.losses[k]][:6]

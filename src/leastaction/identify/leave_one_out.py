@@ -7,6 +7,7 @@ costs one small system, leaving out one block at a time included.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -68,27 +69,34 @@ class LeaveOneOut:
         )
 
     def _solve(self, h, g, support, fixed) -> np.ndarray:
+        """Coefficients of one or of many (leading axis) normal equations."""
         free = np.array([k for k in support if k != fixed], dtype=int)
-        found = np.zeros_like(self.c)
+        found = np.zeros_like(g)
         if fixed is not None:
-            found[fixed] = self.c[fixed]
+            found[..., fixed] = self.c[fixed]
         if not len(free):
             return found
         start = found - self.c
-        right = (g - h @ start)[free]
-        own = h[np.ix_(free, free)]
-        scale = np.sqrt(np.maximum(np.diag(own), 1e-300))
-        normal = own / np.outer(scale, scale) + RIDGE * np.eye(len(free))
-        found[free] = np.linalg.solve(normal, right / scale) / scale
+        right = (g - np.einsum("...ij,...j->...i", h, start))[..., free]
+        own = h[..., free[:, None], free]
+        scale = np.sqrt(np.maximum(np.einsum("...ii->...i", own), 1e-300))
+        normal = own / (scale[..., :, None] * scale[..., None, :])
+        normal = normal + RIDGE * np.eye(len(free))
+        solved = np.linalg.solve(normal, (right / scale)[..., None])[..., 0]
+        found[..., free] = solved / scale
         return found
 
     def block_errors(self, support: Sequence[int], fixed: int | None) -> np.ndarray:
         """χ² of every block with coefficients from all others."""
         return self._errors(self._all_left_out(support, fixed))
 
+    @cached_property
+    def _others(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over all blocks but one."""
+        return self.h.sum(0) - self.h, self.g.sum(0) - self.g
+
     def _all_left_out(self, support, fixed) -> np.ndarray:
-        blocks = range(len(self.e))
-        return np.array([self.coefficients(support, fixed, s) for s in blocks])
+        return self._solve(*self._others, support, fixed)
 
     def _errors(self, left: np.ndarray) -> np.ndarray:
         step = left - self.c
