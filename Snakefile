@@ -22,7 +22,6 @@ include: "workflow/rules/assemble.smk"
 include: "workflow/rules/identify.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/publish.smk"
-include: "workflow/rules/recordings.smk"
 
 
 report: "workflow/report/workflow.rst"

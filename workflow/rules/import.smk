@@ -1,27 +1,3 @@
-rule record:
-    input:
-        stand_in="config/stand_ins/{stand_in}.yaml",
-        sources=sources("record"),
-    output:
-        table="<results>/stand_ins/{stand_in}.csv",
-    log:
-        "<logs>/stand_ins/{stand_in}.log",
-    benchmark:
-        "<logs>/stand_ins/{stand_in}.tsv"
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
-    params:
-        settings=stand_in_settings,
-    message:
-        "Recording the stand-in {wildcards.stand_in}"
-    script:
-        "../scripts/record.py"
-
-
 rule import_recording:
     input:
         files=recorded_files,

@@ -13,6 +13,8 @@ MARGIN = 3.0
 # The bandwidth is sought beyond this multiple of the main frequency.
 BEYOND = 1.5
 ROUNDS = 3
+# A line of the noise steeper than this is no noise of a sensor.
+STEEP = -2.5
 HIGHEST_ORDER = 6
 # Fraction of the Nyquist frequency taken where the spectrum never reaches the noise.
 COARSE = 0.8
@@ -39,6 +41,22 @@ class Spectrum:
     noise: np.ndarray
     main: float
     bandwidth: float
+
+    @property
+    def slope(self) -> float:
+        """Power of the frequency that the density falls with before noise hides it.
+
+        That of a motion with white forces is −4, down to the noise or, if there is
+        none, to the end; that of a smooth motion falls ever faster.
+        """
+        f = self.frequency
+        of_line = np.log(self.noise[-1] / self.noise[0]) / np.log(f[-1] / f[0])
+        begin = max(self.bandwidth / 3, BEYOND * self.main)
+        inside = (f >= begin) & (f <= self.bandwidth)
+        if of_line < STEEP or inside.sum() < 8 or self.bandwidth < 1.5 * begin:
+            return float(of_line)
+        density = _smoothed(self.density)[inside]
+        return float(np.polyfit(np.log(f[inside]), np.log(density), 1)[0])
 
 
 def difference_noise(series: Sequence[np.ndarray]) -> float:

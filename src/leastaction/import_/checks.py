@@ -29,6 +29,8 @@ SOME_JITTER = 1e-3
 SMALL_ANGLE = 0.35
 # Share of a random force in third differences: more is random, less is not.
 RANDOM, SMOOTH = 0.6, 0.1
+# Power of the frequency that the spectrum of a motion with white forces falls with.
+WHITE_FORCE = (-5.2, -3.0)
 AMPLITUDES = 2.0
 
 
@@ -145,8 +147,12 @@ def _refuse_sampling(where, own, raw, clock, settings, accepted):
     random = settings["excitation"] == "random"
     if np.isnan(share) or "excitation" in accepted:
         return
-    given = f"a random force has a share of {100 * min(share, 1):.0f} % in its third differences"
-    if share > RANDOM and not random:
+    given = (
+        f"a random force has a share of {100 * min(share, 1):.0f} % in its third "
+        f"differences, and its spectrum falls with the power {found.slope:.1f} (of -4)"
+    )
+    falls = WHITE_FORCE[0] < found.slope < WHITE_FORCE[1]
+    if share > RANDOM and falls and not random:
         raise RecordingError(
             where,
             given,

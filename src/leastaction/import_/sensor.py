@@ -7,7 +7,7 @@ import numpy as np
 from leastaction.differentiate.recording_spectrum import difference_noise
 
 LEVELS = 5000
-COARSE = 2.5
+COARSE = 1.0
 SPIKE = 12.0
 # Fourth moment over the squared second one; 3 for Gaussian increments.
 IMPACTS = 8.0
@@ -25,6 +25,12 @@ def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
     gaps = np.diff(values)
     step = float(np.median(gaps[gaps > 0.5 * np.median(gaps)]))
     step = float(gaps[gaps > 1e-3 * step].min())
+    # Digits are rounded: the step gets sharper the more of them are spanned.
+    last = 1
+    while last < len(values) - 1:
+        last = min(2 * last, len(values) - 1)
+        span = values[last] - values[0]
+        step = float(span / max(np.rint(span / step), 1))
     multiple = (values - values[0]) / step
     even = np.abs(multiple - np.rint(multiple)).max() < 0.05
     coarse = step > COARSE * difference_noise(series)

@@ -96,7 +96,7 @@ def _drawn(rollout: xr.Dataset, settings: Mapping) -> Figure:
                 linestyle=(0, (4, 2)),
                 label="predicted",
             ),
-            Patch(color=settings["band_color"], label="95 % band of the coefficients"),
+            Patch(color=settings["band_color"], label="95 % band"),
             Patch(color="0.92", label="fixes the initial state"),
         ],
     )
