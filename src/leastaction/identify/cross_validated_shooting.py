@@ -45,6 +45,8 @@ INDEFINITE = 0.01
 LOST = 8.0
 # Price of a term that imitates simpler ones, in terms.
 DEAR = 1.25
+# Part of a force, squared, that is not one of simpler terms.
+DISTINCT = 1e-8
 
 log = logging.getLogger(__name__)
 
@@ -82,7 +84,7 @@ def identify(
     check(equations, "gram")
     observations = training(observations)
     terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
-    columns = free_columns(equations)
+    columns = distinct_forces(terms, free_columns(equations), equations)
     compiled, width = sliding_equations(terms, columns, equations)
     found = recording(observations, equations, compiled)
     driven = found.positions.force is not None
@@ -130,6 +132,37 @@ def identify(
     return estimate(
         kept, present, quadratic, found, equations, terms, columns, reached, width
     )
+
+
+def distinct_forces(
+    terms: Library, columns: np.ndarray, equations: xr.Dataset
+) -> np.ndarray:
+    """Candidates without those whose force no sample tells from that of simpler ones.
+
+    A joint that never turns back has a Coulomb friction that is a constant, as is the
+    force of a potential linear in its angle. Such combinations of forces would be null
+    vectors without any inertia. Terms with accelerations are not touched: theirs is the
+    relation that is looked for.
+    """
+    massive = library_equations(terms).has_mass[columns]
+    gram = equations["gram"].values[0][np.ix_(columns, columns)]
+    length = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    gram = gram / np.outer(length, length)
+    order = np.argsort(_price(terms, columns), kind="stable")
+    kept: list[int] = []
+    for k in order:
+        if massive[k]:
+            continue
+        own = gram[np.ix_(kept, kept)] + 1e-14 * np.eye(len(kept))
+        left = 1.0 - gram[k, kept] @ np.linalg.solve(own, gram[kept, k])
+        if left > DISTINCT:
+            kept.append(k)
+            continue
+        log.warning(
+            "in these data the force of %s is one of simpler terms; it is left out",
+            equations["column"].values[columns[k]],
+        )
+    return columns[np.sort([*np.flatnonzero(massive), *kept])]
 
 
 def _lost(level: Candidate, before: Candidate) -> bool:
