@@ -6,7 +6,7 @@
 #   make test        the tests
 #   make report      report.html of what was reproduced; after make quick, with
 #                    CONFIG=config/quick.yaml
-#   make bench       cost of one ensemble stage by stage, and of shadow integration
+#   make bench       cost of one ensemble stage by stage, of learning and of densities
 #   make check       lint and format checks
 
 PYTHON ?= python3
@@ -46,6 +46,7 @@ report: $(READY)
 bench: $(READY)
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/stochastic_lagrangian.py
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/shadow_integration.py
+	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/fokker_planck.py
 
 check: $(READY)
 	$(BIN)/ruff check .

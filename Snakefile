@@ -54,6 +54,11 @@ rule papers:
 rule beyond:
     input:
         expand("<results>/studies.{kind}", kind=["csv", "md", "html"]),
+        [
+            f"<results>/matrix.{k}"
+            for k in ["csv", "md", "html", "svg", "png", "pdf"]
+            if COMPARED
+        ],
         expand(
             "<results>/studies/{study}.{kind}",
             study=config["studies"],

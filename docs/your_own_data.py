@@ -1,4 +1,4 @@
-"""The law of config/my_rig.yaml in Python: run the workflow first (your_own_data.md)."""
+"""The law of config/my_rig.yaml in Python; your_own_data.md makes it first."""
 
 import numpy as np
 
@@ -8,7 +8,8 @@ model = load_model("results/recordings/pendulum/recommended/model.nc")
 print(model)  # L, D, equations of motion, H
 print(model.latex(theta=r"\theta"))
 
-system = model.system  # SymPy: lagrangian, hamiltonian, equations_of_motion, mass_matrix
+# SymPy: lagrangian, dissipation, hamiltonian, equations_of_motion, mass_matrix
+system = model.system
 print(system.evaluated(system.hamiltonian))
 
 time = np.linspace(0.0, 2.0, 5)

@@ -70,7 +70,9 @@ def rows(runs=5, **options) -> list[list]:
     found = []
     for run in range(runs):
         time, angle = swing(1.0 / (1 + 0.5 * run), seed=run, **options)
-        found += [[run, f"{t:.4f}", f"{x:.7f}"] for t, x in zip(time, angle, strict=True)]
+        found += [
+            [run, f"{t:.4f}", f"{x:.7f}"] for t, x in zip(time, angle, strict=True)
+        ]
     return found
 
 

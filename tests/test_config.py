@@ -7,14 +7,15 @@ import yaml
 
 from leastaction import recipes
 from leastaction.config import (
-    check_example,
     check_label,
     check_overrides,
     check_references,
+    data_key,
     merge,
     with_variants,
     without_examples,
 )
+from leastaction.example_checks import check_example
 from leastaction.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[1]
@@ -426,3 +427,14 @@ def test_an_example_that_is_left_out_is_named_nowhere():
     assert left["studies"]["s"]["examples"] == {"p": ["b"]}
     assert left["studies"]["t"]["examples"] == {"q": ["a"]}
     assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]
+
+
+def test_a_variant_that_leaves_the_data_alone_has_the_data_of_its_example(harmonic):
+    harmonic["variants"] = {
+        "alike": {"estimators": {"recommended": None}},
+        "longer": {"simulate": {"duration": 2.0}},
+    }
+    found = dict(with_variants("harmonic", harmonic))
+    base = found["harmonic"]
+    keys = [data_key(name, content, base) for name, content in found.items()]
+    assert keys == ["harmonic", "harmonic", "harmonic-longer"]

@@ -82,7 +82,9 @@ def test_the_skeleton_survives(options, extra, tmp_path):
     """20 Hz; an encoder of 0.01 rad; small swings alone (the zero may show)."""
     _, model, _ = identified(recording(tmp_path, **options), tmp_path)
     of_l, of_d = terms(model)
-    assert {"thetadot**2", "cos(theta)"} <= of_l <= {"thetadot**2", "cos(theta)"} | extra
+    assert (
+        {"thetadot**2", "cos(theta)"} <= of_l <= {"thetadot**2", "cos(theta)"} | extra
+    )
     assert "abs(thetadot)" in of_d
     c = model.isel(replicate=0)["coefficient_estimate"].sel(term="cos(theta)")
     assert np.abs(float(c) / -64.08 - 1) < 1.5e-3

@@ -40,9 +40,11 @@ def test_the_function_solves_the_equations_of_motion(rng):
 def test_a_simulated_motion_keeps_its_energy():
     q, v = simulate(DOUBLE, [1.0, -0.5], [0.0, 0.0], np.linspace(0, 5, 50))
     energy = [
-        float(DOUBLE.evaluated(DOUBLE.hamiltonian).subs(
-            dict(zip(DOUBLE.state, [*x, *y], strict=True))
-        ))
+        float(
+            DOUBLE.evaluated(DOUBLE.hamiltonian).subs(
+                dict(zip(DOUBLE.state, [*x, *y], strict=True))
+            )
+        )
         for x, y in zip(q, v, strict=True)
     ]
     np.testing.assert_allclose(energy, energy[0], rtol=1e-6)

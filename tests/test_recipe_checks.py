@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from leastaction import recipes
-from leastaction.config import check_example, merge
+from leastaction.config import merge
+from leastaction.example_checks import check_example
 from leastaction.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[1]

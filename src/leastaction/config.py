@@ -1,41 +1,21 @@
-"""The configuration of an example: what a schema cannot check, before any job.
+"""The configuration: examples, their variants, overrides, and what they refer to.
 
-A YAML file is data: its shape is checked by :mod:`leastaction.schema`, its expressions
-by the whitelist parser, its units by dimensional analysis. All problems are reported.
+A YAML file is data. What one example says is checked once
+(:mod:`leastaction.example_checks`); an example that did not change, read by the same
+sources, is accepted from memory.
 """
 
 import copy
+import hashlib
+import json
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
-from importlib import import_module
 
-import numpy as np
-
-from leastaction import simulate
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.density_library import density_candidates
-from leastaction.mechanics.expressions import unknown
-from leastaction.mechanics.field_system import FieldSystem
-from leastaction.mechanics.fokker_planck import StationaryEquation
-from leastaction.mechanics.from_config import (
-    declared_units,
-    is_field,
-    system_from_config,
-)
-from leastaction.mechanics.library_from_config import library_from_config
-from leastaction.mechanics.system import System
-from leastaction.mechanics.units import check_dimensions
-from leastaction.publish.check import publish_problems
-from leastaction.recipe_checks import recipe_problems
-from leastaction.schema import ConfigError
-from leastaction.shadow_settings import shadow_problems
-from leastaction.simulate.initial_state import (
-    field_initial_states,
-    initial_expressions,
-)
-from leastaction.simulate.runge_kutta import input_expressions
-from leastaction.simulate.strong_taylor import check_noise
-from leastaction.simulate.time_grid import step_count
+from leastaction.recipes import with_recommended_methods
+from leastaction.remembered import remembered
+from leastaction.schema import ConfigError, complete, inlined
+from leastaction.sources import package_digest
+from leastaction.unknown import unknown
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
@@ -46,6 +26,8 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
     "predict",
     "plot_recording",
     "write_law",
+    "matrix",
+    "compare",
     "simulate",
     "differentiate",
     "assemble",
@@ -121,7 +103,7 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
     Parameters
     ----------
     config
-        Sections `papers` and `studies`.
+        Sections `papers`, `studies` and `matrix`.
     removed
         (paper, example) of examples that an override sets to null, variants included.
     """
@@ -137,11 +119,17 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
                     entry["examples"] = kept(paper, entry["examples"])
                     if not entry["examples"]:
                         del settings[part][number]
-    for study in config["studies"].values():
-        for paper, names in study["examples"].items():
-            study["examples"][paper] = kept(paper, names)
-        study["examples"] = {p: n for p, n in study["examples"].items() if n}
+    for compared in (*config["studies"].values(), config["matrix"]):
+        named = {p: kept(p, names) for p, names in compared["examples"].items()}
+        compared["examples"] = {paper: names for paper, names in named.items() if names}
     return config
+
+
+def _comparisons(config: Mapping) -> Iterator[tuple[str, Mapping]]:
+    """(where, what) of everything that lists examples by paper."""
+    for study, settings in config["studies"].items():
+        yield f"studies.{study}", settings
+    yield "matrix", config["matrix"]
 
 
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
@@ -152,8 +140,8 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
     ConfigError
     """
     problems = [
-        f"studies.{study}.examples.{paper}: {unknown('example', name, known)}"
-        for study, settings in config["studies"].items()
+        f"{where}.examples.{paper}: {unknown('example', name, known)}"
+        for where, settings in _comparisons(config)
         for paper, names in settings["examples"].items()
         for known in [[n for p, n in examples if p == paper]]
         for name in names
@@ -178,50 +166,12 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         raise ConfigError("the configuration", problems)
 
 
-def check_example(example: Mapping, where: str) -> None:
-    """Check what a schema cannot: expressions, units, times, methods that fit.
-
-    Raises
-    ------
-    ConfigError
-        Listing all problems.
-    """
-    problems: list[str] = list(publish_problems(example))
-    given = example["system"]
-    system = _attempt(problems, "system", lambda: system_from_config(given))
-    if system is not None:
-        units = declared_units(given)
-        _attempt(problems, "system", lambda: check_dimensions(system, units))
-        if not is_field(given):
-            _attempt(problems, "system", lambda: check_noise(system))
-        _attempt(problems, "simulate", lambda: _check_simulation(example, system))
-        if "library" in example:
-            _attempt(problems, "library", lambda: _check_library(example, system))
-    _attempt(
-        problems,
-        "simulate",
-        lambda: step_count(
-            example["simulate"]["duration"], example["simulate"]["time_step"]
-        ),
-    )
-    known = list(example["estimators"])
-    wanted = example["validate"].get("estimators", known)
-    if not set(wanted) & set(known):
-        problems.append(
-            f"validate.estimators: none of {wanted} is an estimator of this example; "
-            f"these are {known}"
-        )
-    problems += recipe_problems(example)
-    problems += shadow_problems(example)
-    if problems:
-        raise ConfigError(where, problems)
-
-
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     """The example itself, then each of its variants as ``<name>-<variant>``.
 
     A variant has none of the paper's printed numbers and formulas, and nothing that it
-    overrides with null.
+    overrides with null. If it changes neither the system nor its simulation, it has the
+    random numbers of the example, too; see :func:`data_key`.
     """
     if not isinstance(example, Mapping):
         raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
@@ -235,55 +185,52 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
         yield f"{name}-{variant}", without_nulls(merged, overrides)
 
 
-def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
-    settings = example["simulate"]
-    makes_field = simulate.MAKES[settings["method"]] == "field_observations"
-    if makes_field != is_field(example["system"]):
-        kinds = {False: "coordinates", True: "a field"}
-        raise ValueError(
-            f"method {settings['method']!r} simulates {kinds[makes_field]}, but the "
-            f"system has {kinds[not makes_field]}"
-        )
-    initial_expressions(settings["initial_state"], system)
-    random = settings["initial_state"].get("random", {})
-    even = any("halton" in recipe for recipe in random.values())
-    if even and settings["method"] != "runge_kutta":
-        raise ValueError(
-            f"initial_state.random: 'halton' is for method 'runge_kutta', not for "
-            f"{settings['method']!r}, whose starts are random; use 'uniform'"
-        )
-    if simulate.MAKES[settings["method"]] in simulate.DENSITIES:
-        import_module(simulate.METHODS[settings["method"]]).check(system, settings)
-        StationaryEquation.from_config(example["library"], system.coordinates)
-    if settings["method"] == "runge_kutta":
-        drawn = tuple(settings["initial_state"].get("random", {}))
-        input_expressions(system, settings["input"], drawn)
-        if system.wiener_processes:
-            raise ValueError(
-                "method 'runge_kutta' knows no random force, but system.volatility "
-                "has one; use 'strong_taylor'"
-            )
-    if makes_field:
-        draw = field_initial_states(settings["initial_state"], system)
-        start = draw(np.random.default_rng(0))
-        scheme = import_module(simulate.METHODS[settings["method"]])
-        scheme.check(system, start[None], settings["time_step"])
+def data_key(name: str, example: Mapping, base: Mapping) -> str:
+    """Name under which random numbers are drawn: an example and its variants share it.
+
+    Parameters
+    ----------
+    name
+        Of the example or variant.
+    example
+        Completed.
+    base
+        The example it is a variant of, or itself; completed.
+    """
+    same = all(example[part] == base[part] for part in ("system", "simulate"))
+    return name.partition("-")[0] if same else name
 
 
-def _check_library(example: Mapping, system: System | FieldSystem) -> None:
-    library = library_from_config(example["library"], system)
-    _ = library.status
-    if isinstance(system, FieldSystem):
-        density_candidates(example["library"]["volatility"], system.field)
-        _ = library.forces, library.at_points
-    else:
-        names = [s.name for s in system.state]
-        candidates(example["library"].get("volatility", []), names)
+def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
+    """Function that completes and checks an example, or remembers that it did.
 
+    Parameters
+    ----------
+    schema
+        Of one example.
 
-def _attempt(problems: list[str], where: str, action: Callable):
-    try:
-        return action()
-    except (ValueError, KeyError) as error:
-        problems.append(f"{where}: {error}")
-        return None
+    Returns
+    -------
+    Callable
+        ``accept(example, where)``: the example with its recommended methods and its
+        defaults. It raises a :class:`ConfigError` that lists all problems; see
+        :func:`leastaction.example_checks.check_example`.
+    """
+    reader = hashlib.sha256(f"{schema!r}{package_digest()}".encode()).hexdigest()
+    whole = inlined(schema)
+
+    def accept(example: Mapping, where: str) -> dict:
+        completed = {}
+
+        def check() -> dict | None:
+            from leastaction.example_checks import check_example
+
+            completed.update(complete(with_recommended_methods(example), whole, where))
+            check_example(completed, where)
+            exact = json.loads(json.dumps(completed)) == completed
+            return completed if exact else None
+
+        question = hashlib.sha256(f"{example!r}{where}{reader}".encode()).hexdigest()
+        return remembered(question, (), check) or completed
+
+    return accept

@@ -46,6 +46,12 @@ def load(path: str | Path, name: str | None = None) -> xr.Dataset:
     return check(dataset, name or dataset.attrs.get("contract"), str(path))
 
 
+def sizes(path: str | Path) -> dict[str, int]:
+    """Size of every dimension of a file, which is not read."""
+    with open_dataset(path) as dataset:
+        return {str(name): size for name, size in dataset.sizes.items()}
+
+
 class Replicates:
     """Files read side by side, one replicate at a time, each checked.
 

@@ -14,7 +14,7 @@ from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.field_system import FieldSystem
-from leastaction.mechanics.system import System
+from leastaction.mechanics.system import System, is_singular
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
@@ -288,7 +288,7 @@ class IdentifiedModel:
 def _has_equations(system: System | FieldSystem) -> bool:
     if isinstance(system, FieldSystem):
         return system.kinetic != 0
-    return sp.simplify(system.mass_matrix.det()) != 0
+    return not is_singular(system.mass_matrix)
 
 
 def _symmetric_root(covariance: np.ndarray) -> np.ndarray:

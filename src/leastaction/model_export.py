@@ -132,9 +132,7 @@ def simulate(
     smooth = system.dissipation.replace(
         lambda e: isinstance(e, sp.Abs), lambda e: sp.sqrt(e.args[0] ** 2 + width**2)
     )
-    smoothed = System(
-        system.coordinates, system.parameters, system.lagrangian, smooth
-    )
+    smoothed = System(system.coordinates, system.parameters, system.lagrangian, smooth)
     acceleration = to_function(smoothed)
     dof = system.dof
 

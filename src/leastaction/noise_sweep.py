@@ -132,6 +132,9 @@ def _joined(pieces: list[xr.Dataset], name: str, same: Collection[str]) -> xr.Da
         if "replicate" in variable.dims and key not in same
     ]
     constant = pieces[0].drop_vars(varying)
-    joined = xr.concat([p[varying] for p in pieces], name, join="exact")
+    if len(pieces) == 1:
+        joined = pieces[0][varying].expand_dims(name)
+    else:
+        joined = xr.concat([p[varying] for p in pieces], name, join="exact")
     joined = joined.transpose("replicate", name, ...) if varying else joined
     return joined.merge(constant, combine_attrs="override")

@@ -14,7 +14,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.import_.error import RecordingError
-from leastaction.mechanics.expressions import unknown
+from leastaction.unknown import unknown
 
 ROWS = 200_000
 SEPARATORS = (",", ";", "\t")
@@ -146,7 +146,7 @@ class Table:
         self._first += skipped
 
     def _check_width(self, lines, number: int) -> None:
-        """Refuse rows with more cells than names, as far as they have been looked at."""
+        """Refuse rows with more cells than names, as far as they were read."""
         for line in lines:
             cells = line.split(self.separator) if line.strip() else []
             if len(cells) > len(self._names):
@@ -162,7 +162,9 @@ class Table:
         separator = self.settings["separator"] or _separator(body[0] if body else line)
         if separator is None:
             return line.split()
-        return [c.strip() for c in next(csv.reader([line.strip()], delimiter=separator))]
+        return [
+            c.strip() for c in next(csv.reader([line.strip()], delimiter=separator))
+        ]
 
     def _text(self):
         return self.path.open(encoding="utf-8-sig", errors="replace", newline="")

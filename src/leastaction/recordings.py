@@ -9,7 +9,10 @@ from leastaction.import_.columns import columns_of, time_factor
 from leastaction.import_.error import RecordingError
 from leastaction.mechanics.expressions import check_name
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.recommended_library import random_library, recommended_library
+from leastaction.mechanics.recommended_library import (
+    random_library,
+    recommended_library,
+)
 from leastaction.mechanics.system import declared_names
 from leastaction.recorded_tables import Table
 from leastaction.schema import ConfigError, complete
@@ -64,8 +67,8 @@ def recording_from_config(
     clock = example["import"]["time"]
     if ("rate" in clock) == ("column" in clock):
         problems.append(
-            "import.time: give either the column of the time, `time: t`, or the rate of "
-            "the samples, `time: {rate: 100}` (Hz)"
+            "import.time: give either the column of the time, `time: t`, or the rate "
+            "of the samples, `time: {rate: 100}` (Hz)"
         )
     if channels and not problems:
         example["library"] = _library(example, channels, problems)
@@ -107,8 +110,8 @@ def _files(settings: Mapping, folder: Path, made, problems: list) -> list[str]:
     for path in found:
         if not Path(path).exists() and not _is_made(path, made):
             problems.append(
-                f"import.files: there is no file {path}; paths are relative to the YAML "
-                f"file, which is in {folder}"
+                f"import.files: there is no file {path}; paths are relative to the "
+                f"YAML file, which is in {folder}"
             )
     return found
 

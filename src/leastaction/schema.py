@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
-from leastaction.mechanics.expressions import unknown
+from leastaction.unknown import unknown
 
 
 class ConfigError(ValueError):
@@ -31,7 +31,7 @@ def complete(config: Mapping, schema: Mapping, where: str) -> dict:
     if not isinstance(config, Mapping):
         raise ConfigError(where, ["the file is empty or is not a list of 'key: value'"])
     config = copy.deepcopy(dict(config))
-    validator = _Validator(_inlined(schema, schema))
+    validator = _Validator(inlined(schema))
     found = [_explain(error) for error in validator.iter_errors(config)]
     if found:
         raise ConfigError(where, list(dict.fromkeys(found)))
@@ -83,6 +83,13 @@ def _choose_by_name(validator, branches, instance, schema, name):
         yield ValidationError(unknown(name, instance[name], known))
     else:
         yield from validator.descend(instance, known[instance[name]])
+
+
+def inlined(schema: Mapping) -> dict:
+    """`schema` with its definitions put where it refers to them."""
+    if "$defs" not in schema:
+        return dict(schema)
+    return _inlined({k: v for k, v in schema.items() if k != "$defs"}, schema)
 
 
 def _inlined(part, root: Mapping):

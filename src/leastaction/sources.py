@@ -7,6 +7,7 @@ re-runs nothing.
 """
 
 import ast
+import hashlib
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -39,6 +40,15 @@ def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[P
         if "." in name:
             waiting.append(name.rpartition(".")[0])
     return sorted(files)
+
+
+@lru_cache(maxsize=1)
+def package_digest() -> str:
+    """Digest of every source file of this package."""
+    digest = hashlib.sha256()
+    for path in sorted(PACKAGE.rglob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _path(module: str) -> Path:

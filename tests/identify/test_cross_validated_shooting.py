@@ -38,7 +38,10 @@ def law(model) -> dict[str, tuple[float, float]]:
     """Coefficient and standard error of every selected term; losses with D."""
     one = model.isel(replicate=0)
     terms = {}
-    for mark, part, name in (("", "", "term"), ("D ", "dissipation_", "dissipation_term")):
+    for mark, part, name in (
+        ("", "", "term"),
+        ("D ", "dissipation_", "dissipation_term"),
+    ):
         for term, value, std in zip(
             one[name].values,
             one[f"{part}coefficient_estimate"].values,

@@ -64,7 +64,9 @@ def test_every_table_gives_the_same(plain, tmp_path):
         {"time": {"rate": 100.0}},
     ):
         found = imported(rig(**changes), tmp_path)
-        np.testing.assert_allclose(found["q"].values, plain["q"].values, err_msg=changes)
+        np.testing.assert_allclose(
+            found["q"].values, plain["q"].values, err_msg=changes
+        )
         np.testing.assert_array_equal(found["sample_count"], plain["sample_count"])
 
 
@@ -135,9 +137,7 @@ def test_jitter_is_interpolated_to_fourth_order(tmp_path):
     for rate in (25.0, 50.0):
         even = np.arange(round(20 * rate)) / rate
         time = even + 0.1 / rate * rng.uniform(-1, 1, len(even))
-        table = [
-            [0, f"{t:.9f}", f"{np.cos(7 * t):.12f}"] for t in time
-        ]
+        table = [[0, f"{t:.9f}", f"{np.cos(7 * t):.12f}"] for t in time]
         write(tmp_path, table)
         found = imported(rig(trajectory=None), tmp_path)
         dt = found.attrs["time_step"]

@@ -1,4 +1,4 @@
-"""Broken recordings: one message each that says where, what was expected, what to do."""
+"""Broken recordings: one message each, with what was expected and what to do."""
 
 import numpy as np
 import pytest
@@ -204,7 +204,10 @@ TABLES = {
 }
 # name: (the user's YAML, words)
 DESCRIPTIONS = {
-    "misspelt key": (rig(coordinate={"theta": "rad"}), ["'coordinate'", "did you mean"]),
+    "misspelt key": (
+        rig(coordinate={"theta": "rad"}),
+        ["'coordinate'", "did you mean"],
+    ),
     "no coordinates": (rig(coordinates=None), ["'coordinates' is missing"]),
     "no file": (rig(files="swings.csv"), ["swings.csv", "no file", "relative"]),
     "no match": (rig(files="swings-*.csv"), ["nothing matches"]),
@@ -292,9 +295,9 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_variables_of_unlike_dimensions(tmp_path):
-    xr.Dataset(
-        {"t": ("a", np.arange(9.0)), "theta": ("b", np.arange(9.0))}
-    ).to_netcdf(tmp_path / "rig.nc")
+    xr.Dataset({"t": ("a", np.arange(9.0)), "theta": ("b", np.arange(9.0))}).to_netcdf(
+        tmp_path / "rig.nc"
+    )
     with pytest.raises(RecordingError, match="dimensions"):
         imported(rig(files="rig.nc", trajectory=None), tmp_path)
 

@@ -16,6 +16,7 @@ from leastaction.publish.figures.methods import label_of_level
 from leastaction.publish.figures.noise_limits import printed_limits
 from leastaction.publish.figures.style import StyledFigure
 from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.publish.panels import joined
 from leastaction.publish.sweep import shown_case, shown_mode
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)
@@ -77,7 +78,7 @@ def panels_of(name):
     if name == "channel_study":
         sets = (["q", "qdot", "qddot"], ["q", "qdot"], ["q"])
         return [panel(channels=channels) for channels in sets]
-    return [panel(rows=ROWS), panel(rows=ROWS)]
+    return [panel(rows=ROWS), panel("xl/other", rows=ROWS)]
 
 
 NAMES = (
@@ -226,3 +227,14 @@ def test_damping_is_shown_over_its_truth():
     assert "4/4" in words(figure)
     (bars,) = figure.axes[0].containers
     np.testing.assert_allclose(bars.lines[0].get_ydata(), 1.0, atol=0.01)
+
+
+def test_a_variant_with_the_same_data_is_shown_with_its_example():
+    base, other = panel(), panel("xl/pendulum-slow", channels=["q"])
+    variant = panel("xl/pendulum-smoothed")
+    models = {f"{name}_smoothed": m for name, m in variant.models.items()}
+    smoothed = Panel(variant.example, variant.config, models, {})
+    one, two = joined([base, smoothed, other])
+    assert one.example == base.example and two is other
+    assert set(one.models) == {*base.models, *models}
+    assert set(one.rollouts) == set(base.rollouts)

@@ -2,15 +2,17 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 import yaml
 
 from leastaction.config import (
-    check_example,
+    acceptance,
     check_label,
     check_overrides,
     check_references,
+    data_key,
     merge,
     with_variants,
     without_examples,
@@ -28,7 +30,6 @@ from leastaction.recipes import (
     panel,
     rolled_out,
     shows,
-    with_recommended_methods,
 )
 from leastaction.recordings import MODULES, SETTINGS, recording_from_config
 from leastaction.schema import ConfigError, complete
@@ -36,19 +37,20 @@ from leastaction.sources import source_files
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
+YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FIGURES = ["coefficients", "response", "hamiltonian"]
 
 
 def read_yaml(path):
     try:
-        return yaml.safe_load(path.read_text())
+        return yaml.load(path.read_text(), Loader=YAML_LOADER)
     except yaml.YAMLError as error:
         raise WorkflowError(f"{path} is not YAML: {error}")
 
 
 def read_examples():
     """Every example and variant by (paper, name): completed, checked, overridden."""
-    schema = read_yaml(SCHEMAS / "example.schema.yaml")
+    accept = acceptance(read_yaml(SCHEMAS / "example.schema.yaml"))
     written = {
         (path.parent.name, path.stem): read_yaml(path) or {}
         for path in sorted(EXAMPLE_FILES.glob("*/*.yaml"))
@@ -66,14 +68,13 @@ def read_examples():
             check_overrides(paper, name, example, written)
             for variant, content in with_variants(name, example):
                 where = f"example {paper}/{variant}"
-                content = with_recommended_methods(content)
-                content = complete(content, schema, where)
-                check_example(content, where)
+                content = accept(content, where)
                 if is_random(content):
                     content["simulate"]["replicates"] = config.get(
                         "replicates", content["simulate"]["replicates"]
                     )
-                content["key"] = f"{paper}/{variant}"
+                base = found.get((paper, name), content)
+                content["key"] = f"{paper}/{data_key(variant, content, base)}"
                 content["seed"] = config["seed"]
                 found[paper, variant] = content
         except ConfigError as error:
@@ -351,6 +352,41 @@ def study_settings(wildcards):
     }
 
 
+COMPARED = [
+    (paper, name)
+    for paper, names in config["matrix"]["examples"].items()
+    for name in names
+]
+
+
+def benchmarks_of(paper, name):
+    """Benchmark files of the stages that make the models of an example."""
+    stages = ["differentiate", "assemble", "identify"]
+    base = f"<logs>/{paper}/{name}"
+    return expand(
+        f"{base}/{{e}}/{{s}}.tsv", e=EXAMPLES[paper, name]["estimators"], s=stages
+    )
+
+
+def matrix_settings():
+    """Entries of the matrix of methods, in the order of their models."""
+    return {
+        "noise_level": config["matrix"]["noise_level"],
+        "style": config["figures"],
+        "entries": [
+            {
+                "paper": paper,
+                "example": name,
+                "estimator": estimator,
+                "system": EXAMPLES[paper, name]["title"],
+                "method": recipe["identify"]["method"],
+            }
+            for paper, name in COMPARED
+            for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
+        ],
+    }
+
+
 def paper_outputs(paper):
     """Every figure and table of one paper, and the figures of its examples."""
     shown = examples_of(paper)
@@ -374,6 +410,7 @@ def paper_outputs(paper):
     ]
 
 
+@cache
 def sources(script, *modules):
     """Our own files that a job consists of: its script, its methods, their imports."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")

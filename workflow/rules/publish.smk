@@ -201,6 +201,68 @@ rule plot_study:
         "../scripts/plot.py"
 
 
+rule compare:
+    input:
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in COMPARED],
+        models=[path for p, n in COMPARED for path in models_of(p, [n])],
+        benchmarks=[path for p, n in COMPARED for path in benchmarks_of(p, n)],
+        sources=sources("compare"),
+    output:
+        csv="<results>/matrix.csv",
+        md="<results>/matrix.md",
+        html=report(
+            "<results>/matrix.html",
+            caption="../report/matrix.rst",
+            category="Scorecard",
+            labels={"shows": "methods by systems, table"},
+        ),
+        svg=report(
+            "<results>/matrix.svg",
+            caption="../report/matrix.rst",
+            category="Scorecard",
+            labels={"shows": "methods by systems"},
+        ),
+        others=multiext("<results>/matrix", ".png", ".pdf"),
+    log:
+        "<logs>/compare.log",
+    benchmark:
+        "<logs>/compare.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=matrix_settings(),
+    message:
+        "Comparing every estimator on every system"
+    script:
+        "../scripts/compare.py"
+
+
+rule summarise:
+    input:
+        scorecard="<results>/scorecard.csv",
+        sources=sources("summarise"),
+    output:
+        page="docs/results.md",
+    log:
+        "<logs>/summarise.log",
+    benchmark:
+        "<logs>/summarise.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    message:
+        "Writing docs/results.md"
+    script:
+        "../scripts/summarise.py"
+
+
 rule plot_recording:
     input:
         model="<results>/recordings/{example}/recommended/model.nc",

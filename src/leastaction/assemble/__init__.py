@@ -2,9 +2,6 @@
 
 from importlib import import_module
 
-from leastaction.mechanics import fokker_planck
-from leastaction.noise_sweep import over_cases
-
 METHODS = {
     "continuous_euler_lagrange": "leastaction.assemble.continuous_euler_lagrange",
     "discrete_euler_lagrange": "leastaction.assemble.discrete_euler_lagrange",
@@ -44,6 +41,15 @@ NEEDS = {
 }
 
 # Methods that know the structure of the model and estimate all its coefficients.
+STATIONARY_PARTS = (
+    "reference",
+    "inertia",
+    "lagrangian",
+    "dissipation",
+    "volatility",
+    "calculus",
+    "known",
+)
 STATIONARY = ("moment_fokker_planck", "stationary_residual", "weak_fokker_planck")
 
 # Methods that need no velocities.
@@ -53,7 +59,7 @@ DISPLACEMENTS_ONLY = {"weak_moments"}
 USES_LIBRARY = {
     "continuous_euler_lagrange": (),
     "discrete_euler_lagrange": (),
-    **dict.fromkeys(STATIONARY, fokker_planck.PARTS),
+    **dict.fromkeys(STATIONARY, STATIONARY_PARTS),
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
     "energy_gram": ("reference", "inertia", "lagrangian"),
     "gram": ("reference", "inertia", "lagrangian", "dissipation"),
@@ -77,6 +83,8 @@ USES_LIBRARY = {
 def assemble(observations, derivatives, settings, library):
     """Apply the method named in `settings` to one replicate."""
     method = import_module(METHODS[settings["method"]])
+    from leastaction.noise_sweep import over_cases
+
     return over_cases(
         lambda recorded, rates: method.assemble(recorded, rates, settings, library),
         observations,

@@ -2,8 +2,6 @@
 
 from importlib import import_module
 
-from leastaction.noise_sweep import over_cases
-
 METHODS = {
     "bandwidth_spline": "leastaction.differentiate.bandwidth_spline",
     "bump_functions": "leastaction.differentiate.bump_functions",
@@ -70,6 +68,8 @@ def differentiate(observations, settings, library):
     Of a sweep over noise, `settings` may select cases: ``cases: {modes, levels}``.
     """
     method = import_module(METHODS[settings["method"]])
+    from leastaction.noise_sweep import over_cases
+
     return over_cases(
         lambda recorded: method.differentiate(recorded, settings, library),
         observations,

@@ -52,7 +52,9 @@ def differentiate(
     names = [str(name) for name in observations["dof"].values]
     recorded = [name for name in CHANNELS if name in observations]
     values = {name: observations[name].values[0] for name in recorded}
-    series = [[values["q"][part, a] for part in trajectories] for a in range(len(names))]
+    series = [
+        [values["q"][part, a] for part in trajectories] for a in range(len(names))
+    ]
     spectra = [spectrum(each, dt) for each in series]
     bandwidth = np.array([s.bandwidth for s in spectra])
     widest = float(bandwidth.max())
@@ -80,7 +82,9 @@ def differentiate(
             )
             when = (at + start - part.start) * dt
             end = (part.stop - 1 - part.start) * dt
-            rows.append((states, at + start, number, (when >= trim) & (when <= end - trim)))
+            rows.append(
+                (states, at + start, number, (when >= trim) & (when <= end - trim))
+            )
     states = np.concatenate([row[0] for row in rows], axis=1)
     inside = np.concatenate([row[3] for row in rows])
     if inside.sum() < len(inside) / 4:

@@ -8,7 +8,8 @@ from leastaction.mechanics.compiled import kernel
 
 SINGULAR = 1e-12
 
-# Sums over the samples of a batch are innermost: they fill the vector registers.
+# Sums over the samples of a batch are innermost, on views from index zero: an index
+# that might be negative would keep them out of the vector registers.
 KERNEL = """
 @njit(cache=True, nogil=True)
 def invert(matrix, n, singular, inverse):
@@ -63,35 +64,45 @@ def step_gradient(mass, force, qddot, first, c, singular, total, right, work, gr
     dof, count = force.shape[:2]
     inverse, predicted, error, weight = work
     size = right.shape[1]
+    last = first + size
     total[:] = 0.0
     right[:] = 0.0
     for a in range(dof):
+        sums = right[a]
         for k in range(count):
+            column, factor = force[a, k, first:last], c[k]
             for n in range(size):
-                right[a, n] -= force[a, k, first + n] * c[k]
-            for b in range(dof):
+                sums[n] -= column[n] * factor
+        for b in range(dof):
+            sums = total[a, b]
+            for k in range(count):
+                column, factor = mass[a, b, k, first:last], c[k]
                 for n in range(size):
-                    total[a, b, n] += mass[a, b, k, first + n] * c[k]
+                    sums[n] += column[n] * factor
     predict(total, right, singular, inverse, predicted)
     loss = 0.0
     for a in range(dof):
+        measured, found, rest = qddot[a, first:last], predicted[a], error[a]
         for n in range(size):
-            error[a, n] = qddot[a, first + n] - predicted[a, n]
-            loss += error[a, n] ** 2
+            rest[n] = measured[n] - found[n]
+            loss += rest[n] ** 2
     for b in range(dof):
-        weight[b] = 0.0
+        sums = weight[b]
+        sums[:] = 0.0
         for a in range(dof):
+            rest, factors = error[a], inverse[a, b]
             for n in range(size):
-                weight[b, n] += error[a, n] * inverse[a, b, n]
+                sums[n] += rest[n] * factors[n]
     for k in range(count):
         slope = 0.0
         for b in range(dof):
+            pull, column = weight[b], force[b, k, first:last]
             for n in range(size):
-                slope += weight[b, n] * force[b, k, first + n]
+                slope += pull[n] * column[n]
             for a in range(dof):
+                found, column = predicted[a], mass[b, a, k, first:last]
                 for n in range(size):
-                    pull = weight[b, n] * predicted[a, n]
-                    slope += pull * mass[b, a, k, first + n]
+                    slope += pull[n] * found[n] * column[n]
         gradient[k] = slope
     return loss
 

@@ -111,19 +111,29 @@ class ConstrainedRows:
         return scale[:, None] * self.directions
 
 
+def compressed(rows: np.ndarray) -> np.ndarray:
+    """Rows with the same |A b| for every b, no more than there are functions."""
+    return np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
+
+
 def constrained(
-    rows: np.ndarray, conditions: np.ndarray, values: np.ndarray
+    rows: np.ndarray,
+    conditions: np.ndarray,
+    values: np.ndarray,
+    count: int | None = None,
 ) -> ConstrainedRows:
     """Decompose A in the null space of C.
 
     Parameters
     ----------
     rows
-        A, shape (row, function).
+        A, shape (row, function), or :func:`compressed`.
     conditions, values
         C of shape (condition, function), d of shape (condition,).
+    count
+        Number m of rows before they were compressed.
     """
-    small = np.linalg.qr(rows, mode="r") if len(rows) > rows.shape[1] else rows
+    small = compressed(rows)
     particular, null, volume = _solutions(conditions, values)
     left, singular, right = np.linalg.svd(small @ null, full_matrices=False)
     image = small @ particular
@@ -135,7 +145,7 @@ def constrained(
         singular=singular,
         target=target,
         outside=float(rest @ rest),
-        rows=len(rows),
+        rows=len(rows) if count is None else count,
         conditions=len(conditions),
         condition_volume=volume,
     )

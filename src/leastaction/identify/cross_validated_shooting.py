@@ -19,7 +19,6 @@ from leastaction.identify.null_vector import free_columns
 from leastaction.identify.null_vector import search as null_vector_path
 from leastaction.identify.recorded_estimate import estimate
 from leastaction.identify.recorded_windows import (
-    Recording,
     blocks,
     longest_window,
     recording,
@@ -124,7 +123,9 @@ def identify(
             "windows of %.3g s: criterion %.4g, %s",
             duration,
             level.criterion,
-            ", ".join(str(equations["column"].values[columns[k]]) for k in level.support),
+            ", ".join(
+                str(equations["column"].values[columns[k]]) for k in level.support
+            ),
         )
         present, quadratic, reached = level, whole, duration
         kept = problem
@@ -220,9 +221,12 @@ def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
         waves = {x for f in term.atoms(sp.sin, sp.cos) for x in f.free_symbols}
         if term.free_symbols & q and term.free_symbols & velocities:
             price[i] = 2.0
-        elif waves and any(f.args[0].is_Mul for f in term.atoms(sp.sin, sp.cos)):
-            price[i] = DEAR
-        elif not waves and term.free_symbols & _angles(terms):
+        elif (
+            waves
+            and any(f.args[0].is_Mul for f in term.atoms(sp.sin, sp.cos))
+            or not waves
+            and term.free_symbols & _angles(terms)
+        ):
             price[i] = DEAR
     return price
 
@@ -256,7 +260,10 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
         equations,
         library_equations(terms),
         columns,
-        {"largest": min(settings["largest"], len(columns)), "ranked": settings["ranked"]},
+        {
+            "largest": min(settings["largest"], len(columns)),
+            "ranked": settings["ranked"],
+        },
     )
     best = None
     for size in sorted(path.supports):
@@ -275,7 +282,9 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
             continue
         c[problem.losses & (c < 0)] = 0.0
         found = fitted(problem, segments, c, most=8)
-        log.info("start of %d terms: %s", size, None if found is None else found.criterion)
+        log.info(
+            "start of %d terms: %s", size, None if found is None else found.criterion
+        )
         if found is not None and (best is None or found.criterion < best.criterion):
             best = found
     if best is None:

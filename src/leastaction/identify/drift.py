@@ -62,7 +62,9 @@ def without_doubtful(
             support = [j for j in present.support if j != k]
             start = present.left_out.coefficients(support, fixed)
             trial = fitted(problem, present.fit.segments, start)
-            if trial is not None and trial.criterion < present.criterion + np.log(NEEDED):
+            if trial is not None and trial.criterion < present.criterion + np.log(
+                NEEDED
+            ):
                 smaller = trial
                 break
         if smaller is None:

@@ -8,7 +8,7 @@ import xarray as xr
 from leastaction.assemble.shadow_rows import positions_of
 from leastaction.contracts import check
 from leastaction.identify.constrained_rows import (
-    ConstrainedRows,
+    compressed,
     constrained,
     damped_coefficients,
 )
@@ -17,35 +17,43 @@ from leastaction.identify.one_step_error import one_step_errors
 from leastaction.mechanics.learned_lagrangian import basis_of
 
 CONTRACT = "shadow_equations"
-RESULT = "learned_lagrangian"
 HELD_OUT = 5
 
 
-def held_out_errors(
-    equations: xr.Dataset, observations: xr.Dataset, dampings: np.ndarray
-) -> np.ndarray:
-    """One-step errors (rms) on every fifth trajectory, learned from the others.
+class HeldOut:
+    """Every fifth trajectory apart from the others.
 
-    Parameters
+    Attributes
     ----------
-    dampings
-        μ, shape (damping,).
+    system
+        Rows of all trajectories.
     """
-    positions = positions_of(observations)
-    held = np.arange(len(positions)) % HELD_OUT == 0
-    theta, condition, value = (
-        equations[name].values[0] for name in ("theta", "condition", "condition_value")
-    )
-    rows = theta.reshape(len(positions), -1, theta.shape[1])
-    others = rows[~held].reshape(-1, theta.shape[1]), condition, value
-    if len(dampings) == 1:
-        fits = damped_coefficients(*others, dampings[0])[None]
-    else:
-        system = constrained(*others)
-        fits = np.array([system.coefficients(damping) for damping in dampings])
-    step, rule = equations.attrs["time_step"], equations.attrs["rule"]
-    errors = one_step_errors(basis_of(equations), fits, positions[held], step, rule)
-    return np.sqrt((errors**2).mean(axis=(1, 2)))
+
+    def __init__(self, equations: xr.Dataset, observations: xr.Dataset):
+        positions = positions_of(observations)
+        held = np.arange(len(positions)) % HELD_OUT == 0
+        theta, *self._conditions = (
+            equations[name].values[0]
+            for name in ("theta", "condition", "condition_value")
+        )
+        rows = theta.reshape(len(positions), -1, theta.shape[1])
+        self._others = compressed(rows[~held].reshape(-1, theta.shape[1]))
+        whole = np.concatenate([self._others, *rows[held]])
+        self.system = constrained(whole, *self._conditions, len(theta))
+        self._equations, self._held = equations, positions[held]
+
+    def errors(self, dampings: np.ndarray) -> np.ndarray:
+        """One-step errors (rms), learned from the others, shape (damping,)."""
+        others = self._others, *self._conditions
+        if len(dampings) == 1:
+            fits = damped_coefficients(*others, dampings[0])[None]
+        else:
+            system = constrained(*others)
+            fits = np.array([system.coefficients(damping) for damping in dampings])
+        about, basis = self._equations.attrs, basis_of(self._equations)
+        step, rule = about["time_step"], about["rule"]
+        errors = one_step_errors(basis, fits, self._held, step, rule)
+        return np.sqrt((errors**2).mean(axis=(1, 2)))
 
 
 def identify(
@@ -78,11 +86,10 @@ def identify(
         Contract ``learned_lagrangian``, with the factor of the posterior covariance.
     """
     check(equations, "shadow_equations")
-    system = constrained(
-        *(equations[n].values[0] for n in ("theta", "condition", "condition_value"))
-    )
-    damping = chosen_damping(system, settings["damping"], equations, observations)
-    error = held_out_errors(equations, observations, np.array([damping]))[0]
+    held_out = HeldOut(equations, observations)
+    system = held_out.system
+    damping = chosen_damping(held_out, settings["damping"])
+    error = held_out.errors(np.array([damping]))[0]
     coefficients = system.coefficients(damping)
     relative = damping / system.singular[0]
     return learned_model(
@@ -98,12 +105,7 @@ def identify(
     )
 
 
-def chosen_damping(
-    system: ConstrainedRows,
-    how: str | float,
-    equations: xr.Dataset,
-    observations: xr.Dataset,
-) -> float:
+def chosen_damping(held_out: HeldOut, how: str | float) -> float:
     """Damping μ by evidence, by held-out trajectories, or as given.
 
     Raises
@@ -111,12 +113,12 @@ def chosen_damping(
     ValueError
         If `how` is none of these.
     """
+    system = held_out.system
     if how == "evidence":
         return system.most_probable()[0]
     if how == "held_out":
         dampings = system.dampings()
-        errors = held_out_errors(equations, observations, dampings)
-        return float(dampings[np.argmin(errors)])
+        return float(dampings[np.argmin(held_out.errors(dampings))])
     if isinstance(how, str):
         raise ValueError(
             f"damping is {how!r}; expected 'evidence', 'held_out' or a number"

@@ -11,8 +11,6 @@ from scipy.linalg import cho_factor, cho_solve
 from leastaction.assemble.shadow_rows import positions_of
 from leastaction.contracts import time_step
 
-RESULT = "learned_flow"
-
 
 @dataclass(frozen=True, eq=False)
 class FlowProcess:

@@ -7,7 +7,8 @@ import xarray as xr
 
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.expressions import parse, to_text, unknown
+from leastaction.mechanics.expressions import parse, to_text
+from leastaction.unknown import unknown
 
 
 def positions(

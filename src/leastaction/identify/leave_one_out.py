@@ -64,9 +64,7 @@ class LeaveOneOut:
 
     def block_coefficients(self, support, fixed, chosen) -> np.ndarray:
         """Coefficients of a support from some blocks alone."""
-        return self._solve(
-            self.h[chosen].sum(0), self.g[chosen].sum(0), support, fixed
-        )
+        return self._solve(self.h[chosen].sum(0), self.g[chosen].sum(0), support, fixed)
 
     def _solve(self, h, g, support, fixed) -> np.ndarray:
         """Coefficients of one or of many (leading axis) normal equations."""

@@ -9,7 +9,6 @@ from leastaction.contracts import check
 from leastaction.identify.learned_model import learned_model
 
 CONTRACT = "shadow_equations"
-RESULT = "learned_lagrangian"
 
 
 def minimum_norm(

@@ -54,9 +54,7 @@ def estimate(
         return full
 
     errors = spread(np.where(present.fit.c != 0, std, np.nan), np.nan)
-    remaining = np.abs(
-        present.left_out.coefficients(support, fixed) - present.fit.c
-    )
+    remaining = np.abs(present.left_out.coefficients(support, fixed) - present.fit.c)
     alternatives, about = equivalents(problem, whole, present, equations, columns)
     block_count = len(present.left_out.e)
     values = present.left_out.e.sum()

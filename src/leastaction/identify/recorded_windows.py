@@ -178,9 +178,7 @@ def windows(
         state.append(states)
         owner.append(np.full(len(states), number))
     return (
-        Segments(
-            np.concatenate(first), np.concatenate(length), np.concatenate(state)
-        ),
+        Segments(np.concatenate(first), np.concatenate(length), np.concatenate(state)),
         np.concatenate(owner),
     )
 

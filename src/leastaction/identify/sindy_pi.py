@@ -11,7 +11,6 @@ from leastaction.contracts import check
 from leastaction.mechanics.implicit_library import ImplicitLibrary
 
 CONTRACT = "implicit_regression"
-RESULT = "implicit_model"
 MOST_ITERATIONS = 20
 # Share of the variance of an acceleration below which models are equally good.
 RESOLUTION = 1e-10

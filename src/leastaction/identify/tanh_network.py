@@ -28,7 +28,6 @@ from leastaction.mechanics.tanh_layer import TanhLayer, tanh_derivatives
 from leastaction.mechanics.weight_space import scaled_inputs
 from leastaction.simulate.halton import halton
 
-RESULT = "learned_lagrangian"
 MASS_WEIGHT = 1.0
 
 

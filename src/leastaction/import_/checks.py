@@ -67,7 +67,7 @@ def refuse(
         if column.angle and size > DEGREES and "turns" not in accepted:
             raise RecordingError(
                 where,
-                f"it spans {2 * size / abs(column.factor):.4g} in the unit of the YAML, "
+                f"it spans {2 * size / abs(column.factor):.4g} in the given unit, "
                 f"{2 * size / np.pi / 2:.3g} turns",
                 "an angle in that unit",
                 "If the column is in degrees, write `unit: deg`; if the joint really "
@@ -78,7 +78,8 @@ def refuse(
             force = np.concatenate([u[:, place] for u in series["input"]])
             if np.ptp(force) == 0:
                 raise RecordingError(
-                    f"{file}, column {channels['input'][name].name!r} (input of {name})",
+                    f"{file}, column {channels['input'][name].name!r} "
+                    f"(input of {name})",
                     f"it is {force[0]:g} in every row",
                     "an input that changes",
                     "Check the cable, or leave the input out",
@@ -93,7 +94,9 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
         if channel not in series or below not in series or "rates" in accepted:
             continue
         column = channels[channel][name]
-        rate = np.concatenate([np.gradient(y[:, place], clock.step) for y in series[below]])
+        rate = np.concatenate(
+            [np.gradient(y[:, place], clock.step) for y in series[below]]
+        )
         given = np.concatenate([y[:, place] for y in series[channel]])
         text = f"{file}, column {column.name!r} ({channel} of {name})"
         if np.ptp(given) == 0:
@@ -139,7 +142,7 @@ def _refuse_sampling(where, own, raw, clock, settings, accepted):
     if duration * found.main < LEAST_PERIODS and "length" not in accepted:
         raise RecordingError(
             where,
-            f"the recording lasts {duration:.3g} s, {duration * found.main:.1f} periods",
+            f"it lasts {duration:.3g} s, {duration * found.main:.1f} periods",
             "three periods at least, better ten in each of six trajectories",
             "Record longer",
         )
@@ -247,10 +250,11 @@ def _sensor_warnings(name: str, own, raw, column, clock: Clock) -> list[str]:
                 else ""
             )
         )
-    if size < POOR_SIGNAL * max(noise, step / 12**0.5):
+    grain = max(noise, step / 12**0.5)
+    if size < POOR_SIGNAL * grain:
         texts.append(
-            f"{name} moves only {size / max(noise, step / 12**0.5):.0f} times its noise "
-            f"of {max(noise, step / 12**0.5):.2g} {unit}: small terms will stay hidden"
+            f"{name} moves only {size / grain:.0f} times its noise of {grain:.2g} "
+            f"{unit}: small terms will stay hidden"
         )
     if per_period < FEW_PER_PERIOD:
         texts.append(

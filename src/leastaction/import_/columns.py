@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import tau
 
 import numpy as np
+
 from leastaction.mechanics.units import registry
 
 COUNTS = ("count", "counts")
@@ -56,7 +57,7 @@ def column(name: str, entry: Mapping, use: str) -> Column:
     counts = head.strip() in COUNTS
     if counts and not entry.get("per_turn"):
         raise ValueError(
-            f"{use}: the unit is {text!r}, which says nothing without the counts of one "
+            f"{use}: the unit is {text!r}, which says nothing without the counts of a "
             "turn; write `per_turn: 4096`, or whatever the encoder has"
         )
     if entry.get("per_turn") and not counts:
@@ -121,8 +122,8 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
         if found[channel] and set(found[channel]) != set(coordinates):
             missing = sorted(set(coordinates) - set(found[channel]))
             raise ValueError(
-                f"import.{section}: {', '.join(missing)} is missing; give the column of "
-                "every coordinate, or none"
+                f"import.{section}: {', '.join(missing)} is missing; give the column "
+                "of every coordinate, or none"
             )
         for name, given in found[channel].items():
             wanted = registry()(f"{coordinates[name].unit}/s**{power}")

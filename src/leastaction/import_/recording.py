@@ -70,7 +70,7 @@ def measurements(settings: Mapping) -> xr.Dataset:
         )
     if len(recorded) > len(sampled):
         texts.append(
-            f"{len(recorded) - len(sampled)} stretches shorter than 16 rows are left out"
+            f"{len(recorded) - len(sampled)} stretches below 16 rows are left out"
         )
     used = sum(len(t.time) for t in trajectories)
     if used < read.rows:
@@ -117,7 +117,9 @@ def _held_out(kept, q, wanted) -> np.ndarray:
     """Which trajectories validation keeps: those named, or the middling ones."""
     labels = [t.label for t in kept]
     if wanted is not None:
-        unknown = [w for w in map(str, wanted) if not any(fnmatch(x, w) for x in labels)]
+        unknown = [
+            w for w in map(str, wanted) if not any(fnmatch(x, w) for x in labels)
+        ]
         if unknown:
             raise RecordingError(
                 kept[0].source.rpartition(", line")[0],
@@ -140,7 +142,9 @@ def _held_out(kept, q, wanted) -> np.ndarray:
         scale = np.where(scale > 0, scale, 1.0)
         size = np.array([np.mean(np.ptp(x, axis=0) / scale) for x in q])
         count = len(kept) // HELD_OUT
-        middle = np.argsort(size)[np.linspace(0, len(kept) - 1, count + 2)[1:-1].round().astype(int)]
+        middle = np.argsort(size)[
+            np.linspace(0, len(kept) - 1, count + 2)[1:-1].round().astype(int)
+        ]
         held[middle] = True
     return held
 
@@ -182,7 +186,12 @@ def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Da
         for name, parts in series.items()
     }
     for name, values, units, about in (
-        ("first_sample", np.concatenate([[0], np.cumsum(count)[:-1]]), "1", "first row"),
+        (
+            "first_sample",
+            np.concatenate([[0], np.cumsum(count)[:-1]]),
+            "1",
+            "first row",
+        ),
         ("sample_count", count, "1", "number of rows"),
         ("start_time", starts, "s", "recorded time of the first row"),
         ("held_out", held.astype("int8"), "1", "whether only validation sees it"),

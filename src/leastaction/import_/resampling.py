@@ -121,7 +121,9 @@ def resample(
 
 def _line(time: np.ndarray, step: float) -> tuple[float, float, np.ndarray]:
     """Begin and step of the straight line through the times, and their numbers."""
-    number = np.concatenate([[0], np.cumsum(np.maximum(np.rint(np.diff(time) / step), 1))])
+    number = np.concatenate(
+        [[0], np.cumsum(np.maximum(np.rint(np.diff(time) / step), 1))]
+    )
     slope, begin = np.polyfit(number, time - time[0], 1)
     return begin + time[0], slope, number
 

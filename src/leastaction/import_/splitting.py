@@ -203,7 +203,9 @@ def _check_numbers(path, line, names, time, values) -> None:
         if len(bad):
             row, place = map(int, bad[0])
             name = label or f"column {names[min(place, len(names) - 1)]!r}"
-            kind = "infinite" if np.isinf(block[row, place]) else "empty or not a number"
+            kind = (
+                "infinite" if np.isinf(block[row, place]) else "empty or not a number"
+            )
             raise RecordingError(
                 f"{path}, line {line + row}, {name}",
                 f"the cell is {kind} ({len(bad)} such cells in this stretch)",

@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from leastaction.mechanics.expressions import unknown
+from leastaction.unknown import unknown
 
 ENDS = ("fixed", "clamped", "free")
 FEWEST_NODES = 4

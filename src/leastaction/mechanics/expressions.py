@@ -6,7 +6,6 @@ everything else is refused with its position.
 """
 
 import ast
-import difflib
 import keyword
 import math
 import re
@@ -15,6 +14,8 @@ from collections.abc import Iterable, Mapping
 
 import sympy as sp
 from sympy.printing.str import StrPrinter
+
+from leastaction.unknown import unknown
 
 FUNCTIONS = {
     "sin": sp.sin,
@@ -60,14 +61,6 @@ class ExpressionError(ValueError):
 def symbol(name: str) -> sp.Symbol:
     """Real symbol of that name: the only kind of symbol leastaction uses."""
     return sp.Symbol(name, real=True)
-
-
-def unknown(kind: str, given, known: Iterable) -> str:
-    """One sentence about a name that is not among `known`, with a suggestion."""
-    names = [str(name) for name in known]
-    close = difflib.get_close_matches(str(given), names, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else "."
-    return f"unknown {kind} {given!r}{hint} Known: {', '.join(names) or 'none'}"
 
 
 def check_name(name: str) -> None:

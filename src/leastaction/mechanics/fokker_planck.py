@@ -20,20 +20,10 @@ import sympy as sp
 
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
-from leastaction.mechanics.expressions import parse, to_text, unknown
+from leastaction.mechanics.expressions import parse, to_text
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
-
-# Parts of the section `library` that the terms are made of.
-PARTS = (
-    "reference",
-    "inertia",
-    "lagrangian",
-    "dissipation",
-    "volatility",
-    "calculus",
-    "known",
-)
+from leastaction.unknown import unknown
 
 
 @dataclass(frozen=True)

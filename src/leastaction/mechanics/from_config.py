@@ -1,9 +1,13 @@
 """The system of an example: of coordinates, or a field."""
 
-from collections.abc import Mapping
+from __future__ import annotations
 
-from leastaction.mechanics.field_system import FieldSystem
-from leastaction.mechanics.system import System
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from leastaction.mechanics.field_system import FieldSystem
+    from leastaction.mechanics.system import System
 
 
 def is_field(config: Mapping) -> bool:
@@ -31,4 +35,10 @@ def system_from_config(config: Mapping) -> System | FieldSystem:
     ValueError
         See :meth:`System.from_config` and :meth:`FieldSystem.from_config`.
     """
-    return (FieldSystem if is_field(config) else System).from_config(config)
+    if is_field(config):
+        from leastaction.mechanics.field_system import FieldSystem
+
+        return FieldSystem.from_config(config)
+    from leastaction.mechanics.system import System
+
+    return System.from_config(config)

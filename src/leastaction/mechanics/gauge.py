@@ -20,7 +20,7 @@ from leastaction.mechanics.euler_lagrange import (
     rayleigh_force,
 )
 from leastaction.mechanics.expressions import to_text
-from leastaction.mechanics.remembered import remembered
+from leastaction.remembered import remembered
 
 
 @dataclass(frozen=True)
@@ -120,13 +120,9 @@ def _classified(candidates, coordinates, dissipation, equations) -> Freedom:
 
 def _as_document(freedom: Freedom) -> dict | None:
     """`freedom` as JSON; None if a weight is not rational."""
-    weights = [w for parts in freedom.relations.values() for w in parts.values()]
-    if not all(w.is_Rational for w in map(sp.nsimplify, weights)):
+    relations = _relations_as_document(freedom.relations)
+    if relations is None:
         return None
-    relations = {
-        str(j): {str(i): str(sp.nsimplify(w)) for i, w in parts.items()}
-        for j, parts in freedom.relations.items()
-    }
     return {
         "status": freedom.status,
         "equivalent": freedom.equivalent,
@@ -135,14 +131,28 @@ def _as_document(freedom: Freedom) -> dict | None:
 
 
 def _from_document(document: dict) -> Freedom:
-    relations = {
+    relations = _relations_from_document(document["relations"])
+    return Freedom(tuple(document["status"]), tuple(document["equivalent"]), relations)
+
+
+def _relations_as_document(relations: Mapping[int, Mapping]) -> dict | None:
+    weights = [w for parts in relations.values() for w in parts.values()]
+    if not all(w.is_Rational for w in map(sp.nsimplify, weights)):
+        return None
+    return {
+        str(j): {str(i): str(sp.nsimplify(w)) for i, w in parts.items()}
+        for j, parts in relations.items()
+    }
+
+
+def _relations_from_document(document: Mapping) -> dict[int, dict[int, sp.Rational]]:
+    return {
         int(j): {
             int(i): sp.Rational(*map(int, Fraction(w).as_integer_ratio()))
             for i, w in parts.items()
         }
-        for j, parts in document["relations"].items()
+        for j, parts in document.items()
     }
-    return Freedom(tuple(document["status"]), tuple(document["equivalent"]), relations)
 
 
 def _combination(parts: dict, candidates, dissipation) -> str:
@@ -170,12 +180,9 @@ def representation(
         Coefficient by position of the candidate; None if `lagrangian` is not a linear
         combination of the candidates, up to a total time derivative.
     """
-    columns = [
-        _fingerprint(equations(c, coordinates)) for c in (*candidates, lagrangian)
-    ]
-    pivots, relations = _column_relations(columns)
-    last = len(candidates)
-    return None if last in pivots else relations.get(last, {})
+    return _relations((*candidates, lagrangian), tuple(coordinates), equations).get(
+        len(candidates)
+    )
 
 
 def rayleigh_representation(
@@ -188,12 +195,9 @@ def rayleigh_representation(
     dict or None
         As :func:`representation`.
     """
-    columns = [
-        _fingerprint(rayleigh_force(c, coordinates)) for c in (*candidates, function)
-    ]
-    pivots, relations = _column_relations(columns)
-    last = len(candidates)
-    return None if last in pivots else relations.get(last, {})
+    return _relations((*candidates, function), tuple(coordinates), rayleigh_force).get(
+        len(candidates)
+    )
 
 
 def exact_relations(columns: Sequence[Sequence[sp.Expr]]) -> dict:
@@ -210,7 +214,28 @@ def exact_relations(columns: Sequence[Sequence[sp.Expr]]) -> dict:
         {position: {earlier position: weight}}: that column as the combination of
         earlier independent ones; empty weights for a column that vanishes.
     """
-    return _column_relations([_fingerprint(column) for column in columns])[1]
+    return _relations(tuple(map(tuple, columns)))
+
+
+def _relations(expressions: tuple, coordinates: tuple[str, ...] = (), made_of=tuple):
+    """Relations between ``made_of(expression, coordinates)``, remembered."""
+
+    def answer() -> dict | None:
+        made = (
+            expressions
+            if made_of is tuple
+            else [made_of(e, coordinates) for e in expressions]
+        )
+        found.append(_column_relations([_fingerprint(column) for column in made])[1])
+        return _relations_as_document(found[0])
+
+    found: list[dict] = []
+    question = sp.srepr(expressions) + repr(coordinates)
+    question += f"{made_of.__module__}.{made_of.__qualname__}"
+    sources = [__file__]
+    sources += [] if made_of is tuple else [inspect.getfile(made_of)]
+    document = remembered(question, sources, answer)
+    return found[0] if found else _relations_from_document(document)
 
 
 def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
@@ -237,7 +262,7 @@ def _column_relations(columns: Sequence[dict]) -> tuple[list[int], dict]:
         key: i for i, key in enumerate(dict.fromkeys(k for c in columns for k in c))
     }
     if not rows:
-        return [], {}
+        return [], {j: {} for j in range(len(columns))}
     matrix = sp.zeros(len(rows), len(columns))
     for j, column in enumerate(columns):
         for key, value in column.items():

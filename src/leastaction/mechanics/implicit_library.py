@@ -4,6 +4,7 @@ An implicit equation of coordinate a is a linear relation Σ c_k Θ_k(q, q̇, q�
 between candidates, some of which hold accelerations (Kaheman et al. 2020).
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -59,7 +60,11 @@ class ImplicitLibrary:
             If a coordinate has no equation, an equation has no candidate with the
             acceleration of its own coordinate, or a candidate is not affine in q̈.
         """
-        recipes = config.get("implicit", {})
+        recipes = json.dumps(config.get("implicit", {}))
+        return _library(recipes, tuple(coordinates))
+
+    @classmethod
+    def _from_recipes(cls, recipes: Mapping, coordinates: tuple[str, ...]):
         if set(recipes) != set(coordinates):
             raise ValueError(
                 f"library.implicit has equations for {sorted(recipes)}; the "
@@ -76,9 +81,9 @@ class ImplicitLibrary:
                 _affine(name, term, symbols(accelerations))
             terms += [term for term in found if term not in terms]
             members.append(tuple(terms.index(term) for term in found))
-        return cls(tuple(coordinates), tuple(terms), tuple(members))
+        return cls(coordinates, tuple(terms), tuple(members))
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Candidates as text."""
         return [to_text(term) for term in self.terms]
@@ -142,6 +147,11 @@ class ImplicitLibrary:
             for i, weight in parts.items():
                 row[i] = -float(weight)
         return basis
+
+
+@lru_cache(maxsize=32)
+def _library(recipes: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
+    return ImplicitLibrary._from_recipes(json.loads(recipes), coordinates)
 
 
 def is_true_equation(

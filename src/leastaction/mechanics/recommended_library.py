@@ -73,8 +73,8 @@ def recommended_library(kinds: Mapping[str, str]) -> dict:
 def random_library(kinds: Mapping[str, str]) -> dict:
     """Section `library` for motions that random forces drive.
 
-    The inertia of every coordinate is a constant, and that of the first is given. Losses
-    are viscous and cubic: Coulomb friction has no moments that such fits could use.
+    The inertia of every coordinate is a constant, and that of the first is given.
+    Losses are viscous and cubic: Coulomb friction has no moments that such fits could use.
     """
     whole = recommended_library(kinds)
     names = list(kinds)
@@ -96,7 +96,7 @@ def random_library(kinds: Mapping[str, str]) -> dict:
 
 
 def _waves(angles: Sequence[str], most: int = HARMONICS) -> list[str]:
-    """cos and sin of every k·q with 0 < Σ|k| ≤ `most`, the first k positive."""
+    """Cos and sin of every k·q with 0 < Σ|k| ≤ `most`, the first k positive."""
     found = []
     numbers = itertools.product(range(-most, most + 1), repeat=len(angles))
     for k in sorted(numbers, key=lambda k: (sum(map(abs, k)), [-x for x in k])):

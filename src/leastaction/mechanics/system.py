@@ -20,6 +20,20 @@ import sympy as sp
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.expressions import check_name, parse, symbol
 
+# A determinant larger than this at one point does not vanish identically.
+CLEARLY_NONZERO = 1e-6
+
+
+def is_singular(matrix: sp.Matrix) -> bool:
+    """Whether the determinant vanishes identically."""
+    determinant = matrix.det()
+    names = sorted(determinant.free_symbols, key=str)
+    somewhere = {x: 0.1 + (0.618 * i) % 1.0 for i, x in enumerate(names, 1)}
+    value = determinant.evalf(subs=somewhere)
+    if value.is_Float and abs(value) > CLEARLY_NONZERO:
+        return False
+    return sp.simplify(determinant) == 0
+
 
 @dataclass(frozen=True)
 class System:
@@ -76,7 +90,7 @@ class System:
             volatility=_volatility(config.get("volatility", {}), coordinates, names),
             calculus=config.get("calculus", "ito"),
         )
-        if sp.simplify(system.mass_matrix.det()) == 0:
+        if is_singular(system.mass_matrix):
             raise ValueError(
                 "lagrangian: the mass matrix d²L/dq̇² is singular; every coordinate "
                 "needs a kinetic energy"

@@ -16,9 +16,12 @@ z makes every Lagrangian of the features invariant along it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
+
+# Samples whose features stay in the cache of a core.
+BLOCK = 200
 
 
 def multi_indices(variables: int, degree: int) -> np.ndarray:
@@ -100,19 +103,27 @@ class WeightSpace:
 
     def _products(self, tables: list[np.ndarray]) -> np.ndarray:
         """Products of one entry per table (k, sample) over all multi-indices."""
-        found = tables[0]
-        for variable, table in enumerate(tables[1:], 1):
-            room = self.degree - self._prefixes[variable].sum(axis=1) + 1
-            ends = np.cumsum(room)
-            products = np.empty((ends[-1], table.shape[1]))
-            for row, r, end in zip(found, room, ends, strict=True):
-                np.multiply(row, table[:r], out=products[end - r : end])
-            found = products
+        found = np.empty((self.size, tables[0].shape[1]))
+        for start in range(0, found.shape[1], BLOCK):
+            block = slice(start, start + BLOCK)
+            part, *others = (table[:, block] for table in tables)
+            for (prefix, last), table in zip(self._growth, others, strict=True):
+                part = part[prefix]
+                part *= table[last]
+            found[:, block] = part
         return found
 
     @cached_property
-    def _prefixes(self) -> list[np.ndarray]:
-        return [multi_indices(i, self.degree) for i in range(len(self.inputs))]
+    def _growth(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """From multi-indices of i to those of i + 1 variables: the prefix, and α_i."""
+        grown = [multi_indices(i, self.degree) for i in range(1, len(self.inputs) + 1)]
+        return [
+            (
+                np.repeat(np.arange(len(few)), self.degree - few.sum(axis=1) + 1),
+                many[:, -1],
+            )
+            for few, many in pairwise(grown)
+        ]
 
 
 def one_variable(

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from leastaction.mechanics.expressions import unknown
 from leastaction.publish.printed_formulas import printed_formulas
 from leastaction.publish.sweep import HONEST_MODE, MAIN
+from leastaction.unknown import unknown
 
 MODES = ("independent", "shared")
 

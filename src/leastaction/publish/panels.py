@@ -46,3 +46,21 @@ def panels_from(
         )
         for name, config in settings.items()
     ]
+
+
+def joined(panels: Sequence[Panel]) -> list[Panel]:
+    """Panels with those variants joined to their example that have the same data."""
+    found: dict[tuple, Panel] = {}
+    for panel in panels:
+        base = panel.example.partition("-")[0]
+        data = repr([panel.config.get(part) for part in ("system", "simulate")])
+        first = found.get((base, data))
+        if first is not None:
+            panel = Panel(
+                first.example,
+                first.config,
+                {**first.models, **panel.models},
+                {**first.rollouts, **panel.rollouts},
+            )
+        found[base, data] = panel
+    return list(found.values())

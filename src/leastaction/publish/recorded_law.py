@@ -76,7 +76,7 @@ def random_law_text(title: str, observations: xr.Dataset, model: xr.Dataset) -> 
         str(found),
         "```",
         f"By Hansen's J test the law {fit} (p = {value:.2g}). `Wdot` is white noise of "
-        "strength one; coefficients are those of a Lagrangian whose first inertia is ½.",
+        "strength one; coefficients are those of an L whose first inertia is ½.",
         "## What to know about these data",
         *[f"- {text}" for text in json.loads(observations.attrs["warnings"])],
         f"- error bars are those of {observations.sizes['trajectory']} trajectories",
@@ -88,7 +88,9 @@ def student(model: xr.Dataset) -> float:
     """Student's t of a 95 % interval from as many blocks as were left out."""
     from scipy.stats import t
 
-    return float(t.ppf((1 + CONFIDENCE) / 2, max(int(model["blocks"].values[0]) - 1, 1)))
+    return float(
+        t.ppf((1 + CONFIDENCE) / 2, max(int(model["blocks"].values[0]) - 1, 1))
+    )
 
 
 def _joined(parts: list[str]) -> list[str]:
@@ -97,7 +99,8 @@ def _joined(parts: list[str]) -> list[str]:
     code = False
     for part in parts:
         tight = blocks and (
-            code or (part[:1] in "|-" and blocks[-1].rpartition("\n")[2][:1] == part[:1])
+            code
+            or (part[:1] in "|-" and blocks[-1].rpartition("\n")[2][:1] == part[:1])
         )
         if part.startswith("```"):
             tight = code
@@ -140,12 +143,12 @@ def _scale_note(observations: xr.Dataset, model: IdentifiedModel) -> str:
     if "input" in observations:
         return (
             "The recorded input gives the scale: L is in the unit of the input times "
-            "that of its coordinate (J for N and m, or N m and rad). It stands on the right "
-            "of the equation of its coordinate."
+            "that of its coordinate (J for N and m, or N m and rad). It stands on the "
+            "right of the equation of its coordinate."
         )
     return (
-        "Without a recorded force a Lagrangian is known up to a factor; it is chosen so "
-        "that the largest kinetic term has ½. Ratios of coefficients are what counts."
+        "Without a recorded force a Lagrangian is known up to a factor; it is chosen "
+        "so that the largest kinetic term has ½. Ratios of coefficients are what counts."
     )
 
 
@@ -154,7 +157,11 @@ def _validation(rollout: xr.Dataset) -> list[str]:
     seen = bool(rollout.attrs["learned_from"])
     lines = [
         f"Free runs from the first {rollout.attrs['start']:.2g} s of "
-        + ("trajectories that were also learned from:" if seen else "held-out trajectories:"),
+        + (
+            "trajectories that were also learned from:"
+            if seen
+            else "held-out trajectories:"
+        ),
         "| trajectory | coordinate | rms error, of half the range | largest error |",
         "|---|---|---|---|",
     ]
@@ -179,8 +186,8 @@ def _alternatives(model: xr.Dataset) -> list[str]:
             f"`{name}` {value:.4g}" for name, value in other["coefficients"].items()
         )
         lines.append(
-            f"- {' + '.join(other['has'])} instead of {' + '.join(other['instead_of'])} "
-            f"(error {100 * (other['error_ratio'] - 1):+.0f} %): {terms}"
+            f"- {' + '.join(other['has'])} instead of "
+            f"{' + '.join(other['instead_of'])} (error {100 * (other['error_ratio'] - 1):+.0f} %): {terms}"
         )
     return lines
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from leastaction.assemble import STATIONARY_PARTS
 from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.fokker_planck import PARTS, StationaryEquation
+from leastaction.mechanics.fokker_planck import StationaryEquation
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.mechanics.system import System
 
@@ -54,10 +55,14 @@ def is_stationary(model: xr.Dataset) -> bool:
 
 def equation_of(config: Mapping) -> StationaryEquation:
     """The stationary equation of an example."""
-    library = {k: v for k, v in config["library"].items() if k in PARTS}
     return StationaryEquation.from_config(
-        library, tuple(config["system"]["coordinates"])
+        stationary_library(config), tuple(config["system"]["coordinates"])
     )
+
+
+def stationary_library(config: Mapping) -> dict:
+    """The candidates that a stationary equation is made of."""
+    return {k: v for k, v in config["library"].items() if k in STATIONARY_PARTS}
 
 
 def true_coefficients(equation: StationaryEquation, system: System) -> np.ndarray:

@@ -1,8 +1,6 @@
 """Halton sequence: points that fill a box evenly (Halton 1960)."""
 
 import numpy as np
-from scipy.stats import qmc
-from sympy import prime
 
 
 def halton(index: int, dimensions: int, points: int = 1) -> np.ndarray:
@@ -22,6 +20,8 @@ def halton(index: int, dimensions: int, points: int = 1) -> np.ndarray:
     np.ndarray
         Shape (point, dimension), in [0, 1).
     """
+    from scipy.stats import qmc  # a second to import, and few need it
+
     engine = qmc.Halton(dimensions, scramble=False)
     if index:
         engine.fast_forward(index)
@@ -33,6 +33,8 @@ def first_index(dimensions: int) -> int:
 
     3 in one dimension, 4 in two, 8 in four: the points before it lie on lines.
     """
+    from sympy import prime
+
     return int(prime(dimensions)) + 1
 
 

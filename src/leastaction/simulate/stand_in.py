@@ -53,7 +53,9 @@ def recorded_table(settings: Mapping) -> str:
         path, _ = motion.integrate(
             state_of(drawn), (count + 1) * fine, step, substeps, values
         )
-        late = np.clip(rng.standard_normal(count) * sensor.get("jitter", 0.0), -0.4, 0.4)
+        late = np.clip(
+            rng.standard_normal(count) * sensor.get("jitter", 0.0), -0.4, 0.4
+        )
         place = np.arange(count) * fine + np.rint((late + 0.5) * fine).astype(int)
         time = place * step
         q = _sensed(path[place, : system.dof], system.coordinates, sensor, rng)
@@ -78,11 +80,9 @@ def _sensed(q, names, sensor: Mapping, rng) -> np.ndarray:
 
 
 def sliding(system: System) -> System:
-    """The system with |v| in its losses as √(v² + w²): no step of friction is missed."""
+    """The system with |v| in its losses as √(v² + w²), which no step misses."""
     smooth = system.dissipation.replace(
         lambda e: isinstance(e, sp.Abs),
         lambda e: sp.sqrt(e.args[0] ** 2 + sp.Float(SLIDING) ** 2),
     )
-    return System(
-        system.coordinates, system.parameters, system.lagrangian, smooth
-    )
+    return System(system.coordinates, system.parameters, system.lagrangian, smooth)

@@ -105,8 +105,14 @@ class _Law:
         if self.input is not None:
             force = self._nodes(self.input[part])
         return Positions(
-            self.equations, q, len(q), self.dt, np.maximum(self.noise, 1e-4 * size),
-            1, force, np.inf,
+            self.equations,
+            q,
+            len(q),
+            self.dt,
+            np.maximum(self.noise, 1e-4 * size),
+            1,
+            force,
+            np.inf,
         )
 
     def _nodes(self, force):

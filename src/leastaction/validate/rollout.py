@@ -10,12 +10,11 @@ from collections.abc import Mapping
 from importlib import import_module
 
 import numpy as np
-import sympy as sp
 import xarray as xr
 
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.system import System
+from leastaction.mechanics.system import System, is_singular
 from leastaction.model import IdentifiedModel
 from leastaction.simulate import METHODS
 from leastaction.simulate.initial_state import initial_states
@@ -108,7 +107,7 @@ def validate(
 
 def _model_integrator(scheme, model: System):
     """Integrator of the model; if it has no equations of motion, of nothing at all."""
-    if sp.simplify(model.mass_matrix.det()) != 0:
+    if not is_singular(model.mass_matrix):
         return scheme.integrator(model)
     log.warning(
         "the identified Lagrangian %s lacks the kinetic energy of a coordinate; all "

@@ -19,10 +19,10 @@ from leastaction.publish.figures.study import range_bar
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 from leastaction.publish.stationary_parameters import (
-    PARTS,
     Parameter,
     equation_of,
     parameters,
+    stationary_library,
     true_coefficients,
 )
 from leastaction.simulate.gill_histogram import histogram_dataset
@@ -93,7 +93,7 @@ def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def without_noise(panel: Panel, estimator: str, bins: int) -> list[Parameter]:
     """Estimates from the exact density of the system of a panel."""
     observations = exact_histogram(panel, bins)
-    library = {k: v for k, v in panel.config["library"].items() if k in PARTS}
+    library = stationary_library(panel.config)
     first, second, third = RECIPES[estimator]
     derivatives = differentiate.differentiate(observations, first, library)
     equations = assemble.assemble(observations, derivatives, second, library)

@@ -15,6 +15,7 @@ from leastaction.publish.figures.methods import (
 )
 from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
+from leastaction.publish.panels import joined
 from leastaction.publish.scorecard.recovery import Limit, largest_noise
 
 LINE_HEIGHT = 6.5
@@ -38,6 +39,7 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ValueError
         If no panel has a sweep over noise.
     """
+    panels = joined(panels)
     methods = in_order(panels)
     if not methods:
         raise ValueError("noise_limits: no panel has a sweep over noise")

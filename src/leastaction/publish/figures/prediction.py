@@ -45,7 +45,8 @@ def _drawn(rollout: xr.Dataset, settings: Mapping) -> Figure:
         mine = number == k
         time = rollout["path_time"].values[mine]
         measured, found, band = (
-            rollout[n].values[0][mine, a] for n in ("q_measured", "q_estimate", "q_band")
+            rollout[n].values[0][mine, a]
+            for n in ("q_measured", "q_estimate", "q_band")
         )
         unit = str(rollout["coordinate_unit"].values[a])
         for axes, level, low, high in (
@@ -88,7 +89,9 @@ def _drawn(rollout: xr.Dataset, settings: Mapping) -> Figure:
     legend_on_top(
         figure,
         [
-            Line2D([], [], color=settings["truth_color"], linewidth=1.4, label="measured"),
+            Line2D(
+                [], [], color=settings["truth_color"], linewidth=1.4, label="measured"
+            ),
             Line2D(
                 [],
                 [],

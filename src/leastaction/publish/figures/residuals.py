@@ -38,9 +38,7 @@ def residuals(rollout: xr.Dataset, model: xr.Dataset, settings: Mapping) -> Figu
 def _drawn(rollout: xr.Dataset, model: xr.Dataset, settings: Mapping) -> Figure:
     names = [str(n) for n in rollout["dof"].values]
     figure = StyledFigure(settings, ROW_HEIGHT * len(names) + REST_HEIGHT)
-    grid = figure.subplots(
-        len(names), 3, squeeze=False, width_ratios=[1.5, 1.2, 0.9]
-    )
+    grid = figure.subplots(len(names), 3, squeeze=False, width_ratios=[1.5, 1.2, 0.9])
     number = rollout["path_trajectory"].values
     time = rollout["path_time"].values
     dt = float(np.median(np.diff(time[number == 0])))
@@ -51,9 +49,7 @@ def _drawn(rollout: xr.Dataset, model: xr.Dataset, settings: Mapping) -> Figure:
         values = rollout["residual"].values[0][:, a]
         for k in range(rollout.sizes["trajectory"]):
             mine = number == k
-            row[0].plot(
-                time[mine], values[mine], color=colours[k % 3], linewidth=0.6
-            )
+            row[0].plot(time[mine], values[mine], color=colours[k % 3], linewidth=0.6)
         row[0].axhline(0, color="black", linewidth=0.5)
         row[0].set_ylabel(f"residual of {name} ({unit})")
         period = float(model["period"].values[0])
@@ -78,7 +74,11 @@ def _drawn(rollout: xr.Dataset, model: xr.Dataset, settings: Mapping) -> Figure:
         [
             Line2D([], [], color=colours[0], label="measured less fitted"),
             Line2D(
-                [], [], color=settings["truth_color"], ls="--", label="noise of the sensor"
+                [],
+                [],
+                color=settings["truth_color"],
+                ls="--",
+                label="noise of the sensor",
             ),
             Line2D([], [], color="0.6", ls=":", label="main frequency"),
             Line2D([], [], color="black", label="normal distribution"),

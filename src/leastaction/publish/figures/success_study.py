@@ -14,6 +14,7 @@ from leastaction.publish.figures.recovery_axes import (
 )
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
+from leastaction.publish.panels import joined
 
 ROW_HEIGHT = 42.0
 LEGEND_HEIGHT = 14.0
@@ -35,6 +36,7 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ValueError
         If no panel has a sweep over noise.
     """
+    panels = joined(panels)
     methods, levels = in_order(panels), levels_of(panels)
     if not levels:
         raise ValueError("success_study: no panel has a sweep over noise")

@@ -2,8 +2,7 @@
 
 import pytest
 
-from leastaction.mechanics.compiled import cache_folder
-from leastaction.mechanics.remembered import remembered
+from leastaction.remembered import cache_folder, remembered
 
 
 @pytest.fixture
@@ -37,7 +36,7 @@ def test_an_edit_of_the_source_forgets(ask, tmp_path):
 
 def test_a_broken_file_is_replaced(ask):
     ask("a", {"x": 1})
-    (path,) = cache_folder().glob("algebra_*.json")
+    (path,) = cache_folder().glob("answer_*.json")
     path.write_text('{"x"')
     assert ask("a", {"x": 1}) == ({"x": 1}, 2)
     assert ask("a", {}) == ({"x": 1}, 2)

@@ -1,0 +1,83 @@
+"""Every estimator on every system: structure, coefficients, rollout, cost."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from leastaction.publish.figures.style import StyledFigure, legend_on_top, style
+from leastaction.publish.panel import BASELINE, MAIN
+
+ROW_HEIGHT = 5.2
+REST_HEIGHT = 26.0
+BESIDE = 0.11
+# Estimator to label, setting of the colour, marker.
+LOOKS = {
+    MAIN: ("recommended", "estimate_color", "o"),
+    BASELINE: ("published", "published_color", "D"),
+    "sindy_pi": ("SINDy-PI", "sindy_pi_color", "s"),
+    "lagrangian_sindy": ("Lagrangian-SINDy", "lagrangian_sindy_color", "^"),
+}
+OTHER = ("another recipe of the paper, or a baseline", "lagrangian_sindy_color", "x")
+PARTS = (
+    ("structure", "Right structure (%)", 100.0, False),
+    ("coefficient_error", "Coefficient error (%)", 100.0, True),
+    ("rollout_error", "Rollout error (own units)", 1.0, True),
+    ("cpu_seconds", "CPU of a fit (s)", 1.0, True),
+)
+
+
+def method_matrix(frame: pd.DataFrame, settings: Mapping) -> Figure:
+    """Dot plot: one line per system, one mark per estimator, one column per measure.
+
+    Parameters
+    ----------
+    frame
+        Result of :func:`leastaction.publish.matrix.matrix`.
+    settings
+        See :func:`leastaction.publish.figures.style.complete`.
+    """
+    with style(settings) as complete:
+        return _drawn(frame, complete)
+
+
+def _drawn(frame: pd.DataFrame, settings: Mapping) -> Figure:
+    systems = list(dict.fromkeys(zip(frame["system"], frame["example"], strict=True)))
+    figure = StyledFigure(settings, ROW_HEIGHT * len(systems) + REST_HEIGHT)
+    grid = figure.subplots(1, len(PARTS), sharey=True)
+    for axes, (name, label, factor, logarithmic) in zip(grid, PARTS, strict=True):
+        if logarithmic:
+            axes.set_xscale("log")
+        for y, (_, example) in enumerate(systems):
+            rows = frame[frame["example"] == example]
+            _marks(axes, y, rows, factor * rows[name], settings)
+        axes.set_xlabel(label)
+        axes.grid(axis="both", color="0.92", linewidth=0.5)
+        axes.set_axisbelow(True)
+        axes.tick_params(axis="y", length=0)
+    grid[0].set_xlim(-6, 106)
+    grid[0].set_yticks(range(len(systems)), [title for title, _ in systems])
+    grid[0].set_ylim(len(systems) - 0.4, -0.6)
+    legend_on_top(figure, _handles(frame, settings))
+    return figure
+
+
+def _marks(axes: Axes, y: int, rows: pd.DataFrame, values, settings) -> None:
+    count = len(rows)
+    for i, (estimator, value) in enumerate(zip(rows["estimator"], values, strict=True)):
+        if np.isfinite(value):
+            _, colour, marker = LOOKS.get(estimator, OTHER)
+            shift = BESIDE * (i - (count - 1) / 2)
+            axes.plot(value, y + shift, marker, color=settings[colour], markersize=3)
+
+
+def _handles(frame: pd.DataFrame, settings: Mapping) -> list[Line2D]:
+    looks = [LOOKS.get(e, OTHER) for e in dict.fromkeys(frame["estimator"])]
+    order = [look for look in (*LOOKS.values(), OTHER) if look in looks]
+    return [
+        Line2D([], [], color=settings[c], marker=m, linewidth=0, markersize=3, label=n)
+        for n, c, m in order
+    ]

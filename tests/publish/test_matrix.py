@@ -1,0 +1,80 @@
+"""Laws of the matrix of methods: it reads the right rows, and invents none."""
+
+import numpy as np
+import pytest
+from test_figures import words
+
+from leastaction.publish.figures.method_matrix import method_matrix
+from leastaction.publish.matrix import Entry, entries, matrix, shown
+from leastaction.publish.scorecard.case import make_row
+from leastaction.publish.scorecard.collect import _frame
+from leastaction.publish.scorecard.summary import summary
+
+
+def row(estimator, quantity, value, unit="1", item="added", **more):
+    head = {"paper": "p", "example": "e", "estimator": estimator}
+    return make_row(head, item, quantity, unit, (value, np.nan, np.nan), 10, **more)
+
+
+@pytest.fixture
+def scores():
+    shared = "right structure, sigma = 0.02, shared noise"
+    return _frame(
+        [
+            row("recommended", "exact supports", 18, "of 20"),
+            row("recommended", "relative error of the coefficients, rms", 1e-3),
+            row("published", shared, 2, "of 10"),
+            row("published", "right structure, sigma = 0.2, shared noise", 9, "of 10"),
+            row("sindy_pi", shared, 1, "of 10"),
+            row("sindy_pi", shared.replace("shared", "independent"), 3, "of 10"),
+            row("sindy_pi", "relative error of the lagrangian: x, rms", 0.1),
+            row("sindy_pi", "relative error of the noise strength of x: 1, rms", 0.3),
+        ]
+    )
+
+
+@pytest.fixture
+def compared(scores):
+    names = ("recommended", "published", "sindy_pi", "lagrangian_sindy")
+    entries = [
+        Entry("p", "e", name, "A system", f"method_{name}", 20, 30.0) for name in names
+    ]
+    return matrix(entries, {("p", "e"): scores}, 0.02)
+
+
+def test_every_estimator_has_a_row_and_only_its_own_numbers(compared):
+    by_name = compared.set_index("estimator")
+    assert by_name.loc["recommended", "structure"] == pytest.approx(0.9)
+    assert by_name.loc["recommended", "coefficient_error"] == 1e-3
+    assert by_name.loc["published", "structure"] == pytest.approx(0.2)
+    assert by_name.loc["sindy_pi", "structure"] == pytest.approx(0.3)
+    assert by_name.loc["sindy_pi", "coefficient_error"] == 0.3
+    assert by_name.loc["lagrangian_sindy", ["structure", "rollout_error"]].isna().all()
+    assert (by_name["cpu_seconds"] == 1.5).all()
+
+
+def test_the_table_has_units_and_the_figure_all_systems(compared):
+    assert shown(compared).loc[0, "right structure (%)"] == "90"
+    text = words(method_matrix(compared, {}))
+    assert "A system" in text and "SINDy-PI" in text
+
+
+def test_the_summary_counts_every_row_and_names_what_misses(scores):
+    printed = row("published", "stiffness", 2.0, item="Table 1", printed=1.0)
+    missed = printed | {"verdict": "misses", "target": "within 1 %"}
+    page = summary(_frame([*scores.to_dict("records"), missed]))
+    (total,) = (line for line in page.splitlines() if line.startswith("| all"))
+    assert [int(n) for n in total.split("|")[2:-1]] == [1, 0, 0, len(scores)]
+    assert page.index("## What misses") < page.index("## Printed numbers: p")
+
+
+def test_the_cost_of_a_fit_is_shared_by_replicates_and_cases():
+    named = [
+        {"paper": "p", "example": "e", "estimator": e, "system": "s", "method": "m"}
+        for e in ("a", "b")
+    ]
+    sizes = [{"replicate": 10, "noise_level": 4, "term": 7}, {"replicate": 2}]
+    benchmarks = [f"s\tcpu_time\n1.0\t{t}\n" for t in (1.0, 2.0, 3.0, 4.0)]
+    first, second = entries(named, sizes, benchmarks)
+    assert (first.fits, first.cpu_seconds) == (40, 3.0)
+    assert (second.fits, second.cpu_seconds) == (2, 7.0)

@@ -1,0 +1,70 @@
+"""Laws of accepted examples: read twice alike, never accepted when wrong, light."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from leastaction import config
+from leastaction.config import acceptance, merge
+from leastaction.example_checks import check_example
+from leastaction.recipes import with_recommended_methods
+from leastaction.remembered import cache_folder
+from leastaction.schema import ConfigError, complete, inlined
+
+ROOT = Path(__file__).parents[1]
+SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
+
+
+@pytest.fixture
+def pendulum(tmp_path, monkeypatch):
+    monkeypatch.setenv("LEASTACTION_CACHE", str(tmp_path))
+    path = ROOT / "config/examples/stochastic_lagrangian/pendulum.yaml"
+    content = yaml.safe_load(path.read_text())
+    del content["variants"]
+    return content
+
+
+def test_memory_changes_nothing(pendulum):
+    direct = complete(with_recommended_methods(pendulum), SCHEMA, "x")
+    check_example(direct, "x")
+    first, second = (acceptance(SCHEMA)(pendulum, "x") for _ in range(2))
+    assert first == second == direct
+    assert list(second["estimators"]) == list(direct["estimators"])
+
+
+def test_an_example_is_checked_once(pendulum, monkeypatch):
+    acceptance(SCHEMA)(pendulum, "x")
+    monkeypatch.setattr(config, "complete", None)
+    assert acceptance(SCHEMA)(pendulum, "x")
+    with pytest.raises(TypeError):
+        acceptance(SCHEMA)(merge(pendulum, {"title": "another"}), "x")
+    with pytest.raises(TypeError):
+        acceptance(SCHEMA | {"title": "another"})(pendulum, "x")
+
+
+def test_a_wrong_example_is_refused_every_time(pendulum):
+    wrong = merge(pendulum, {"system": {"lagrangian": "unheard_of**2"}})
+    for _ in range(2):
+        with pytest.raises(ConfigError, match="unheard_of"):
+            acceptance(SCHEMA)(wrong, "x")
+    assert not list(cache_folder().glob("answer_*.json"))
+
+
+def test_an_inlined_schema_is_inlined():
+    once = inlined(SCHEMA)
+    assert inlined(once) == once
+    assert "$ref" not in repr(once)
+
+
+def test_the_plan_needs_no_algebra():
+    """Snakemake reads the workflow in every job on a cluster: it has to be quick."""
+    heavy = ("sympy", "numba", "scipy", "xarray", "pandas", "matplotlib")
+    code = (
+        "import sys, leastaction.config, leastaction.recipes, leastaction.sources\n"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert ran.stdout.strip() == "[]", ran.stdout + ran.stderr

@@ -1,0 +1,35 @@
+"""Rule `compare`: what every estimator reaches on every system, in one table."""
+
+from leastaction.datasets import load_text, save_figure, save_text, sizes
+from leastaction.progress import start_logging
+from leastaction.publish.figures.method_matrix import method_matrix
+from leastaction.publish.matrix import entries, matrix, shown
+from leastaction.publish.render import render
+from leastaction.publish.scorecard.collect import from_csv
+
+
+def main(scores, models, benchmarks, settings, table, figures) -> None:
+    """Put the entries of `settings` together, tabulate and draw them."""
+    named = settings["entries"]
+    keys = dict.fromkeys((entry["paper"], entry["example"]) for entry in named)
+    frames = dict(zip(keys, map(from_csv, map(load_text, scores)), strict=True))
+    found = entries(named, list(map(sizes, models)), list(map(load_text, benchmarks)))
+    frame = matrix(found, frames, settings["noise_level"])
+    save_text(render(frame, "csv"), table["csv"])
+    for kind in ("md", "html"):
+        save_text(render(shown(frame), kind), table[kind])
+    figure = method_matrix(frame, settings["style"])
+    for path in figures:
+        save_figure(figure, path)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.scores,
+        snakemake.input.models,
+        snakemake.input.benchmarks,
+        snakemake.params.settings,
+        {kind: snakemake.output[kind] for kind in ("csv", "md", "html")},
+        [snakemake.output.svg, *snakemake.output.others],
+    )

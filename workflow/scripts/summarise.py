@@ -1,0 +1,16 @@
+"""Rule `summarise`: the scorecard as a page of the documentation."""
+
+from leastaction.datasets import load_text, save_text
+from leastaction.progress import start_logging
+from leastaction.publish.scorecard.collect import from_csv
+from leastaction.publish.scorecard.summary import summary
+
+
+def main(scorecard: str, page: str) -> None:
+    """Write the page."""
+    save_text(summary(from_csv(load_text(scorecard))), page)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(snakemake.input.scorecard, snakemake.output.page)
