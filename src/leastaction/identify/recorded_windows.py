@@ -41,7 +41,7 @@ class Recording:
     period
         Main period, s.
     amplitude
-        Half the range by trajectory and coordinate.
+        Largest oscillation by trajectory and coordinate, see :func:`oscillation`.
     noise
         σ² over the variance that weights allow, by row and coordinate.
     """
@@ -100,7 +100,8 @@ def recording(
         )
         thinned = smooth[rows]
         sigma = sigma * 1.5 / np.sqrt(width)
-    amplitude = np.array([np.ptp(thinned[p], axis=0) / 2 for p in parts])
+    turn = max(round(period / (dt * thin)), 8)
+    amplitude = np.array([oscillation(thinned[p], turn) for p in parts])
     least = np.maximum(amplitude, 1e-3 * amplitude.max(axis=0))
     allowed = np.sqrt(sigma**2 + (TOLERANCE * least) ** 2)
     lengths = [p.stop - p.start for p in parts]
@@ -128,6 +129,27 @@ def recording(
         smoothed.append((place, position[mine], velocity[mine]))
     noise = sigma**2 / weights**2
     return Recording(positions, parts, smoothed, period, amplitude, noise)
+
+
+def oscillation(q: np.ndarray, turn: int) -> np.ndarray:
+    """Half the largest range within a main period, a linear drift removed.
+
+    The angle of a joint that keeps turning has a range that says nothing about how
+    well it is to be predicted.
+
+    Parameters
+    ----------
+    q
+        Shape (sample, dof).
+    turn
+        Samples in a main period.
+    """
+    turn = min(turn, len(q))
+    line = np.stack([np.ones(turn), np.linspace(-1, 1, turn)], axis=1)
+    onto = line @ np.linalg.pinv(line)
+    starts = range(0, len(q) - turn + 1, max(turn // 4, 1))
+    parts = [q[i : i + turn] for i in starts]
+    return np.max([np.ptp(p - onto @ p, axis=0) / 2 for p in parts], axis=0)
 
 
 def _stretches(rows: list[np.ndarray], longest: int) -> list[np.ndarray]:

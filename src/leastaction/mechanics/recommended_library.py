@@ -74,7 +74,7 @@ def random_library(kinds: Mapping[str, str]) -> dict:
     """Section `library` for motions that random forces drive.
 
     The inertia of every coordinate is a constant, and that of the first is given.
-    Losses are viscous and cubic: Coulomb friction has no moments that such fits could use.
+    Losses are viscous and cubic: moments of Coulomb friction are not regular.
     """
     whole = recommended_library(kinds)
     names = list(kinds)

@@ -148,7 +148,7 @@ def _scale_note(observations: xr.Dataset, model: IdentifiedModel) -> str:
         )
     return (
         "Without a recorded force a Lagrangian is known up to a factor; it is chosen "
-        "so that the largest kinetic term has ½. Ratios of coefficients are what counts."
+        "so that the largest kinetic term has ½. Ratios of coefficients count."
     )
 
 
@@ -187,7 +187,8 @@ def _alternatives(model: xr.Dataset) -> list[str]:
         )
         lines.append(
             f"- {' + '.join(other['has'])} instead of "
-            f"{' + '.join(other['instead_of'])} (error {100 * (other['error_ratio'] - 1):+.0f} %): {terms}"
+            f"{' + '.join(other['instead_of'])} "
+            f"(error {100 * (other['error_ratio'] - 1):+.0f} %): {terms}"
         )
     return lines
 

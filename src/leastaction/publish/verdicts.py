@@ -71,6 +71,7 @@ def _zero_offset(model: xr.Dataset, terms, values) -> list[str]:
         if sine and cosine and abs(sine) < 0.1 * abs(cosine):
             texts.append(
                 f"the zero of {name} is off by "
-                f"{np.degrees(np.arctan(sine / cosine)):.2g} degrees: sin beside cos is a mounting angle, not physics"
+                f"{np.degrees(np.arctan(sine / cosine)):.2g} degrees: "
+                "sin beside cos is a mounting angle, not physics"
             )
     return texts
