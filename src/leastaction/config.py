@@ -21,6 +21,13 @@ from leastaction.unknown import unknown
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
+    "recordings",
+    "stand_ins",
+    "import",
+    "record",
+    "predict",
+    "plot_recording",
+    "write_law",
     "matrix",
     "compare",
     "simulate",
