@@ -182,7 +182,7 @@ def test_what_a_field_cannot_be_is_refused_at_the_door(wave, changes, message):
 
 def test_a_system_without_coordinates_and_field_is_refused(wave):
     del wave["system"]["field"]
-    with pytest.raises(ConfigError, match="'coordinates' or 'field', got neither"):
+    with pytest.raises(ConfigError, match="or 'states', got neither"):
         complete(wave, SCHEMA, "x")
 
 

@@ -1,22 +1,16 @@
 """The configuration: examples, their variants, overrides, and what they refer to.
 
-A YAML file is data. What one example says is checked once
-(:mod:`leastaction.example_checks`); an example that did not change, read by the same
-sources, is accepted from memory.
+A YAML file is data. What one example says is completed and checked by
+:mod:`leastaction.acceptance`.
 """
 
 import copy
-import hashlib
-import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import yaml
 
-from leastaction.recipes import with_recommended_methods
-from leastaction.remembered import remembered
-from leastaction.schema import ConfigError, complete, inlined
-from leastaction.sources import package_digest
+from leastaction.schema import ConfigError
 from leastaction.unknown import unknown
 
 # Targets and folders of the workflow's own.
@@ -247,8 +241,8 @@ def _names(config: Mapping) -> Iterator[tuple[str, Collection[str]]]:
     """Names that become names of files, by what they name."""
     yield "study", config["studies"]
     for settings in config["papers"].values():
-        yield "figure", settings["figures"]
-        yield "table", settings["tables"]
+        yield "figure", settings.get("figures", {})
+        yield "table", settings.get("tables", {})
 
 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
@@ -284,38 +278,3 @@ def data_key(name: str, example: Mapping, base: Mapping) -> str:
     """
     same = all(example[part] == base[part] for part in ("system", "simulate"))
     return name.partition("-")[0] if same else name
-
-
-def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
-    """Function that completes and checks an example, or remembers that it did.
-
-    Parameters
-    ----------
-    schema
-        Of one example.
-
-    Returns
-    -------
-    Callable
-        ``accept(example, where)``: the example with its recommended methods and its
-        defaults. It raises a :class:`ConfigError` that lists all problems; see
-        :func:`leastaction.example_checks.check_example`.
-    """
-    reader = hashlib.sha256(f"{schema!r}{package_digest()}".encode()).hexdigest()
-    whole = inlined(schema)
-
-    def accept(example: Mapping, where: str) -> dict:
-        completed = {}
-
-        def check() -> dict | None:
-            from leastaction.example_checks import check_example
-
-            completed.update(complete(with_recommended_methods(example), whole, where))
-            check_example(completed, where)
-            exact = json.loads(json.dumps(completed)) == completed
-            return completed if exact else None
-
-        question = hashlib.sha256(f"{example!r}{where}{reader}".encode()).hexdigest()
-        return remembered(question, (), check) or completed
-
-    return accept

@@ -61,10 +61,9 @@ def load_model(
     if not 0 <= replicate < count:
         raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
     dataset = _case(dataset, path, noise_level, noise_mode)
-    if kind in LEARNED:
-        return LEARNED[kind](dataset.isel(replicate=[replicate]))
-    if kind in EFFORTS:
-        return PortModel(dataset.isel(replicate=[replicate]))
+    loaded = dict.fromkeys(EFFORTS, PortModel) | dict(LEARNED)
+    if kind in loaded:
+        return loaded[kind](dataset.isel(replicate=[replicate]))
     return IdentifiedModel(dataset.isel(replicate=replicate))
 
 

@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from leastaction.acceptance import acceptance
 from leastaction.config import (
-    acceptance,
     check_data,
     check_label,
     check_overrides,
