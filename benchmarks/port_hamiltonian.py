@@ -201,7 +201,7 @@ def main(names: list[str]) -> None:
         of_fit, of_step, _ = table["structured"]
         for form, (seconds, each, log) in table.items():
             shown = (seconds, seconds / of_fit, each, each / of_step, log)
-            print(form.ljust(12), *(f"{value:10.4g}" for value in shown))
+            print(form.ljust(12), *(f"{value:10.4g}" for value in shown), flush=True)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,8 @@ effort z(x) = H'(x) is a scalar function. It has the prior covariance
 
 and noise of variance σ². Far from x = 0 the coordinate w is logarithmic, near it
 linear. The scale c is learned: a function with a singular derivative at zero, as √x, is
-smooth in w with c below all samples, and with c above all samples w is x. The inverse
-of w is c sinh(w), so the posterior mean of H has a closed form in error functions.
+smooth in w with c below all samples, and with c above all samples w is x. H is the
+integral of the posterior mean of z over x = c sinh(w).
 """
 
 from dataclasses import dataclass

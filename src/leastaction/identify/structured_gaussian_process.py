@@ -32,6 +32,9 @@ NOISE_CEILING = 1e2
 START_LENGTH_SCALES = 0.7, 2.0
 # Iterations after which only the best start goes on.
 RACE = 20
+# L-BFGS-B: corrections kept, relative change of −log p that ends the search, steps of a
+# line search. Rounding errors of the likelihood make a closer search futile.
+MEMORY, CHANGE, LINE_SEARCH = 20, 1e-6, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,7 +195,12 @@ def fit(
             method="L-BFGS-B",
             jac=True,
             bounds=np.stack([low, high], axis=1),
-            options={"maxiter": most, "maxcor": 20},
+            options={
+                "maxiter": most,
+                "maxcor": MEMORY,
+                "ftol": CHANGE,
+                "maxls": LINE_SEARCH,
+            },
         )
 
     race = [
