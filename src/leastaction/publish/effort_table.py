@@ -7,7 +7,6 @@ import pandas as pd
 
 from leastaction.publish.figures.port_looks import curves
 
-
 BANDS = "inside the 95 % bands"
 
 
