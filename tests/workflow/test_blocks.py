@@ -30,7 +30,9 @@ CASES = {
                 "trajectories": 5,
                 "noise": {"levels": [0.0, 0.1], "modes": ["independent"]},
             },
-            "estimators": {"recommended": {"differentiate": {"cases": None}}},
+            "estimators": {
+                "recommended": {"differentiate": {"cases": {"levels": [0.0, 0.1]}}}
+            },
             "validate": {
                 "trajectories": 2,
                 "samples": 11,
@@ -78,7 +80,7 @@ def test_blocks_change_no_byte(case, tmp_path):
 
 
 def test_threads_of_blas_change_less_than_the_noise(tmp_path):
-    """The same terms; estimates that differ by less than a tenth of a standard error."""
+    """The same terms; estimates within a tenth of a standard error."""
     given, estimator = example("a sweep over noise")
     given["simulate"]["replicates"] = given["validate"]["replicates"] = 1
     (tmp_path / "it.yaml").write_text(yaml.safe_dump(given))
