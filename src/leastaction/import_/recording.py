@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.differentiate.recording_spectrum import spectrum
-from leastaction.import_.checks import refuse, warnings_of
+from leastaction.import_.checks import DEGREES, refuse, warnings_of
 from leastaction.import_.columns import columns_of, time_factor
 from leastaction.import_.error import RecordingError
 from leastaction.import_.resampling import Clock, resample
@@ -55,7 +55,7 @@ def measurements(settings: Mapping) -> xr.Dataset:
     )
     trajectories, gaps = read.done, read.gaps
     spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
-    turned = _unwrap(trajectories, channels)
+    turned = _unwrap(trajectories, channels, spans)
     recorded = [t.label for t in trajectories]
     values, starts, clock = resample(trajectories, len(smooth))
     kept = [t for t in trajectories if len(t.time) >= 16]
@@ -85,7 +85,7 @@ def measurements(settings: Mapping) -> xr.Dataset:
     return _dataset(series, starts, held, kept, channels, clock, texts)
 
 
-def _unwrap(trajectories: Sequence[Trajectory], channels) -> int:
+def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
     """Angles made continuous before anything is smoothed; returns the jumps."""
     jumps = 0
     for place, column in enumerate(channels["q"].values()):
@@ -98,7 +98,7 @@ def _unwrap(trajectories: Sequence[Trajectory], channels) -> int:
                 t.values[:, place] = np.unwrap(t.values[:, place])
         wide = [np.abs(np.diff(t.values[:, place])) > np.pi / 2 for t in trajectories]
         share = np.concatenate(wide).mean() if wide else 0.0
-        if share > TOO_WIDE:
+        if share > TOO_WIDE and spans[place] / 2 <= DEGREES:
             raise RecordingError(
                 f"{trajectories[0].source.rpartition(', line')[0]}, "
                 f"column {column.name!r}",
