@@ -84,6 +84,7 @@ class Project:
         config["studies"] = {k: v for k, v in studies.items() if v["examples"]}
         there = {p.parent.name for p in self.folder.glob("config/examples/*/*.yaml")}
         config["papers"] = {k: v for k, v in config["papers"].items() if k in there}
+        config.pop("matrix", None)  # it compares examples that are left out
         path.write_text(yaml.safe_dump(config))
 
     def configure(self, config: dict) -> None:
