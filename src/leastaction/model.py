@@ -6,6 +6,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction import model_export
 from leastaction.contracts import check
 from leastaction.learned_model import LEARNED, LearnedFlow, LearnedModel
 from leastaction.mechanics.density import density_names
@@ -60,10 +61,9 @@ def load_model(
     if not 0 <= replicate < count:
         raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
     dataset = _case(dataset, path, noise_level, noise_mode)
-    if kind in LEARNED:
-        return LEARNED[kind](dataset.isel(replicate=[replicate]))
-    if kind in EFFORTS:
-        return PortModel(dataset.isel(replicate=[replicate]))
+    loaded = dict.fromkeys(EFFORTS, PortModel) | dict(LEARNED)
+    if kind in loaded:
+        return loaded[kind](dataset.isel(replicate=[replicate]))
     return IdentifiedModel(dataset.isel(replicate=replicate))
 
 
@@ -199,6 +199,18 @@ class IdentifiedModel:
                 total = sp.sqrt(total)
             matrix[a, a] = total
         return matrix
+
+    def latex(self, **labels: str) -> str:
+        """L, D and the equations of motion as LaTeX; see `model_export.latex`."""
+        return model_export.latex(self.system, labels)
+
+    def to_function(self):
+        """Accelerations as a plain function; see `model_export.to_function`."""
+        return model_export.to_function(self.system)
+
+    def simulate(self, q, qdot, time, force=None):
+        """Motion from a state at given times; see `model_export.simulate`."""
+        return model_export.simulate(self.system, q, qdot, time, force)
 
     @property
     def not_identifiable(self) -> str:

@@ -222,6 +222,7 @@ RECOMMENDED = {
     ),
     "motions": ("joint_spline", "gram", "null_vector"),
     "positions": ("joint_spline", "gram", "shooting"),
+    "measurements": ("bandwidth_spline", "weighted_gram", "cross_validated_shooting"),
     "snapshots": ("none", "discrete_euler_lagrange", "evidence_maximisation"),
     "port": ("finite_difference", "effort_targets", "hamiltonian_gradient"),
     "density": ("bump_functions", "weak_fokker_planck", "ito_gmm"),
@@ -243,6 +244,8 @@ def kind_of_data(example: Mapping) -> str:
     Motions without candidates, that is without the section `library`, are snapshots: a
     Lagrangian is learned without writing down its terms.
     """
+    if "import" in example:
+        return "states" if example.get("excitation") == "random" else "measurements"
     if "field" in _part(example, "system"):
         return "field"
     if is_port(_part(example, "system")):

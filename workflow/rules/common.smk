@@ -2,18 +2,20 @@
 
 import os
 import re
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import yaml
-
+from leastaction.acceptance import acceptance
 from leastaction.config import (
-    acceptance,
+    check_data,
     check_label,
     check_overrides,
     check_references,
     data_key,
     merge,
+    parse_yaml,
     with_variants,
     without_examples,
 )
@@ -23,9 +25,7 @@ from leastaction.recipes import (
     FOR_PAPERS,
     FOR_SCORES,
     FOR_TABLES,
-    MODULES,
     OF_ROLLOUTS,
-    SETTINGS,
     example_figures,
     is_random,
     kind_of_data,
@@ -33,20 +33,28 @@ from leastaction.recipes import (
     rolled_out,
     shows,
 )
+from leastaction.recordings import MODULES, SETTINGS, recording_from_config
 from leastaction.schema import ConfigError, complete
 from leastaction.sources import source_files
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
-YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FIGURES = ["coefficients", "response", "hamiltonian"]
+# The stage that makes each file.
+STAGE_OF = {
+    "observations": "simulate",
+    "derivatives": "differentiate",
+    "library": "assemble",
+    "model": "identify",
+    "rollout": "validate",
+}
 
 
 def read_yaml(path):
     try:
-        return yaml.load(path.read_text(), Loader=YAML_LOADER)
-    except yaml.YAMLError as error:
-        raise WorkflowError(f"{path} is not YAML: {error}")
+        return parse_yaml(path.read_text(errors="replace"), str(path))
+    except ConfigError as error:
+        raise WorkflowError(str(error))
 
 
 def read_examples():
@@ -95,10 +103,44 @@ def removed_examples():
     }
 
 
+def recording_folders():
+    """Folder of the YAML file that describes each recording."""
+    return {
+        name: Path(path).parent
+        for path in map(Path, workflow.overwrite_configfiles)
+        for name in (read_yaml(path) or {}).get("recordings") or {}
+    }
+
+
+def read_recordings():
+    """Every recording of the user by name, completed and checked."""
+    schema = read_yaml(SCHEMAS / "recording.schema.yaml")
+    known = read_yaml(SCHEMAS / "example.schema.yaml")["$defs"]
+    schema["$defs"] = {**known, **schema["$defs"]}
+    folders, found, problems = recording_folders(), {}, []
+    for name, given in config["recordings"].items():
+        try:
+            check_label("recording", name)
+            content = recording_from_config(
+                name, given, schema, folders.get(name, Path.cwd()), STAND_INS
+            )
+            content["key"], content["seed"] = f"recordings/{name}", config["seed"]
+            found[name] = content
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise WorkflowError("\n".join(problems))
+    return found
+
+
+STAND_INS = Path("results", "stand_ins")
+
 try:
+    check_data(config, "the configuration")
     config.update(
         complete(config, read_yaml(SCHEMAS / "config.schema.yaml"), "the configuration")
     )
+    RECORDINGS = read_recordings()
     EXAMPLES = read_examples()
     config.update(without_examples(config, removed_examples()))
     check_references(config, EXAMPLES)
@@ -107,7 +149,13 @@ except ConfigError as error:
 
 FOLDERS = sorted({paper for paper, _ in EXAMPLES})
 PAPERS = [folder for folder in FOLDERS if folder in config["papers"]]
-ESTIMATORS = sorted({name for e in EXAMPLES.values() for name in e["estimators"]})
+ESTIMATORS = sorted(
+    {
+        name
+        for e in [*EXAMPLES.values(), *RECORDINGS.values()]
+        for name in e["estimators"]
+    }
+)
 
 
 def one_of(names):
@@ -127,19 +175,73 @@ def examples_of(paper, variants=False):
 
 
 def example_of(wildcards):
+    if wildcards.get("paper", "recordings") == "recordings":
+        return RECORDINGS[wildcards.example]
     return EXAMPLES[wildcards.paper, wildcards.example]
+
+
+def recorded_files(wildcards):
+    """Tables of a recording; those inside the project by their path in it."""
+    files = map(Path, RECORDINGS[wildcards.example]["import"]["files"])
+    return [
+        os.path.relpath(f) if f.is_relative_to(Path.cwd()) else str(f) for f in files
+    ]
+
+
+def recorded_rollouts(wildcards):
+    """Prediction of a recording; that of a random motion has none."""
+    if RECORDINGS[wildcards.example]["excitation"] == "random":
+        return []
+    return [f"<results>/recordings/{wildcards.example}/recommended/rollout.nc"]
+
+
+def recording_outputs(name):
+    """What is made of one recording: the law in words, and its figures."""
+    base = f"<results>/recordings/{name}"
+    if RECORDINGS[name]["excitation"] == "random":
+        return [f"{base}/law.md"]
+    return [
+        f"{base}/law.md",
+        *expand(
+            f"{base}/figures/{{f}}.{{k}}",
+            f=["prediction", "residuals"],
+            k=["svg", "png", "pdf"],
+        ),
+    ]
+
+
+def stand_in_settings(wildcards):
+    """The system and the sensor of a stand-in, with the root of its random numbers."""
+    path = Path(workflow.basedir, "config", "stand_ins", f"{wildcards.stand_in}.yaml")
+    return {
+        **read_yaml(path),
+        "seed": config["seed"],
+        "example": f"stand_ins/{wildcards.stand_in}",
+    }
 
 
 def memory(wildcards, attempt):
     """MB for a job that holds one ensemble; that of a field is the larger one."""
-    return (2000 if is_field(example_of(wildcards)["system"]) else 1000) * attempt
+    example = example_of(wildcards)
+    large = "import" in example or is_field(example["system"])
+    return (2000 if large else 1000) * attempt
+
+
+def megabytes(wildcards, attempt):
+    """Memory of a job that holds results only."""
+    return 1000 * attempt
+
+
+def minutes(wildcards, attempt):
+    """Time that a job may take: more in the second attempt."""
+    return 30 * attempt
 
 
 def settings_of(stage):
     """Params of a stage: the part of the example's configuration that it uses."""
     return lambda wildcards: SETTINGS[stage](
         example_of(wildcards), wildcards.get("estimator")
-    )
+    ) | block_of(stage, wildcards)
 
 
 def sources_of(stage):
@@ -147,6 +249,42 @@ def sources_of(stage):
     return lambda wildcards: sources(
         stage, *MODULES[stage](example_of(wildcards), wildcards.get("estimator"))
     )
+
+
+def replicates_of(stage, example):
+    """Number of replicates in the file that a stage makes of an example."""
+    simulated = example["simulate"]["replicates"]
+    rolled = example["validate"].get("replicates", simulated)
+    return min(simulated, rolled) if stage == "validate" else simulated
+
+
+def blocks_of(stage, example):
+    """Jobs that a stage is split into for an example."""
+    return min(config["chunks"], replicates_of(stage, example))
+
+
+def block_of(stage, wildcards):
+    """{block: [first, end]}, the replicates of one such job; nothing of a whole one."""
+    if "block" not in wildcards.keys():
+        return {}
+    total = replicates_of(stage, example_of(wildcards))
+    number, blocks = map(int, wildcards.block.split("_of_"))
+    return {"block": [total * i // blocks for i in (number - 1, number)]}
+
+
+def blocks(wildcards):
+    """Files of the blocks that one file is gathered from."""
+    stage = STAGE_OF[wildcards.file.rpartition("/")[2]]
+    count = blocks_of(stage, example_of(wildcards))
+    base = f"<results>/{wildcards.paper}/{wildcards.example}/{wildcards.file}"
+    return [f"{base}.{number}_of_{count}.nc" for number in range(1, count + 1)]
+
+
+def split_examples():
+    """Names of the examples with more than one replicate."""
+    return {
+        name for (_, name), e in EXAMPLES.items() if e["simulate"]["replicates"] > 1
+    }
 
 
 def numbered(wildcards):
@@ -333,3 +471,22 @@ def sources(script, *modules):
     """Our own files that a job consists of: its script, its methods, their imports."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
     return [os.path.relpath(file) for file in source_files(modules, scripts=[path])]
+
+
+def set_times_right(*folders):
+    """Date files from the future, as a clock that jumped back leaves them, to now.
+
+    Snakemake would refuse whatever is made of them as older than its input.
+    """
+    now = time.time()
+    late = [
+        path
+        for folder in folders
+        for path in Path(folder).rglob("*")
+        if path.is_file() and path.stat().st_mtime > now
+    ]
+    for path in late:
+        with suppress(OSError):
+            os.utime(path, (now, now))
+    if late:
+        logger.warning(f"The clock was ahead: {len(late)} files now date from today.")

@@ -38,8 +38,8 @@ rule plot_example:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=figure_settings,
     message:
@@ -70,8 +70,8 @@ rule plot_paper:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=figure_settings,
     message:
@@ -104,8 +104,8 @@ rule tabulate:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=table_settings,
     message:
@@ -129,8 +129,8 @@ rule score:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=score_settings,
     message:
@@ -162,8 +162,8 @@ rule collect_scores:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     message:
         "Collecting the {wildcards.collection}"
     script:
@@ -191,8 +191,8 @@ rule plot_study:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=study_settings,
     message:
@@ -261,3 +261,84 @@ rule summarise:
         "Writing docs/results.md"
     script:
         "../scripts/summarise.py"
+
+
+rule plot_recording:
+    input:
+        model="<results>/recordings/{example}/recommended/model.nc",
+        rollout="<results>/recordings/{example}/recommended/rollout.nc",
+        sources=sources("plot_recording"),
+    output:
+        prediction=report(
+            "<results>/recordings/{example}/figures/prediction.svg",
+            caption="../report/prediction.rst",
+            category="recordings",
+            subcategory="{example}",
+            labels={"shows": "measured and predicted"},
+        ),
+        residuals=report(
+            "<results>/recordings/{example}/figures/residuals.svg",
+            caption="../report/residuals.rst",
+            category="recordings",
+            subcategory="{example}",
+            labels={"shows": "residuals"},
+        ),
+        others=expand(
+            "<results>/recordings/{{example}}/figures/{figure}.{kind}",
+            figure=["prediction", "residuals"],
+            kind=["png", "pdf"],
+        ),
+    log:
+        "<logs>/recordings/{example}/plot_recording.log",
+    benchmark:
+        "<logs>/recordings/{example}/plot_recording.tsv"
+    wildcard_constraints:
+        example=one_of(RECORDINGS),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings={"style": config["figures"]},
+    message:
+        "Drawing what {wildcards.example} predicts"
+    script:
+        "../scripts/plot_recording.py"
+
+
+rule write_law:
+    input:
+        observations="<results>/recordings/{example}/observations.nc",
+        model="<results>/recordings/{example}/recommended/model.nc",
+        rollouts=recorded_rollouts,
+        sources=sources("write_law"),
+    output:
+        law=report(
+            "<results>/recordings/{example}/law.md",
+            caption="../report/law.rst",
+            category="recordings",
+            subcategory="{example}",
+            labels={"shows": "the law"},
+        ),
+    log:
+        "<logs>/recordings/{example}/write_law.log",
+    benchmark:
+        "<logs>/recordings/{example}/write_law.tsv"
+    wildcard_constraints:
+        example=one_of(RECORDINGS),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=lambda wildcards: {
+            "title": RECORDINGS[wildcards.example]["title"] or wildcards.example
+        },
+    message:
+        "Writing the law of {wildcards.example}"
+    script:
+        "../scripts/write_law.py"

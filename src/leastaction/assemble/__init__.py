@@ -19,6 +19,7 @@ METHODS = {
     "nodal_ensemble_mean": "leastaction.assemble.nodal_ensemble_mean",
     "none": "leastaction.assemble.none",
     "weak_moments": "leastaction.assemble.weak_moments",
+    "weighted_gram": "leastaction.assemble.weighted_gram",
 }
 
 NEEDS = {
@@ -38,6 +39,7 @@ NEEDS = {
     "nodal_ensemble_mean": "nodal_central_difference",
     "none": "none",
     "weak_moments": "sensor_noise",
+    "weighted_gram": "bandwidth_spline",
 }
 
 # Methods that know the structure of the model and estimate all its coefficients.
@@ -64,6 +66,7 @@ USES_LIBRARY = {
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
     "energy_gram": ("reference", "inertia", "lagrangian"),
     "gram": ("reference", "inertia", "lagrangian", "dissipation"),
+    "weighted_gram": ("reference", "inertia", "lagrangian", "dissipation"),
     "implicit_library": ("implicit",),
     "lagged_moments": ("reference", "inertia", "lagrangian"),
     "weak_moments": ("reference", "inertia", "lagrangian"),

@@ -6,6 +6,7 @@ import xarray as xr
 from leastaction.contracts import (
     densities,
     fields,
+    measurements,
     models,
     motions,
     ports,
@@ -18,6 +19,7 @@ CONTRACTS = (
     states.CONTRACTS
     | fields.CONTRACTS
     | motions.CONTRACTS
+    | measurements.CONTRACTS
     | densities.CONTRACTS
     | models.CONTRACTS
     | shadow.CONTRACTS

@@ -3,6 +3,7 @@
 from importlib import import_module
 
 METHODS = {
+    "bandwidth_spline": "leastaction.differentiate.bandwidth_spline",
     "bump_functions": "leastaction.differentiate.bump_functions",
     "central_difference": "leastaction.differentiate.central_difference",
     "central_stencil": "leastaction.differentiate.central_stencil",
@@ -24,6 +25,7 @@ METHODS = {
 }
 
 READS = {
+    "bandwidth_spline": "measurements",
     "bump_functions": "histogram",
     "central_stencil": "histogram",
     "monomial_functions": "state_moments",
@@ -49,6 +51,7 @@ NEEDS_ACCELERATIONS = ("halton_velocity",)
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
+    "bandwidth_spline": (),
     "bump_functions": (),
     "central_stencil": (),
     "monomial_functions": (),

@@ -13,6 +13,7 @@ METHODS = {
     "observations": "leastaction.validate.rollout",
     "field_observations": "leastaction.validate.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
+    "measurements": "leastaction.validate.measured_rollout",
     "histogram": "leastaction.validate.density_rollout",
     "state_moments": "leastaction.validate.density_rollout",
 }
@@ -24,6 +25,7 @@ MAKES = {
     "observations": "rollout",
     "field_observations": "field_rollout",
     "recordings": "motion_rollout",
+    "measurements": "measured_rollout",
     "histogram": "density_rollout",
     "state_moments": "density_rollout",
 }
@@ -45,3 +47,11 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     return import_module(METHODS[kind]).validate(
         system, model, simulation, settings, library, example=example, seed=seed
     )
+
+
+def predict(observations, model, settings):
+    """Roll out one model from the begin of recorded trajectories.
+
+    See :func:`leastaction.validate.measured_rollout.predict`.
+    """
+    return import_module(METHODS["measurements"]).predict(observations, model, settings)
