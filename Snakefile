@@ -4,6 +4,7 @@
 #   snakemake beyond               our own studies
 #   snakemake <paper>              one paper
 #   snakemake -n                   what would run, and why
+#   snakemake --configfile my-rig.yaml      your own recordings (docs/your_own_data.md)
 
 from snakemake.utils import min_version
 
@@ -15,6 +16,7 @@ configfile: workflow.source_path("config/config.yaml")
 
 include: "workflow/rules/common.smk"
 include: "workflow/rules/simulate.smk"
+include: "workflow/rules/import.smk"
 include: "workflow/rules/differentiate.smk"
 include: "workflow/rules/assemble.smk"
 include: "workflow/rules/identify.smk"
@@ -37,14 +39,22 @@ onstart:
 
 
 wildcard_constraints:
-    paper=one_of(FOLDERS),
-    example=one_of(example for _, example in EXAMPLES),
+    paper=one_of([*FOLDERS, "recordings"]),
+    example=one_of([*(example for _, example in EXAMPLES), *RECORDINGS]),
     estimator=one_of(ESTIMATORS),
     study=one_of(config["studies"]),
 
 
+rule recordings:
+    default_target: bool(RECORDINGS)
+    input:
+        [recording_outputs(name) for name in RECORDINGS],
+    message:
+        "Every law is written; see results/recordings/<name>/law.md"
+
+
 rule papers:
-    default_target: True
+    default_target: not RECORDINGS
     input:
         expand("<results>/scorecard.{kind}", kind=["csv", "md", "html"]),
         [paper_outputs(paper) for paper in PAPERS],

@@ -1,26 +1,27 @@
 """The configuration: examples, their variants, overrides, and what they refer to.
 
-A YAML file is data. What one example says is checked once
-(:mod:`leastaction.example_checks`); an example that did not change, read by the same
-sources, is accepted from memory.
+A YAML file is data. What one example says is completed and checked by
+:mod:`leastaction.acceptance`.
 """
 
 import copy
-import hashlib
-import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 import yaml
 
-from leastaction.recipes import with_recommended_methods
-from leastaction.remembered import remembered
-from leastaction.schema import ConfigError, complete, inlined
-from leastaction.sources import package_digest
+from leastaction.schema import ConfigError
 from leastaction.unknown import unknown
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
+    "recordings",
+    "stand_ins",
+    "import",
+    "record",
+    "predict",
+    "plot_recording",
+    "write_law",
     "matrix",
     "compare",
     "simulate",
@@ -160,7 +161,7 @@ def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
 def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> dict:
     """`config` whose figures, tables and studies do not name the `removed` examples.
 
-    Those that name no other examples are left out.
+    Those that name no other examples are left out, and a paper that is left with none.
 
     Parameters
     ----------
@@ -174,13 +175,16 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
     def kept(paper: str, names: list[str]) -> list[str]:
         return [n for n in names if (paper, n.partition("-")[0]) not in removed]
 
-    for paper, settings in config["papers"].items():
+    for paper, settings in list(config["papers"].items()):
+        shows = any(settings.get(part) for part in ("figures", "tables"))
         for part in ("figures", "tables"):
             for number, entry in list(settings.get(part, {}).items()):
                 if "examples" in entry:
                     entry["examples"] = kept(paper, entry["examples"])
                     if not entry["examples"]:
                         del settings[part][number]
+        if shows and not any(settings.get(part) for part in ("figures", "tables")):
+            del config["papers"][paper]
     for compared in (*config["studies"].values(), config["matrix"]):
         named = {p: kept(p, names) for p, names in compared["examples"].items()}
         compared["examples"] = {paper: names for paper, names in named.items() if names}
@@ -238,8 +242,8 @@ def _names(config: Mapping) -> Iterator[tuple[str, Collection[str]]]:
     """Names that become names of files, by what they name."""
     yield "study", config["studies"]
     for settings in config["papers"].values():
-        yield "figure", settings["figures"]
-        yield "table", settings["tables"]
+        yield "figure", settings.get("figures", {})
+        yield "table", settings.get("tables", {})
 
 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
@@ -275,38 +279,3 @@ def data_key(name: str, example: Mapping, base: Mapping) -> str:
     """
     same = all(example[part] == base[part] for part in ("system", "simulate"))
     return name.partition("-")[0] if same else name
-
-
-def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
-    """Function that completes and checks an example, or remembers that it did.
-
-    Parameters
-    ----------
-    schema
-        Of one example.
-
-    Returns
-    -------
-    Callable
-        ``accept(example, where)``: the example with its recommended methods and its
-        defaults. It raises a :class:`ConfigError` that lists all problems; see
-        :func:`leastaction.example_checks.check_example`.
-    """
-    reader = hashlib.sha256(f"{schema!r}{package_digest()}".encode()).hexdigest()
-    whole = inlined(schema)
-
-    def accept(example: Mapping, where: str) -> dict:
-        completed = {}
-
-        def check() -> dict | None:
-            from leastaction.example_checks import check_example
-
-            completed.update(complete(with_recommended_methods(example), whole, where))
-            check_example(completed, where)
-            exact = json.loads(json.dumps(completed)) == completed
-            return completed if exact else None
-
-        question = hashlib.sha256(f"{example!r}{where}{reader}".encode()).hexdigest()
-        return remembered(question, (), check) or completed
-
-    return accept

@@ -10,6 +10,8 @@ from typing import TypeVar
 from leastaction.contracts import ContractError
 
 EVERY = 10.0
+# What is wrong with a user's data is said in one message, without a traceback.
+EXPECTED = ("RecordingError",)
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -58,6 +60,9 @@ class _Once(logging.Filter):
 def _log_failure(kind, error, trace) -> None:
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)
+        return
+    if kind.__name__ in EXPECTED:
+        logging.error("%s", error)
         return
     told = isinstance(error, ContractError) or getattr(error, "filename", None)
     about = None if told else (kind, error, trace)

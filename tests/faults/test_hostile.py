@@ -18,8 +18,8 @@ import yaml
 from hostile import BASES, CANARY, EXPRESSIONS, NAMES, PLACES, ROOT, TEXTS, examples
 from hypothesis import given, settings
 
+from leastaction.acceptance import acceptance
 from leastaction.config import (
-    acceptance,
     check_label,
     check_references,
     parse_yaml,

@@ -108,6 +108,8 @@ def test_package_never_imports_snakemake_and_touches_files_in_one_module():
         assert "import snakemake" not in text and "from snakemake" not in text
         if path.name in ("datasets.py", "sources.py", "progress.py"):
             continue
+        if path.name == "recorded_tables.py":  # a user's tables
+            continue
         if path.name in ("compiled.py", "remembered.py"):  # the cache folder
             continue
         assert not re.search(

@@ -7,8 +7,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from leastaction.acceptance import acceptance
 from leastaction.config import (
-    acceptance,
     check_data,
     check_label,
     check_overrides,
@@ -25,9 +25,7 @@ from leastaction.recipes import (
     FOR_PAPERS,
     FOR_SCORES,
     FOR_TABLES,
-    MODULES,
     OF_ROLLOUTS,
-    SETTINGS,
     example_figures,
     is_random,
     kind_of_data,
@@ -35,6 +33,7 @@ from leastaction.recipes import (
     rolled_out,
     shows,
 )
+from leastaction.recordings import MODULES, SETTINGS, recording_from_config
 from leastaction.schema import ConfigError, complete
 from leastaction.sources import source_files
 
@@ -104,11 +103,44 @@ def removed_examples():
     }
 
 
+def recording_folders():
+    """Folder of the YAML file that describes each recording."""
+    return {
+        name: Path(path).parent
+        for path in map(Path, workflow.overwrite_configfiles)
+        for name in (read_yaml(path) or {}).get("recordings") or {}
+    }
+
+
+def read_recordings():
+    """Every recording of the user by name, completed and checked."""
+    schema = read_yaml(SCHEMAS / "recording.schema.yaml")
+    known = read_yaml(SCHEMAS / "example.schema.yaml")["$defs"]
+    schema["$defs"] = {**known, **schema["$defs"]}
+    folders, found, problems = recording_folders(), {}, []
+    for name, given in config["recordings"].items():
+        try:
+            check_label("recording", name)
+            content = recording_from_config(
+                name, given, schema, folders.get(name, Path.cwd()), STAND_INS
+            )
+            content["key"], content["seed"] = f"recordings/{name}", config["seed"]
+            found[name] = content
+        except ConfigError as error:
+            problems.append(str(error))
+    if problems:
+        raise WorkflowError("\n".join(problems))
+    return found
+
+
+STAND_INS = Path("results", "stand_ins")
+
 try:
     check_data(config, "the configuration")
     config.update(
         complete(config, read_yaml(SCHEMAS / "config.schema.yaml"), "the configuration")
     )
+    RECORDINGS = read_recordings()
     EXAMPLES = read_examples()
     config.update(without_examples(config, removed_examples()))
     check_references(config, EXAMPLES)
@@ -117,7 +149,13 @@ except ConfigError as error:
 
 FOLDERS = sorted({paper for paper, _ in EXAMPLES})
 PAPERS = [folder for folder in FOLDERS if folder in config["papers"]]
-ESTIMATORS = sorted({name for e in EXAMPLES.values() for name in e["estimators"]})
+ESTIMATORS = sorted(
+    {
+        name
+        for e in [*EXAMPLES.values(), *RECORDINGS.values()]
+        for name in e["estimators"]
+    }
+)
 
 
 def one_of(names):
@@ -137,12 +175,56 @@ def examples_of(paper, variants=False):
 
 
 def example_of(wildcards):
+    if wildcards.get("paper", "recordings") == "recordings":
+        return RECORDINGS[wildcards.example]
     return EXAMPLES[wildcards.paper, wildcards.example]
+
+
+def recorded_files(wildcards):
+    """Tables of a recording; those inside the project by their path in it."""
+    files = map(Path, RECORDINGS[wildcards.example]["import"]["files"])
+    return [
+        os.path.relpath(f) if f.is_relative_to(Path.cwd()) else str(f) for f in files
+    ]
+
+
+def recorded_rollouts(wildcards):
+    """Prediction of a recording; that of a random motion has none."""
+    if RECORDINGS[wildcards.example]["excitation"] == "random":
+        return []
+    return [f"<results>/recordings/{wildcards.example}/recommended/rollout.nc"]
+
+
+def recording_outputs(name):
+    """What is made of one recording: the law in words, and its figures."""
+    base = f"<results>/recordings/{name}"
+    if RECORDINGS[name]["excitation"] == "random":
+        return [f"{base}/law.md"]
+    return [
+        f"{base}/law.md",
+        *expand(
+            f"{base}/figures/{{f}}.{{k}}",
+            f=["prediction", "residuals"],
+            k=["svg", "png", "pdf"],
+        ),
+    ]
+
+
+def stand_in_settings(wildcards):
+    """The system and the sensor of a stand-in, with the root of its random numbers."""
+    path = Path(workflow.basedir, "config", "stand_ins", f"{wildcards.stand_in}.yaml")
+    return {
+        **read_yaml(path),
+        "seed": config["seed"],
+        "example": f"stand_ins/{wildcards.stand_in}",
+    }
 
 
 def memory(wildcards, attempt):
     """MB for a job that holds one ensemble; that of a field is the larger one."""
-    return (2000 if is_field(example_of(wildcards)["system"]) else 1000) * attempt
+    example = example_of(wildcards)
+    large = "import" in example or is_field(example["system"])
+    return (2000 if large else 1000) * attempt
 
 
 def megabytes(wildcards, attempt):
@@ -307,9 +389,9 @@ def study_models(wildcards):
 
 
 def study_rollouts(wildcards):
-    """Rollouts for a study of what was learned from snapshots, which they judge."""
+    """Rollouts for a study of what has no coefficients: they judge it."""
     named = study_examples(wildcards)
-    if any(kind_of_data(EXAMPLES[key]) != "snapshots" for key in named):
+    if any(kind_of_data(EXAMPLES[key]) not in ("snapshots", "port") for key in named):
         return []
     return [path for paper, name in named for path in rollouts_of(paper, [name])]
 

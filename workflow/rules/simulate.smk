@@ -7,6 +7,8 @@ rule simulate:
         "<logs>/{paper}/{example}/simulate.log",
     benchmark:
         "<logs>/{paper}/{example}/simulate.tsv"
+    wildcard_constraints:
+        paper=one_of(FOLDERS),
     conda:
         "../../environment.yml"
     threads: 1
@@ -19,3 +21,27 @@ rule simulate:
         "Simulating {wildcards.example}"
     script:
         "../scripts/simulate.py"
+
+
+rule record:
+    input:
+        stand_in="config/stand_ins/{stand_in}.yaml",
+        sources=sources("record"),
+    output:
+        table="<results>/stand_ins/{stand_in}.csv",
+    log:
+        "<logs>/stand_ins/{stand_in}.log",
+    benchmark:
+        "<logs>/stand_ins/{stand_in}.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 1000 * attempt,
+        runtime=30,
+    params:
+        settings=stand_in_settings,
+    message:
+        "Recording the stand-in {wildcards.stand_in}"
+    script:
+        "../scripts/record.py"

@@ -8,6 +8,8 @@ rule validate:
         "<logs>/{paper}/{example}/{estimator}/validate.log",
     benchmark:
         "<logs>/{paper}/{example}/{estimator}/validate.tsv"
+    wildcard_constraints:
+        paper=one_of(FOLDERS),
     conda:
         "../../environment.yml"
     threads: 1
@@ -20,3 +22,30 @@ rule validate:
         "Rolling out {wildcards.example} ({wildcards.estimator})"
     script:
         "../scripts/validate.py"
+
+
+rule predict:
+    input:
+        observations="<results>/recordings/{example}/observations.nc",
+        model="<results>/recordings/{example}/{estimator}/model.nc",
+        sources=sources_of("predict"),
+    output:
+        rollout="<results>/recordings/{example}/{estimator}/rollout.nc",
+    log:
+        "<logs>/recordings/{example}/{estimator}/predict.log",
+    benchmark:
+        "<logs>/recordings/{example}/{estimator}/predict.tsv"
+    wildcard_constraints:
+        example=one_of(RECORDINGS),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: 2000 * attempt,
+        runtime=30,
+    params:
+        settings=settings_of("predict"),
+    message:
+        "Predicting what {wildcards.example} ({wildcards.estimator}) has not seen"
+    script:
+        "../scripts/predict.py"

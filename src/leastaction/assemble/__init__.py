@@ -8,6 +8,7 @@ METHODS = {
     "moment_fokker_planck": "leastaction.assemble.moment_fokker_planck",
     "stationary_residual": "leastaction.assemble.stationary_residual",
     "weak_fokker_planck": "leastaction.assemble.weak_fokker_planck",
+    "effort_targets": "leastaction.assemble.effort_targets",
     "energy_gram": "leastaction.assemble.energy_gram",
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
     "gram": "leastaction.assemble.gram",
@@ -18,6 +19,7 @@ METHODS = {
     "nodal_ensemble_mean": "leastaction.assemble.nodal_ensemble_mean",
     "none": "leastaction.assemble.none",
     "weak_moments": "leastaction.assemble.weak_moments",
+    "weighted_gram": "leastaction.assemble.weighted_gram",
 }
 
 NEEDS = {
@@ -26,6 +28,7 @@ NEEDS = {
     "moment_fokker_planck": "monomial_functions",
     "stationary_residual": "central_stencil",
     "weak_fokker_planck": "bump_functions",
+    "effort_targets": ("exact_flow", "finite_difference", "gaussian_process"),
     "energy_gram": ("joint_spline", "measured"),
     "ensemble_mean": "central_difference",
     "gram": ("joint_spline", "measured"),
@@ -36,6 +39,7 @@ NEEDS = {
     "nodal_ensemble_mean": "nodal_central_difference",
     "none": "none",
     "weak_moments": "sensor_noise",
+    "weighted_gram": "bandwidth_spline",
 }
 
 # Methods that know the structure of the model and estimate all its coefficients.
@@ -57,10 +61,12 @@ DISPLACEMENTS_ONLY = {"weak_moments"}
 USES_LIBRARY = {
     "continuous_euler_lagrange": (),
     "discrete_euler_lagrange": (),
+    "effort_targets": (),
     **dict.fromkeys(STATIONARY, STATIONARY_PARTS),
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
     "energy_gram": ("reference", "inertia", "lagrangian"),
     "gram": ("reference", "inertia", "lagrangian", "dissipation"),
+    "weighted_gram": ("reference", "inertia", "lagrangian", "dissipation"),
     "implicit_library": ("implicit",),
     "lagged_moments": ("reference", "inertia", "lagrangian"),
     "weak_moments": ("reference", "inertia", "lagrangian"),

@@ -100,6 +100,14 @@ def assemble(
         data[f"{name}_sample"] = _entry(
             sampled, values[chosen], f"{name}, some samples"
         )
+    return derivatives.assign(data | freedom_entries(terms)).assign_coords(
+        candidate_names(terms)
+    )
+
+
+def freedom_entries(terms: Library) -> dict:
+    """What algebra says about the candidates, as variables of a dataset."""
+    data = {}
     for name, freedom, status in (
         ("", terms.freedom, terms.status),
         ("dissipation_", terms.dissipation_freedom, terms.dissipation_freedom.status),
@@ -113,13 +121,18 @@ def assemble(
                 np.array(values, dtype=object),
                 {"units": "1", "long_name": meaning},
             )
+    return data
+
+
+def candidate_names(terms: Library) -> dict:
+    """Coordinates of a dataset that name the candidates."""
     columns = [*terms.names, *(f"D: {name}" for name in terms.dissipation_names)]
-    return derivatives.assign(data).assign_coords(
-        column=columns,
-        column_other=columns,
-        term=terms.names,
-        dissipation_term=np.array(terms.dissipation_names, dtype=object),
-    )
+    return {
+        "column": columns,
+        "column_other": columns,
+        "term": terms.names,
+        "dissipation_term": np.array(terms.dissipation_names, dtype=object),
+    }
 
 
 def clear_of_switches(

@@ -3,16 +3,27 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import densities, fields, models, motions, shadow, states
+from leastaction.contracts import (
+    densities,
+    fields,
+    measurements,
+    models,
+    motions,
+    ports,
+    shadow,
+    states,
+)
 from leastaction.noise_sweep import SWEEP
 
 CONTRACTS = (
     states.CONTRACTS
     | fields.CONTRACTS
     | motions.CONTRACTS
+    | measurements.CONTRACTS
     | densities.CONTRACTS
     | models.CONTRACTS
     | shadow.CONTRACTS
+    | ports.CONTRACTS
 )
 
 

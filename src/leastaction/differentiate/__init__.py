@@ -3,11 +3,15 @@
 from importlib import import_module
 
 METHODS = {
+    "bandwidth_spline": "leastaction.differentiate.bandwidth_spline",
     "bump_functions": "leastaction.differentiate.bump_functions",
     "central_difference": "leastaction.differentiate.central_difference",
     "central_stencil": "leastaction.differentiate.central_stencil",
     "monomial_functions": "leastaction.differentiate.monomial_functions",
     "realised_variation": "leastaction.differentiate.realised_variation",
+    "exact_flow": "leastaction.differentiate.exact_flow",
+    "finite_difference": "leastaction.differentiate.finite_difference",
+    "gaussian_process": "leastaction.differentiate.gaussian_process",
     "halton_velocity": "leastaction.differentiate.halton_velocity",
     "joint_spline": "leastaction.differentiate.joint_spline",
     "measured": "leastaction.differentiate.measured",
@@ -21,11 +25,15 @@ METHODS = {
 }
 
 READS = {
+    "bandwidth_spline": "measurements",
     "bump_functions": "histogram",
     "central_stencil": "histogram",
     "monomial_functions": "state_moments",
     "central_difference": "observations",
     "realised_variation": "observations",
+    "exact_flow": "port_recordings",
+    "finite_difference": "port_recordings",
+    "gaussian_process": "port_recordings",
     "halton_velocity": "recordings",
     "joint_spline": "recordings",
     "measured": "recordings",
@@ -43,10 +51,14 @@ NEEDS_ACCELERATIONS = ("halton_velocity",)
 
 # Parts of the section `library` that a method evaluates.
 USES_LIBRARY = {
+    "bandwidth_spline": (),
     "bump_functions": (),
     "central_stencil": (),
     "monomial_functions": (),
     "central_difference": ("reference", "inertia", "lagrangian"),
+    "exact_flow": (),
+    "finite_difference": (),
+    "gaussian_process": (),
     "halton_velocity": (),
     "joint_spline": (),
     "measured": (),

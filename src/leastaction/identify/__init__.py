@@ -7,8 +7,12 @@ METHODS = {
     "residual_least_squares": "leastaction.identify.residual_least_squares",
     "split_sample_residual": "leastaction.identify.split_sample_residual",
     "acceleration_gradient": "leastaction.identify.acceleration_gradient",
+    "cross_validated_shooting": "leastaction.identify.cross_validated_shooting",
     "evidence_maximisation": "leastaction.identify.evidence_maximisation",
     "flow_gaussian_process": "leastaction.identify.flow_gaussian_process",
+    "hamiltonian_gradient": "leastaction.identify.hamiltonian_gradient",
+    "independent_processes": "leastaction.identify.independent_processes",
+    "multi_task_process": "leastaction.identify.multi_task_process",
     "lagrangian_sindy": "leastaction.identify.lagrangian_sindy",
     "minimum_norm": "leastaction.identify.minimum_norm",
     "modal_gmm": "leastaction.identify.modal_gmm",
@@ -34,8 +38,12 @@ NEEDS = {
     "residual_least_squares": "stationary_residual",
     "split_sample_residual": "stationary_residual",
     "acceleration_gradient": "gram",
+    "cross_validated_shooting": "weighted_gram",
     "evidence_maximisation": "discrete_euler_lagrange",
     "flow_gaussian_process": "none",
+    "hamiltonian_gradient": "effort_targets",
+    "independent_processes": "effort_targets",
+    "multi_task_process": "effort_targets",
     "lagrangian_sindy": "energy_gram",
     "minimum_norm": ("continuous_euler_lagrange", "discrete_euler_lagrange"),
     "modal_gmm": "modal_moments",
@@ -57,7 +65,7 @@ VOLATILITY_NEEDS = {
     "squared_increments": "moment_gmm",
 }
 # Methods of motions that put a recorded input into their equations.
-KNOWS_INPUT = ("null_vector", "proximal_gradient")
+KNOWS_INPUT = ("cross_validated_shooting", "null_vector", "proximal_gradient")
 # Those of them that do so if, and only if, they are given no prior term.
 INPUT_WITHOUT_PRIOR = ("proximal_gradient",)
 # Methods that read every sample from the file of equations.
@@ -69,6 +77,7 @@ WITH_VOLATILITY = ("ito_gmm", "residual_least_squares", "split_sample_residual")
 # Methods that return to the samples: they get the observations and the library, too.
 READS_OBSERVATIONS = {
     "acceleration_gradient",
+    "cross_validated_shooting",
     "evidence_maximisation",
     "flow_gaussian_process",
     "null_vector",
@@ -81,7 +90,10 @@ READS_OBSERVATIONS = {
 MAKES = {
     "evidence_maximisation": "learned_lagrangian",
     "flow_gaussian_process": "learned_flow",
+    "hamiltonian_gradient": "effort_gradient",
+    "independent_processes": "effort_process",
     "minimum_norm": "learned_lagrangian",
+    "multi_task_process": "effort_process",
     "sindy_pi": "implicit_model",
     "tanh_network": "learned_lagrangian",
 }

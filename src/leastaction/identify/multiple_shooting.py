@@ -110,7 +110,7 @@ def fit_jointly(
     damping = 0.0
     barred = np.zeros(len(segments), dtype=bool)
     for _ in range(most):
-        vote = voters(chi2, segments, dof) & ~barred
+        vote = voters(chi2, segments, dof, positions.vote) & ~barred
         system = Eliminated.from_normal(h, g, free, vote)
         if system.predicted < TOLERANCE or damping > LARGEST_DAMPING:
             break
@@ -143,7 +143,7 @@ def fit_jointly(
             damping = damping / 10 if damping > 1e-4 else 0.0
         else:
             damping = max(10 * damping, FIRST_DAMPING)
-    vote = voters(chi2, segments, dof) & ~barred
+    vote = voters(chi2, segments, dof, positions.vote) & ~barred
     system = Eliminated.from_normal(h, g, free, vote)
     converged = bool(vote.any() and system.predicted < TOLERANCE)
     return Fit(

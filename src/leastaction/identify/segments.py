@@ -1,6 +1,6 @@
 """Segments of measured motion, each with a free state at its first sample."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
 
@@ -34,9 +34,15 @@ class Positions:
     dt
         Time between samples, s.
     sigma
-        Standard deviation of the noise by coordinate.
+        Standard deviation of the noise by coordinate, shape (dof,) or (row, dof); a
+        segment has that of its first row.
     steps
         Steps of the integrator between samples.
+    force
+        Input at the begin and the middle of every step, by the number of steps; None
+        if there is none.
+    vote
+        A segment this many times worse than the median has no say about coefficients.
     """
 
     equations: VariationalEquations
@@ -45,6 +51,8 @@ class Positions:
     dt: float
     sigma: np.ndarray
     steps: int = 1
+    force: Callable[[int], np.ndarray] | None = None
+    vote: float = VOTE
 
     @property
     def dof(self) -> int:
@@ -110,7 +118,9 @@ def normal_equations(
     active: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """JᵀWJ, JᵀWe, χ² and Σe² of every segment; a lost one has zeros and infinity."""
-    weight = 1 / positions.sigma**2
+    sigma = positions.sigma
+    weight = 1 / (sigma if sigma.ndim == 1 else sigma[segments.first]) ** 2
+    force = None if positions.force is None else positions.force(positions.steps)
     with np.errstate(all="ignore"):
         h, g, square = positions.equations.normal_equations(
             positions.q,
@@ -122,8 +132,9 @@ def normal_equations(
             weight,
             positions.dt,
             positions.steps,
+            force,
         )
-        chi2 = square @ weight
+        chi2 = (square * weight).sum(axis=1)
         lost = ~np.isfinite(chi2)
         if active is not None:
             lost |= ~np.isfinite(h).all(axis=(1, 2)) | ~np.isfinite(g).all(axis=1)
@@ -142,10 +153,12 @@ def misfit_scale(chi2: np.ndarray, segments: Segments, dof: int) -> float:
     return max(float(np.median(chi2 / segments.freedom(dof))), 1.0)
 
 
-def voters(chi2: np.ndarray, segments: Segments, dof: int) -> np.ndarray:
+def voters(
+    chi2: np.ndarray, segments: Segments, dof: int, most: float = VOTE
+) -> np.ndarray:
     """Segments that have a say about the coefficients; a lost one never has."""
     ratio = chi2 / segments.freedom(dof)
-    return np.isfinite(chi2) & (ratio <= VOTE * max(np.median(ratio), 1e-300))
+    return np.isfinite(chi2) & (ratio <= most * max(np.median(ratio), 1e-300))
 
 
 def split(positions: Positions, duration: float) -> Segments:
@@ -237,17 +250,27 @@ def enough_steps(
     samples = int(chosen.length.max())
 
     def path(steps):
+        force = None if positions.force is None else positions.force(steps)
         with np.errstate(all="ignore"):
             return positions.equations.rollout(
-                chosen.state, c, positions.dt, samples, steps
+                chosen.state,
+                c,
+                positions.dt,
+                samples,
+                steps,
+                force,
+                chosen.first,
+                chosen.length,
             )[:, :, : positions.dof]
 
     inside = np.arange(samples) < chosen.length[:, None]
+    sigma = positions.sigma
+    sigma = sigma if sigma.ndim == 1 else sigma[chosen.first][:, None]
     coarse, steps = path(positions.steps), positions.steps
     while steps < LARGEST_STEPS:
         fine = path(2 * steps)
         with np.errstate(all="ignore"):
-            moved = np.abs((fine - coarse) / positions.sigma).max(axis=2)
+            moved = np.abs((fine - coarse) / sigma).max(axis=2)
         moved = np.where(inside, np.nan_to_num(moved, nan=1e9), 0.0).max(axis=1)
         if np.quantile(moved, 0.95) < tolerance:
             break

@@ -13,7 +13,7 @@ GROUP = 4
 
 
 @njit(cache=True, nogil=True)
-def equations(x, table, sensitive, m, out, inverse, rate, by_x, by_c):
+def equations(x, force, table, sensitive, m, out, inverse, rate, by_x, by_c):
     # rate = (qdot, qddot); by_x, by_c = derivatives of qddot, if sensitive.
     left, right, target, pointer, monomial, value = table
     m[0] = 1.0
@@ -28,7 +28,7 @@ def equations(x, table, sensitive, m, out, inverse, rate, by_x, by_c):
         for i in range(pointer[e], pointer[e + 1]):
             total += value[i] * m[monomial[i]]
         out[target[e]] = total
-    # M qddot = -C by Gauss-Jordan elimination with pivoting.
+    # M qddot = Q - C by Gauss-Jordan elimination with pivoting.
     for a in range(N):
         for b in range(N):
             inverse[0, a, b] = out[N * a + b]
@@ -59,7 +59,7 @@ def equations(x, table, sensitive, m, out, inverse, rate, by_x, by_c):
         rate[a] = x[N + a]
         rate[N + a] = 0.0
         for b in range(N):
-            rate[N + a] -= inverse[1, a, b] * out[MASS + b]
+            rate[N + a] -= inverse[1, a, b] * (out[MASS + b] - force[b])
     if not sensitive:
         return
     for b in range(2 * N):
@@ -85,10 +85,11 @@ def equations(x, table, sensitive, m, out, inverse, rate, by_x, by_c):
 
 @njit(cache=True, nogil=True)
 def shoot(
-    plain, full, q, first, length, start, active, weight, dt, steps, sensitive,
+    plain, full, q, force, first, length, start, active, weight, dt, steps, sensitive,
     h, g, e2, path,
 ):
     # h = J'WJ, g = J'We, e2 = sum of squares by segment; inf where a motion escapes.
+    # force has 2 steps rows per sample, at the begin and the middle of every step.
     # RK4 for the state x; RK4 for its derivatives s with GROUP times the step, whose
     # equation is linear: its matrices are needed at the middle and at the end.
     width = 2 * N + active
@@ -106,6 +107,8 @@ def shoot(
     while steps % group:
         group //= 2
     long = group * step
+    driven = force.shape[0] > 0
+    pushed = np.zeros(N)
     for i in range(first.size):
         for a in range(2 * N):
             x[a] = start[i, a]
@@ -155,9 +158,17 @@ def shoot(
                                 y[a] = 0.5 * (at[0, a] + x[a])
                                 y[a] += 0.125 * long * (rates[0, a] - rates[2, a])
                     place = 0 if k <= 0 else 3 - k
+                    if driven:
+                        node = 2 * (steps * (first[i] + n - 1) + group * block)
+                        if k < 0:
+                            node += 2 * (turn // 4) + (part + 1) // 2
+                        elif k > 0:
+                            node += 2 * group // k
+                        for a in range(N):
+                            pushed[a] = force[node, a]
                     equations(
-                        y, plain if k < 0 else full, k >= 0, m, out, inverse, rate,
-                        by_x[place], by_c[place],
+                        y, pushed, plain if k < 0 else full, k >= 0, m, out, inverse,
+                        rate, by_x[place], by_c[place],
                     )
                     for a in range(2 * N):
                         if k >= 0:
@@ -198,7 +209,7 @@ def shoot(
                     for j in range(width):
                         row[a, j] = s[j, a]
                     for j in range(width):
-                        factor = weight[a] * row[a, j]
+                        factor = weight[i, a] * row[a, j]
                         g[i, j] += factor * error
                         for d in range(j, width):
                             h[i, j, d] += factor * row[a, d]

@@ -16,7 +16,8 @@ class DimensionError(ValueError):
 
 
 @lru_cache(maxsize=1)
-def _registry() -> pint.UnitRegistry:
+def registry() -> pint.UnitRegistry:
+    """The one registry of units."""
     return pint.UnitRegistry()
 
 
@@ -33,10 +34,10 @@ def unit(text: str) -> pint.Unit:
             f'{text!r} is not a unit; write it as text, such as "N/m" or "1"'
         )
     if text.strip() == "1":
-        return _registry().dimensionless
+        return registry().dimensionless
     try:
-        parsed = _registry().parse_units(text)
-        factor = _registry().get_base_units(parsed)[0]
+        parsed = registry().parse_units(text)
+        factor = registry().get_base_units(parsed)[0]
     except Exception:
         factor = None
     if factor is None or not text.strip():
@@ -53,7 +54,7 @@ def unit(text: str) -> pint.Unit:
 
 def unit_text(value: pint.Unit) -> str:
     """Compact ASCII text of a unit, in SI base units; ``"1"`` if dimensionless."""
-    base = _registry().get_base_units(value)[1]
+    base = registry().get_base_units(value)[1]
     return f"{base:~C}" or "1"
 
 
@@ -63,14 +64,14 @@ def state_units(units: Mapping[str, str], coordinates) -> dict[str, pint.Unit]:
     for coordinate, velocity in zip(
         coordinates, velocity_names(coordinates), strict=True
     ):
-        known[velocity] = known[coordinate] / _registry().second
+        known[velocity] = known[coordinate] / registry().second
     return known
 
 
 def density_units(units: Mapping[str, str], field: str) -> dict[str, pint.Unit]:
     """Units of every declared name and of u_t, u_x, u_xx; x is a length in m."""
     known = {name: unit(text) for name, text in units.items()}
-    second, metre = _registry().second, _registry().meter
+    second, metre = registry().second, registry().meter
     _, u_t, u_x, u_xx = density_names(field)
     known[u_t] = known[field] / second
     known[u_x] = known[field] / metre
@@ -87,7 +88,7 @@ def dimension_of(expression: sp.Expr, units: Mapping[str, pint.Unit]) -> pint.Un
         If unlike quantities are added, or a function or an exponent is given a
         quantity with a dimension.
     """
-    one = _registry().dimensionless
+    one = registry().dimensionless
     if expression.is_number:
         return one
     if expression.is_Symbol:
@@ -136,7 +137,7 @@ def check_dimensions(system, units: Mapping[str, str]) -> None:
     ------
     DimensionError
     """
-    second = _registry().second
+    second = registry().second
     if isinstance(system, FieldSystem):
         known = density_units(units, system.field)
         energy = _dimension("lagrangian", system.lagrangian, known)

@@ -7,6 +7,8 @@ coefficient,
 
     M ∂q̈/∂s = −(∂r/∂q ∂q/∂s + ∂r/∂q̇ ∂q̇/∂s + ∂r/∂s) .
 
+A recorded input Q(t) stands on the right of r = Q and depends on neither.
+
 The code covers the whole library; terms with coefficient zero are skipped at run time,
 so another structure needs no compilation (Bock 1983; Hairer, Nørsett and Wanner 1993,
 section I.14).
@@ -43,7 +45,15 @@ class VariationalEquations:
     functions: ModuleType
 
     def rollout(
-        self, start: np.ndarray, c: np.ndarray, dt: float, samples: int, steps: int = 1
+        self,
+        start: np.ndarray,
+        c: np.ndarray,
+        dt: float,
+        samples: int,
+        steps: int = 1,
+        force: np.ndarray | None = None,
+        first: np.ndarray | None = None,
+        length: np.ndarray | None = None,
     ) -> np.ndarray:
         """Motions (q, q̇) from states `start`, by RK4 with `steps` per sample.
 
@@ -57,24 +67,29 @@ class VariationalEquations:
             Time between samples, s.
         samples
             Number of samples, the start included.
+        force
+            Input, see :meth:`normal_equations`; from the start on, if `first` is None.
+        first, length
+            First row of each motion in `force` and its samples; those beyond are NaN.
 
         Returns
         -------
         ndarray of shape (motion, samples, 2 dof); not finite where a motion escapes.
         """
-        path = np.empty((len(start), samples, start.shape[1]))
+        path = np.full((len(start), samples, start.shape[1]), np.nan)
         rows = np.empty((0, 0))
         self._shoot(
             rows,
-            np.zeros(len(start)),
-            np.full(len(start), samples),
+            np.zeros(len(start)) if first is None else first,
+            np.full(len(start), samples) if length is None else length,
             start,
             c,
             None,
-            np.zeros(0),
+            np.ones(start.shape[1] // 2),
             dt,
             steps,
             path,
+            force,
         )
         return path
 
@@ -89,6 +104,7 @@ class VariationalEquations:
         weight: np.ndarray,
         dt: float,
         steps: int = 1,
+        force: np.ndarray | None = None,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Gauss–Newton equations of segments of motion fitted to positions.
 
@@ -105,7 +121,10 @@ class VariationalEquations:
         active
             Coefficients with a sensitivity. None: no derivatives at all.
         weight
-            1/σ² of each coordinate.
+            1/σ² of each coordinate, shape (dof,) or (segment, dof).
+        force
+            Input Q at the begin and the middle of every step, shape
+            (2 · steps · row, dof); None if there is none.
 
         Returns
         -------
@@ -117,10 +136,12 @@ class VariationalEquations:
         """
         nowhere = np.empty((0, 0, 0))
         return self._shoot(
-            q, first, length, start, c, active, weight, dt, steps, nowhere
+            q, first, length, start, c, active, weight, dt, steps, nowhere, force
         )
 
-    def _shoot(self, q, first, length, start, c, active, weight, dt, steps, path):
+    def _shoot(
+        self, q, first, length, start, c, active, weight, dt, steps, path, force=None
+    ):
         sensitive = active is not None
         c = self._coefficients(c)
         plain = self.table.contract(c, None)
@@ -134,11 +155,12 @@ class VariationalEquations:
             plain,
             full,
             q,
+            np.empty((0, dof)) if force is None else np.ascontiguousarray(force),
             np.ascontiguousarray(first, dtype=np.int64),
             np.ascontiguousarray(length, dtype=np.int64),
             np.ascontiguousarray(start, dtype=float),
             width - 2 * dof,
-            np.ascontiguousarray(weight, dtype=float),
+            np.ascontiguousarray(np.broadcast_to(weight, (count, dof)), dtype=float),
             float(dt),
             int(steps),
             sensitive,

@@ -193,4 +193,4 @@ def _words(rows: pd.DataFrame) -> str:
 
 
 def _short(value: float) -> str:
-    return number_text(value, 2)
+    return number_text(float(f"{value:.2g}"), 3)

@@ -6,20 +6,26 @@ from leastaction import simulate
 
 # By the model that was identified, else by what the `simulate` stage makes.
 METHODS = {
+    "effort_gradient": "leastaction.validate.effort_rollout",
+    "effort_process": "leastaction.validate.effort_rollout",
     "learned_flow": "leastaction.validate.shadow_rollout",
     "learned_lagrangian": "leastaction.validate.shadow_rollout",
     "observations": "leastaction.validate.rollout",
     "field_observations": "leastaction.validate.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
+    "measurements": "leastaction.validate.measured_rollout",
     "histogram": "leastaction.validate.density_rollout",
     "state_moments": "leastaction.validate.density_rollout",
 }
 MAKES = {
+    "effort_gradient": "port_rollout",
+    "effort_process": "port_rollout",
     "learned_flow": "shadow_rollout",
     "learned_lagrangian": "shadow_rollout",
     "observations": "rollout",
     "field_observations": "field_rollout",
     "recordings": "motion_rollout",
+    "measurements": "measured_rollout",
     "histogram": "density_rollout",
     "state_moments": "density_rollout",
 }
@@ -31,7 +37,8 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     See :func:`leastaction.validate.rollout.validate`,
     :func:`leastaction.validate.field_rollout.validate`,
     :func:`leastaction.validate.motion_rollout.validate`,
-    :func:`leastaction.validate.shadow_rollout.validate`, and
+    :func:`leastaction.validate.shadow_rollout.validate`,
+    :func:`leastaction.validate.effort_rollout.validate`, and
     :func:`leastaction.validate.density_rollout.validate` of stationary densities.
     """
     kind = model.attrs.get("contract")
@@ -40,3 +47,11 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     return import_module(METHODS[kind]).validate(
         system, model, simulation, settings, library, example=example, seed=seed
     )
+
+
+def predict(observations, model, settings):
+    """Roll out one model from the begin of recorded trajectories.
+
+    See :func:`leastaction.validate.measured_rollout.predict`.
+    """
+    return import_module(METHODS["measurements"]).predict(observations, model, settings)

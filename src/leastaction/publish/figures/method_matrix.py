@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import NullFormatter
 
 from leastaction.publish.figures.style import StyledFigure, legend_on_top, style
 from leastaction.publish.panel import BASELINE, MAIN
@@ -51,6 +52,7 @@ def _drawn(frame: pd.DataFrame, settings: Mapping) -> Figure:
     for axes, (name, label, factor, logarithmic) in zip(grid, PARTS, strict=True):
         if logarithmic:
             axes.set_xscale("log")
+            axes.xaxis.set_minor_formatter(NullFormatter())
         for y, (_, example) in enumerate(systems):
             rows = frame[frame["example"] == example]
             _marks(axes, y, rows, factor * rows[name], settings)
@@ -58,11 +60,18 @@ def _drawn(frame: pd.DataFrame, settings: Mapping) -> Figure:
         axes.grid(axis="both", color="0.92", linewidth=0.5)
         axes.set_axisbelow(True)
         axes.tick_params(axis="y", length=0)
+    for axes in grid[1:]:
+        _whole_decades(axes)
     grid[0].set_xlim(-6, 106)
     grid[0].set_yticks(range(len(systems)), [title for title, _ in systems])
     grid[0].set_ylim(len(systems) - 0.4, -0.6)
     legend_on_top(figure, _handles(frame, settings))
     return figure
+
+
+def _whole_decades(axes: Axes) -> None:
+    low, high = np.log10(axes.get_xlim())
+    axes.set_xlim(10 ** np.floor(low), 10 ** np.ceil(high))
 
 
 def _marks(axes: Axes, y: int, rows: pd.DataFrame, values, settings) -> None:

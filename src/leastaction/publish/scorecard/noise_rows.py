@@ -97,17 +97,17 @@ def _at(case: Case, entry: Mapping, level: float, mode: str) -> Iterator[dict]:
         hit.size,
         target=share and {"minimum": share * hit.size},
     )
-    if not ours:
-        return
     yield case.row(
         ADDED,
         f"largest relative error of a coefficient, {where}",
         "1",
         verdict.summary_of(found["worst_error"].values),
         hit.size,
-        target=_median(entry, "worst_error"),
+        target=_median(entry, "worst_error") if ours else None,
         note="all replicates, wrong structures included",
     )
+    if not ours:
+        return
     yield from _noise_found(case, entry, level, mode)
     yield from _coverage(case, entry, level, mode)
 

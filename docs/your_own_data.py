@@ -1,0 +1,20 @@
+"""The law of config/my_rig.yaml in Python; your_own_data.md makes it first."""
+
+import numpy as np
+
+from leastaction import load_model
+
+model = load_model("results/recordings/pendulum/recommended/model.nc")
+print(model)  # L, D, equations of motion, H
+print(model.latex(theta=r"\theta"))
+
+# SymPy: lagrangian, dissipation, hamiltonian, equations_of_motion, mass_matrix
+system = model.system
+print(system.evaluated(system.hamiltonian))
+
+time = np.linspace(0.0, 2.0, 5)
+theta, thetadot = model.simulate([np.pi + 1.0], [0.0], time)
+print(theta[:, 0].round(4))
+
+acceleration = model.to_function()  # plain NumPy, no file, no compiler
+print(acceleration([np.pi + 1.0], [0.0]))

@@ -1,0 +1,95 @@
+"""Gram matrices of recordings, in which every trajectory has the same say.
+
+A large swing has accelerations many times those of a small one, and would decide alone.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.assemble.gram import candidate_names, evenly, freedom_entries
+from leastaction.contracts import check
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_equations import gram_matrices, library_equations
+from leastaction.trajectories import training
+
+CONTRACT = "gram"
+# A trajectory quieter than this fraction of the loudest (in variance) counts less.
+QUIET = 0.01
+
+
+def assemble(
+    observations: xr.Dataset, derivatives: xr.Dataset, settings: Mapping, library
+) -> xr.Dataset:
+    """Gram matrices G and K of the Euler–Lagrange columns of all candidates.
+
+    .. math::
+
+        G = \\sum_s \\frac{1}{v_s N_s} A_s^T A_s, \\qquad
+        v_s = \\mathrm{var}\\,\\ddot q_s + 0.01 \\max_s \\mathrm{var}\\,\\ddot q_s
+
+    Parameters
+    ----------
+    observations
+        Contract ``measurements``.
+    derivatives
+        Contract ``smoothed_motion``.
+    settings
+        `samples`: how many are passed on, for ranking.
+    library
+        The `library` section.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``gram``; what `derivatives` holds is passed on.
+    """
+    check(observations, "measurements")
+    check(derivatives, "smoothed_motion")
+    terms = Library.from_config(library, [str(n) for n in observations["dof"].values])
+    compiled = library_equations(terms)
+    inner = derivatives["inner"].values.astype(bool)
+    motion = {
+        name: derivatives[name].values[0][inner] for name in ("q", "qdot", "qddot")
+    }
+    number = derivatives["trajectory_number"].values[inner]
+    force = np.zeros_like(motion["q"])
+    if "input" in observations:
+        rows = derivatives["row"].values[inner]
+        force = training(observations)["input"].values[0][rows]
+    scale = motion["qddot"].std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    groups = [np.flatnonzero(number == n) for n in np.unique(number)]
+    loud = np.array([((motion["qddot"][g] / scale) ** 2).mean() for g in groups])
+    weights = 1 / (loud + QUIET * loud.max())
+    sums: list = [0.0, 0.0, 0.0, 0.0]
+    for group, weight in zip(groups, weights, strict=True):
+        found = gram_matrices(
+            compiled, *(motion[n][group] for n in motion), force[group]
+        )
+        square = (force[group] ** 2).sum()
+        for i, part in enumerate((*found, square)):
+            sums[i] = sums[i] + weight / len(group) * part
+    chosen = evenly(len(number), settings["samples"])
+    square, each = ("replicate", "column", "column_other"), ("replicate", "dof")
+    sampled = ("replicate", "sample", "dof")
+    data = {
+        "gram": _entry(square, sums[0], "weighted mean of A^T A"),
+        "inertia_gram": _entry(square, sums[1], "the same of parts with accelerations"),
+        "input_moment": _entry(square[:2], sums[2], "weighted mean of A^T Q"),
+        "input_square": _entry(square[:1], sums[3], "weighted mean square of Q"),
+        "acceleration_scale": _entry(each, scale, "standard deviation of qddot"),
+        "samples": _entry(square[:1], len(number), "samples in the sums"),
+    }
+    for name, values in (*motion.items(), ("input", force)):
+        data[f"{name}_sample"] = _entry(
+            sampled, values[chosen], f"{name}, some samples"
+        )
+    return derivatives.assign(data | freedom_entries(terms)).assign_coords(
+        candidate_names(terms)
+    )
+
+
+def _entry(dims, values, meaning: str):
+    return (dims, np.asarray(values)[None], {"units": "mixed", "long_name": meaning})

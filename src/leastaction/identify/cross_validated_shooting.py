@@ -1,0 +1,296 @@
+"""A law of motion from recordings of sensors, checked on stretches left out.
+
+Multiple shooting (Bock 1983) over windows that grow from one to ten main periods. Terms
+enter and leave by the error on blocks that were left out of the fit (Stone 1974).
+"""
+
+import logging
+from collections.abc import Mapping
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+
+from leastaction.contracts import check
+from leastaction.identify.drift import without_doubtful
+from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.identify.held_out_search import Candidate, Problem, fitted, search
+from leastaction.identify.null_vector import free_columns
+from leastaction.identify.null_vector import search as null_vector_path
+from leastaction.identify.recorded_estimate import estimate
+from leastaction.identify.recorded_windows import (
+    blocks,
+    longest_window,
+    recording,
+    windows,
+)
+from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.library_equations import library_equations
+from leastaction.mechanics.variational_equations import (
+    VariationalEquations,
+    variational_equations,
+)
+from leastaction.trajectories import training
+
+CONTRACT = "gram"
+# Coulomb friction turns around within this fraction of the rms velocity.
+SLIDING = 0.01
+# Main periods in a window, level by level.
+PERIODS = (1.0, 3.0, 10.0)
+# Share of the samples with an indefinite mass matrix that a law may have.
+INDEFINITE = 0.01
+# Longer windows are given up if the misfit is this, and this times that before.
+LOST = 8.0
+# Price of a term that imitates simpler ones, in terms.
+DEAR = 1.25
+# Part of a force, squared, that is not one of simpler terms.
+DISTINCT = 1e-8
+
+log = logging.getLogger(__name__)
+
+
+def identify(
+    equations: xr.Dataset,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
+) -> LagrangianEstimate:
+    """Identify L and D of recordings; nothing is set per system.
+
+    1. Skeleton: supports of every size from smoothed accelerations
+       (:mod:`leastaction.identify.scale_free`), refitted by shooting over one main
+       period; the best by its error on blocks left out.
+    2. Windows of one, three and ten main periods. On each level terms are added,
+       dropped, swapped and exchanged (:mod:`leastaction.identify.held_out_search`).
+    3. The size is the smallest beyond which no term lowers the error left out by 20 %.
+    4. Terms of L whose interval holds zero are dropped, unless they are needed.
+    5. Error bars by the jackknife over blocks, with half the difference between large
+       and small amplitudes in quadrature.
+
+    Parameters
+    ----------
+    equations
+        Contract ``gram``, made from ``smoothed_motion``.
+    settings
+        `largest`: most terms of a law; `ranked`: neighbours of a support ranked by
+        their accelerations.
+    observations
+        Contract ``measurements``; held-out trajectories are not looked at.
+    library
+        The `library` section.
+    """
+    check(equations, "gram")
+    observations = training(observations)
+    terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
+    columns = distinct_forces(terms, free_columns(equations), equations)
+    compiled, width = sliding_equations(terms, columns, equations)
+    found = recording(observations, equations, compiled)
+    driven = found.positions.force is not None
+    inertia = np.diag(equations["inertia_gram"].values[0])[columns]
+    losses = columns >= len(terms.terms)
+    price = _price(terms, columns)
+    definite = _definite(terms, columns, equations)
+    present, quadratic, reached, problem = None, None, 0.0, None
+    for periods in PERIODS:
+        duration = min(periods * found.period, longest_window(found))
+        if duration <= 1.2 * reached:
+            break
+        before = None if present is None else present.fit.segments
+        segments, trajectory = windows(found, duration, before)
+        problem = Problem(
+            found.positions,
+            blocks(segments, trajectory),
+            float(found.noise.sum()),
+            inertia,
+            losses,
+            price,
+            driven,
+            definite,
+        )
+        if present is None:
+            level = _best_start(problem, segments, equations, settings, terms, columns)
+        else:
+            problem = problem.accurate(segments, present.fit.c)
+            level = fitted(problem, segments, present.fit.c, most=30)
+        if level is None or (present is not None and _lost(level, present)):
+            log.info("windows of %.3g s cannot be followed", duration)
+            break
+        problem = problem.accurate(level.fit.segments, level.fit.c)
+        level = fitted(problem, level.fit.segments, level.fit.c, most=30) or level
+        level, whole = search(problem, level, settings["largest"])
+        log.info(
+            "windows of %.3g s: criterion %.4g, %s",
+            duration,
+            level.criterion,
+            ", ".join(
+                str(equations["column"].values[columns[k]]) for k in level.support
+            ),
+        )
+        present, quadratic, reached = level, whole, duration
+        kept = problem
+    present = without_doubtful(kept, present, found)
+    return estimate(
+        kept, present, quadratic, found, equations, terms, columns, reached, width
+    )
+
+
+def distinct_forces(
+    terms: Library, columns: np.ndarray, equations: xr.Dataset
+) -> np.ndarray:
+    """Candidates without those whose force no sample tells from that of simpler ones.
+
+    A joint that never turns back has a Coulomb friction that is a constant, as is the
+    force of a potential linear in its angle. Such combinations of forces would be null
+    vectors without any inertia. Terms with accelerations are not touched: theirs is the
+    relation that is looked for.
+    """
+    massive = library_equations(terms).has_mass[columns]
+    gram = equations["gram"].values[0][np.ix_(columns, columns)]
+    length = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    gram = gram / np.outer(length, length)
+    order = np.argsort(_price(terms, columns), kind="stable")
+    kept: list[int] = []
+    for k in order:
+        if massive[k]:
+            continue
+        own = gram[np.ix_(kept, kept)] + 1e-14 * np.eye(len(kept))
+        left = 1.0 - gram[k, kept] @ np.linalg.solve(own, gram[kept, k])
+        if left > DISTINCT:
+            kept.append(k)
+            continue
+        log.warning(
+            "in these data the force of %s is one of simpler terms; it is left out",
+            equations["column"].values[columns[k]],
+        )
+    return columns[np.sort([*np.flatnonzero(massive), *kept])]
+
+
+def _lost(level: Candidate, before: Candidate) -> bool:
+    """Whether the longer windows are not followed: a minimum, or chaos."""
+    values = [
+        np.sqrt(c.fit.chi2.sum() / c.fit.segments.length.sum()) for c in (level, before)
+    ]
+    return bool(values[0] > max(LOST, LOST * values[1]))
+
+
+def sliding_equations(
+    terms: Library, columns: np.ndarray, equations: xr.Dataset
+) -> tuple[VariationalEquations, float]:
+    """Compiled motions in which Coulomb friction |v| is √(v² + w²) − w."""
+    rms = np.sqrt((equations["qdot"].values[0] ** 2).mean())
+    width = one_two_five(SLIDING * float(rms))
+    of_l = columns[columns < len(terms.terms)]
+    of_d = columns[columns >= len(terms.terms)] - len(terms.terms)
+    return (
+        variational_equations(
+            [terms.terms[i] for i in of_l],
+            terms.coordinates,
+            [smooth_friction(terms.dissipation[i], width) for i in of_d],
+        ),
+        width,
+    )
+
+
+def smooth_friction(term: sp.Expr, width: float) -> sp.Expr:
+    """|v| as √(v² + w²) − w; other terms as they are."""
+    if not isinstance(term, sp.Abs):
+        return term
+    return sp.sqrt(term.args[0] ** 2 + sp.Float(width) ** 2)
+
+
+def one_two_five(value: float) -> float:
+    """Largest of 1, 2, 5 times a power of ten that is not above `value`."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(max(m for m in (1, 2, 5) if m * power <= value * (1 + 1e-12)) * power)
+
+
+def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
+    """What a term costs, in terms: 1, but more for those that imitate others.
+
+    An inertia that changes with the position costs 2. A power of an angle, or its
+    double, costs 1.25: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
+    """
+    q = set(symbols(terms.coordinates))
+    velocities = set(symbols(velocity_names(terms.coordinates)))
+    price = np.ones(len(columns))
+    for i, k in enumerate(columns):
+        if k >= len(terms.terms):
+            continue
+        term = terms.terms[k]
+        waves = {x for f in term.atoms(sp.sin, sp.cos) for x in f.free_symbols}
+        if term.free_symbols & q and term.free_symbols & velocities:
+            price[i] = 2.0
+        elif (
+            waves
+            and any(f.args[0].is_Mul for f in term.atoms(sp.sin, sp.cos))
+            or not waves
+            and term.free_symbols & _angles(terms)
+        ):
+            price[i] = DEAR
+    return price
+
+
+def _angles(terms: Library) -> set:
+    """Coordinates that stand in a sine or cosine of some candidate."""
+    return {
+        x
+        for term in terms.terms
+        for f in term.atoms(sp.sin, sp.cos)
+        for x in f.free_symbols
+    }
+
+
+def _definite(terms: Library, columns: np.ndarray, equations: xr.Dataset):
+    """Test whether the mass matrix of c is positive at the samples."""
+    q, v = (equations[f"{name}_sample"].values[0] for name in ("q", "qdot"))
+    some = slice(None, None, max(len(q) // 200, 1))
+    mass, _ = library_equations(terms).mass_and_force(q[some], v[some], columns)
+
+    def definite(c: np.ndarray) -> bool:
+        lowest = np.linalg.eigvalsh(mass @ c)[:, 0]
+        return bool((lowest <= 0).mean() <= INDEFINITE)
+
+    return definite
+
+
+def _best_start(problem, segments, equations, settings, terms, columns) -> Candidate:
+    """Best of the supports that smoothed accelerations suggest, by shooting."""
+    path, ratio, _ = null_vector_path(
+        equations,
+        library_equations(terms),
+        columns,
+        {
+            "largest": min(settings["largest"], len(columns)),
+            "ranked": settings["ranked"],
+        },
+    )
+    best = None
+    for size in sorted(path.supports):
+        support = path.supports[size]
+        values = ratio.minimise(list(support))[1] / ratio.length[list(support)]
+        c = np.zeros(len(columns) + len(ratio.kept))
+        c[list(support)] = values
+        if problem.driven:
+            if c[-1] == 0:
+                continue
+            c = c[:-1] / c[-1]
+        else:
+            order = np.argmax(np.sqrt(problem.inertia) * np.abs(c))
+            c = c * 0.5 / c[order]
+        if not problem.definite(c):
+            continue
+        c[problem.losses & (c < 0)] = 0.0
+        found = fitted(problem, segments, c, most=8)
+        log.info(
+            "start of %d terms: %s", size, None if found is None else found.criterion
+        )
+        if found is not None and (best is None or found.criterion < best.criterion):
+            best = found
+    if best is None:
+        raise ValueError(
+            "no law with these candidates follows the recording over one main period; "
+            "check units and columns, add candidates under `library`, or state "
+            "`excitation: random` if the motion is driven by noise"
+        )
+    return best

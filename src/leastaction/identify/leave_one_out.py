@@ -1,0 +1,175 @@
+"""Error of supports on blocks left out, in the linearised shooting problem.
+
+One sweep with the sensitivities of all candidates gives, block by block, the misfit as
+a quadratic function of all coefficients, initial states eliminated. Every support then
+costs one small system, leaving out one block at a time included.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from leastaction.identify.multiple_shooting import Fit
+from leastaction.identify.segments import Positions, normal_equations
+
+# A further term must lower the error by this factor.
+FALL = 0.8
+# What chance may give: a misfit this close to the noise needs no further term.
+CHANCE = 100.0
+# A block left out must not change a coefficient by more than this fraction of it.
+STABLE = 0.5
+# A support in which one term is nearly a combination of the others (by its variance
+# inflation) must lower the error by as much as this many terms.
+MOST_INFLATION = 100.0
+IMITATION = 10.0
+RIDGE = 1e-11
+
+
+@dataclass(frozen=True)
+class LeaveOneOut:
+    """χ²_s(c + δ) = e_s − 2 g_s·δ + δᵀ h_s δ of every block s.
+
+    Attributes
+    ----------
+    h, g, e
+        Shapes (block, count, count), (block, count), (block,).
+    c
+        Coefficients at which it was made.
+    noise
+        χ² that noise alone gives, all blocks.
+    positive
+        Which coefficients are losses and must not be negative.
+    price
+        Of each term, in terms.
+    """
+
+    h: np.ndarray
+    g: np.ndarray
+    e: np.ndarray
+    c: np.ndarray
+    noise: float
+    positive: np.ndarray
+    price: np.ndarray
+
+    def coefficients(
+        self, support: Sequence[int], fixed: int | None, left_out: int | None = None
+    ) -> np.ndarray:
+        """Least-squares coefficients of a support, one block left out."""
+        h, g = self.h.sum(0), self.g.sum(0)
+        if left_out is not None:
+            h, g = h - self.h[left_out], g - self.g[left_out]
+        return self._solve(h, g, support, fixed)
+
+    def block_coefficients(self, support, fixed, chosen) -> np.ndarray:
+        """Coefficients of a support from some blocks alone."""
+        return self._solve(self.h[chosen].sum(0), self.g[chosen].sum(0), support, fixed)
+
+    def _solve(self, h, g, support, fixed) -> np.ndarray:
+        """Coefficients of one or of many (leading axis) normal equations."""
+        free = np.array([k for k in support if k != fixed], dtype=int)
+        found = np.zeros_like(g)
+        if fixed is not None:
+            found[..., fixed] = self.c[fixed]
+        if not len(free):
+            return found
+        start = found - self.c
+        right = (g - np.einsum("...ij,...j->...i", h, start))[..., free]
+        own = h[..., free[:, None], free]
+        scale = np.sqrt(np.maximum(np.einsum("...ii->...i", own), 1e-300))
+        normal = own / (scale[..., :, None] * scale[..., None, :])
+        normal = normal + RIDGE * np.eye(len(free))
+        solved = np.linalg.solve(normal, (right / scale)[..., None])[..., 0]
+        found[..., free] = solved / scale
+        return found
+
+    def block_errors(self, support: Sequence[int], fixed: int | None) -> np.ndarray:
+        """χ² of every block with coefficients from all others."""
+        return self._errors(self._all_left_out(support, fixed))
+
+    @cached_property
+    def _others(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over all blocks but one."""
+        return self.h.sum(0) - self.h, self.g.sum(0) - self.g
+
+    def _all_left_out(self, support, fixed) -> np.ndarray:
+        return self._solve(*self._others, support, fixed)
+
+    def _errors(self, left: np.ndarray) -> np.ndarray:
+        step = left - self.c
+        curved = np.einsum("si,sij,sj->s", step, self.h, step)
+        slope = np.einsum("si,si->s", self.g, step)
+        return np.maximum(self.e - 2 * slope + curved, 0.0)
+
+    def criterion(self, support: Sequence[int], fixed: int | None) -> float:
+        """Log of the error left out, beyond the noise, + log 1.25 times the price.
+
+        Its smallest value is the size beyond which no further term lowers the error by
+        20 % (per term). A support is infinitely bad with a negative loss, or if a block
+        left out changes a coefficient by half.
+        """
+        whole = self.coefficients(support, fixed)
+        if (whole[self.positive] < 0).any():
+            return np.inf
+        left = self._all_left_out(support, fixed)
+        error = self._errors(left).sum()
+        moved = np.abs(left - whole) > STABLE * np.abs(whole)
+        if not np.isfinite(error) or moved.any():
+            return np.inf
+        beyond = max(error - self.noise, 0.0) + CHANCE
+        imitated = self.inflation(support, fixed).max(initial=1.0) > MOST_INFLATION
+        size = self.price[list(support)].sum() + IMITATION * imitated
+        return float(np.log(beyond) - np.log(FALL) * size)
+
+    def inflation(self, support: Sequence[int], fixed: int | None) -> np.ndarray:
+        """Variance inflation of each term of a support by the others; 1 is none."""
+        free = [k for k in support if k != fixed]
+        own = self.h.sum(0)[np.ix_(free, free)]
+        scale = np.sqrt(np.maximum(np.diag(own), 1e-300))
+        inverse = np.linalg.pinv(own / np.outer(scale, scale), hermitian=True)
+        return np.diag(inverse)
+
+    def jackknife(
+        self, support: Sequence[int], fixed: int | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Delete-one coefficients (block, count) and their standard error (Tukey)."""
+        left = self._all_left_out(support, fixed)
+        count = len(left)
+        spread = ((left - left.mean(0)) ** 2).sum(0)
+        return left, np.sqrt((count - 1) / count * spread)
+
+
+def leave_one_out(
+    positions: Positions,
+    fit: Fit,
+    blocks: np.ndarray,
+    active: np.ndarray,
+    noise: float,
+    positive: np.ndarray,
+    price: np.ndarray,
+) -> LeaveOneOut:
+    """Quadratic functions of all blocks at a fit, `active` coefficients free."""
+    h, g, chi2, _ = normal_equations(positions, fit.segments, fit.c, active)
+    dof = positions.dof
+    free = 2 * dof
+    own = h[:, :free, :free]
+    scale = np.sqrt(np.maximum(np.einsum("sii->si", own), 1e-300))
+    normal = own / (scale[:, :, None] * scale[:, None, :])
+    normal = normal + 1e-13 * np.eye(free)
+    both = np.concatenate([h[:, :free, free:], g[:, :free, None]], axis=2)
+    solved = np.linalg.solve(normal, both / scale[:, :, None]) / scale[:, :, None]
+    cross = np.swapaxes(h[:, :free, free:], 1, 2)
+    rest = cross @ solved
+    schur = h[:, free:, free:] - rest[:, :, :-1]
+    right = g[:, free:] - rest[:, :, -1]
+    gain = np.einsum("si,si->s", g[:, :free], solved[:, :, -1])
+    count, size = blocks.max() + 1, len(fit.c)
+    whole = np.zeros((count, size, size))
+    slope, error = np.zeros((count, size)), np.zeros(count)
+    for s in range(count):
+        mine = (blocks == s) & np.isfinite(chi2)
+        whole[s][np.ix_(active, active)] = schur[mine].sum(0)
+        slope[s][active] = right[mine].sum(0)
+        error[s] = np.where(np.isfinite(chi2), chi2 - gain, 1e12)[blocks == s].sum()
+    return LeaveOneOut(whole, slope, error, fit.c, noise, positive, price)

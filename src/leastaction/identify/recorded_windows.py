@@ -1,0 +1,281 @@
+"""Windows of recordings for shooting: samples, weights, starts, and their blocks."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from leastaction.identify.segments import Positions, Segments
+from leastaction.mechanics.variational_equations import VariationalEquations
+from leastaction.trajectories import pieces
+
+# Steps of the integrator, and samples at least, per inverse bandwidth.
+PER_BANDWIDTH = 10
+# No fit is asked to be better than this fraction of the amplitude.
+TOLERANCE = 0.003
+# Samples that are fitted at most; longer recordings give evenly spaced stretches.
+MOST_SAMPLES = 24000
+# Trajectories that are left out one by one, if there are so many; otherwise stretches.
+WHOLE = 4
+BLOCKS = 6
+# Main periods of a stretch.
+STRETCH = 11
+# The bandwidth is taken to hold this harmonic of the main frequency.
+HARMONIC = 3.0
+MOST_BLOCKS = 12
+DEGREE = 3
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Samples of all trajectories, and what is known before any model.
+
+    Attributes
+    ----------
+    positions
+        Samples as shooting reads them; `sigma` has one row per sample.
+    parts
+        Rows of each trajectory.
+    smoothed
+        (row, q, q̇) of the smoothed motion by trajectory.
+    period
+        Main period, s.
+    amplitude
+        Largest oscillation by trajectory and coordinate, see :func:`oscillation`.
+    noise
+        σ² over the variance that weights allow, by row and coordinate.
+    """
+
+    positions: Positions
+    parts: list[slice]
+    smoothed: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
+    period: float
+    amplitude: np.ndarray
+    noise: np.ndarray
+
+
+def recording(
+    observations: xr.Dataset, equations: xr.Dataset, compiled: VariationalEquations
+) -> Recording:
+    """Samples for shooting from training data and what their smoothing found.
+
+    Where data are much denser than the motion asks, every m-th sample of a local cubic
+    (Savitzky and Golay 1964) stands for its m neighbours. Weights are
+
+    .. math::  1 / (σ^2 + (0.003\\, A_s)^2)
+
+    with the amplitude A of the trajectory and coordinate, so that a cost of one per
+    value means a misfit of 0.3 % of the amplitude.
+    """
+    from scipy.signal import savgol_filter
+
+    dt = float(observations.attrs["time_step"])
+    q = observations["q"].values[0]
+    frequency = equations["frequency"].values[0]
+    bandwidth = max(
+        float(equations["bandwidth"].values.max()), HARMONIC * frequency.max()
+    )
+    thin = max(int(1 / (PER_BANDWIDTH * bandwidth) / dt), 1)
+    sigma = equations["noise_std"].values[0]
+    frequencies = np.maximum(frequency, 1e-300)
+    period = 1 / float(np.exp(np.mean(np.log(frequencies))))
+    chosen = _stretches(
+        [
+            np.arange(part.start, part.stop)[thin // 2 :: thin]
+            for part in pieces(observations)
+        ],
+        round(STRETCH * period / (dt * thin)),
+    )
+    ends = np.cumsum([len(rows) for rows in chosen])
+    parts = [slice(e - len(r), e) for e, r in zip(ends, chosen, strict=True)]
+    rows = np.concatenate(chosen)
+    thinned = q[rows]
+    width = thin if thin % 2 else thin + 1
+    if width > DEGREE + 1:
+        smooth = np.concatenate(
+            [
+                savgol_filter(q[p], width, DEGREE, axis=0, mode="interp")
+                for p in pieces(observations)
+            ]
+        )
+        thinned = smooth[rows]
+        sigma = sigma * 1.5 / np.sqrt(width)
+    turn = max(round(period / (dt * thin)), 8)
+    amplitude = np.array([oscillation(thinned[p], turn) for p in parts])
+    least = np.maximum(amplitude, 1e-3 * amplitude.max(axis=0))
+    allowed = np.sqrt(sigma**2 + (TOLERANCE * least) ** 2)
+    lengths = [p.stop - p.start for p in parts]
+    weights = np.repeat(allowed, lengths, axis=0)
+    positions = Positions(
+        compiled,
+        np.ascontiguousarray(thinned),
+        0,
+        dt * thin,
+        weights,
+        _steps(dt * thin, bandwidth),
+        _force(observations, rows, thin),
+        np.inf,
+    )
+    at, position, velocity = (
+        equations["row"].values,
+        equations["q"].values[0],
+        equations["qdot"].values[0],
+    )
+    smoothed = []
+    for part in parts:
+        first = rows[part.start]
+        mine = (at >= first - thin) & (at <= rows[part.stop - 1] + thin)
+        place = (at[mine] - first) / thin + part.start
+        smoothed.append((place, position[mine], velocity[mine]))
+    noise = sigma**2 / weights**2
+    return Recording(positions, parts, smoothed, period, amplitude, noise)
+
+
+def oscillation(q: np.ndarray, turn: int) -> np.ndarray:
+    """Half the largest range within a main period, a linear drift removed.
+
+    The angle of a joint that keeps turning has a range that says nothing about how
+    well it is to be predicted.
+
+    Parameters
+    ----------
+    q
+        Shape (sample, dof).
+    turn
+        Samples in a main period.
+    """
+    turn = min(turn, len(q))
+    line = np.stack([np.ones(turn), np.linspace(-1, 1, turn)], axis=1)
+    onto = line @ np.linalg.pinv(line)
+    starts = range(0, len(q) - turn + 1, max(turn // 4, 1))
+    parts = [q[i : i + turn] for i in starts]
+    return np.max([np.ptp(p - onto @ p, axis=0) / 2 for p in parts], axis=0)
+
+
+def _stretches(rows: list[np.ndarray], longest: int) -> list[np.ndarray]:
+    """Rows of all trajectories, or of evenly spaced stretches of very long ones."""
+    total = sum(map(len, rows))
+    if total <= MOST_SAMPLES:
+        return rows
+    cut = [
+        part
+        for each in rows
+        for part in np.array_split(each, max(len(each) // longest, 1))
+    ]
+    wanted = max(int(len(cut) * MOST_SAMPLES / total), BLOCKS)
+    chosen = np.linspace(0, len(cut) - 1, min(wanted, len(cut))).round().astype(int)
+    return [cut[i] for i in np.unique(chosen)]
+
+
+def windows(
+    found: Recording, duration: float, before: Segments | None = None
+) -> tuple[Segments, np.ndarray]:
+    """Equal windows of about `duration` (s).
+
+    Their states are those of the smoothed motion, or those of the windows `before`, of
+    which every new one then joins several: a state that was fitted over three periods
+    leads through ten, one that was read from a spline may not.
+
+    Returns
+    -------
+    segments, trajectory
+        Windows, and the trajectory of each.
+    """
+    first, length, state, owner = [], [], [], []
+    for number, part in enumerate(found.parts):
+        samples = part.stop - part.start
+        count = max(round(samples * found.positions.dt / duration), 1)
+        count = max(min(count, samples // (4 * found.positions.dof)), 1)
+        edges = np.linspace(part.start, part.stop, count + 1).round().astype(int)
+        if before is None:
+            states = _smoothed_states(found, number, edges[:-1])
+        else:
+            mine = (before.first >= part.start) & (before.first < part.stop)
+            there = before.first[mine]
+            near = np.unique(np.abs(there[:, None] - edges[:-1]).argmin(axis=0))
+            edges = np.append(there[near], part.stop)
+            states = before.state[mine][near]
+        first.append(edges[:-1])
+        length.append(np.diff(edges))
+        state.append(states)
+        owner.append(np.full(len(states), number))
+    return (
+        Segments(np.concatenate(first), np.concatenate(length), np.concatenate(state)),
+        np.concatenate(owner),
+    )
+
+
+def _smoothed_states(found: Recording, number: int, rows: np.ndarray) -> np.ndarray:
+    at, q, v = found.smoothed[number]
+    near = np.abs(at[:, None] - rows).argmin(axis=0)
+    ahead = (rows - at[near])[:, None] * found.positions.dt
+    return np.hstack([q[near] + ahead * v[near], v[near]])
+
+
+def longest_window(found: Recording) -> float:
+    """Duration, s, of whole trajectories; of stretches if there are less than four."""
+    lengths = np.array([p.stop - p.start for p in found.parts]) * found.positions.dt
+    if len(lengths) >= WHOLE:
+        return float(lengths.max())
+    return float(lengths.sum() / BLOCKS)
+
+
+def blocks(segments: Segments, trajectory: np.ndarray) -> np.ndarray:
+    """Block of every window: what is left out together.
+
+    Trajectories, if there are four or more; otherwise stretches of them.
+    """
+    count = trajectory.max() + 1
+    if count >= WHOLE:
+        return trajectory * min(MOST_BLOCKS, count) // count
+    wanted = min(MOST_BLOCKS, len(segments))
+    return np.arange(len(segments)) * wanted // len(segments)
+
+
+def _steps(dt: float, bandwidth: float) -> int:
+    """Steps per sample, a power of two, each at most a tenth of 1 / bandwidth."""
+    steps = 1
+    while dt / steps > 1.2 / (PER_BANDWIDTH * bandwidth) and steps < 16:
+        steps *= 2
+    return steps
+
+
+def _force(observations: xr.Dataset, rows: np.ndarray, thin: int):
+    if "input" not in observations:
+        return None
+    return input_nodes(observations["input"].values[0], rows, thin)
+
+
+def input_nodes(force: np.ndarray, rows: np.ndarray, thin: int):
+    """Input at the nodes of the integrator, as a function of steps per sample.
+
+    Parameters
+    ----------
+    force
+        Shape (recorded row, dof).
+    rows, thin
+        Recorded row of each sample, and recorded rows between two samples.
+    """
+    known: dict[int, np.ndarray] = {}
+
+    def nodes(steps: int) -> np.ndarray:
+        if steps not in known:
+            offset = np.arange(2 * steps) / (2 * steps) * thin
+            at = (rows[:, None] + offset).ravel()
+            known[steps] = np.stack(
+                [_between(force[:, a], at) for a in range(force.shape[1])], axis=1
+            )
+        return known[steps]
+
+    return nodes
+
+
+def _between(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Smooth inputs by a cubic spline, others by straight lines."""
+    from scipy.interpolate import CubicSpline
+
+    row = np.arange(len(values))
+    rough = np.diff(values, 3).var() > 0.05 * np.diff(values).var()
+    if rough or not values.any():
+        return np.interp(at, row, values)
+    return CubicSpline(row, values)(np.minimum(at, row[-1]))

@@ -1,0 +1,277 @@
+"""What a recording cannot tell, found before any model: refusals and warnings.
+
+A refusal stops the work with one message. A warning goes along with the result. Both
+say what was measured, what was expected and what to do.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from leastaction.differentiate.recording_spectrum import difference_noise, spectrum
+from leastaction.import_.error import RecordingError
+from leastaction.import_.resampling import Clock
+from leastaction.import_.sensor import (
+    clipped_run,
+    encoder_step,
+    random_share,
+    repeated_share,
+    spikes,
+)
+from leastaction.import_.splitting import Trajectory
+
+LEAST_PER_PERIOD, FEW_PER_PERIOD = 8.0, 20.0
+LEAST_PERIODS, FEW_PERIODS = 3.0, 10.0
+# Half the range of an angle, rad, beyond which it is taken for degrees.
+DEGREES = 30.0
+LEAST_SIGNAL, POOR_SIGNAL = 5.0, 100.0
+SOME_JITTER = 1e-3
+SMALL_ANGLE = 0.35
+# Share of a random force in third differences: more is random, less is not.
+RANDOM, SMOOTH = 0.6, 0.1
+# Power of the frequency that the spectrum of a motion with white forces falls with.
+WHITE_FORCE = (-5.2, -3.0)
+AMPLITUDES = 2.0
+
+
+def refuse(
+    kept: Sequence[Trajectory],
+    series: Mapping[str, list[np.ndarray]],
+    channels: Mapping,
+    clock: Clock,
+    settings: Mapping,
+) -> None:
+    """Stop where no law can be found, or the wrong one would be.
+
+    Raises
+    ------
+    RecordingError
+        The first of these: a constant column, degrees for radians, rates that are not
+        those of their coordinate, an uneven clock, too few samples per period, too
+        short a recording, more noise than motion, random forces where none were
+        stated, and the reverse.
+    """
+    accepted = set(settings["accept"])
+    file = kept[0].source.rpartition(", line")[0]
+    for place, (name, column) in enumerate(channels["q"].items()):
+        own = [q[:, place] for q in series["q"]]
+        where = f"{file}, column {column.name!r} ({name})"
+        if max(np.ptp(y) for y in own) == 0:
+            raise RecordingError(
+                where,
+                f"it is {own[0][0] / column.factor + column.offset:g} in every row",
+                "a coordinate that moves",
+                "Check the cable and the name of the column, or leave it out",
+            )
+        size = max(np.ptp(y) for y in own) / 2
+        if column.angle and size > DEGREES and "turns" not in accepted:
+            raise RecordingError(
+                where,
+                f"it spans {2 * size / abs(column.factor):.4g} in the given unit, "
+                f"{2 * size / np.pi / 2:.3g} turns",
+                "an angle in that unit",
+                "If the column is in degrees, write `unit: deg`; if the joint really "
+                "turns so far, write `accept: [turns]`",
+            )
+        _refuse_rates(where, file, name, place, series, channels, clock, accepted)
+        if channels["input"].get(name) is not None:
+            force = np.concatenate([u[:, place] for u in series["input"]])
+            if np.ptp(force) == 0:
+                raise RecordingError(
+                    f"{file}, column {channels['input'][name].name!r} "
+                    f"(input of {name})",
+                    f"it is {force[0]:g} in every row",
+                    "an input that changes",
+                    "Check the cable, or leave the input out",
+                )
+        raw = [t.values[:, place] for t in kept]
+        _refuse_sampling(where, own, raw, clock, settings, accepted)
+
+
+def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
+    """Recorded rates must be the rates of their coordinate."""
+    for below, channel in (("q", "qdot"), ("qdot", "qddot")):
+        if channel not in series or below not in series or "rates" in accepted:
+            continue
+        column = channels[channel][name]
+        rate = np.concatenate(
+            [np.gradient(y[:, place], clock.step) for y in series[below]]
+        )
+        given = np.concatenate([y[:, place] for y in series[channel]])
+        text = f"{file}, column {column.name!r} ({channel} of {name})"
+        if np.ptp(given) == 0:
+            raise RecordingError(
+                text,
+                "it is the same in every row while the coordinate moves",
+                "a rate that changes",
+                "The channel is dead: check the cable, or leave the column out",
+            )
+        rate, given = rate - rate.mean(), given - given.mean()
+        slope = float(given @ rate / (given @ given))
+        share = float((given @ rate) ** 2 / ((given @ given) * (rate @ rate)))
+        if share > 0.5 and not 0.7 < slope < 1.4:
+            raise RecordingError(
+                text,
+                f"the coordinate changes {slope:.3g} times as fast as it says",
+                "the rate of the coordinate",
+                "Check the units of both (57.3 is deg for rad; a minus is a reversed "
+                "sensor: `reverse: true`), or write `accept: [rates]`",
+            )
+
+
+def _refuse_sampling(where, own, raw, clock, settings, accepted):
+    found = spectrum(own, clock.step)
+    per_period = 1 / (found.main * clock.step)
+    duration = sum(len(y) for y in own) * clock.step
+    size = max(np.ptp(y) for y in own) / 2
+    noise = max(difference_noise(own), encoder_step(raw)[0] / 12**0.5)
+    if per_period < LEAST_PER_PERIOD and "sampling" not in accepted:
+        raise RecordingError(
+            where,
+            f"{per_period:.1f} samples per main period of {1 / found.main:.3g} s",
+            "8 at least, better 50",
+            "Sample faster; if the period is not that, write `accept: [sampling]`",
+        )
+    if size < LEAST_SIGNAL * noise and "noise" not in accepted:
+        raise RecordingError(
+            where,
+            f"it moves by {size:.3g} and its noise is {noise:.3g} (SI units)",
+            "motion five times above the noise",
+            "Excite it more, or use a better sensor",
+        )
+    if duration * found.main < LEAST_PERIODS and "length" not in accepted:
+        raise RecordingError(
+            where,
+            f"it lasts {duration:.3g} s, {duration * found.main:.1f} periods",
+            "three periods at least, better ten in each of six trajectories",
+            "Record longer",
+        )
+    share = random_share(own, clock.step, found.main)
+    random = settings["excitation"] == "random"
+    if np.isnan(share) or "excitation" in accepted:
+        return
+    given = (
+        f"a random force has a share of {100 * min(share, 1):.0f} % in its third "
+        f"differences, and its spectrum falls with the power {found.slope:.1f} (of -4)"
+    )
+    falls = WHITE_FORCE[0] < found.slope < WHITE_FORCE[1]
+    if share > RANDOM and falls and not random:
+        raise RecordingError(
+            where,
+            given,
+            "a motion without random force",
+            "Write `excitation: random`, or `accept: [excitation]` if you know better",
+        )
+    if share < SMOOTH and random:
+        raise RecordingError(
+            where,
+            given + ": no random force is seen",
+            "most of them at short lags",
+            "Leave `excitation` out, or write `accept: [excitation]`",
+        )
+
+
+def warnings_of(
+    kept: Sequence[Trajectory],
+    series: Mapping[str, list[np.ndarray]],
+    channels: Mapping,
+    clock: Clock,
+    settings: Mapping,
+    held: np.ndarray,
+) -> list[str]:
+    """What to know about these data, one sentence each."""
+    texts = []
+    if clock.jitter > SOME_JITTER and clock.resampled:
+        texts.append(
+            f"the clock is uneven by {100 * clock.jitter:.2g} %; values were "
+            f"interpolated to even steps of {clock.step:.4g} s"
+        )
+    if clock.filled:
+        texts.append(f"{clock.filled} single missing rows were interpolated")
+    for place, (name, column) in enumerate(channels["q"].items()):
+        texts += _sensor_warnings(
+            name,
+            [q[:, place] for q in series["q"]],
+            [t.values[:, place] for t in kept],
+            column,
+            clock,
+        )
+    trained = [q for q, h in zip(series["q"], held, strict=True) if not h]
+    scale = np.concatenate(trained).std(axis=0)
+    size = np.array([np.mean(np.ptp(q, axis=0) / scale) for q in trained])
+    few = len(size) < 2 or size.max() < AMPLITUDES * size.min()
+    if few and settings["excitation"] != "random":
+        texts.append(
+            f"amplitudes differ by a factor of {size.max() / size.min():.2g} only: "
+            "Coulomb and viscous losses are then hard to tell apart; add swings of "
+            "another size (twice and more)"
+        )
+    if held.any():
+        scale = np.concatenate(series["q"]).std(axis=0)
+
+        def label_of(number: int) -> str:
+            return kept[number].label if number < len(kept) else "(end of the longest)"
+
+        for number in np.flatnonzero(held):
+            own = np.mean(np.ptp(series["q"][number], axis=0) / scale)
+            others = [np.mean(np.ptp(q, axis=0) / scale) for q in trained]
+            if not min(others) <= own <= max(others):
+                texts.append(
+                    f"the held-out trajectory {label_of(number)} has an amplitude "
+                    "outside those learned from: its prediction is an extrapolation"
+                )
+    return texts
+
+
+def _sensor_warnings(name: str, own, raw, column, clock: Clock) -> list[str]:
+    """What the samples of one coordinate say; `raw` are those before resampling."""
+    texts = []
+    found = spectrum(own, clock.step)
+    noise = difference_noise(own)
+    step, quantised = encoder_step(raw)
+    size = max(np.ptp(y) for y in own) / 2
+    unit = column.unit
+    per_period = 1 / (found.main * clock.step)
+    total = sum(len(y) for y in own) * clock.step * found.main
+    run, allowed = clipped_run(raw, clock.step, found.main, max(step, 3 * noise))
+    clipped = run > allowed
+    if clipped:
+        texts.append(
+            f"{name} stays at its extreme for {run} samples: the sensor is clipped, or "
+            "there is a stop; cut those parts out"
+        )
+    if quantised:
+        texts.append(
+            f"{name} is quantised in steps of {step:.3g} {unit}"
+            + (
+                f", {100 * repeated_share(raw):.0f} % of the samples repeat the one "
+                "before"
+                if repeated_share(raw) > 0.3
+                else ""
+            )
+        )
+    grain = max(noise, step / 12**0.5)
+    if size < POOR_SIGNAL * grain:
+        texts.append(
+            f"{name} moves only {size / grain:.0f} times its noise of {grain:.2g} "
+            f"{unit}: small terms will stay hidden"
+        )
+    if per_period < FEW_PER_PERIOD:
+        texts.append(
+            f"{name} has {per_period:.0f} samples per main period; 20 are enough, 50 "
+            "are better"
+        )
+    if total < FEW_PERIODS:
+        texts.append(
+            f"{name} was recorded for {total:.1f} main periods; error bars from so few "
+            "are rough"
+        )
+    count = spikes(raw)
+    if count and not clipped and not quantised:
+        texts.append(f"{name} has {count} spikes; look at them and cut them out")
+    if column.angle and size < SMALL_ANGLE:
+        texts.append(
+            f"{name} swings by {size:.2g} rad: cos {name} and a parabola differ by "
+            f"{100 * size**2 / 12:.2g} % there, and only larger swings tell them apart"
+        )
+    return texts

@@ -1,0 +1,217 @@
+"""From tables of sensors to the observations that every later stage reads."""
+
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
+
+import numpy as np
+import xarray as xr
+
+from leastaction.differentiate.recording_spectrum import spectrum
+from leastaction.import_.checks import refuse, warnings_of
+from leastaction.import_.columns import columns_of, time_factor
+from leastaction.import_.error import RecordingError
+from leastaction.import_.resampling import Clock, resample
+from leastaction.import_.splitting import Trajectory, read_trajectories
+
+# Share of the trajectories that validation keeps for itself.
+HELD_OUT = 4
+TAIL = 0.25
+# Main periods that such an end must have.
+LEAST_PERIODS = 3.0
+
+log = logging.getLogger(__name__)
+
+
+def measurements(settings: Mapping) -> xr.Dataset:
+    """Read, convert, split and resample; then refuse or warn.
+
+    Parameters
+    ----------
+    settings
+        `import` with `files` that can be opened, `held_out`, `excitation`, `accept`.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``measurements``. Its attribute `warnings` is a list in JSON.
+
+    Raises
+    ------
+    RecordingError
+        One message: file, row or column, what was expected, what to do.
+    """
+    given = settings["import"]
+    channels = columns_of(given)
+    names = list(channels["q"])
+    smooth = [c for k in ("q", "qdot", "qddot") for c in channels[k].values()]
+    columns = [*smooth, *channels["input"].values()]
+    factor = time_factor(given["time"]["unit"])
+    read = read_trajectories(
+        given["files"], given, columns, factor, given.get("trajectory")
+    )
+    trajectories, gaps = read.done, read.gaps
+    turned = _unwrap(trajectories, channels)
+    recorded = [t.label for t in trajectories]
+    values, starts, clock = resample(trajectories, len(smooth))
+    kept = [t for t in trajectories if len(t.time) >= 16]
+    series = _by_channel(values, channels, names)
+    refuse(kept, series, channels, clock, settings)
+    sampled = list(kept)
+    if settings["held_out"] is None and len(kept) < HELD_OUT:
+        held = _end_held_out(kept, series, starts, clock)
+    else:
+        held = _held_out(kept, series["q"], settings["held_out"])
+    texts = warnings_of(sampled, series, channels, clock, settings, held)
+    if gaps:
+        texts.append(
+            f"{gaps} gaps in time split the recording into {len(sampled)} trajectories"
+        )
+    if len(recorded) > len(sampled):
+        texts.append(
+            f"{len(recorded) - len(sampled)} stretches below 16 rows are left out"
+        )
+    used = sum(len(t.time) for t in trajectories)
+    if used < read.rows:
+        texts.append(f"of {read.rows} rows {used} are used, in evenly spaced stretches")
+    if turned:
+        texts.append(f"angles were unwrapped at {turned} jumps of a whole turn")
+    for text in texts:
+        log.warning("%s", text)
+    return _dataset(series, starts, held, kept, channels, clock, texts)
+
+
+def _unwrap(trajectories: Sequence[Trajectory], channels) -> int:
+    """Angles made continuous before anything is smoothed; returns the jumps."""
+    jumps = 0
+    for place, column in enumerate(channels["q"].values()):
+        if not column.angle:
+            continue
+        for t in trajectories:
+            steps = np.abs(np.diff(t.values[:, place])) > np.pi
+            if steps.any():
+                jumps += int(steps.sum())
+                t.values[:, place] = np.unwrap(t.values[:, place])
+    return jumps
+
+
+def _by_channel(values, channels, names) -> dict[str, list[np.ndarray]]:
+    found, place = {}, 0
+    for channel in ("q", "qdot", "qddot", "input"):
+        given = channels[channel]
+        if not given:
+            continue
+        order = [place + list(given).index(n) if n in given else None for n in names]
+        found[channel] = [
+            np.stack(
+                [np.zeros(len(v)) if k is None else v[:, k] for k in order], axis=1
+            )
+            for v in values
+        ]
+        place += len(given)
+    return found
+
+
+def _held_out(kept, q, wanted) -> np.ndarray:
+    """Which trajectories validation keeps: those named, or the middling ones."""
+    labels = [t.label for t in kept]
+    if wanted is not None:
+        unknown = [
+            w for w in map(str, wanted) if not any(fnmatch(x, w) for x in labels)
+        ]
+        if unknown:
+            raise RecordingError(
+                kept[0].source.rpartition(", line")[0],
+                f"validate.held_out names the trajectory {unknown[0]}",
+                f"some of {', '.join(dict.fromkeys(labels))}",
+                "Correct `validate.held_out`",
+            )
+        held = np.array([any(fnmatch(x, str(w)) for w in wanted) for x in labels])
+        if held.all():
+            raise RecordingError(
+                kept[0].source.rpartition(", line")[0],
+                "validate.held_out names every trajectory",
+                "some to learn from",
+                "Name one in four, or leave `held_out` out",
+            )
+        return held
+    held = np.zeros(len(kept), dtype=bool)
+    if len(kept) >= HELD_OUT:
+        scale = np.concatenate(q).std(axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        size = np.array([np.mean(np.ptp(x, axis=0) / scale) for x in q])
+        count = len(kept) // HELD_OUT
+        middle = np.argsort(size)[
+            np.linspace(0, len(kept) - 1, count + 2)[1:-1].round().astype(int)
+        ]
+        held[middle] = True
+    return held
+
+
+def _end_held_out(kept, series, starts, clock: Clock) -> np.ndarray:
+    """Cut the end of the longest of a few trajectories off, for validation."""
+    number = int(np.argmax([len(q) for q in series["q"]]))
+    whole = series["q"][number]
+    main = min(
+        spectrum([q[:, a] for q in series["q"]], clock.step).main
+        for a in range(whole.shape[1])
+    )
+    cut = round((1 - TAIL) * len(whole))
+    if (len(whole) - cut) * clock.step * main < LEAST_PERIODS:
+        return np.zeros(len(kept), dtype=bool)
+    for parts in series.values():
+        parts.append(parts[number][cut:])
+        parts[number] = parts[number][:cut]
+    old = kept[number]
+    kept.append(
+        Trajectory(f"{old.label} (end)", old.time[:0], old.values[:0], old.source)
+    )
+    starts.append(starts[number] + cut * clock.step)
+    return np.arange(len(kept)) == len(kept) - 1
+
+
+def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Dataset:
+    count = np.array([len(q) for q in series["q"]])
+    rows, each = ("replicate", "sample", "dof"), ("trajectory",)
+    meaning = {
+        "q": "generalised coordinate",
+        "qdot": "generalised velocity",
+        "qddot": "generalised acceleration",
+        "input": "generalised external force",
+    }
+    unit = {"units": "see coordinate_unit"}
+    data = {
+        name: (rows, np.concatenate(parts)[None], unit | {"long_name": meaning[name]})
+        for name, parts in series.items()
+    }
+    for name, values, units, about in (
+        (
+            "first_sample",
+            np.concatenate([[0], np.cumsum(count)[:-1]]),
+            "1",
+            "first row",
+        ),
+        ("sample_count", count, "1", "number of rows"),
+        ("start_time", starts, "s", "recorded time of the first row"),
+        ("held_out", held.astype("int8"), "1", "whether only validation sees it"),
+    ):
+        data[name] = (each, np.array(values), {"units": units, "long_name": about})
+    names = list(channels["q"])
+    attributes = {
+        "time_step": clock.step,
+        "warnings": json.dumps(texts),
+        "kinds": json.dumps(
+            {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
+        ),
+    }
+    return xr.Dataset(
+        data,
+        coords={
+            "replicate": [0],
+            "dof": names,
+            "coordinate_unit": ("dof", [channels["q"][n].unit for n in names]),
+            "label": (each, np.array([t.label for t in kept], dtype=object)),
+        },
+        attrs=attributes,
+    )

@@ -1,0 +1,230 @@
+"""Rows of tables as trajectories: numbers checked, time checked, gaps found."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from leastaction.import_.error import RecordingError
+from leastaction.recorded_tables import Table
+
+# Rows of one trajectory, and of all that are kept: a longer recording is cut, and of
+# its stretches every second, fourth, ... is kept.
+LONGEST = 1 << 17
+MOST = 1 << 22
+
+
+@dataclass
+class Trajectory:
+    """Rows of one trajectory as they were recorded.
+
+    Attributes
+    ----------
+    label
+        What the trajectory column says; numbers otherwise.
+    time
+        s, shape (row,).
+    values
+        SI units, shape (row, column).
+    source
+        File and line of the first row.
+    """
+
+    label: str
+    time: np.ndarray
+    values: np.ndarray
+    source: str
+
+
+@dataclass
+class Splitter:
+    """Collects rows, piece by piece, into trajectories; memory is bounded.
+
+    Parameters
+    ----------
+    names
+        Columns of numbers, for messages.
+    gap
+        A step of this many median steps begins a new trajectory.
+    labelled
+        Whether a column tells trajectories apart. If not, time that starts again does.
+    """
+
+    names: Sequence[str]
+    gap: float
+    labelled: bool
+    done: list[Trajectory] = field(default_factory=list)
+    gaps: int = 0
+    rows: int = 0
+    _open: list[tuple] = field(default_factory=list)
+    _label: str = "0"
+    _source: str = ""
+    _step: float = 0.0
+    _stride: int = 1
+    _closed: int = 0
+
+    def add(self, path, line: int, labels, time: np.ndarray, values: np.ndarray):
+        """Rows of one piece, from `line` on; trajectories may begin within it."""
+        _check_numbers(path, line, self.names, time, values)
+        self.rows += len(time)
+        text = None if labels is None else labels.astype(str)
+        edges = [0, len(time)]
+        if text is not None:
+            edges[1:1] = list(np.flatnonzero(text[1:] != text[:-1]) + 1)
+        for start, stop in zip(edges[:-1], edges[1:], strict=True):
+            label = str(len(self.done)) if text is None else text[start]
+            if text is not None and self._open and label != self._label:
+                self.close()
+            if not self._open:
+                self._label = label
+            self._run(path, line + start, time[start:stop], values[start:stop])
+
+    def _run(self, path, line: int, time, values) -> None:
+        """Rows with one label: cut at gaps and where time starts again."""
+        before = self._open[-1][0][-1] if self._open else np.nan
+        steps = np.diff(time, prepend=before)
+        if not self._step and (steps > 0).any():
+            self._step = float(np.median(steps[steps > 0]))
+        start = 0
+        begin = self._open[0][0][0] if self._open else time[0]
+        for i in np.flatnonzero(~(steps > 0) | (steps > self.gap * self._step)):
+            if np.isnan(steps[i]):
+                continue
+            restarted = not self.labelled and time[i] <= begin + self._step
+            if steps[i] <= 0 and not restarted:
+                _refuse_time(path, line + i, time[i], time[i] - steps[i])
+            self.gaps += not restarted
+            self._append(path, line + start, time[start:i], values[start:i])
+            label = self._label
+            self.close()
+            self._label = label if self.labelled else str(self._closed)
+            start, begin = i, time[i]
+        self._append(path, line + start, time[start:], values[start:])
+
+    def _append(self, path, line, time, values) -> None:
+        while len(time):
+            room = LONGEST - sum(len(part[0]) for part in self._open)
+            if not self._open:
+                self._source = f"{path}, line {line}"
+            self._open.append((time[:room], values[:room]))
+            if len(time) < room:
+                return
+            time, values, line = time[room:], values[room:], line + room
+            label = self._label
+            self.close()
+            self._label = label
+
+    def close(self) -> None:
+        """End the present trajectory; of very many, every second one is dropped."""
+        if not self._open:
+            return
+        time, values = (np.concatenate(part) for part in zip(*self._open, strict=True))
+        self._open = []
+        if self._closed % self._stride == 0:
+            self.done.append(Trajectory(self._label, time, values, self._source))
+        self._closed += 1
+        while sum(len(t.time) for t in self.done) > MOST and len(self.done) > 1:
+            self.done = self.done[::2]
+            self._stride *= 2
+
+
+def read_trajectories(
+    paths: Sequence, settings: Mapping, columns, factor: float, labels: str | None
+) -> Splitter:
+    """Trajectories of all files, in their order.
+
+    Parameters
+    ----------
+    paths
+        Files.
+    settings
+        The `import` section.
+    columns
+        Columns of numbers, in the order of the values.
+    factor
+        Seconds per unit of time.
+    labels
+        Column that tells trajectories apart, or None.
+    """
+    time_column = settings["time"].get("column")
+    names = list(dict.fromkeys(c.name for c in columns))
+    splitter = Splitter(names, settings["gap"], bool(labels))
+    for path in paths:
+        table = Table(path, settings)
+        uses = {c.use: c.name for c in columns}
+        if labels:
+            uses["import.trajectory"] = labels
+        if time_column:
+            uses["import.time"] = time_column
+        table.check_columns(uses)
+        wanted = list(dict.fromkeys([*uses.values()]))
+        count = 0
+        for line, piece in table.pieces(wanted):
+            numbers = {n: _numbers(path, line, n, piece[n]) for n in names}
+            values = np.stack([c.convert(numbers[c.name]) for c in columns], axis=1)
+            if time_column:
+                time = factor * _numbers(path, line, time_column, piece[time_column])
+            else:
+                time = (count + np.arange(len(values))) / settings["time"]["rate"]
+            count += len(values)
+            label = piece.get("trajectory of the file")
+            label = piece[labels] if labels else label
+            splitter.add(path, line, label, time, values)
+        splitter.close()
+    if not splitter.done:
+        raise RecordingError(
+            str(paths[0]), "there is no row", "a table of samples", "Export it again"
+        )
+    return splitter
+
+
+def _numbers(path, line: int, name: str, cells: np.ndarray) -> np.ndarray:
+    """Cells as numbers; the first that is none is named."""
+    if cells.dtype.kind in "fiu":
+        return cells.astype(float)
+    found = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        try:
+            found[i] = float(cell)
+        except (TypeError, ValueError):
+            raise RecordingError(
+                f"{path}, line {line + i}, column {name!r}",
+                f"{str(cell)!r} stands there",
+                "a number",
+                "Repair the cell; lines of units are left out by `skip_lines`, "
+                "remarks by a leading #",
+            ) from None
+    return found
+
+
+def _check_numbers(path, line, names, time, values) -> None:
+    for label, block in (("the time column", time[:, None]), (None, values)):
+        bad = np.argwhere(~np.isfinite(block))
+        if len(bad):
+            row, place = map(int, bad[0])
+            name = label or f"column {names[min(place, len(names) - 1)]!r}"
+            kind = (
+                "infinite" if np.isinf(block[row, place]) else "empty or not a number"
+            )
+            raise RecordingError(
+                f"{path}, line {line + row}, {name}",
+                f"the cell is {kind} ({len(bad)} such cells in this stretch)",
+                "a number in every row",
+                "Delete those rows (a gap splits the trajectory), or interpolate them "
+                "knowingly",
+            )
+
+
+def _refuse_time(path, line: int, now: float, before: float) -> None:
+    if now == before:
+        given = f"the time {now:g} s stands there twice"
+        remedy = "Delete the repeated row, or export the time with more digits"
+    else:
+        given = f"time goes back from {before:g} s to {now:g} s"
+        remedy = (
+            "Sort the rows by time, or name the column that tells trajectories apart "
+            "(`import.trajectory`)"
+        )
+    raise RecordingError(
+        f"{path}, line {line}, time", given, "time that increases", remedy
+    )

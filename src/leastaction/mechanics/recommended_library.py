@@ -1,0 +1,117 @@
+"""Candidates for recordings of any mechanism: chosen by what the coordinates are.
+
+Angles enter as a Fourier series, lengths as polynomials; losses are powers of the
+velocity of every joint, and of the relative velocity of two joints of one kind.
+"""
+
+import itertools
+from collections.abc import Mapping, Sequence
+
+# Largest Σ|k| of cos(k·q) and sin(k·q).
+HARMONICS = 2
+# Coulomb, viscous, quadratic and cubic losses: |v|^p.
+POWERS = (1, 2, 3, 4)
+POLYNOMIAL_DEGREE = 4
+# With more coordinates relative losses are Coulomb and viscous alone.
+MANY = 3
+
+
+def recommended_library(kinds: Mapping[str, str]) -> dict:
+    """Section `library` for coordinates of given kinds.
+
+    Parameters
+    ----------
+    kinds
+        ``"angle"`` or ``"length"`` by coordinate.
+
+    Returns
+    -------
+    dict
+        For :meth:`leastaction.mechanics.library.Library.from_config`. Products of
+        sines and cosines are written as cos and sin of sums and differences: the same
+        span, but the coupling of a linkage, cos(a − b), is one candidate.
+    """
+    names = list(kinds)
+    angles = [n for n in names if kinds[n] == "angle"]
+    lengths = [n for n in names if kinds[n] == "length"]
+    waves = _waves(angles)
+    pairs = list(itertools.combinations_with_replacement(names, 2))
+    squares = [_product(f"{a}dot", f"{b}dot") for a, b in pairs]
+    kinetic = [*squares, *(f"{s}*{w}" for w in waves for s in squares)]
+    if len(names) == 1 or angles:
+        turning = [f"{a}dot**2" for a in angles] or squares
+        carried = lengths or (angles if len(names) == 1 else [])
+        kinetic += [f"{t}*{x}**{k}" for t in turning for x in carried for k in (1, 2)]
+    potential = [
+        *waves,
+        *(f"{x}*{w}" for x in lengths for w in _waves(angles, 1)),
+        *(f"{x}**{k}" for x in lengths for k in range(1, POLYNOMIAL_DEGREE + 1)),
+    ]
+    degree = POLYNOMIAL_DEGREE if len(names) == 1 else 2
+    potential += [f"{a}**{k}" for a in angles for k in range(1, degree + 1)]
+    for kind, powers in ((lengths, (2, 3, 4)), (angles, (2,))):
+        potential += [
+            f"({a} - {b})**{k}"
+            for a, b in itertools.combinations(kind, 2)
+            for k in powers
+        ]
+    losses = [f"abs({n}dot)**{p}" for p in POWERS for n in names]
+    relative = POWERS if len(names) < MANY else POWERS[:2]
+    for kind in (lengths, angles):
+        losses += [
+            f"abs({a}dot - {b}dot)**{p}"
+            for p in relative
+            for a, b in itertools.combinations(kind, 2)
+        ]
+    return {
+        "reference": squares[0],
+        "lagrangian": [{"terms": [*kinetic, *potential]}],
+        "dissipation": [{"terms": [loss.replace("**1", "") for loss in losses]}],
+    }
+
+
+def random_library(kinds: Mapping[str, str]) -> dict:
+    """Section `library` for motions that random forces drive.
+
+    The inertia of every coordinate is a constant, and that of the first is given.
+    Losses are viscous and cubic: moments of Coulomb friction are not regular.
+    """
+    whole = recommended_library(kinds)
+    names = list(kinds)
+    potential = [t for t in whole["lagrangian"][0]["terms"] if "dot" not in t]
+    losses = [f"{n}dot**{p}" for p in (2, 4) for n in names]
+    losses += [
+        f"({a}dot - {b}dot)**2"
+        for a, b in itertools.combinations(names, 2)
+        if kinds[a] == kinds[b]
+    ]
+    state = [*names, *(f"{n}dot" for n in names)]
+    return {
+        "reference": f"{names[0]}dot**2/2",
+        "inertia": "diagonal",
+        "lagrangian": [{"terms": [*(f"{n}dot**2" for n in names), *potential]}],
+        "dissipation": [{"terms": losses}],
+        "volatility": [{"polynomial": {"of": state, "degree": 2}}],
+    }
+
+
+def _waves(angles: Sequence[str], most: int = HARMONICS) -> list[str]:
+    """Cos and sin of every k·q with 0 < Σ|k| ≤ `most`, the first k positive."""
+    found = []
+    numbers = itertools.product(range(-most, most + 1), repeat=len(angles))
+    for k in sorted(numbers, key=lambda k: (sum(map(abs, k)), [-x for x in k])):
+        first = next((x for x in k if x), 0)
+        if first <= 0 or sum(map(abs, k)) > most:
+            continue
+        parts = [
+            f"{'-' if x < 0 else '+'} {'' if abs(x) == 1 else f'{abs(x)}*'}{a}"
+            for x, a in zip(k, angles, strict=True)
+            if x
+        ]
+        argument = " ".join(parts).removeprefix("+ ")
+        found += [f"cos({argument})", f"sin({argument})"]
+    return found
+
+
+def _product(a: str, b: str) -> str:
+    return f"{a}**2" if a == b else f"{a}*{b}"

@@ -1,0 +1,265 @@
+"""Tables of sensors, read piece by piece: the only place where users' files are opened.
+
+A piece holds the wanted columns as numbers, and the line of its first row, so that a
+message can name the cell that is wrong. Memory is bounded by one piece.
+"""
+
+import csv
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import xarray as xr
+
+from leastaction.import_.error import RecordingError
+from leastaction.unknown import unknown
+
+ROWS = 200_000
+SEPARATORS = (",", ";", "\t")
+
+
+class Table:
+    """One file: its columns, and its rows piece by piece.
+
+    Parameters
+    ----------
+    path
+        Text with a separator, or NetCDF.
+    settings
+        The `import` section: `format`, `separator`, `columns` (names, if the file has
+        none), `skip_lines`.
+    """
+
+    def __init__(self, path: str | Path, settings: Mapping):
+        self.path = Path(path)
+        self.settings = settings
+        if not self.path.exists():
+            raise RecordingError(
+                str(path),
+                "there is no such file",
+                "a table of samples",
+                "Paths are relative to the YAML file that names them",
+            )
+        if self.path.is_dir():
+            raise RecordingError(
+                str(path), "it is a folder", "a file", "List its files under `files`"
+            )
+        if self.path.stat().st_size == 0:
+            raise RecordingError(
+                str(path), "the file is empty", "a table of samples", "Export it again"
+            )
+        self.is_netcdf = settings["format"] == "netcdf" or (
+            settings["format"] == "auto" and self.path.suffix in (".nc", ".nc4", ".h5")
+        )
+        if not self.is_netcdf:
+            self._read_heading()
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns, or of the variables."""
+        if self.is_netcdf:
+            with self._netcdf() as dataset:
+                return [str(n) for n in dataset.variables if dataset[n].ndim]
+        return self._names
+
+    def check_columns(self, wanted: Mapping[str, str]) -> None:
+        """Refuse a column that is not there; `wanted` says what each is for.
+
+        Raises
+        ------
+        RecordingError
+        """
+        there = self.columns
+        for use, column in wanted.items():
+            if column not in there:
+                raise RecordingError(
+                    f"{self.path}, column {column!r} ({use})",
+                    unknown("column", column, there),
+                    "a name of the first line",
+                    f"Write `column:` with one of these under {use}",
+                )
+
+    def pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
+        """(line of the first row, {column: values}) of each piece.
+
+        Columns of text, such as names of trajectories, come as text.
+        """
+        if self.is_netcdf:
+            yield from self._netcdf_pieces(wanted)
+        else:
+            yield from self._text_pieces(wanted)
+
+    # -- text
+
+    def _read_heading(self) -> None:
+        skipped = self.settings["skip_lines"]
+        with self.path.open("rb") as file:
+            if b"\x00" in file.read(4096):
+                raise RecordingError(
+                    str(self.path),
+                    "the file is not text",
+                    "CSV, a whitespace table or NetCDF",
+                    "Export it as CSV (a spreadsheet can), or set `format: netcdf`",
+                )
+        with self._text() as file:
+            lines = list(itertools.islice(file, skipped, skipped + 60))
+        comments = sum(1 for _ in itertools.takewhile(_is_comment, lines))
+        body = lines[comments:]
+        given = self.settings["columns"]
+        if not given and comments and body and _all_numbers(self._split(body[0], body)):
+            heading, self._first = lines[comments - 1].lstrip("# "), comments
+        elif given:
+            heading, self._first = None, comments
+        else:
+            heading, self._first = (body or [""])[0], comments + 1
+        if len(lines) <= self._first:
+            raise RecordingError(
+                str(self.path),
+                "there is no row below the names of the columns",
+                "a table of samples",
+                "Export it again",
+            )
+        self.separator = self.settings["separator"] or _separator(lines[self._first])
+        self.decimal = "."
+        if self.separator not in (",", None) and "," in lines[self._first]:
+            self.decimal = ","
+        names = given or self._split(heading.strip(), None)
+        if not given and _all_numbers(names):
+            raise RecordingError(
+                f"{self.path}, line {self._first + skipped}",
+                "the first line holds numbers",
+                "names of the columns",
+                "Add a line of names, or list them under `columns`",
+            )
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise RecordingError(
+                f"{self.path}, line {self._first + skipped}",
+                f"the column {twice[0]!r} stands there twice",
+                "different names",
+                "Rename one of them",
+            )
+        self._names = list(names)
+        self._check_width(lines[self._first :], self._first + skipped + 1)
+        self._first += skipped
+
+    def _check_width(self, lines, number: int) -> None:
+        """Refuse rows with more cells than names, as far as they were read."""
+        for line in lines:
+            cells = line.split(self.separator) if line.strip() else []
+            if len(cells) > len(self._names):
+                raise RecordingError(
+                    f"{self.path}, line {number}",
+                    f"it has {len(cells)} cells",
+                    f"{len(self._names)}, as many as names",
+                    "Repair it; with decimal commas the separator must be another one",
+                )
+            number += 1
+
+    def _split(self, line: str, body) -> list[str]:
+        separator = self.settings["separator"] or _separator(body[0] if body else line)
+        if separator is None:
+            return line.split()
+        return [
+            c.strip() for c in next(csv.reader([line.strip()], delimiter=separator))
+        ]
+
+    def _text(self):
+        return self.path.open(encoding="utf-8-sig", errors="replace", newline="")
+
+    def _text_pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
+        import pandas as pd
+
+        options = {
+            "names": self._names,
+            "header": None,
+            "skiprows": self._first,
+            "usecols": list(wanted),
+            "comment": "#",
+            "decimal": self.decimal,
+            "encoding": "utf-8-sig",
+            "encoding_errors": "replace",
+            "skip_blank_lines": True,
+            "index_col": False,
+            "skipinitialspace": True,
+            "chunksize": ROWS,
+        }
+        options["sep"] = r"\s+" if self.separator is None else self.separator
+        line = self._first + 1
+        try:
+            with pd.read_csv(self.path, **options) as reader:
+                for frame in reader:
+                    yield line, {name: frame[name].to_numpy() for name in wanted}
+                    line += len(frame)
+        except pd.errors.ParserError as error:
+            raise RecordingError(
+                str(self.path),
+                f"a line has more cells than the first ({str(error).strip()})",
+                f"{len(self._names)} cells in every line",
+                "Repair that line; a decimal comma needs another `separator`",
+            ) from None
+
+    # -- NetCDF
+
+    @contextmanager
+    def _netcdf(self) -> Iterator[xr.Dataset]:
+        try:
+            dataset = xr.open_dataset(self.path, decode_times=False, engine="netcdf4")
+        except OSError as error:
+            raise RecordingError(
+                str(self.path),
+                f"it is not readable NetCDF ({error})",
+                "NetCDF-4",
+                "Write it again, or set `format: text`",
+            ) from None
+        with dataset:
+            yield dataset
+
+    def _netcdf_pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
+        with self._netcdf() as dataset:
+            shapes = {name: dataset[name].dims for name in wanted}
+            widest = max(shapes.values(), key=len)
+            for name, dims in shapes.items():
+                if not set(dims) <= set(widest) or len(widest) > 2:
+                    raise RecordingError(
+                        f"{self.path}, variable {name!r}",
+                        f"it has the dimensions {dims}, others {widest}",
+                        "(time,) or (trajectory, time)",
+                        "Write variables of equal dimensions",
+                    )
+            size = dataset.sizes[widest[-1]]
+            outer = range(dataset.sizes[widest[0]]) if len(widest) == 2 else [None]
+            for number in outer:
+                part = dataset if number is None else dataset.isel({widest[0]: number})
+                for start in range(0, size, ROWS):
+                    some = part.isel({widest[-1]: slice(start, start + ROWS)})
+                    count = min(ROWS, size - start)
+                    data = {
+                        name: np.broadcast_to(some[name].values, (count,))
+                        for name in wanted
+                    }
+                    if number is not None:
+                        data["trajectory of the file"] = np.full(count, number)
+                    yield start + 1, data
+
+
+def _is_comment(line: str) -> bool:
+    return line.startswith("#") or not line.strip()
+
+
+def _separator(line: str) -> str | None:
+    """The separator of a line of numbers; None for white space."""
+    for separator in (";", "\t", ","):
+        if separator in line:
+            return separator
+    return None
+
+
+def _all_numbers(cells: Sequence[str]) -> bool:
+    try:
+        [float(cell.replace(",", ".")) for cell in cells]
+    except ValueError:
+        return False
+    return bool(cells)

@@ -1,0 +1,181 @@
+"""A recording of a user: what the YAML says, completed and checked before any job."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from leastaction import recipes, validate
+from leastaction.import_.columns import columns_of, time_factor
+from leastaction.import_.error import RecordingError
+from leastaction.mechanics.expressions import check_name
+from leastaction.mechanics.library import Library
+from leastaction.mechanics.recommended_library import (
+    random_library,
+    recommended_library,
+)
+from leastaction.mechanics.system import declared_names
+from leastaction.recorded_tables import Table
+from leastaction.schema import ConfigError, complete
+
+FOLDER = "recordings"
+
+
+def recording_from_config(
+    name: str,
+    given: Mapping,
+    schema: Mapping,
+    folder: Path,
+    made: Path | None = None,
+) -> dict:
+    """Complete description of one recording.
+
+    Parameters
+    ----------
+    name
+        Of the recording, for messages.
+    given
+        What the YAML says.
+    schema
+        Of a recording.
+    folder
+        Of the YAML; paths are relative to it.
+    made
+        Folder of tables that the workflow makes: these need not be there yet.
+
+    Raises
+    ------
+    ConfigError
+        Listing all problems.
+    """
+    where = f"recording {name}"
+    given = _long_form(given)
+    if isinstance(given, Mapping) and "import" in given:
+        given = {"estimators": {"recommended": {}}} | dict(given)
+        given = recipes.with_recommended_methods(given)
+    example = complete(given, schema, where)
+    problems: list[str] = []
+    example["import"]["files"] = _files(example["import"], folder, made, problems)
+    channels = None
+    try:
+        for coordinate in example["import"]["coordinates"]:
+            check_name(coordinate)
+        declared_names(tuple(example["import"]["coordinates"]))
+        time_factor(example["import"]["time"]["unit"])
+        channels = columns_of(example["import"])
+    except ValueError as error:
+        problems.append(str(error))
+    clock = example["import"]["time"]
+    if ("rate" in clock) == ("column" in clock):
+        problems.append(
+            "import.time: give either the column of the time, `time: t`, or the rate "
+            "of the samples, `time: {rate: 100}` (Hz)"
+        )
+    if channels and not problems:
+        example["library"] = _library(example, channels, problems)
+        problems += _missing_columns(example["import"], channels)
+    if problems:
+        raise ConfigError(where, problems)
+    return example
+
+
+def _long_form(given: Mapping) -> Mapping:
+    """`files: a.csv`, `time: t` and `theta: deg` written out."""
+    if not isinstance(given, Mapping) or not isinstance(given.get("import"), Mapping):
+        return given
+    part = dict(given["import"])
+    if isinstance(part.get("files"), str):
+        part["files"] = [part["files"]]
+    if isinstance(part.get("time"), str):
+        part["time"] = {"column": part["time"]}
+    for section in ("coordinates", "velocities", "accelerations", "inputs"):
+        if isinstance(part.get(section), Mapping):
+            part[section] = {
+                key: {"unit": entry} if isinstance(entry, str) else entry
+                for key, entry in part[section].items()
+            }
+    if isinstance(part.get("trajectory"), int | float):
+        part["trajectory"] = str(part["trajectory"])
+    return {**given, "import": part}
+
+
+def _files(settings: Mapping, folder: Path, made, problems: list) -> list[str]:
+    found = []
+    for text in settings["files"]:
+        path = Path(text).expanduser()
+        path = path if path.is_absolute() else Path(folder, path)
+        matches = sorted(path.parent.glob(path.name)) if "*" in path.name else [path]
+        if not matches:
+            problems.append(f"import.files: nothing matches {path}")
+        found += [os.path.normpath(match) for match in matches]
+    for path in found:
+        if not Path(path).exists() and not _is_made(path, made):
+            problems.append(
+                f"import.files: there is no file {path}; paths are relative to the "
+                f"YAML file, which is in {folder}"
+            )
+    return found
+
+
+def _is_made(path: str, made: Path | None) -> bool:
+    return made is not None and Path(path).resolve().is_relative_to(made.resolve())
+
+
+def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
+    uses = {c.use: c.name for group in channels.values() for c in group.values()}
+    if settings.get("trajectory"):
+        uses["import.trajectory"] = settings["trajectory"]
+    if settings["time"].get("column"):
+        uses["import.time"] = settings["time"]["column"]
+    problems = []
+    for path in filter(os.path.exists, settings["files"]):
+        try:
+            Table(path, settings).check_columns(uses)
+        except RecordingError as error:
+            problems.append(str(error))
+    return problems
+
+
+def _library(example: Mapping, channels: Mapping, problems: list) -> dict:
+    """Recommended candidates, or those of the YAML, and what it adds."""
+    given = example.get("library", {})
+    kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
+    random = example["excitation"] == "random"
+    recommended = (random_library if random else recommended_library)(kinds)
+    library = recommended | {
+        key: value for key, value in given.items() if key != "also"
+    }
+    for key, terms in given.get("also", {}).items():
+        library[key] = [*library[key], {"terms": list(terms)}]
+    try:
+        _ = Library.from_config(library, list(kinds))
+    except ValueError as error:
+        problems.append(f"library: {error}")
+    return library
+
+
+def import_settings(example: Mapping, estimator: str | None = None) -> dict:
+    """Files, columns, what is held out, and what the user knows better."""
+    return {
+        "import": example["import"],
+        "held_out": example["validate"]["held_out"],
+        "excitation": example["excitation"],
+        "accept": example["accept"],
+    }
+
+
+def predict_settings(example: Mapping, estimator: str) -> dict:
+    """How held-out trajectories are predicted."""
+    return {"validate": example["validate"]}
+
+
+# As those of `recipes`, for the stages that differ.
+SETTINGS: Mapping[str, Callable] = {
+    **recipes.SETTINGS,
+    "import": import_settings,
+    "predict": predict_settings,
+}
+MODULES: Mapping[str, Callable] = {
+    **recipes.MODULES,
+    "import": lambda example, estimator: ["leastaction.import_.recording"],
+    "predict": lambda example, estimator: [validate.METHODS["measurements"]],
+}

@@ -1,0 +1,243 @@
+"""Recorded trajectories that a law has not seen, predicted from their first moments."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.contracts import check
+from leastaction.identify.cross_validated_shooting import smooth_friction
+from leastaction.identify.multiple_shooting import fit_states
+from leastaction.identify.segments import Positions, Segments, enough_steps
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import parse
+from leastaction.mechanics.variational_equations import variational_equations
+from leastaction.trajectories import held_out, pieces
+
+# Part of a trajectory that fixes its initial state, main periods.
+START = 0.45
+# Windows whose residuals show what is missing in the forces, main periods.
+WINDOW = 3.0
+CONFIDENCE = 0.95
+# Samples per main period of what is stored; the errors are those of all samples.
+STORED = 200
+
+
+def predict(
+    observations: xr.Dataset, model: xr.Dataset, settings: Mapping
+) -> xr.Dataset:
+    """Free run over each held-out trajectory from its first 0.45 main periods.
+
+    The band is that of the coefficients: the law with each block left out, and with
+    the drift of each coefficient, started from states of their own.
+
+    Parameters
+    ----------
+    observations
+        Contract ``measurements``.
+    model
+        One replicate, contract ``model``, of method `cross_validated_shooting`.
+    settings
+        `start`, s; by the main period if None.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``measured_rollout``. Errors are over half the range of the trajectory
+        and coordinate.
+    """
+    check(observations, "measurements")
+    check(model, "model")
+    seen = not observations["held_out"].values.any()
+    if not seen:
+        observations = held_out(observations)
+    law = _Law(observations, model)
+    period = float(model["period"].values[0])
+    start = settings["start"] or START * period
+    stored = []
+    for part in pieces(observations):
+        path, band = law.free_run(part, start)
+        residual = law.residual(part, WINDOW * period)
+        stored.append((observations["q"].values[0][part], path, band, residual))
+    return _dataset(observations, stored, period, start, seen)
+
+
+class _Law:
+    """Compiled motions of the selected terms, and variations of their coefficients."""
+
+    def __init__(self, observations: xr.Dataset, model: xr.Dataset):
+        names = [str(n) for n in model["dof"].values]
+        width = float(model["sliding_width"].values[0])
+        every = (*names, *velocity_names(names))
+        of_l = np.flatnonzero(model["coefficient_estimate"].values[0])
+        of_d = np.flatnonzero(model["dissipation_coefficient_estimate"].values[0])
+        count = model.sizes["term"]
+        chosen = np.concatenate([of_l, count + of_d])
+        place = {int(k): i for i, k in enumerate(model["column_position"].values[0])}
+        order = [place[int(k)] for k in chosen]
+        self.c = np.concatenate(
+            [
+                model["coefficient_estimate"].values[0][of_l],
+                model["dissipation_coefficient_estimate"].values[0][of_d],
+            ]
+        )
+        self.left = model["jackknife_coefficient"].values[0][:, order]
+        self.drift = model["drift"].values[0][order]
+        self.noise = model["noise_level"].values[0]
+        self.dt = float(observations.attrs["time_step"])
+        self.q = observations["q"].values[0]
+        self.input = None
+        if "input" in observations:
+            self.input = observations["input"].values[0]
+        self.equations = variational_equations(
+            [parse(str(model["term"].values[k]), every) for k in of_l],
+            names,
+            [
+                smooth_friction(parse(str(t), every), width)
+                for t in model["dissipation_term"].values[of_d]
+            ],
+        )
+
+    def _positions(self, part: slice) -> Positions:
+        q = np.ascontiguousarray(self.q[part])
+        size = np.maximum(np.ptp(q, axis=0) / 2, 1e-12)
+        force = None
+        if self.input is not None:
+            force = self._nodes(self.input[part])
+        return Positions(
+            self.equations,
+            q,
+            len(q),
+            self.dt,
+            np.maximum(self.noise, 1e-4 * size),
+            1,
+            force,
+            np.inf,
+        )
+
+    def _nodes(self, force):
+        from leastaction.identify.recorded_windows import input_nodes
+
+        return input_nodes(force, np.arange(len(force)), 1)
+
+    def _started(self, positions: Positions, rows: int, c) -> Segments:
+        """Begin of the trajectory fitted to its first rows."""
+        time = np.arange(rows) * self.dt
+        degree = min(4, rows - 1)
+        fit = np.linalg.lstsq(
+            np.vander(time, degree + 1, increasing=True), positions.q[:rows], rcond=None
+        )[0]
+        first = Segments(np.array([0]), np.array([rows]), np.concatenate(fit[:2])[None])
+        return fit_states(positions, first, c, 30)[0]
+
+    def free_run(self, part: slice, start: float):
+        """Predicted path and half the width of its 95 % band."""
+        from scipy.stats import t
+
+        positions = self._positions(part)
+        rows = min(max(round(start / self.dt), 8), len(positions.q))
+        begun = self._started(positions, rows, self.c)
+        whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
+        positions = enough_steps(positions, whole, self.c, 0.05)
+        path = self._path(positions, rows, self.c)
+        count = len(self.left)
+        left = np.array([self._path(positions, rows, c) for c in self.left])
+        square = (count - 1) / count * ((left - left.mean(0)) ** 2).sum(0)
+        for k in np.flatnonzero(self.drift):
+            c = self.c.copy()
+            c[k] += self.drift[k]
+            square += (self._path(positions, rows, c) - path) ** 2
+        factor = t.ppf((1 + CONFIDENCE) / 2, max(count - 1, 1))
+        return path, factor * np.sqrt(square) + 2 * self.noise
+
+    def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
+        begun = self._started(positions, rows, c)
+        force = None if positions.force is None else positions.force(positions.steps)
+        with np.errstate(all="ignore"):
+            path = self.equations.rollout(
+                begun.state, c, self.dt, len(positions.q), positions.steps, force
+            )
+        return path[0, :, : positions.dof]
+
+    def residual(self, part: slice, window: float) -> np.ndarray:
+        """Measured less fitted over windows with states of their own."""
+        positions = self._positions(part)
+        count = max(round(len(positions.q) * self.dt / window), 1)
+        edges = np.linspace(0, len(positions.q), count + 1).round().astype(int)
+        found = np.full_like(positions.q, np.nan)
+        for low, high in zip(edges[:-1], edges[1:], strict=True):
+            own = self._positions(slice(part.start + low, part.start + high))
+            rows = max(min(round(0.3 * (high - low)), high - low), min(8, high - low))
+            begun = self._started(own, rows, self.c)
+            whole = Segments(np.array([0]), np.array([high - low]), begun.state)
+            own = enough_steps(own, whole, self.c, 0.05)
+            fitted = fit_states(own, whole, self.c, 30)[0]
+            force = None if own.force is None else own.force(own.steps)
+            path = self.equations.rollout(
+                fitted.state, self.c, self.dt, high - low, own.steps, force
+            )
+            found[low:high] = own.q - path[0, :, : own.dof]
+        return found
+
+
+def _dataset(observations, stored, period, start, seen) -> xr.Dataset:
+    dt = float(observations.attrs["time_step"])
+    stride = max(round(period / dt / STORED), 1)
+    names = [str(n) for n in observations["dof"].values]
+    rms, largest = [], []
+    for q, path, _, _ in stored:
+        size = np.maximum(np.ptp(q, axis=0) / 2, 1e-300)
+        error = np.where(np.isfinite(path), path - q, np.inf) / size
+        rms.append(np.sqrt((error**2).mean(0)))
+        largest.append(np.abs(error).max(0))
+    dims, each = ("replicate", "path_sample", "dof"), ("replicate", "trajectory", "dof")
+    unit = {"units": "see coordinate_unit"}
+    data = {
+        name: (
+            dims,
+            np.concatenate([row[i][::stride] for row in stored])[None],
+            unit | {"long_name": about},
+        )
+        for i, (name, about) in enumerate(
+            (
+                ("q_measured", "measured"),
+                ("q_estimate", "predicted"),
+                ("q_band", "half the width of the 95 % band"),
+                ("residual", "measured less fitted, over three main periods"),
+            )
+        )
+    }
+    counts = [len(row[0][::stride]) for row in stored]
+    times = [np.arange(n) * dt * stride for n in counts]
+    data |= {
+        "path_trajectory": (
+            "path_sample",
+            np.repeat(np.arange(len(counts)), counts),
+            {"units": "1", "long_name": "trajectory, by its position"},
+        ),
+        "path_time": (
+            "path_sample",
+            np.concatenate(times),
+            {"units": "s", "long_name": "time since the begin of the trajectory"},
+        ),
+        "rms_error": (
+            each,
+            np.array(rms)[None],
+            {"units": "1", "long_name": "rms error over half the range"},
+        ),
+        "maximum_error": (
+            each,
+            np.array(largest)[None],
+            {"units": "1", "long_name": "largest error over half the range"},
+        ),
+    }
+    return xr.Dataset(
+        data,
+        coords={
+            "replicate": observations["replicate"],
+            "dof": names,
+            "coordinate_unit": observations["coordinate_unit"],
+            "label": observations["label"],
+        },
+        attrs={"start": start, "learned_from": int(seen), "period": period},
+    )

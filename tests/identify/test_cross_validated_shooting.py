@@ -1,0 +1,199 @@
+"""A law from recordings: structure, numbers, error bars, and what shooting rests on."""
+
+import numpy as np
+import pytest
+import yaml
+from recorded import ROOT, identified
+
+from leastaction.identify.leave_one_out import LeaveOneOut
+from leastaction.mechanics.euler_lagrange import symbols
+from leastaction.mechanics.variational_equations import variational_equations
+from leastaction.simulate.stand_in import recorded_table
+
+
+def recording(folder, changes=None):
+    """The stand-in pendulum of the project as a table, and the user's YAML."""
+    settings = yaml.safe_load((ROOT / "config/stand_ins/pendulum.yaml").read_text())
+    for section, values in (changes or {}).items():
+        settings[section] |= values
+    settings |= {"seed": 7, "example": "test"}
+    (folder / "rig.csv").write_text(recorded_table(settings))
+    return {
+        "import": {
+            "files": "rig.csv",
+            "trajectory": "run",
+            "time": "t",
+            "coordinates": {"theta": "rad"},
+        }
+    }
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rig")
+    return identified(recording(folder), folder)
+
+
+def law(model) -> dict[str, tuple[float, float]]:
+    """Coefficient and standard error of every selected term; losses with D."""
+    one = model.isel(replicate=0)
+    terms = {}
+    for mark, part, name in (
+        ("", "", "term"),
+        ("D ", "dissipation_", "dissipation_term"),
+    ):
+        for term, value, std in zip(
+            one[name].values,
+            one[f"{part}coefficient_estimate"].values,
+            one[f"{part}coefficient_std"].values,
+            strict=True,
+        ):
+            if value:
+                terms[mark + str(term)] = (float(value), float(std))
+    return terms
+
+
+def test_the_stand_in_gives_its_law(found):
+    """An encoder, a zero that is off, dry friction and a jittering clock."""
+    terms = law(found[1])
+    assert set(terms) == {
+        "thetadot**2",
+        "cos(theta)",
+        "sin(theta)",
+        "D abs(thetadot)",
+        "D thetadot**2",
+    }
+    for term, truth, error in (
+        ("cos(theta)", -64.0, 5e-4),
+        ("sin(theta)", -64.0 * np.sin(0.002), 0.1),
+        ("D abs(thetadot)", 0.15, 0.03),
+        ("D thetadot**2", 0.015, 0.03),
+    ):
+        assert terms[term][0] == pytest.approx(truth, rel=error)
+
+
+def test_a_held_out_swing_is_predicted(found):
+    rollout = found[2]
+    assert rollout["rms_error"].values.max() < 0.005
+    error = np.abs(rollout["q_measured"] - rollout["q_estimate"])
+    inside = (error < rollout["q_band"] + 0.001).values
+    assert inside.mean() > 0.9
+
+
+def test_held_out_swings_have_no_say(tmp_path):
+    """Spoiling a held-out trajectory leaves the law as it is, to the last digit."""
+    given = recording(tmp_path, {"simulate": {"trajectories": 5}})
+    given["validate"] = {"held_out": [3]}
+    _, before, _ = identified(given, tmp_path)
+    lines = (tmp_path / "rig.csv").read_text().splitlines()
+    for i, line in enumerate(lines):
+        run, time, angle = line.split(",")
+        if run == "3":
+            lines[i] = f"{run},{time},{1.1 * float(angle) - 0.3:.6f}"
+    (tmp_path / "rig.csv").write_text("\n".join(lines) + "\n")
+    _, after, _ = identified(given, tmp_path)
+    assert law(before) == law(after)
+
+
+def forced():
+    """A pendulum with an input, its candidates and a smooth force."""
+    x, v = symbols(["x", "xdot"])
+    equations = variational_equations([v**2, x**2, x**4], ["x"], [v**2])
+    c = np.array([0.5, -10.0, -20.0, 0.05])
+
+    def nodes(rows, steps, dt):
+        time = np.arange(2 * steps * rows) * dt / (2 * steps)
+        return (3.0 * np.sin(4.0 * time))[:, None]
+
+    return equations, c, nodes
+
+
+def test_an_input_drives_the_motion_to_fourth_order():
+    """Halving the step of the integrator divides the error by 16."""
+    equations, c, nodes = forced()
+    dt, rows = 0.05, 60
+    start = np.array([[0.3, 0.0]])
+    paths = [
+        equations.rollout(start, c, dt, rows, steps, nodes(rows, steps, dt))[0, -1, 0]
+        for steps in (1, 2, 16)
+    ]
+    errors = np.abs(np.array(paths[:2]) - paths[2])
+    assert 10 < errors[0] / errors[1] < 24
+
+
+def test_sensitivities_with_an_input_are_derivatives():
+    equations, c, nodes = forced()
+    dt, rows, steps = 0.02, 50, 4
+    force = nodes(rows, steps, dt)
+    start, active = np.array([[0.3, 0.1]]), np.array([1, 2, 3])
+    q = equations.rollout(start, c, dt, rows, steps, force)[0, :, :1] + 0.01
+    arguments = (np.array([0]), np.array([rows]))
+
+    def chi2(state, values):
+        square = equations.normal_equations(
+            q, *arguments, state, values, None, np.ones(1), dt, steps, force
+        )[2]
+        return square.sum()
+
+    _, g, _ = equations.normal_equations(
+        q, *arguments, start, c, active, np.ones(1), dt, steps, force
+    )
+    slopes = []
+    for k in range(2):
+        h = 1e-6 * np.eye(2)[k]
+        slopes.append((chi2(start + h, c) - chi2(start - h, c)) / 2e-6)
+    for k in active:
+        h = 1e-5 * np.eye(4)[k]
+        slopes.append((chi2(start, c + h) - chi2(start, c - h)) / 2e-5)
+    np.testing.assert_allclose(-2 * g[0], slopes, rtol=1e-5)
+
+
+@pytest.fixture
+def regression(rng):
+    """Blocks of a linear regression, in which everything is exact."""
+    a = rng.standard_normal((6, 40, 4))
+    y = a @ np.array([2.0, 0.0, -1.0, 0.0]) + 0.1 * rng.standard_normal((6, 40))
+    c = np.array([1.5, 0.3, -0.8, 0.1])
+    r = y - a @ c
+    return (
+        a,
+        y,
+        LeaveOneOut(
+            np.einsum("sni,snj->sij", a, a),
+            np.einsum("sni,sn->si", a, r),
+            (r**2).sum(1),
+            c,
+            6 * 40 * 0.01,
+            np.zeros(4, dtype=bool),
+            np.ones(4),
+        ),
+    )
+
+
+def test_leaving_a_block_out_is_leaving_it_out(regression):
+    a, y, quadratic = regression
+    support = [0, 2]
+    errors = quadratic.block_errors(support, None)
+    for s in range(6):
+        others = [t for t in range(6) if t != s]
+        fit = np.linalg.lstsq(
+            a[others][..., support].reshape(-1, 2), y[others].ravel(), rcond=None
+        )[0]
+        expected = ((y[s] - a[s][:, support] @ fit) ** 2).sum()
+        assert errors[s] == pytest.approx(expected, rel=1e-8)
+
+
+def test_the_true_support_has_the_smallest_criterion(regression):
+    quadratic = regression[2]
+    truth = quadratic.criterion((0, 2), None)
+    for other in ((0,), (2,), (0, 1), (0, 1, 2), (0, 2, 3), (0, 1, 2, 3)):
+        assert quadratic.criterion(other, None) > truth
+
+
+def test_a_negative_loss_is_refused(regression):
+    from dataclasses import replace
+
+    quadratic = regression[2]
+    assert np.isfinite(quadratic.criterion((0, 2), None))
+    lossy = replace(quadratic, positive=np.array([False, False, True, False]))
+    assert lossy.criterion((0, 2), None) == np.inf

@@ -1,0 +1,215 @@
+"""Recordings become the same observations whatever the table they came in."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from recorded import imported, rig, rows, swing, write
+
+from leastaction.import_ import splitting
+from leastaction.trajectories import held_out, pieces, training
+
+ROWS = rows()
+
+
+@pytest.fixture
+def plain(tmp_path):
+    write(tmp_path, ROWS)
+    return imported(rig(), tmp_path)
+
+
+def warnings(found) -> str:
+    return " ".join(json.loads(found.attrs["warnings"]))
+
+
+def test_trajectories_follow_each_other(plain):
+    parts = pieces(plain)
+    assert [p.stop - p.start for p in parts] == [800] * 5
+    np.testing.assert_allclose(
+        plain["q"].values[0, parts[2], 0], [float(r[2]) for r in ROWS[1600:2400]]
+    )
+    assert plain.attrs["time_step"] == pytest.approx(0.01, rel=1e-9)
+
+
+def test_every_table_gives_the_same(plain, tmp_path):
+    table = pd.DataFrame(ROWS, columns=["run", "t", "theta"]).astype(float)
+    shuffled = [[r[2], "x", r[0], r[1]] for r in ROWS]
+    write(tmp_path, shuffled, "theta,remark,run,t", "order.csv")
+    write(tmp_path, ROWS, "# run t theta", "white.txt", " ")
+    commas = [[r[0], *(str(c).replace(".", ",") for c in r[1:])] for r in ROWS]
+    write(tmp_path, commas, "run;t;theta", "comma.csv", ";")
+    write(tmp_path, ROWS, "", "bare.csv")
+    lines = (tmp_path / "rig.csv").read_text()
+    (tmp_path / "noted.csv").write_text(f"made by a logger\nat noon\n{lines}")
+    flat = {name: ("row", table[name].to_numpy()) for name in table}
+    xr.Dataset(flat).to_netcdf(tmp_path / "flat.nc")
+    square = table["theta"].to_numpy().reshape(5, 800)
+    xr.Dataset(
+        {
+            "theta": (("case", "row"), square),
+            "t": ("row", table["t"].to_numpy()[:800]),
+        }
+    ).to_netcdf(tmp_path / "square.nc")
+    for changes in (
+        {"files": "order.csv"},
+        {"files": "white.txt"},
+        {"files": "comma.csv"},
+        {"files": "bare.csv", "columns": ["run", "t", "theta"]},
+        {"files": "noted.csv", "skip_lines": 2},
+        {"files": "flat.nc"},
+        {"files": "square.nc", "trajectory": None},
+        {"trajectory": None},
+        {"time": {"rate": 100.0}},
+    ):
+        found = imported(rig(**changes), tmp_path)
+        np.testing.assert_allclose(
+            found["q"].values, plain["q"].values, err_msg=changes
+        )
+        np.testing.assert_array_equal(found["sample_count"], plain["sample_count"])
+
+
+def test_units_scale_and_nothing_else(plain, tmp_path):
+    table = [
+        [r[0], f"{1000 * float(r[1]):.3f}", f"{np.degrees(float(r[2])) + 5:.6f}"]
+        for r in ROWS
+    ]
+    write(tmp_path, table)
+    entry = {"column": "theta", "unit": "deg", "offset": 5.0}
+    found = imported(
+        rig(time={"column": "t", "unit": "ms"}, coordinates={"theta": entry}), tmp_path
+    )
+    np.testing.assert_allclose(found["q"], plain["q"], atol=1e-7)
+    assert found.attrs["time_step"] == pytest.approx(0.01, rel=1e-9)
+
+
+def test_counts_that_wrap_are_unwrapped(plain, tmp_path):
+    turn = 4096
+    table = [
+        [r[0], r[1], int(np.rint((float(r[2]) + 0.3) / (2 * np.pi) * turn)) % turn]
+        for r in ROWS
+    ]
+    write(tmp_path, table)
+    entry = {"unit": "count", "per_turn": turn, "reverse": True}
+    found = imported(rig(coordinates={"theta": entry}), tmp_path)
+    steps = np.abs(np.diff(found["q"].values[0, pieces(found)[0], 0]))
+    assert steps.max() < 0.2
+    shifted = -(found["q"].values - found["q"].values[0, 0]) + plain["q"].values[0, 0]
+    first = pieces(found)[0]
+    np.testing.assert_allclose(
+        shifted[0, first], plain["q"].values[0, first], atol=2 * np.pi / turn
+    )
+    assert "unwrapped" in warnings(found)
+
+
+def test_a_gap_begins_a_trajectory_and_a_missing_row_does_not(tmp_path):
+    table = [r for i, r in enumerate(ROWS[:800]) if not 300 <= i < 340 and i != 600]
+    write(tmp_path, table)
+    found = imported(rig(), tmp_path)
+    assert found["sample_count"].values.sum() == 760
+    assert "1 gaps" in warnings(found)
+    assert "1 single missing" in warnings(found)
+
+
+def test_of_a_few_trajectories_the_end_of_the_longest_is_held_out(tmp_path):
+    write(tmp_path, rows(runs=2, duration=20.0))
+    found = imported(rig(), tmp_path)
+    assert list(found["held_out"].values) == [0, 0, 1]
+    assert list(found["sample_count"].values) == [1500, 2000, 500]
+    assert str(found["label"].values[2]) == "0 (end)"
+
+
+def test_rounded_times_are_no_jitter(tmp_path):
+    time, angle = swing(rate=120.0)
+    table = [[0, f"{t:.3f}", f"{x:.7f}"] for t, x in zip(time, angle, strict=True)]
+    write(tmp_path, table)
+    found = imported(rig() | {"validate": {"held_out": None}}, tmp_path)
+    assert found.attrs["time_step"] == pytest.approx(1 / 120, rel=1e-4)
+    assert "uneven" not in warnings(found)
+    np.testing.assert_allclose(found["q"].values[0, :, 0], angle, atol=1e-6)
+
+
+def test_jitter_is_interpolated_to_fourth_order(tmp_path):
+    """Twice the samples divide the error of the cubic spline by 16 or more."""
+    rng = np.random.default_rng(4)
+    errors = []
+    for rate in (25.0, 50.0):
+        even = np.arange(round(20 * rate)) / rate
+        time = even + 0.1 / rate * rng.uniform(-1, 1, len(even))
+        table = [[0, f"{t:.9f}", f"{np.cos(7 * t):.12f}"] for t in time]
+        write(tmp_path, table)
+        found = imported(rig(trajectory=None), tmp_path)
+        dt = found.attrs["time_step"]
+        begin = found["start_time"].values[0]
+        count = int(found["sample_count"].values[0])
+        truth = np.cos(7 * (begin + dt * np.arange(count)))
+        inner = slice(10, count - 10)
+        error = (found["q"].values[0, :count, 0] - truth)[inner]
+        errors.append(np.sqrt(np.mean(error**2)))
+    assert errors[0] / errors[1] > 12
+
+
+def test_a_long_recording_is_cut_and_thinned_by_stretches(tmp_path, monkeypatch):
+    """Memory is bounded: of very many rows evenly spaced stretches are kept."""
+    monkeypatch.setattr(splitting, "LONGEST", 200)
+    monkeypatch.setattr(splitting, "MOST", 1000)
+    write(tmp_path, ROWS)
+    found = imported(rig(), tmp_path)
+    assert found.sizes["sample"] <= 1000
+    assert set(found["label"].values) >= {"0", "4"}
+    assert "of 4000 rows" in warnings(found)
+
+
+def test_pieces_of_a_file_make_no_difference(plain, tmp_path, monkeypatch):
+    from leastaction import recorded_tables
+
+    monkeypatch.setattr(recorded_tables, "ROWS", 137)
+    write(tmp_path, ROWS)
+    found = imported(rig(), tmp_path)
+    np.testing.assert_array_equal(found["q"], plain["q"])
+    np.testing.assert_array_equal(found["sample_count"], plain["sample_count"])
+
+
+def test_held_out_trajectories_are_not_seen_by_training(plain):
+    assert plain["held_out"].values.sum() == 1
+    sizes = [np.ptp(plain["q"].values[0, p]) for p in pieces(plain)]
+    number = int(np.flatnonzero(plain["held_out"].values)[0])
+    assert min(sizes) < sizes[number] < max(sizes)
+    seen, kept = training(plain), held_out(plain)
+    assert seen.sizes["sample"] + kept.sizes["sample"] == plain.sizes["sample"]
+    np.testing.assert_array_equal(
+        kept["q"].values[0], plain["q"].values[0, pieces(plain)[number]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda t, x: np.rint(x / 0.02) * 0.02, ["quantised in steps of 0.02"]),
+        (lambda t, x: np.clip(x, -0.3, 0.6), ["clipped"]),
+        (lambda t, x: 0.2 * x, ["parabola"]),
+        (
+            lambda t, x: x + 0.05 * np.random.default_rng(0).standard_normal(len(x)),
+            ["times its noise"],
+        ),
+    ],
+)
+def test_warnings_of_sensors(make, words, tmp_path):
+    table = []
+    for run in range(3):
+        time, angle = swing(1.0 / (1 + run), duration=20.0, seed=run)
+        table += [
+            [run, f"{t:.4f}", f"{x:.7f}"]
+            for t, x in zip(time, make(time, angle), strict=True)
+        ]
+    write(tmp_path, table)
+    found = imported(rig(), tmp_path)
+    for word in words:
+        assert word in warnings(found)
+
+
+def test_a_clean_recording_of_many_sizes_has_no_warning(plain):
+    assert warnings(plain) == "theta was recorded" or "clipped" not in warnings(plain)
+    for word in ("quantised", "spike", "uneven", "noise", "parabola"):
+        assert word not in warnings(plain)

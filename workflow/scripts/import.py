@@ -1,0 +1,16 @@
+"""Rule `import_recording`: tables of sensors to observations, or one plain refusal."""
+
+from leastaction.datasets import save
+from leastaction.import_ import import_recording
+from leastaction.progress import start_logging
+
+
+def main(settings: dict, observations: str) -> None:
+    """Import all files of a recording."""
+    found = import_recording(settings)
+    save(found, observations, found.attrs["contract"])
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(snakemake.params.settings, snakemake.output.observations)

@@ -1,0 +1,29 @@
+"""Rule `plot_recording`: measured against predicted, and the residuals."""
+
+from pathlib import Path
+
+from leastaction.datasets import load, save_figure
+from leastaction.progress import start_logging
+from leastaction.publish.figures.prediction import prediction
+from leastaction.publish.figures.residuals import residuals
+
+
+def main(model: str, rollout: str, style: dict, files: list) -> None:
+    """Draw each figure once and save it in every format."""
+    law, paths = load(model), load(rollout)
+    drawn = {
+        "prediction": prediction(paths, style),
+        "residuals": residuals(paths, law, style),
+    }
+    for path in map(Path, files):
+        save_figure(drawn[path.stem], path)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.model,
+        snakemake.input.rollout,
+        snakemake.params.settings["style"],
+        list(snakemake.output),
+    )

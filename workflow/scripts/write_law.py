@@ -1,0 +1,22 @@
+"""Rule `write_law`: the law of a recording in plain words."""
+
+from leastaction.datasets import load, save_text
+from leastaction.progress import start_logging
+from leastaction.publish.recorded_law import law_text, random_law_text
+
+
+def main(observations: str, model: str, rollouts: list, title: str, law: str) -> None:
+    """Write the law as Markdown; that of a random motion has no prediction."""
+    write = law_text if rollouts else random_law_text
+    save_text(write(title, load(observations), load(model), *map(load, rollouts)), law)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.observations,
+        snakemake.input.model,
+        snakemake.input.get("rollouts", []),
+        snakemake.params.settings["title"],
+        snakemake.output.law,
+    )
