@@ -35,6 +35,7 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
     "tabulate",
     "score",
     "collect_scores",
+    "gather",
 }
 
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)

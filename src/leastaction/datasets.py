@@ -154,16 +154,18 @@ def save_replicates(
         If a piece does not honour the contract; nothing is left at `path`.
     """
     with whole(path) as part:
-        for i, piece in enumerate(pieces):
+        begun = False
+        for piece in pieces:
             kind = name or piece.attrs["contract"]
             piece = check(piece.assign_attrs(contract=kind), kind, f"result {path}")
             with _told_if_full(path):
-                if i == 0:
-                    _write(piece, part)
-                else:
+                if begun:
                     _append(piece, part)
+                else:
+                    _write(piece, part)
+            begun = True
             del piece
-        if not part.exists():
+        if not begun:
             raise ContractError(f"there is nothing to write to {path}: no replicates")
         with _told_if_full(path), open(part, "r+b") as file:
             length = os.fstat(file.fileno()).st_size
@@ -235,7 +237,7 @@ def _write(dataset: xr.Dataset, path: Path) -> None:
 
 
 def _append(dataset: xr.Dataset, path: Path) -> None:
-    path.stat()
+    path.stat()  # netCDF4 would create what another job has removed
     with netCDF4.Dataset(path, "a") as file:
         start = len(file.dimensions["replicate"])
         stop = start + dataset.sizes["replicate"]

@@ -79,8 +79,8 @@ def _choose_by_name(validator, branches, instance, schema, name):
         instance.setdefault(name, usual)
     if not isinstance(instance, dict) or name not in instance:
         yield ValidationError(f"expected {{{name}: ...}} with one of {list(known)}")
-    elif instance[name] not in known:
-        yield ValidationError(unknown(name, instance[name], known))
+    elif not isinstance(instance[name], str) or instance[name] not in known:
+        yield ValidationError(unknown(name, str(instance[name]), known))
     else:
         yield from validator.descend(instance, known[instance[name]])
 

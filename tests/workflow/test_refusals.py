@@ -1,7 +1,7 @@
 """A wrong configuration gets one clear message before any job runs."""
 
 import pytest
-from project import Project
+from project import PAPER, Project
 
 HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
 
@@ -102,6 +102,39 @@ def test_wrong_key_of_the_configuration(untouched):
     text = result.stdout + result.stderr
     assert result.returncode != 0
     assert "unknown key 'sed'; did you mean 'seed'" in text
+    assert "Traceback" not in text
+
+
+HOSTILE = {
+    "a study outside the results": (
+        {
+            "studies": {
+                "../../evil": {
+                    "figure": "bins_study",
+                    "caption": "",
+                    "examples": {PAPER: ["harmonic"]},
+                }
+            }
+        },
+        "'../../evil' cannot name a study",
+    ),
+    "a folder outside the results": (
+        {"examples": {"../evil": {"it": {"title": "it", "system": {}}}}},
+        "'../evil' cannot name a paper",
+    ),
+    "no number": ({"seed": float("nan")}, "seed: a number that is not finite"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_configuration(untouched, name):
+    """Many more are tried without Snakemake in tests/faults/test_hostile.py."""
+    config, words = HOSTILE[name]
+    untouched.configure(config)
+    result = untouched.snakemake("-n")
+    text = result.stdout + result.stderr
+    assert result.returncode != 0
+    assert words in text, text
     assert "Traceback" not in text
 
 
