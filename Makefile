@@ -4,6 +4,7 @@
 #   make quick       the same with one example of each kind: about five minutes
 #   make beyond      our own studies
 #   make test        the tests
+#   make cluster     as root: the tests on a SLURM of one node, which it installs
 #   make report      report.html of what was reproduced; after make quick, with
 #                    CONFIG=config/quick.yaml
 #   make bench       cost of one ensemble stage by stage, of learning and of densities
@@ -16,7 +17,7 @@ BIN := $(VENV)/bin
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick beyond test report bench check clean
+.PHONY: help reproduce quick beyond test cluster report bench check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -39,6 +40,9 @@ beyond: $(READY)
 
 test: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
+
+cluster: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" LEASTACTION_SLURM=1 $(BIN)/python -m pytest -n 0 -rs tests/slurm
 
 report: $(READY)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG)) --report report.html

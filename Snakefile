@@ -24,7 +24,18 @@ include: "workflow/rules/validate.smk"
 include: "workflow/rules/publish.smk"
 
 
+if config["chunks"] > 1:
+
+    include: "workflow/rules/blocks.smk"
+
+
 report: "workflow/report/workflow.rst"
+
+
+onstart:
+    set_times_right(
+        "results", f"{workflow.basedir}/src", f"{workflow.basedir}/workflow"
+    )
 
 
 wildcard_constraints:

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import yaml
 
+from leastaction.acceptance import acceptance
 from leastaction.assemble import assemble
-from leastaction.config import acceptance
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
 from leastaction.mechanics.from_config import declared_units, system_from_config

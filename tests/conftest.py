@@ -10,6 +10,12 @@ from xdist.scheduler import LoadScopeScheduling
 
 # Tests that share one finished project, or one untouched copy, run in one process.
 TOGETHER = {
+    "tests/faults/test_clock.py": "run",
+    "tests/faults/test_damaged.py": "run",
+    "tests/faults/test_disk.py": "run",
+    "tests/faults/test_killed.py": "run",
+    "tests/slurm/test_faults.py": "slurm",
+    "tests/slurm/test_papers.py": "slurm",
     "tests/workflow/test_determinism.py": "finished",
     "tests/workflow/test_outputs.py": "finished",
     "tests/workflow/test_planning.py": "finished",
@@ -17,6 +23,9 @@ TOGETHER = {
 }
 
 settings.register_profile("leastaction", deadline=None, derandomize=True)
+# Of hostile configurations (tests/faults/test_hostile.py), never the same ones.
+settings.register_profile("ten_thousand", deadline=None, max_examples=10_000)
+settings.register_profile("thousand", deadline=None, max_examples=1000)
 settings.load_profile("leastaction")
 
 

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction import config
-from leastaction.config import acceptance, merge
+from leastaction import acceptance as module
+from leastaction.acceptance import acceptance
+from leastaction.config import merge
 from leastaction.example_checks import check_example
 from leastaction.recipes import with_recommended_methods
 from leastaction.remembered import cache_folder
@@ -37,7 +38,7 @@ def test_memory_changes_nothing(pendulum):
 
 def test_an_example_is_checked_once(pendulum, monkeypatch):
     acceptance(SCHEMA)(pendulum, "x")
-    monkeypatch.setattr(config, "complete", None)
+    monkeypatch.setattr(module, "complete", None)
     assert acceptance(SCHEMA)(pendulum, "x")
     with pytest.raises(TypeError):
         acceptance(SCHEMA)(merge(pendulum, {"title": "another"}), "x")
@@ -63,7 +64,7 @@ def test_the_plan_needs_no_algebra():
     """Snakemake reads the workflow in every job on a cluster: it has to be quick."""
     heavy = ("sympy", "numba", "scipy", "xarray", "pandas", "matplotlib")
     code = (
-        "import sys, leastaction.config, leastaction.recipes, leastaction.sources\n"
+        "import sys, leastaction.acceptance, leastaction.config, leastaction.sources\n"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

@@ -129,7 +129,7 @@ def test_noise_beyond_the_scheme_is_refused_at_the_door(harmonic):
 
 @pytest.mark.parametrize("name", ["../evil", "two-words", "simulate", "", "7"])
 def test_a_name_that_would_not_do_for_a_folder_is_refused(name):
-    with pytest.raises(ConfigError, match="cannot name it"):
+    with pytest.raises(ConfigError, match="cannot name a"):
         check_label("example", name)
 
 
@@ -143,10 +143,11 @@ def test_names_of_studies_and_papers_must_exist():
     config = {
         "studies": {"volatility": {"examples": {"p": ["harmonc"]}}},
         "papers": {"q": {}},
+        "matrix": {"examples": {"p": ["harmonic", "damped"]}},
     }
     with pytest.raises(ConfigError) as caught:
         check_references(config, {("p", "harmonic")})
-    assert len(caught.value.problems) == 2
+    assert len(caught.value.problems) == 3
 
 
 @pytest.fixture
@@ -181,7 +182,7 @@ def test_what_a_field_cannot_be_is_refused_at_the_door(wave, changes, message):
 
 def test_a_system_without_coordinates_and_field_is_refused(wave):
     del wave["system"]["field"]
-    with pytest.raises(ConfigError, match="'coordinates' or 'field', got neither"):
+    with pytest.raises(ConfigError, match="or 'states', got neither"):
         complete(wave, SCHEMA, "x")
 
 
@@ -420,12 +421,14 @@ def test_an_example_that_is_left_out_is_named_nowhere():
             "s": {"examples": {"p": ["a", "a-loud", "b"]}},
             "t": {"examples": {"p": ["a"], "q": ["a"]}},
         },
+        "matrix": {"examples": {"p": ["a"], "q": ["a", "b"]}},
     }
     left = without_examples(config, {("p", "a")})
     figures = left["papers"]["p"]["figures"]
     assert figures == {"figure_1": {"shows": "x", "examples": ["b"]}}
     assert left["studies"]["s"]["examples"] == {"p": ["b"]}
     assert left["studies"]["t"]["examples"] == {"q": ["a"]}
+    assert left["matrix"]["examples"] == {"q": ["a", "b"]}
     assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]
 
 

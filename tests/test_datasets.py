@@ -11,7 +11,15 @@ import xarray as xr
 from support import observe, oscillator, recommended
 
 from leastaction.contracts import CONTRACTS, ContractError, check, problems
-from leastaction.datasets import Replicates, load, save, save_replicates, save_text
+from leastaction.datasets import (
+    SEAL,
+    Replicates,
+    check_seal,
+    load,
+    save,
+    save_replicates,
+    save_text,
+)
 
 
 def ensemble(replicates=(0,), steps=6, seed=0):
@@ -170,6 +178,46 @@ def test_writing_replicate_by_replicate_equals_writing_at_once(tmp_path):
     xr.testing.assert_identical(one, other)
 
 
+@pytest.mark.parametrize("blocks", [1, 2, 3])
+def test_a_copy_of_what_was_read_has_the_same_bytes(tmp_path, blocks, moments):
+    """So do blocks of replicates, gathered."""
+    pieces = [moments.assign_coords(replicate=[i]) for i in range(3)]
+    save_replicates(pieces, tmp_path / "whole.nc", "moments")
+    read = Replicates(tmp_path / "whole.nc")
+    for i, end in enumerate([*range(1, blocks), 3]):
+        block = Replicates(tmp_path / "whole.nc", block=(i, end))
+        save_replicates((p for (p,) in block), tmp_path / f"{i}.nc")
+    files = [Replicates(tmp_path / f"{i}.nc") for i in range(blocks)]
+    assert sum(map(len, files)) == len(read)
+    save_replicates((p for file in files for (p,) in file), tmp_path / "again.nc")
+    whole, again = (tmp_path / f"{n}.nc" for n in ("whole", "again"))
+    assert again.read_bytes() == whole.read_bytes()
+
+
+def test_no_changed_bit_passes(tmp_path):
+    save(ensemble(steps=40), tmp_path / "a.nc", "observations")
+    content = (tmp_path / "a.nc").read_bytes()
+    for place in range(0, len(content), 97):
+        spoilt = bytearray(content)
+        spoilt[place] ^= 1 << place % 8
+        (tmp_path / "b.nc").write_bytes(spoilt)
+        if place < len(content) - len(SEAL) - 32 or place >= len(content) - 32:
+            with pytest.raises(ContractError, match="damaged.*--forcerun"):
+                check_seal(tmp_path / "b.nc")
+
+
+def test_the_last_to_start_writes_the_file(tmp_path):
+    def overtaken():
+        yield ensemble((0,))
+        save(ensemble((5,)), tmp_path / "a.nc", "observations")
+        yield ensemble((1,))
+
+    with pytest.raises(OSError, match="another job has begun to write this file"):
+        save_replicates(overtaken(), tmp_path / "a.nc", "observations")
+    assert load(tmp_path / "a.nc")["replicate"].values.tolist() == [5]
+    assert len(list(tmp_path.iterdir())) == 1
+
+
 def test_texts_are_appended_too(tmp_path, observations):
     """The alternatives of a model are a text for each replicate."""
     from support import model_of
@@ -265,7 +313,9 @@ def test_a_truncated_file_gets_one_clear_message(tmp_path, part):
     save(ensemble((0, 1), steps=500), path, "observations")
     content = path.read_bytes()
     path.write_bytes(content[: int(part * len(content))])
-    with pytest.raises(ContractError, match=r"a\.nc is not readable NetCDF.*delete it"):
+    with pytest.raises(
+        ContractError, match=r"a\.nc is not readable NetCDF.*snakemake --forcerun"
+    ):
         load(path, "observations")
 
 

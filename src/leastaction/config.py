@@ -1,20 +1,16 @@
 """The configuration: examples, their variants, overrides, and what they refer to.
 
-A YAML file is data. What one example says is checked once
-(:mod:`leastaction.example_checks`); an example that did not change, read by the same
-sources, is accepted from memory.
+A YAML file is data. What one example says is completed and checked by
+:mod:`leastaction.acceptance`.
 """
 
 import copy
-import hashlib
-import json
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
-from leastaction.recipes import with_recommended_methods
-from leastaction.remembered import remembered
-from leastaction.schema import ConfigError, complete, inlined
-from leastaction.sources import package_digest
+import yaml
+
+from leastaction.schema import ConfigError
 from leastaction.unknown import unknown
 
 # Targets and folders of the workflow's own.
@@ -40,6 +36,72 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
     "score",
     "collect_scores",
 }
+
+YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+# Far above any configuration, and below what exhausts a reader of YAML.
+LONGEST_TEXT = 500_000
+MOST_MARKS = 5000
+MOST_VALUES = 20_000
+DEEPEST_LEVEL = 40
+LARGEST_NUMBER = 1e300
+TOO_LARGE = "it is longer, deeper or has more values than any configuration"
+
+
+def parse_yaml(text: str, where: str):
+    """Data in a YAML text: numbers, texts, lists, and 'key: value' with text as keys.
+
+    Raises
+    ------
+    ConfigError
+        If it is not YAML, or larger than any configuration: by its length, its depth,
+        or what its aliases stand for.
+    """
+    marks = sum(map(text.count, "[{-:?"))
+    if len(text) > LONGEST_TEXT or marks > MOST_MARKS:
+        raise ConfigError(where, [TOO_LARGE])
+    if re.search("[0-9a-fA-FxX_:.]{400}", text):
+        raise ConfigError(where, ["it has a number of more than 400 digits"])
+    try:
+        data = yaml.load(text, Loader=YAML_LOADER)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise ConfigError(where, [f"it is not YAML: {error}"]) from None
+    check_data(data, where)
+    return data
+
+
+def check_data(data, where: str) -> None:
+    """Check that data are no larger than a configuration, and of its kinds.
+
+    Raises
+    ------
+    ConfigError
+    """
+    waiting, count = [(data, "", 0)], 0
+    while waiting:
+        value, path, level = waiting.pop()
+        count += 1
+        if count > MOST_VALUES or level > DEEPEST_LEVEL:
+            raise ConfigError(where, [TOO_LARGE])
+        problem = _not_plain(value)
+        if problem:
+            raise ConfigError(where, [f"{path or 'top level'}: {problem}"])
+        if isinstance(value, (Mapping, list)):
+            pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
+            waiting += [
+                (v, f"{path}.{k}"[-80:].strip("."), level + 1) for k, v in pairs
+            ]
+
+
+def _not_plain(value) -> str | None:
+    """What is wrong with a value that no text of JSON could hold, or that is huge."""
+    if isinstance(value, Mapping):
+        odd = [key for key in value if not isinstance(key, str)]
+        return f"the key {odd[0]!r} is no text; write it in quotes" if odd else None
+    if isinstance(value, (int, float)) and not abs(value) < LARGEST_NUMBER:
+        return f"a number that is not finite, or beyond {LARGEST_NUMBER:g}"
+    if isinstance(value, (str, int, float, list, type(None))):
+        return None
+    return f"{str(value)[:60]!r} is no number, text or list; write a text in quotes"
 
 
 def merge(base: Mapping, overrides: Mapping) -> dict:
@@ -74,8 +136,8 @@ def check_label(kind: str, name: str) -> None:
     """
     if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", str(name)) or name in RESERVED:
         reason = (
-            f"{name!r} cannot name it: use letters, digits and underscores, a letter "
-            f"first, and none of {', '.join(sorted(RESERVED))}"
+            f"{name!r} cannot name a {kind}: use letters, digits and underscores, a "
+            f"letter first, and none of {', '.join(sorted(RESERVED))}"
         )
         raise ConfigError(f"{kind} {name!r}", [reason])
 
@@ -98,7 +160,7 @@ def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
 def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> dict:
     """`config` whose figures, tables and studies do not name the `removed` examples.
 
-    Those that name no other examples are left out.
+    Those that name no other examples are left out, and a paper that is left with none.
 
     Parameters
     ----------
@@ -112,13 +174,16 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
     def kept(paper: str, names: list[str]) -> list[str]:
         return [n for n in names if (paper, n.partition("-")[0]) not in removed]
 
-    for paper, settings in config["papers"].items():
+    for paper, settings in list(config["papers"].items()):
+        shows = any(settings.get(part) for part in ("figures", "tables"))
         for part in ("figures", "tables"):
             for number, entry in list(settings.get(part, {}).items()):
                 if "examples" in entry:
                     entry["examples"] = kept(paper, entry["examples"])
                     if not entry["examples"]:
                         del settings[part][number]
+        if shows and not any(settings.get(part) for part in ("figures", "tables")):
+            del config["papers"][paper]
     for compared in (*config["studies"].values(), config["matrix"]):
         named = {p: kept(p, names) for p, names in compared["examples"].items()}
         compared["examples"] = {paper: names for paper, names in named.items() if names}
@@ -133,7 +198,7 @@ def _comparisons(config: Mapping) -> Iterator[tuple[str, Mapping]]:
 
 
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
-    """Check that the examples and papers that `config` names exist.
+    """Check that the examples and papers that `config` names exist, and its own names.
 
     Raises
     ------
@@ -162,8 +227,22 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         for paper in config["papers"]
         if paper not in papers
     ]
+    for kind, names in _names(config):
+        for name in names:
+            try:
+                check_label(kind, name)
+            except ConfigError as error:
+                problems += error.problems
     if problems:
         raise ConfigError("the configuration", problems)
+
+
+def _names(config: Mapping) -> Iterator[tuple[str, Collection[str]]]:
+    """Names that become names of files, by what they name."""
+    yield "study", config["studies"]
+    for settings in config["papers"].values():
+        yield "figure", settings.get("figures", {})
+        yield "table", settings.get("tables", {})
 
 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
@@ -199,38 +278,3 @@ def data_key(name: str, example: Mapping, base: Mapping) -> str:
     """
     same = all(example[part] == base[part] for part in ("system", "simulate"))
     return name.partition("-")[0] if same else name
-
-
-def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
-    """Function that completes and checks an example, or remembers that it did.
-
-    Parameters
-    ----------
-    schema
-        Of one example.
-
-    Returns
-    -------
-    Callable
-        ``accept(example, where)``: the example with its recommended methods and its
-        defaults. It raises a :class:`ConfigError` that lists all problems; see
-        :func:`leastaction.example_checks.check_example`.
-    """
-    reader = hashlib.sha256(f"{schema!r}{package_digest()}".encode()).hexdigest()
-    whole = inlined(schema)
-
-    def accept(example: Mapping, where: str) -> dict:
-        completed = {}
-
-        def check() -> dict | None:
-            from leastaction.example_checks import check_example
-
-            completed.update(complete(with_recommended_methods(example), whole, where))
-            check_example(completed, where)
-            exact = json.loads(json.dumps(completed)) == completed
-            return completed if exact else None
-
-        question = hashlib.sha256(f"{example!r}{where}{reader}".encode()).hexdigest()
-        return remembered(question, (), check) or completed
-
-    return accept

@@ -3,10 +3,19 @@
 This is the only module that reads or writes data. A dataset is either absent or
 complete on disk (it is written beside its place and then renamed), and equal content
 gives equal bytes: no time stamp, host or version is stored.
+
+A dataset ends with a seal, the digest of everything before it, which other readers of
+NetCDF pass over. Checksums of HDF5 itself would cover numbers only: with a flipped bit
+in its tables the library returns other texts, crashes or does not return.
 """
 
+import errno
+import glob
+import hashlib
 import os
-from collections.abc import Iterable, Iterator
+import shutil
+import uuid
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,6 +23,10 @@ import netCDF4
 import xarray as xr
 
 from leastaction.contracts import ContractError, check
+
+SEAL = b"\nleastaction sha256 "
+SEAL_LENGTH = len(SEAL) + hashlib.sha256().digest_size
+BLOCK = 2**20
 
 
 @contextmanager
@@ -33,14 +46,48 @@ def open_dataset(path: str | Path) -> Iterator[xr.Dataset]:
         raise ContractError(f"{path} does not exist; make it with snakemake") from None
     except OSError as error:
         raise ContractError(
-            f"{path} is not readable NetCDF ({error}); delete it and run again"
+            f"{path} is not readable NetCDF ({error}); {_again(path)}"
         ) from None
     with dataset:
         yield dataset
 
 
+def check_seal(path: str | Path) -> None:
+    """Check that a file is as it was written; one without a seal is not checked.
+
+    Raises
+    ------
+    ContractError
+        If a bit of it has changed.
+    """
+    if not Path(path).is_file():
+        return
+    with open(path, "rb") as file:
+        length = max(0, os.fstat(file.fileno()).st_size - SEAL_LENGTH)
+        digest = _digest(file, length)
+        seal = file.read()
+    if seal.startswith(SEAL) and seal != SEAL + digest:
+        raise ContractError(
+            f"{path} is damaged: it is not what was written; {_again(path)}"
+        )
+
+
+def _digest(file, length: int) -> bytes:
+    """SHA-256 of the next `length` bytes."""
+    digest = hashlib.sha256()
+    while length > 0 and (block := file.read(min(BLOCK, length))):
+        digest.update(block)
+        length -= len(block)
+    return digest.digest()
+
+
+def _again(path: str | Path) -> str:
+    return f"make it again with: snakemake --forcerun {path}"
+
+
 def load(path: str | Path, name: str | None = None) -> xr.Dataset:
     """Read a whole file, checked against the contract `name` (or its own)."""
+    check_seal(path)
     with open_dataset(path) as dataset:
         dataset = dataset.load()
     return check(dataset, name or dataset.attrs.get("contract"), str(path))
@@ -55,8 +102,8 @@ def sizes(path: str | Path) -> dict[str, int]:
 class Replicates:
     """Files read side by side, one replicate at a time, each checked.
 
-    Memory is bounded by one replicate, however many a file holds. Only the `first` so
-    many are read if that is given.
+    Memory is bounded by one replicate, however many a file holds. Of a `block`, those
+    from its first number up to its second are read.
 
     Raises
     ------
@@ -64,22 +111,22 @@ class Replicates:
         If the files differ in their number of replicates.
     """
 
-    def __init__(self, *paths: str | Path, first: int | None = None):
+    def __init__(self, *paths: str | Path, block: Sequence[int | None] | None = None):
         self._paths = paths
         sizes = {}
         for path in paths:
+            check_seal(path)
             with open_dataset(path) as dataset:
                 sizes[str(path)] = dataset.sizes.get("replicate")
         if len(set(sizes.values())) != 1 or None in sizes.values():
             raise ContractError(f"the files differ in their replicates: {sizes}")
-        count = next(iter(sizes.values()))
-        self._count = count if first is None else min(first, count)
+        self._numbers = range(next(iter(sizes.values())))[slice(*(block or (None,)))]
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._numbers)
 
     def __iter__(self) -> Iterator[list[xr.Dataset]]:
-        for i in range(self._count):
+        for i in self._numbers:
             pieces = []
             for path in self._paths:
                 with open_dataset(path) as dataset:
@@ -94,34 +141,88 @@ def save(dataset: xr.Dataset, path: str | Path, name: str) -> None:
     save_replicates([dataset], path, name)
 
 
-def save_replicates(pieces: Iterable[xr.Dataset], path: str | Path, name: str) -> None:
+def save_replicates(
+    pieces: Iterable[xr.Dataset], path: str | Path, name: str | None = None
+) -> None:
     """Write pieces along `replicate` as they come, holding one in memory at a time.
+
+    They honour the contract `name`, or the one that they name themselves.
 
     Raises
     ------
     ContractError
-        If a piece does not honour the contract `name`; nothing is left at `path`.
+        If a piece does not honour the contract; nothing is left at `path`.
     """
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.unlink(missing_ok=True)
-    try:
+    with whole(path) as part:
         for i, piece in enumerate(pieces):
-            piece = check(piece.assign_attrs(contract=name), name, f"result {path}")
-            if i == 0:
-                _write(piece, part)
-            else:
-                _append(piece, part)
+            kind = name or piece.attrs["contract"]
+            piece = check(piece.assign_attrs(contract=kind), kind, f"result {path}")
+            with _told_if_full(path):
+                if i == 0:
+                    _write(piece, part)
+                else:
+                    _append(piece, part)
             del piece
         if not part.exists():
             raise ContractError(f"there is nothing to write to {path}: no replicates")
+        with _told_if_full(path), open(part, "r+b") as file:
+            length = os.fstat(file.fileno()).st_size
+            file.write(SEAL + _digest(file, length))
+
+
+@contextmanager
+def whole(path: str | Path) -> Iterator[Path]:
+    """Place to write what becomes `path` at the end: absent or complete, on the disk.
+
+    Who comes last wins: the places of others are removed, so that a job whose Snakemake
+    was killed ends with an error instead of overwriting the file of its successor.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
+        other.unlink(missing_ok=True)
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    try:
+        yield part
+        with _told_if_full(path):
+            _sync(part)
         os.replace(part, path)
+    except FileNotFoundError as error:
+        if Path(error.filename or "") != part:
+            raise
+        reason = "another job has begun to write this file; this one gives way"
+        raise OSError(errno.EBUSY, reason, str(path)) from None
     finally:
         part.unlink(missing_ok=True)
 
 
+def _sync(path: Path) -> None:
+    """Wait until a file is on the disk: some systems report a full one only then."""
+    with open(path, "r+b") as file:
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def _told_if_full(path: str | Path) -> Iterator[None]:
+    """Say so if writing failed because the disk is full; HDF5 does not."""
+    try:
+        yield
+    except (OSError, RuntimeError) as error:
+        folder = Path(path).parent
+        free = shutil.disk_usage(folder).free
+        if free > BLOCK and getattr(error, "errno", None) != errno.ENOSPC:
+            raise
+        raise OSError(
+            errno.ENOSPC,
+            f"the disk is full ({free} bytes left); make room, run again",
+            str(folder),
+        ) from None
+
+
 def _write(dataset: xr.Dataset, path: Path) -> None:
+    # In the order of a dataset that was read, so that a copy has the same bytes.
+    coords = {name: dataset[name].variable for name in dataset.coords}
+    dataset = dataset.drop_vars(list(coords)).assign_coords(coords)
     encoding = {}
     for name, array in dataset.variables.items():
         encoding[name] = {"_FillValue": None}
@@ -134,6 +235,7 @@ def _write(dataset: xr.Dataset, path: Path) -> None:
 
 
 def _append(dataset: xr.Dataset, path: Path) -> None:
+    path.stat()
     with netCDF4.Dataset(path, "a") as file:
         start = len(file.dimensions["replicate"])
         stop = start + dataset.sizes["replicate"]
@@ -146,22 +248,16 @@ def _append(dataset: xr.Dataset, path: Path) -> None:
 
 def save_text(text: str, path: str | Path) -> None:
     """Write a text file, so that `path` is absent or complete."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text)
-    os.replace(part, path)
+    with whole(path) as part, _told_if_full(path):
+        part.write_text(text)
 
 
 def save_figure(figure, path: str | Path) -> None:
     """Write a Matplotlib figure in the format of the suffix, without a time stamp."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
     stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    kind = path.suffix[1:]
-    figure.savefig(part, format=kind, metadata=stamp.get(kind))
-    os.replace(part, path)
+    kind = Path(path).suffix[1:]
+    with whole(path) as part, _told_if_full(path):
+        figure.savefig(part, format=kind, metadata=stamp.get(kind))
 
 
 def load_text(path: str | Path) -> str:

@@ -17,11 +17,13 @@ from leastaction.mechanics.fokker_planck import StationaryEquation
 from leastaction.mechanics.from_config import (
     declared_units,
     is_field,
+    is_port,
     system_from_config,
 )
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
+from leastaction.port_settings import check_kind, check_port
 from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
@@ -46,7 +48,9 @@ def check_example(example: Mapping, where: str) -> None:
     problems: list[str] = list(publish_problems(example))
     given = example["system"]
     system = _attempt(problems, "system", lambda: system_from_config(given))
-    if system is not None:
+    if system is not None and is_port(given):
+        _attempt(problems, "system", lambda: check_port(example, system, problems))
+    elif system is not None:
         units = declared_units(given)
         _attempt(problems, "system", lambda: check_dimensions(system, units))
         if not is_field(given):
@@ -76,6 +80,7 @@ def check_example(example: Mapping, where: str) -> None:
 
 def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
     settings = example["simulate"]
+    check_kind(example)
     makes_field = simulate.MAKES[settings["method"]] == "field_observations"
     if makes_field != is_field(example["system"]):
         kinds = {False: "coordinates", True: "a field"}

@@ -15,6 +15,7 @@ from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System, is_singular
+from leastaction.port_model import EFFORTS, PortModel
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
@@ -25,11 +26,12 @@ def load_model(
     replicate: int = 0,
     noise_level: float | None = None,
     noise_mode: str | None = None,
-) -> "IdentifiedModel | LearnedModel | LearnedFlow":
+) -> "IdentifiedModel | LearnedModel | LearnedFlow | PortModel":
     """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
 
     What was learned without candidates comes as a
-    :class:`~leastaction.learned_model.LearnedModel`, or a ``LearnedFlow``.
+    :class:`~leastaction.learned_model.LearnedModel`, or a ``LearnedFlow``; efforts of a
+    port-Hamiltonian system as a :class:`~leastaction.port_model.PortModel`.
 
     Parameters
     ----------
@@ -53,14 +55,15 @@ def load_model(
 
     dataset = datasets.load(path)
     kind = dataset.attrs["contract"]
-    if kind not in LEARNED:
+    if kind not in (*LEARNED, *EFFORTS):
         check(dataset, "model", str(path))
     count = dataset.sizes["replicate"]
     if not 0 <= replicate < count:
         raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
     dataset = _case(dataset, path, noise_level, noise_mode)
-    if kind in LEARNED:
-        return LEARNED[kind](dataset.isel(replicate=[replicate]))
+    loaded = dict.fromkeys(EFFORTS, PortModel) | dict(LEARNED)
+    if kind in loaded:
+        return loaded[kind](dataset.isel(replicate=[replicate]))
     return IdentifiedModel(dataset.isel(replicate=replicate))
 
 

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from leastaction.contracts import ContractError
+
 EVERY = 10.0
 # What is wrong with a user's data is said in one message, without a traceback.
 EXPECTED = ("RecordingError",)
@@ -17,6 +19,8 @@ log = logging.getLogger(__name__)
 
 def start_logging(path: str | Path) -> None:
     """Send messages, warnings and a failure's traceback to `path` and the terminal.
+
+    A file that is missing, damaged or cannot be written is told without a traceback.
 
     A script calls this first; Snakemake's ``log:`` redirects nothing by itself.
     """
@@ -60,7 +64,9 @@ def _log_failure(kind, error, trace) -> None:
     if kind.__name__ in EXPECTED:
         logging.error("%s", error)
         return
-    logging.error("%s: %s", kind.__name__, error, exc_info=(kind, error, trace))
+    told = isinstance(error, ContractError) or getattr(error, "filename", None)
+    about = None if told else (kind, error, trace)
+    logging.error("%s: %s", kind.__name__, error, exc_info=about)
 
 
 def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T]:
@@ -69,6 +75,7 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
     The line at the end, the `summary`, is left out of an inner loop.
     """
     start = last = time.monotonic()
+    spent = time.process_time()
     for done, item in enumerate(items):
         now = time.monotonic()
         if now - last > EVERY:
@@ -77,4 +84,10 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
             log.info("%s: %d of %d, about %.0f s left", what, done, len(items), left)
         yield item
     if summary:
-        log.info("%s: %d done in %.1f s", what, len(items), time.monotonic() - start)
+        log.info(
+            "%s: %d done in %.1f s, %.1f s of CPU",
+            what,
+            len(items),
+            time.monotonic() - start,
+            time.process_time() - spent,
+        )

@@ -9,13 +9,17 @@ methods named in the configuration live in; what they import follows from their 
 from collections.abc import Callable, Collection, Mapping
 
 from leastaction import assemble, differentiate, identify, simulate, validate
-from leastaction.mechanics.from_config import is_field
+from leastaction.mechanics.from_config import is_field, is_port
 
 
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
     """Truth, simulation and the key of the random numbers; no label of a figure."""
     system = dict(example["system"])
-    if is_field(system):
+    if is_port(system):
+        system["states"] = {
+            name: {"unit": entry["unit"]} for name, entry in system["states"].items()
+        }
+    elif is_field(system):
         system["field"] = {key: system["field"][key] for key in ("name", "unit")}
     else:
         system["coordinates"] = {
@@ -77,34 +81,23 @@ def library_parts(example: Mapping, parts: Collection[str]) -> dict:
 
 # By what the `simulate` stage makes, or for snapshots (:func:`kind_of_data`), what each
 # figure file of an example shows.
+def _files(coefficients: str, response: str, hamiltonian: str) -> dict[str, str]:
+    return {
+        "coefficients": coefficients,
+        "response": response,
+        "hamiltonian": hamiltonian,
+    }
+
+
 EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
-    "observations": {
-        "coefficients": "coefficients",
-        "response": "response",
-        "hamiltonian": "hamiltonian",
-    },
-    "field_observations": {
-        "coefficients": "coefficients",
-        "response": "space_time",
-        "hamiltonian": "hamiltonian",
-    },
-    "recordings": {
-        "coefficients": "noise_coefficients",
-        "response": "trajectories",
-        "hamiltonian": "energy",
-    },
-    "snapshots": {
-        "coefficients": "alignment",
-        "response": "shadow_path",
-        "hamiltonian": "shadow_energy",
-    },
+    "observations": _files("coefficients", "response", "hamiltonian"),
+    "field_observations": _files("coefficients", "space_time", "hamiltonian"),
+    "recordings": _files("noise_coefficients", "trajectories", "energy"),
+    "snapshots": _files("alignment", "shadow_path", "shadow_energy"),
+    "port_recordings": _files("effort_errors", "port_motion", "port_energy"),
     **dict.fromkeys(
         ("histogram", "state_moments"),
-        {
-            "coefficients": "stationary_parameters",
-            "response": "density",
-            "hamiltonian": "marginals",
-        },
+        _files("stationary_parameters", "density", "marginals"),
     ),
 }
 
@@ -135,7 +128,7 @@ FOR_TABLES = ("title", "system", "library", "simulate", "publish")
 FOR_SCORES = ("title", "system", "library", "simulate", "publish")
 
 # Tables that show rollouts, too.
-OF_ROLLOUTS = ("identification",)
+OF_ROLLOUTS = ("identification", "effort_errors")
 
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:
@@ -231,6 +224,7 @@ RECOMMENDED = {
     "positions": ("joint_spline", "gram", "shooting"),
     "measurements": ("bandwidth_spline", "weighted_gram", "cross_validated_shooting"),
     "snapshots": ("none", "discrete_euler_lagrange", "evidence_maximisation"),
+    "port": ("finite_difference", "effort_targets", "hamiltonian_gradient"),
     "density": ("bump_functions", "weak_fokker_planck", "ito_gmm"),
     "density moments": ("monomial_functions", "moment_fokker_planck", "ito_gmm"),
 }
@@ -254,6 +248,8 @@ def kind_of_data(example: Mapping) -> str:
         return "states" if example.get("excitation") == "random" else "measurements"
     if "field" in _part(example, "system"):
         return "field"
+    if is_port(_part(example, "system")):
+        return "port"
     simulation = _part(example, "simulate")
     if simulation.get("method") in ("gill_histogram", "gill_moments"):
         by_moments = simulation["method"] == "gill_moments"

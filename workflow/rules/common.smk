@@ -2,18 +2,20 @@
 
 import os
 import re
+import time
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-import yaml
-
+from leastaction.acceptance import acceptance
 from leastaction.config import (
-    acceptance,
+    check_data,
     check_label,
     check_overrides,
     check_references,
     data_key,
     merge,
+    parse_yaml,
     with_variants,
     without_examples,
 )
@@ -37,15 +39,22 @@ from leastaction.sources import source_files
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
-YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 FIGURES = ["coefficients", "response", "hamiltonian"]
+# The stage that makes each file.
+STAGE_OF = {
+    "observations": "simulate",
+    "derivatives": "differentiate",
+    "library": "assemble",
+    "model": "identify",
+    "rollout": "validate",
+}
 
 
 def read_yaml(path):
     try:
-        return yaml.load(path.read_text(), Loader=YAML_LOADER)
-    except yaml.YAMLError as error:
-        raise WorkflowError(f"{path} is not YAML: {error}")
+        return parse_yaml(path.read_text(errors="replace"), str(path))
+    except ConfigError as error:
+        raise WorkflowError(str(error))
 
 
 def read_examples():
@@ -127,6 +136,7 @@ def read_recordings():
 STAND_INS = Path("results", "stand_ins")
 
 try:
+    check_data(config, "the configuration")
     config.update(
         complete(config, read_yaml(SCHEMAS / "config.schema.yaml"), "the configuration")
     )
@@ -217,11 +227,21 @@ def memory(wildcards, attempt):
     return (2000 if large else 1000) * attempt
 
 
+def megabytes(wildcards, attempt):
+    """Memory of a job that holds results only."""
+    return 1000 * attempt
+
+
+def minutes(wildcards, attempt):
+    """Time that a job may take: more in the second attempt."""
+    return 30 * attempt
+
+
 def settings_of(stage):
     """Params of a stage: the part of the example's configuration that it uses."""
     return lambda wildcards: SETTINGS[stage](
         example_of(wildcards), wildcards.get("estimator")
-    )
+    ) | block_of(stage, wildcards)
 
 
 def sources_of(stage):
@@ -229,6 +249,42 @@ def sources_of(stage):
     return lambda wildcards: sources(
         stage, *MODULES[stage](example_of(wildcards), wildcards.get("estimator"))
     )
+
+
+def replicates_of(stage, example):
+    """Number of replicates in the file that a stage makes of an example."""
+    simulated = example["simulate"]["replicates"]
+    rolled = example["validate"].get("replicates", simulated)
+    return min(simulated, rolled) if stage == "validate" else simulated
+
+
+def blocks_of(stage, example):
+    """Jobs that a stage is split into for an example."""
+    return min(config["chunks"], replicates_of(stage, example))
+
+
+def block_of(stage, wildcards):
+    """{block: [first, end]}, the replicates of one such job; nothing of a whole one."""
+    if "block" not in wildcards.keys():
+        return {}
+    total = replicates_of(stage, example_of(wildcards))
+    number, blocks = map(int, wildcards.block.split("_of_"))
+    return {"block": [total * i // blocks for i in (number - 1, number)]}
+
+
+def blocks(wildcards):
+    """Files of the blocks that one file is gathered from."""
+    stage = STAGE_OF[wildcards.file.rpartition("/")[2]]
+    count = blocks_of(stage, example_of(wildcards))
+    base = f"<results>/{wildcards.paper}/{wildcards.example}/{wildcards.file}"
+    return [f"{base}.{number}_of_{count}.nc" for number in range(1, count + 1)]
+
+
+def split_examples():
+    """Names of the examples with more than one replicate."""
+    return {
+        name for (_, name), e in EXAMPLES.items() if e["simulate"]["replicates"] > 1
+    }
 
 
 def numbered(wildcards):
@@ -333,9 +389,9 @@ def study_models(wildcards):
 
 
 def study_rollouts(wildcards):
-    """Rollouts for a study of what was learned from snapshots, which they judge."""
+    """Rollouts for a study of what has no coefficients: they judge it."""
     named = study_examples(wildcards)
-    if any(kind_of_data(EXAMPLES[key]) != "snapshots" for key in named):
+    if any(kind_of_data(EXAMPLES[key]) not in ("snapshots", "port") for key in named):
         return []
     return [path for paper, name in named for path in rollouts_of(paper, [name])]
 
@@ -415,3 +471,22 @@ def sources(script, *modules):
     """Our own files that a job consists of: its script, its methods, their imports."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
     return [os.path.relpath(file) for file in source_files(modules, scripts=[path])]
+
+
+def set_times_right(*folders):
+    """Date files from the future, as a clock that jumped back leaves them, to now.
+
+    Snakemake would refuse whatever is made of them as older than its input.
+    """
+    now = time.time()
+    late = [
+        path
+        for folder in folders
+        for path in Path(folder).rglob("*")
+        if path.is_file() and path.stat().st_mtime > now
+    ]
+    for path in late:
+        with suppress(OSError):
+            os.utime(path, (now, now))
+    if late:
+        logger.warning(f"The clock was ahead: {len(late)} files now date from today.")

@@ -13,7 +13,7 @@ rule differentiate:
     threads: 1
     resources:
         mem_mb=memory,
-        runtime=30,
+        runtime=minutes,
     params:
         settings=settings_of("differentiate"),
     message:

@@ -14,7 +14,7 @@ rule identify:
     threads: 1
     resources:
         mem_mb=memory,
-        runtime=30,
+        runtime=minutes,
     params:
         settings=settings_of("identify"),
     message:

@@ -38,8 +38,8 @@ rule plot_example:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=figure_settings,
     message:
@@ -70,8 +70,8 @@ rule plot_paper:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=figure_settings,
     message:
@@ -104,8 +104,8 @@ rule tabulate:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=table_settings,
     message:
@@ -129,8 +129,8 @@ rule score:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=score_settings,
     message:
@@ -162,8 +162,8 @@ rule collect_scores:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     message:
         "Collecting the {wildcards.collection}"
     script:
@@ -191,8 +191,8 @@ rule plot_study:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=study_settings,
     message:

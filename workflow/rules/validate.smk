@@ -14,8 +14,8 @@ rule validate:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=settings_of("validate"),
     message:

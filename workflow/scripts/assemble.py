@@ -8,9 +8,10 @@ from leastaction.progress import start_logging, tracked
 def main(observations: str, derivatives: str, settings: dict, library: str) -> None:
     """Assemble replicate by replicate."""
     recipe = settings["assemble"]
+    files = Replicates(observations, derivatives, block=settings.get("block"))
     results = (
         assemble(data, rates, recipe, settings["library"])
-        for data, rates in tracked(Replicates(observations, derivatives), "assemble")
+        for data, rates in tracked(files, "assemble")
     )
     save_replicates(results, library, contract(recipe))
 

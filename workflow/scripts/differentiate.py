@@ -8,9 +8,10 @@ from leastaction.progress import start_logging, tracked
 def main(observations: str, settings: dict, derivatives: str) -> None:
     """Differentiate replicate by replicate."""
     recipe = settings["differentiate"]
+    files = Replicates(observations, block=settings.get("block"))
     results = (
         differentiate(data, recipe, settings["library"])
-        for (data,) in tracked(Replicates(observations), "differentiate")
+        for (data,) in tracked(files, "differentiate")
     )
     save_replicates(results, derivatives, contract(recipe))
 

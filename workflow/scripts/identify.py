@@ -7,9 +7,10 @@ from leastaction.progress import start_logging, tracked
 
 def main(observations: str, library: str, settings: dict, model: str) -> None:
     """Identify replicate by replicate."""
+    files = Replicates(observations, library, block=settings.get("block"))
     results = (
         identify(data, equations, settings["identify"], settings["library"])
-        for data, equations in tracked(Replicates(observations, library), "identify")
+        for data, equations in tracked(files, "identify")
     )
     save_replicates(results, model, contract(settings["identify"]))
 

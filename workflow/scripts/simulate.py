@@ -10,6 +10,7 @@ def main(settings: dict, observations: str) -> None:
     """Simulate every replicate and save them as they come."""
     system = system_from_config(settings["system"])
     units = declared_units(settings["system"])
+    replicates = range(*settings.get("block", (settings["simulate"]["replicates"],)))
     ensembles = (
         simulate(
             system,
@@ -19,7 +20,7 @@ def main(settings: dict, observations: str) -> None:
             replicate=replicate,
             units=units,
         )
-        for replicate in tracked(range(settings["simulate"]["replicates"]), "simulate")
+        for replicate in tracked(replicates, "simulate")
     )
     save_replicates(ensembles, observations, contract(settings["simulate"]))
 

@@ -9,7 +9,8 @@ from leastaction.validate import MAKES, validate
 def main(model: str, settings: dict, rollout: str) -> None:
     """Validate replicate by replicate."""
     system = system_from_config(settings["system"])
-    replicates = Replicates(model, first=settings["validate"].get("replicates"))
+    first = settings["validate"].get("replicates")
+    replicates = Replicates(model, block=settings.get("block", (0, first)))
     results = (
         validate(
             system,

@@ -8,6 +8,7 @@ METHODS = {
     "moment_fokker_planck": "leastaction.assemble.moment_fokker_planck",
     "stationary_residual": "leastaction.assemble.stationary_residual",
     "weak_fokker_planck": "leastaction.assemble.weak_fokker_planck",
+    "effort_targets": "leastaction.assemble.effort_targets",
     "energy_gram": "leastaction.assemble.energy_gram",
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
     "gram": "leastaction.assemble.gram",
@@ -27,6 +28,7 @@ NEEDS = {
     "moment_fokker_planck": "monomial_functions",
     "stationary_residual": "central_stencil",
     "weak_fokker_planck": "bump_functions",
+    "effort_targets": ("exact_flow", "finite_difference", "gaussian_process"),
     "energy_gram": ("joint_spline", "measured"),
     "ensemble_mean": "central_difference",
     "gram": ("joint_spline", "measured"),
@@ -59,6 +61,7 @@ DISPLACEMENTS_ONLY = {"weak_moments"}
 USES_LIBRARY = {
     "continuous_euler_lagrange": (),
     "discrete_euler_lagrange": (),
+    "effort_targets": (),
     **dict.fromkeys(STATIONARY, STATIONARY_PARTS),
     "ensemble_mean": ("reference", "inertia", "lagrangian"),
     "energy_gram": ("reference", "inertia", "lagrangian"),

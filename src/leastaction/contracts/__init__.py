@@ -9,6 +9,7 @@ from leastaction.contracts import (
     measurements,
     models,
     motions,
+    ports,
     shadow,
     states,
 )
@@ -22,6 +23,7 @@ CONTRACTS = (
     | densities.CONTRACTS
     | models.CONTRACTS
     | shadow.CONTRACTS
+    | ports.CONTRACTS
 )
 
 

@@ -1,4 +1,4 @@
-"""The system of an example: of coordinates, or a field."""
+"""The system of an example: of coordinates, a field, or port-Hamiltonian."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leastaction.mechanics.field_system import FieldSystem
+    from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
     from leastaction.mechanics.system import System
 
 
@@ -15,10 +16,18 @@ def is_field(config: Mapping) -> bool:
     return "field" in config
 
 
+def is_port(config: Mapping) -> bool:
+    """Whether a `system` section describes a port-Hamiltonian system."""
+    return "states" in config
+
+
 def declared_units(config: Mapping) -> dict[str, str]:
-    """Unit of every coordinate (or of the field) and of every parameter."""
+    """Unit of every coordinate (state and input, or field) and of every parameter."""
     if is_field(config):
         quantities = {config["field"]["name"]: config["field"]}
+    elif is_port(config):
+        chart = (config.get("chart") or {}).get("coordinates") or {}
+        quantities = {**config["states"], **(config.get("inputs") or {}), **chart}
     else:
         quantities = config["coordinates"]
     return {
@@ -27,14 +36,20 @@ def declared_units(config: Mapping) -> dict[str, str]:
     }
 
 
-def system_from_config(config: Mapping) -> System | FieldSystem:
+def system_from_config(
+    config: Mapping,
+) -> System | FieldSystem | PortHamiltonianSystem:
     """System described by the `system` section of an example.
 
     Raises
     ------
     ValueError
-        See :meth:`System.from_config` and :meth:`FieldSystem.from_config`.
+        See the methods `from_config` of the three classes.
     """
+    if is_port(config):
+        from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
+
+        return PortHamiltonianSystem.from_config(config)
     if is_field(config):
         from leastaction.mechanics.field_system import FieldSystem
 

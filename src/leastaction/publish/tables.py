@@ -14,6 +14,7 @@ import xarray as xr
 
 from leastaction.mechanics.library import Library
 from leastaction.publish import readable
+from leastaction.publish.effort_table import effort_table
 from leastaction.publish.formula_table import modified_lagrangians
 from leastaction.publish.identification_table import identification
 from leastaction.publish.noise_table import (
@@ -243,4 +244,5 @@ TABLES = {
     "identification": identification,
     "modified_lagrangians": modified_lagrangians,
     "stationary_errors": stationary_errors,
+    "effort_errors": effort_table,
 }

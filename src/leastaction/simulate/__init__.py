@@ -10,9 +10,11 @@ METHODS = {
     "runge_kutta": "leastaction.simulate.runge_kutta",
     "gill_histogram": "leastaction.simulate.gill_histogram",
     "gill_moments": "leastaction.simulate.gill_moments",
+    "minimal_coordinates": "leastaction.simulate.minimal_coordinates",
 }
 # What each method makes: observations of coordinates, of a field, recordings of motions
-# without random forces, or what is left of a long stationary path.
+# without random forces, paths of a port-Hamiltonian system, or what is left of a long
+# stationary path.
 MAKES = {
     "strong_taylor": "observations",
     "modal": "field_observations",
@@ -21,6 +23,7 @@ MAKES = {
     "runge_kutta": "recordings",
     "gill_histogram": "histogram",
     "gill_moments": "state_moments",
+    "minimal_coordinates": "port_recordings",
 }
 
 # What is kept of a stationary path, by what the method makes.

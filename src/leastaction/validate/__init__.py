@@ -6,6 +6,8 @@ from leastaction import simulate
 
 # By the model that was identified, else by what the `simulate` stage makes.
 METHODS = {
+    "effort_gradient": "leastaction.validate.effort_rollout",
+    "effort_process": "leastaction.validate.effort_rollout",
     "learned_flow": "leastaction.validate.shadow_rollout",
     "learned_lagrangian": "leastaction.validate.shadow_rollout",
     "observations": "leastaction.validate.rollout",
@@ -16,6 +18,8 @@ METHODS = {
     "state_moments": "leastaction.validate.density_rollout",
 }
 MAKES = {
+    "effort_gradient": "port_rollout",
+    "effort_process": "port_rollout",
     "learned_flow": "shadow_rollout",
     "learned_lagrangian": "shadow_rollout",
     "observations": "rollout",
@@ -33,7 +37,8 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     See :func:`leastaction.validate.rollout.validate`,
     :func:`leastaction.validate.field_rollout.validate`,
     :func:`leastaction.validate.motion_rollout.validate`,
-    :func:`leastaction.validate.shadow_rollout.validate`, and
+    :func:`leastaction.validate.shadow_rollout.validate`,
+    :func:`leastaction.validate.effort_rollout.validate`, and
     :func:`leastaction.validate.density_rollout.validate` of stationary densities.
     """
     kind = model.attrs.get("contract")

@@ -8,12 +8,22 @@ from leastaction.publish.figures.alignment import alignment
 from leastaction.publish.figures.bins_study import bins_study
 from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
+from leastaction.publish.figures.coverage_study import coverage_study
 from leastaction.publish.figures.damping_study import damping_study
 from leastaction.publish.figures.density import density
+from leastaction.publish.figures.effort_reconstruction import (
+    effort_extrapolation,
+    effort_reconstruction,
+)
 from leastaction.publish.figures.energy import energy
 from leastaction.publish.figures.escape_energy import escape_energy
 from leastaction.publish.figures.escape_paths import escape_paths
 from leastaction.publish.figures.hamiltonian import hamiltonian
+from leastaction.publish.figures.learning_curves import (
+    derivative_influence,
+    effort_errors,
+    learning_curves,
+)
 from leastaction.publish.figures.level_set import level_set
 from leastaction.publish.figures.level_sets import (
     governing_hamiltonian,
@@ -28,6 +38,7 @@ from leastaction.publish.figures.objective import (
     objective_dependent,
     objective_independent,
 )
+from leastaction.publish.figures.port_motion import port_energy, port_motion
 from leastaction.publish.figures.response import response
 from leastaction.publish.figures.saddle_channels import saddle_channels
 from leastaction.publish.figures.samples_study import samples_study
@@ -82,6 +93,14 @@ FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "objective_independent": objective_independent,
     "objective_dependent": objective_dependent,
     "level_set": level_set,
+    "coverage_study": coverage_study,
+    "learning_curves": learning_curves,
+    "effort_reconstruction": effort_reconstruction,
+    "effort_extrapolation": effort_extrapolation,
+    "derivative_influence": derivative_influence,
+    "effort_errors": effort_errors,
+    "port_motion": port_motion,
+    "port_energy": port_energy,
     "bins_study": bins_study,
     "samples_study": samples_study,
 }

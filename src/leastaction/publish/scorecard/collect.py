@@ -7,13 +7,14 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from leastaction.mechanics.from_config import system_from_config
+from leastaction.mechanics.from_config import is_port, system_from_config
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.publish.readable import number_text
 from leastaction.publish.scorecard import scores, verdict
 from leastaction.publish.scorecard.added_rows import added_rows
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case, make_row
 from leastaction.publish.scorecard.page import to_html
+from leastaction.publish.scorecard.port_rows import port_rows
 from leastaction.publish.scorecard.printed_noise_rows import printed_noise_rows
 from leastaction.publish.scorecard.printed_rows import printed_rows
 from leastaction.publish.scorecard.recovery import recovery
@@ -86,7 +87,8 @@ def example_rows(
     ValueError
         If the configuration does not fit the models or contradicts itself.
     """
-    if "library" not in config:
+    if is_port(config["system"]) or "library" not in config:
+        rows_of = port_rows if is_port(config["system"]) else shadow_rows
         cases = [
             Case(
                 {"paper": paper, "example": example, "estimator": estimator},
@@ -98,7 +100,7 @@ def example_rows(
             )
             for estimator, model in models.items()
         ]
-        return _frame([row for case in cases for row in shadow_rows(case)])
+        return _frame([row for case in cases for row in rows_of(case)])
     system = system_from_config(config["system"])
     library = library_from_config(config["library"], system)
     truth = scores.truth_of(config)

@@ -1,5 +1,6 @@
 """A working copy of the project, how to call Snakemake in it, and what its jobs say."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 COPIED = ["Snakefile", "config", "workflow", "profiles", "src", "environment.yml"]
 PAPER = "stochastic_lagrangian"
 # Two systems with coordinates and one field: what each rule does, at little cost.
@@ -44,9 +45,15 @@ class Project:
     folder: Path
 
     @classmethod
-    def copy(cls, folder: Path, config: dict = TINY) -> "Project":
-        """Copy the project's files into `folder`."""
+    def copy(
+        cls,
+        folder: Path,
+        config: dict = TINY,
+        examples: tuple[str, ...] | None = (*EXAMPLES, *FIELDS),
+    ) -> "Project":
+        """Copy the project's files into `folder`, with these examples of a paper."""
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")
+        folder.mkdir(parents=True, exist_ok=True)
         for name in COPIED:
             source = ROOT / name
             if source.is_dir():
@@ -54,7 +61,8 @@ class Project:
             else:
                 shutil.copy2(source, folder / name)
         project = cls(folder)
-        project._keep((*EXAMPLES, *FIELDS))
+        if examples is not None:
+            project._keep(examples)
         project.configure(config)
         return project
 
@@ -85,20 +93,36 @@ class Project:
 
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run Snakemake with the package of this copy."""
+        process = self.start(*arguments)
+        out, err = process.communicate(timeout=600)
+        return subprocess.CompletedProcess(
+            process.args, process.returncode, out, err or ""
+        )
+
+    def start(self, *arguments: str, **options) -> subprocess.Popen:
+        """Start Snakemake and do not wait for it."""
         environment = {
             **os.environ,
             "PYTHONPATH": str(self.folder / "src"),
             "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         }
-        return subprocess.run(
+        given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+        return subprocess.Popen(
             [sys.executable, "-m", "snakemake", *arguments]
             + ["--configfile", "overrides.yaml"],
             cwd=self.folder,
             env=environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
+            **(given | options),
         )
+
+    def digests(self) -> dict[str, str]:
+        """SHA-256 of every NetCDF file of the results."""
+        return {
+            str(path.relative_to(self.folder)): hashlib.sha256(
+                path.read_bytes()
+            ).hexdigest()
+            for path in sorted((self.folder / "results").rglob("*.nc"))
+        }
 
     def plan(self, *arguments: str) -> set[str]:
         """Messages of the jobs that would run, without the target itself."""

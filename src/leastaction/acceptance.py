@@ -1,0 +1,50 @@
+"""Acceptance of an example: completed and checked once, then remembered.
+
+What one example says is checked by :mod:`leastaction.example_checks`; an example that
+did not change, read by the same sources, is accepted from memory. So a plan imports no
+algebra.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping
+
+from leastaction.recipes import with_recommended_methods
+from leastaction.remembered import remembered
+from leastaction.schema import complete, inlined
+from leastaction.sources import package_digest
+
+
+def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
+    """Function that completes and checks an example, or remembers that it did.
+
+    Parameters
+    ----------
+    schema
+        Of one example.
+
+    Returns
+    -------
+    Callable
+        ``accept(example, where)``: the example with its recommended methods and its
+        defaults. It raises a :class:`ConfigError` that lists all problems; see
+        :func:`leastaction.example_checks.check_example`.
+    """
+    reader = hashlib.sha256(f"{schema!r}{package_digest()}".encode()).hexdigest()
+    whole = inlined(schema)
+
+    def accept(example: Mapping, where: str) -> dict:
+        completed = {}
+
+        def check() -> dict | None:
+            from leastaction.example_checks import check_example
+
+            completed.update(complete(with_recommended_methods(example), whole, where))
+            check_example(completed, where)
+            exact = json.loads(json.dumps(completed)) == completed
+            return completed if exact else None
+
+        question = hashlib.sha256(f"{example!r}{where}{reader}".encode()).hexdigest()
+        return remembered(question, (), check) or completed
+
+    return accept

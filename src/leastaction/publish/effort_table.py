@@ -1,0 +1,51 @@
+"""Errors of identified efforts, by example, estimator and size of the training set."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from leastaction.publish.figures.port_looks import curves
+
+
+def effort_table(panels: Sequence) -> pd.DataFrame:
+    """Root mean square errors on the test samples, medians over the replicates.
+
+    Parameters
+    ----------
+    panels
+        Examples with rollouts of contract ``port_rollout``.
+
+    Returns
+    -------
+    DataFrame
+        One row per example, estimator and training size; a column per component of
+        (J − R) z.
+    """
+    rows = []
+    for panel in panels:
+        for estimator, rollout in panel.rollouts.items():
+            sizes, errors = curves(rollout, "transformed_rmse")
+            _, inside = curves(rollout, "coverage")
+            for k, size in enumerate(sizes):
+                middle = np.median(errors[:, k], axis=0)
+                rows.append(
+                    {
+                        "system": panel.title,
+                        "estimator": estimator,
+                        "path": str(rollout["scheme"].values),
+                        "training samples": str(size),
+                        **{
+                            f"error of component {j + 1}": value
+                            for j, value in enumerate(middle)
+                        },
+                        "inside the 95 % bands": float(inside[:, k].mean()),
+                    }
+                )
+    frame = pd.DataFrame(rows)
+    frame.attrs["note"] = (
+        "Errors of (J - R) z in SI units of each row. The share inside the bands is a "
+        "mean over components and replicates. The bands know random noise alone: an "
+        "error of the time discretisation is smooth, and they leave it out."
+    )
+    return frame

@@ -1,0 +1,92 @@
+"""Identified efforts along time: Zaspel and Günther, Figures 4, 5, 7 and 8."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from leastaction.publish.figures.port_looks import component, handle
+from leastaction.publish.figures.style import StyledFigure, legend_on_top
+from leastaction.publish.panel import Panel, panel_title
+from leastaction.simulate.training_sets import ALL, EARLY
+
+HEIGHT = 74.0
+ESTIMATOR = "published"
+NORMAL_95 = 1.96
+# An effort below is zero but for round-off.
+ROUNDING = 1e-12
+
+
+def effort_reconstruction(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Efforts of a fit to samples of all times, and their errors.
+
+    Above true and identified efforts of the first replicate with its training samples,
+    below the error with the 95 % posterior band. The truth is that of the recorded
+    states.
+
+    Raises
+    ------
+    ValueError
+        If a panel has no rollout of the published estimator.
+    """
+    return _along_time(panels, settings, ALL)
+
+
+def effort_extrapolation(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """As :func:`effort_reconstruction`, with training samples of early times alone.
+
+    The shaded times have none.
+    """
+    return _along_time(panels, settings, EARLY)
+
+
+def _along_time(panels: Sequence[Panel], settings: Mapping, pool: str) -> Figure:
+    figure = StyledFigure(settings, HEIGHT * len(panels))
+    count = max(panel.rollout(ESTIMATOR).sizes["effort"] for panel in panels)
+    grid = figure.subplots(2 * len(panels), count, squeeze=False, sharex=True)
+    truth, own = settings["truth_color"], settings["estimate_color"]
+    for i, panel in enumerate(panels):
+        rollout = panel.rollout(ESTIMATOR).isel(replicate=0)
+        time = rollout["time"].values
+        place = list(rollout["pool_shown"].values).index(pool)
+        estimate = rollout["effort_estimate"].values[place]
+        true = rollout["effort_true"].values
+        band = NORMAL_95 * rollout["effort_std"].values[place]
+        chosen = rollout["training_sample"].values[place]
+        above, below = grid[2 * i], grid[2 * i + 1]
+        for j in range(true.shape[1]):
+            above[j].plot(time, true[:, j], color=truth, linewidth=1.4)
+            above[j].plot(time, estimate[:, j], "--", color=own, linewidth=0.9)
+            above[j].plot(
+                time[chosen], estimate[chosen, j], "x", color="0.1", markersize=3
+            )
+            below[j].fill_between(
+                time, -band[:, j], band[:, j], color=settings["band_color"], linewidth=0
+            )
+            below[j].plot(time, estimate[:, j] - true[:, j], color=own, linewidth=0.7)
+            below[j].set_xlabel("Time (s)")
+            below[j].ticklabel_format(axis="y", scilimits=(-2, 2))
+            above[j].set_title(component("effort", j))
+            for axes in (above[j], below[j]):
+                axes.set_xlim(time[0], time[-1])
+                if pool == EARLY:
+                    axes.axvspan(_until(panel, time), time[-1], color="0.9", zorder=0)
+            if np.abs(true[:, j]).max() < ROUNDING:
+                above[j].set_ylim(-1.0, 1.0)
+        name = f"{panel_title(panels, i)}: " if len(panels) > 1 else ""
+        above[0].set_title(f"{name}{component('effort', 0)}")
+        above[0].set_ylabel("Effort (SI units)")
+        below[0].set_ylabel("Error (SI units)")
+    handles = [
+        handle("true", truth),
+        handle("identified", own, linestyle="--"),
+        handle("training samples", "0.1", "x", linestyle="none"),
+        handle("95 % posterior band", settings["band_color"], linewidth=5),
+    ]
+    legend_on_top(figure, handles, len(handles))
+    return figure
+
+
+def _until(panel: Panel, time: np.ndarray) -> float:
+    early = panel.config["simulate"]["training"].get("early")
+    return float(early["until"]) if early else float(time[-1])

@@ -1,0 +1,231 @@
+"""Paths of a port-Hamiltonian system, integrated in minimal coordinates.
+
+Zaspel and Günther (2024), section 4.2: the ordinary equation of the chart is solved and
+the other states follow from it. Beside the explicit Euler scheme of the paper stands
+the eighth-order scheme of Dormand and Prince (DOP853). Training and test samples are
+drawn here, so that every estimator sees the same.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+import xarray as xr
+
+from leastaction.mechanics.expressions import parse, unknown
+from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
+from leastaction.mechanics.port_inputs import input_function
+from leastaction.simulate.time_grid import step_count
+from leastaction.simulate.training_sets import draw_sets
+from leastaction.simulate.wiener import generator
+
+# Tolerances of DOP853, relative to a state of order one.
+TOLERANCE = 1e-12
+
+
+def check(system: PortHamiltonianSystem, settings: Mapping) -> None:
+    """Check start, input and sizes of the training sets.
+
+    Raises
+    ------
+    ValueError
+    """
+    start(system, settings)
+    input_function(system, settings["input"])
+    steps = step_count(settings["duration"], settings["time_step"])
+    training = settings["training"]
+    needed = training["test"] + max(training["sizes"])
+    # Two samples at each end have no central difference of fourth order.
+    if needed > steps - 3:
+        raise ValueError(
+            f"training: {training['test']} test and {max(training['sizes'])} training "
+            f"samples need {needed} samples, but there are {steps - 3}; simulate longer"
+        )
+    if sorted(set(training["sizes"])) != training["sizes"]:
+        raise ValueError(f"training.sizes must increase, not {training['sizes']}")
+
+
+def start(system: PortHamiltonianSystem, settings: Mapping) -> np.ndarray:
+    """Minimal coordinates at t = 0.
+
+    Raises
+    ------
+    ValueError
+        If a coordinate is missing or unknown.
+    """
+    given = {k: v for k, v in settings["initial_state"].items() if k != "random"}
+    if settings["initial_state"].get("random"):
+        raise ValueError("initial_state.random: the start of this method is not random")
+    for name in given:
+        if name not in system.coordinates:
+            raise ValueError(
+                f"initial_state: {unknown('coordinate', name, system.coordinates)}"
+            )
+    missing = [name for name in system.coordinates if name not in given]
+    if missing:
+        raise ValueError(f"initial_state: {', '.join(missing)} is missing")
+    return np.array(
+        [
+            float(system.evaluated(parse(given[name], list(system.parameters))))
+            for name in system.coordinates
+        ]
+    )
+
+
+def explicit_euler(rates, xi: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """ξ_{k+1} = ξ_k + h f(t_k, ξ_k), shape (time, coordinate)."""
+    path = np.empty((time.size, xi.size))
+    path[0] = xi
+    for k in range(time.size - 1):
+        path[k + 1] = path[k] + (time[k + 1] - time[k]) * rates(time[k], path[k])
+    return path
+
+
+def dop853(rates, xi: np.ndarray, time: np.ndarray) -> np.ndarray:
+    """Dormand–Prince of order 8 with a step control far below the data's needs."""
+    from scipy.integrate import solve_ivp
+
+    found = solve_ivp(
+        rates,
+        (time[0], time[-1]),
+        xi,
+        method="DOP853",
+        t_eval=time,
+        rtol=TOLERANCE,
+        atol=TOLERANCE,
+    )
+    if not found.success:
+        raise ValueError(f"the path ends at {found.t[-1]:g} s: {found.message}")
+    return found.y.T
+
+
+SCHEMES = {"explicit_euler": explicit_euler, "dop853": dop853}
+
+
+def path(
+    system: PortHamiltonianSystem,
+    scheme: str,
+    time: np.ndarray,
+    inputs: Mapping,
+    initial_state: Mapping,
+) -> tuple[np.ndarray, np.ndarray]:
+    """States (time, state) and inputs (time, port) along one path."""
+    written = json.dumps([dict(inputs), dict(initial_state)], sort_keys=True)
+    step = (time[-1] - time[0]) / (time.size - 1)
+    return _path(system, scheme, time.size, float(step), written)
+
+
+@lru_cache(maxsize=16)
+def _path(system, scheme: str, size: int, step: float, written: str) -> tuple:
+    inputs, initial_state = json.loads(written)
+    u = input_function(system, inputs)
+    time = step * np.arange(size)
+
+    def rates(t, xi):
+        return system.rates(xi[None], u(np.array([t])))[0]
+
+    xi = SCHEMES[scheme](rates, start(system, {"initial_state": initial_state}), time)
+    x, given = system.states_at(xi, u(time)), u(time)
+    x.setflags(write=False)
+    given.setflags(write=False)
+    return x, given
+
+
+def simulate(
+    system: PortHamiltonianSystem,
+    settings: Mapping,
+    *,
+    example: str,
+    seed: int,
+    replicate: int,
+    units: Mapping[str, str],
+) -> xr.Dataset:
+    """Simulate one replicate: the same path, other training samples.
+
+    Parameters
+    ----------
+    system
+        The truth.
+    settings
+        The `simulate` section: `schemes`, `time_step` and `duration` (s),
+        `initial_state` (minimal coordinates), `input` (expressions in `time`),
+        `training` (:func:`leastaction.simulate.training_sets.draw_sets`), `flow_noise`,
+        the standard deviation of what is added to E ẋ.
+    example, seed, replicate
+        Key of the random numbers.
+    units
+        Unit of each state and input.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``port_recordings``.
+    """
+    steps = step_count(settings["duration"], settings["time_step"])
+    time = settings["time_step"] * np.arange(steps + 1)
+    schemes = settings["schemes"]
+    x, flow = [], []
+    for scheme in schemes:
+        states, u = path(
+            system, scheme, time, settings["input"], settings["initial_state"]
+        )
+        x.append(states)
+        # The exact derivative belongs to the recorded state, whatever made it.
+        flow.append(
+            system.efforts_at(states) @ system.transformation.T
+            + u @ system.number("port").T
+        )
+    flow = np.array(flow)
+    if settings["flow_noise"]:
+        rng = generator(seed, example, "sensor", replicate, 0)
+        flow = flow + settings["flow_noise"] * rng.standard_normal(flow.shape[1:])
+    rows = [f"row_{i + 1}" for i in range(len(system.states))]
+    efforts = [f"z_{i + 1}" for i in range(len(system.states))]
+    matrices = {
+        "flow_matrix": (("row", "state"), "flow", "E"),
+        "structure_matrix": (("row", "effort"), "structure", "J"),
+        "dissipation_matrix": (("row", "effort"), "dissipation", "R"),
+        "port_matrix": (("row", "port"), "port", "B"),
+    }
+    mixed = "SI units of each entry"
+    dataset = xr.Dataset(
+        {
+            "x": _variable(("scheme", "time", "state"), np.array(x), "state"),
+            "u": _variable(("time", "port"), u, "input"),
+            "flow": _variable(
+                ("scheme", "time", "row"), flow, "E dx/dt at the recorded states"
+            ),
+        }
+        | {
+            name: (dims, system.number(key), {"units": mixed, "long_name": symbol})
+            for name, (dims, key, symbol) in matrices.items()
+        },
+        coords={
+            "replicate": [replicate],
+            "scheme": list(schemes),
+            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "state": list(system.states),
+            "state_unit": ("state", [units[name] for name in system.states]),
+            "port": list(system.inputs),
+            "row": rows,
+            "effort": efforts,
+        },
+    )
+    dataset["constraint"] = (
+        "constraint_row",
+        np.array([str(system.evaluated(e)) for e in system.constraint], dtype=object),
+        {"units": "mixed", "long_name": "expression that vanishes on the solutions"},
+    )
+    sets = draw_sets(
+        time,
+        settings["training"],
+        generator(seed, example, "simulate", 0, 1),
+        generator(seed, example, "simulate", replicate, 0),
+    )
+    return dataset.merge(sets.expand_dims(replicate=[replicate]))
+
+
+def _variable(dims: tuple, values: np.ndarray, meaning: str) -> tuple:
+    about = {"units": "SI units of each entry", "long_name": meaning}
+    return (("replicate", *dims), values[None], about)

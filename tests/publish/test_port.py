@@ -1,0 +1,102 @@
+"""Figures, table and rows of identified port-Hamiltonian models."""
+
+import io
+from functools import lru_cache
+
+import numpy as np
+import pytest
+from port_support import identified, rollout, small
+
+from leastaction.publish.figures import draw
+from leastaction.publish.panel import Panel
+from leastaction.publish.scorecard.collect import example_rows
+from leastaction.publish.tables import TABLES, render
+from leastaction.recipes import EXAMPLE_FIGURES
+
+COARSE = {"dpi": 40}
+OF_EXAMPLE = tuple(EXAMPLE_FIGURES["port_recordings"].values())
+OF_PAPER = ("learning_curves", "effort_reconstruction", "effort_extrapolation")
+
+
+@lru_cache
+def panel(name="electrical_network"):
+    """Every published estimator stands for the one with high-order data."""
+    config = small(name) | {"publish": {}}
+    made = {
+        estimator: "recommended"
+        if estimator == "recommended"
+        else "published_high_order"
+        for estimator in config["estimators"]
+    }
+    models = {key: identified(name, estimator) for key, estimator in made.items()}
+    rollouts = {key: rollout(name, estimator) for key, estimator in made.items()}
+    return Panel(name, config, models, rollouts)
+
+
+@pytest.mark.parametrize("kind", [*OF_EXAMPLE, *OF_PAPER, "derivative_influence"])
+def test_a_figure_is_written(kind):
+    file = io.BytesIO()
+    draw(kind, [panel()], COARSE).savefig(file, format="png")
+    assert file.tell() > 1000
+
+
+@pytest.mark.parametrize("kind", OF_EXAMPLE)
+def test_two_systems_share_a_figure(kind):
+    draw(kind, [panel(), panel("constrained_pendulum")], COARSE)
+
+
+def test_coverage_needs_the_training_size_it_shows():
+    with pytest.raises(ValueError, match="no fit to 64 samples"):
+        draw("coverage_study", [panel()], COARSE)
+
+
+def test_the_table_has_a_row_for_every_training_set():
+    frame = TABLES["effort_errors"]([panel()])
+    assert len(frame) == 2 * len(panel().rollouts)
+    assert "published_subset" in render(frame, "md")
+
+
+def rows(**publish):
+    one = panel()
+    config = one.config | {"publish": publish}
+    return example_rows("paper", one.example, config, one.models, one.rollouts)
+
+
+def entry(**changes):
+    return {
+        "estimator": "recommended",
+        "quantity": "error",
+        "rollout": "effort_rmse",
+        "at": {"size": 16, "effort": "z_2"},
+        "unit": "V",
+        "target": {"maximum": 1e-6},
+    } | changes
+
+
+def test_a_limit_is_judged_on_the_number_it_names():
+    found = rows(targets={"efforts": [entry(), entry(target={"maximum": 1e-30})]})
+    assert found["verdict"].tolist() == ["meets", "misses"]
+    truth = panel().rollouts["recommended"]["effort_rmse"].values[0, 1, 1]
+    assert np.allclose(found["ours_median"], truth)
+
+
+def test_a_printed_level_off_the_corrected_one_is_an_error_of_the_paper():
+    printed = {
+        "item": "Figure 3",
+        "quantity": "error",
+        "unit": "V",
+        "printed": 1e-2,
+        "corrected": 1e-3,
+        "ours": {
+            "estimator": "recommended",
+            "rollout": "effort_rmse",
+            "at": {"size": 16, "effort": "z_2"},
+        },
+        "target": {"maximum": 1e-6},
+    }
+    assert rows(rows=[printed])["verdict"].tolist() == ["paper-in-error"]
+
+
+def test_what_has_no_motion_has_no_number_that_meets():
+    lost = entry(estimator="published", rollout="forward_error", at={"state": "x1"})
+    assert rows(targets={"efforts": [lost]})["verdict"].tolist() == ["misses"]

@@ -1,0 +1,67 @@
+"""Jobs killed, over memory and over time: each second attempt succeeds."""
+
+import signal
+import subprocess
+import time
+from contextlib import suppress
+
+import psutil
+from conftest import PROFILE, on_cluster, twin
+from project import TINY, Project
+
+FOLDER = "results/stochastic_lagrangian"
+KILLED, STUCK, LARGE = "duffing", "harmonic", "wave"
+TARGETS = [f"{FOLDER}/{name}/observations.nc" for name in (KILLED, STUCK, LARGE)]
+
+
+def with_limits(project):
+    """Tight limits: one minute, and memory that one attempt exceeds, but not two."""
+    path = project.folder / "workflow" / "rules" / "common.smk"
+    text = path.read_text()
+    for old, new in (("return 30 * attempt", "return attempt"), ("2000 if", "350 if")):
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    return project
+
+
+def disturb(project, signals):
+    """Send a signal to the job of each example as soon as it writes its log."""
+    end = time.monotonic() + 180
+    waiting = {
+        f"{project.folder}/logs/stochastic_lagrangian/{name}/simulate.log": number
+        for name, number in signals.items()
+    }
+    while waiting:
+        assert time.monotonic() < end, f"no process writes {list(waiting)}"
+        for process in psutil.process_iter():
+            with suppress(psutil.Error):
+                if (process.cmdline() or [""])[-1].endswith("simulate.py"):
+                    for file in process.open_files():
+                        if file.path in waiting:
+                            process.send_signal(waiting.pop(file.path))
+        time.sleep(0.05)
+
+
+def test_second_attempts(slurm, tmp_path):
+    local = with_limits(Project.copy(tmp_path / "local", {**TINY, "replicates": 20}))
+    cluster = on_cluster(twin(local, tmp_path / "cluster"))
+    cluster_log = tmp_path / "cluster.txt"
+    with open(cluster_log, "w") as told:
+        process = cluster.start(
+            *TARGETS, *PROFILE, stdout=told, stderr=subprocess.STDOUT
+        )
+        try:
+            disturb(cluster, {KILLED: signal.SIGKILL, STUCK: signal.SIGSTOP})
+            made = local.snakemake(*TARGETS)
+            assert made.returncode == 0, made.stdout + made.stderr
+            code = process.wait(400)
+        finally:
+            process.kill()
+    text = cluster_log.read_text()
+    assert code == 0, text
+    assert text.count("Trying to restart job") == 3, text
+    assert "TIMEOUT" in text
+    logs = (cluster.folder / ".snakemake" / "slurm_logs").rglob("*.log")
+    assert "exceeded memory limit" in "".join(log.read_text() for log in logs)
+    assert cluster.digests() == local.digests()
