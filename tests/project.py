@@ -94,7 +94,10 @@ class Project:
     def snakemake(self, *arguments: str) -> subprocess.CompletedProcess:
         """Run Snakemake with the package of this copy."""
         process = self.start(*arguments)
-        out, err = process.communicate(timeout=600)
+        try:
+            out, err = process.communicate(timeout=900)
+        finally:
+            process.kill()
         return subprocess.CompletedProcess(
             process.args, process.returncode, out, err or ""
         )

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from leastaction.publish.figures.port_looks import curves
+from leastaction.publish.learning_curve import curves
+
+BANDS = "inside the 95 % bands"
 
 
 def effort_table(panels: Sequence) -> pd.DataFrame:
@@ -39,10 +41,11 @@ def effort_table(panels: Sequence) -> pd.DataFrame:
                             f"error of component {j + 1}": value
                             for j, value in enumerate(middle)
                         },
-                        "inside the 95 % bands": float(inside[:, k].mean()),
+                        BANDS: float(inside[:, k].mean()),
                     }
                 )
     frame = pd.DataFrame(rows)
+    frame.insert(len(frame.columns) - 1, BANDS, frame.pop(BANDS))
     frame.attrs["note"] = (
         "Errors of (J - R) z in SI units of each row. The share inside the bands is a "
         "mean over components and replicates. The bands know random noise alone: an "
