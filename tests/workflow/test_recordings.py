@@ -19,9 +19,8 @@ def copied(tmp_path_factory) -> Project:
 def lab(tmp_path):
     """Folder of a lab, far from the project, with a table and a YAML."""
     write(tmp_path, rows())
-    (tmp_path / "my-rig.yaml").write_text(
-        yaml.safe_dump({"recordings": {"arm": rig()}})
-    )
+    text = yaml.safe_dump({"recordings": {"arm": rig()}})
+    (tmp_path / "my-rig.yaml").write_text(text)
     return tmp_path
 
 

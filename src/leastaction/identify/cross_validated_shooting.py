@@ -45,7 +45,7 @@ LOST = 8.0
 # Price of a term that imitates simpler ones, in terms.
 DEAR = 1.25
 # Part of a force, squared, that is not one of simpler terms.
-DISTINCT = 1e-8
+DISTINCT = 1e-11
 
 log = logging.getLogger(__name__)
 
