@@ -231,8 +231,8 @@ rule compare:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     params:
         settings=matrix_settings(),
     message:
@@ -255,8 +255,8 @@ rule summarise:
         "../../environment.yml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
+        mem_mb=megabytes,
+        runtime=minutes,
     message:
         "Writing docs/results.md"
     script:

@@ -11,7 +11,7 @@ from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.gram_estimate import lagrangian_estimate
 from leastaction.identify.held_out_search import Candidate, Problem, rank
 from leastaction.identify.leave_one_out import LeaveOneOut
-from leastaction.identify.recorded_windows import Recording
+from leastaction.identify.recorded_windows import Recording, longest_window
 from leastaction.mechanics.library import Library
 
 MOST_ALTERNATIVES = 8
@@ -62,6 +62,11 @@ def estimate(
     diagnostics = {
         "blocks": (block_count, "1", "blocks that were left out in turn"),
         "window": (window, "s", "length of the windows that were fitted"),
+        "longest_window": (
+            longest_window(found),
+            "s",
+            "length of the longest windows that the recording has",
+        ),
         "period": (found.period, "s", "main period"),
         "sliding_width": (width, "(units of q)/s", "velocity where friction turns"),
         "misfit": (

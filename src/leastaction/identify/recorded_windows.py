@@ -20,6 +20,8 @@ WHOLE = 4
 BLOCKS = 6
 # Main periods of a stretch.
 STRETCH = 11
+# An input of which more samples repeat the one before is held between its steps.
+HELD = 0.5
 # The bandwidth is taken to hold this harmonic of the main frequency.
 HARMONIC = 3.0
 MOST_BLOCKS = 12
@@ -271,10 +273,12 @@ def input_nodes(force: np.ndarray, rows: np.ndarray, thin: int):
 
 
 def _between(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Smooth inputs by a cubic spline, others by straight lines."""
+    """Smooth inputs by a cubic spline, held ones by steps, others by straight lines."""
     from scipy.interpolate import CubicSpline
 
     row = np.arange(len(values))
+    if (np.diff(values) == 0).mean() > HELD and values.any():
+        return values[np.minimum(at, row[-1]).astype(int)]
     rough = np.diff(values, 3).var() > 0.05 * np.diff(values).var()
     if rough or not values.any():
         return np.interp(at, row, values)

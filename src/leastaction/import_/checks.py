@@ -40,8 +40,12 @@ def refuse(
     channels: Mapping,
     clock: Clock,
     settings: Mapping,
+    spans: np.ndarray,
 ) -> None:
     """Stop where no law can be found, or the wrong one would be.
+
+    `spans` are the ranges of the columns as recorded, before angles are unwrapped: a
+    joint that keeps turning is no sign of degrees.
 
     Raises
     ------
@@ -64,7 +68,7 @@ def refuse(
                 "Check the cable and the name of the column, or leave it out",
             )
         size = max(np.ptp(y) for y in own) / 2
-        if column.angle and size > DEGREES and "turns" not in accepted:
+        if column.angle and spans[place] / 2 > DEGREES and "turns" not in accepted:
             raise RecordingError(
                 where,
                 f"it spans {2 * size / abs(column.factor):.4g} in the given unit, "

@@ -9,7 +9,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.differentiate.recording_spectrum import spectrum
-from leastaction.import_.checks import refuse, warnings_of
+from leastaction.import_.checks import DEGREES, refuse, warnings_of
 from leastaction.import_.columns import columns_of, time_factor
 from leastaction.import_.error import RecordingError
 from leastaction.import_.resampling import Clock, resample
@@ -18,6 +18,8 @@ from leastaction.import_.splitting import Trajectory, read_trajectories
 # Share of the trajectories that validation keeps for itself.
 HELD_OUT = 4
 TAIL = 0.25
+# Share of steps beyond a quarter turn, after which no turn can be counted.
+TOO_WIDE = 0.02
 # Main periods that such an end must have.
 LEAST_PERIODS = 3.0
 
@@ -52,12 +54,13 @@ def measurements(settings: Mapping) -> xr.Dataset:
         given["files"], given, columns, factor, given.get("trajectory")
     )
     trajectories, gaps = read.done, read.gaps
-    turned = _unwrap(trajectories, channels)
+    spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
+    turned = _unwrap(trajectories, channels, spans)
     recorded = [t.label for t in trajectories]
     values, starts, clock = resample(trajectories, len(smooth))
     kept = [t for t in trajectories if len(t.time) >= 16]
     series = _by_channel(values, channels, names)
-    refuse(kept, series, channels, clock, settings)
+    refuse(kept, series, channels, clock, settings, spans)
     sampled = list(kept)
     if settings["held_out"] is None and len(kept) < HELD_OUT:
         held = _end_held_out(kept, series, starts, clock)
@@ -82,7 +85,7 @@ def measurements(settings: Mapping) -> xr.Dataset:
     return _dataset(series, starts, held, kept, channels, clock, texts)
 
 
-def _unwrap(trajectories: Sequence[Trajectory], channels) -> int:
+def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
     """Angles made continuous before anything is smoothed; returns the jumps."""
     jumps = 0
     for place, column in enumerate(channels["q"].values()):
@@ -93,6 +96,17 @@ def _unwrap(trajectories: Sequence[Trajectory], channels) -> int:
             if steps.any():
                 jumps += int(steps.sum())
                 t.values[:, place] = np.unwrap(t.values[:, place])
+        wide = [np.abs(np.diff(t.values[:, place])) > np.pi / 2 for t in trajectories]
+        share = np.concatenate(wide).mean() if wide else 0.0
+        if share > TOO_WIDE and spans[place] / 2 <= DEGREES:
+            raise RecordingError(
+                f"{trajectories[0].source.rpartition(', line')[0]}, "
+                f"column {column.name!r}",
+                f"at {100 * share:.0f} % of the rows the angle jumps by more than a "
+                "quarter turn",
+                "neighbouring samples that are close to each other",
+                "Sample faster, or check the unit and the sensor",
+            )
     return jumps
 
 

@@ -12,7 +12,8 @@ import pandas as pd
 from leastaction.noise_sweep import SWEEP
 from leastaction.publish.readable import number_text
 
-SWEPT = ("replicate", *SWEEP)
+# Dimensions whose every entry is a fit.
+SWEPT = ("replicate", "fit", *SWEEP)
 
 COLUMNS = (
     "system",
@@ -37,7 +38,7 @@ ROLLOUT = (
     "|relative error of the acceleration along the true path"
     "|largest error of a position up to .* starts"
     "|total variation distance of the densities of .*"
-    "|error of an unseen motion, rms)" + CASE
+    "|error of .* over .*, unseen input, .*)" + CASE
 )
 
 

@@ -12,11 +12,11 @@ ZERO = 0.05
 def verdicts(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     """One sentence for each thing a reader of the law should know."""
     texts = []
-    names = [str(n) for n in model["column"].values] if "column" in model else []
     if not int(model["converged"].values[0]):
         texts.append("the fit did not settle to the last digit; error bars are rough")
     window, period = float(model["window"].values[0]), float(model["period"].values[0])
-    if window < 2.5 * period:
+    longest = float(model["longest_window"].values[0])
+    if window < min(2.5 * period, 0.8 * longest):
         texts.append(
             f"windows could not be made longer than {window:.3g} s "
             f"({window / period:.1f} main periods): chaotic motion, a missing term, or "
@@ -58,7 +58,6 @@ def verdicts(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
         texts.append(
             f"a free run is off by {100 * largest:.2g} % rms: do not extrapolate"
         )
-    _ = names
     return texts
 
 

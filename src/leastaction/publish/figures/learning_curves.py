@@ -9,7 +9,6 @@ from leastaction.publish.figures.port_looks import (
     COMPONENTS,
     LEAST,
     component,
-    curves,
     handle,
     learning_axes,
     learning_line,
@@ -17,6 +16,7 @@ from leastaction.publish.figures.port_looks import (
     present,
 )
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
+from leastaction.publish.learning_curve import curves
 from leastaction.publish.panel import Panel, panel_title
 
 ROW_HEIGHT = 58.0

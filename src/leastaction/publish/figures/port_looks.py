@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
@@ -33,13 +32,6 @@ def component(kind: str, i: int) -> str:
 def look(estimator: str) -> tuple[str, str, str]:
     """Label, colour and marker of an estimator."""
     return LOOKS.get(estimator, (estimator, "#5c6b73", "."))
-
-
-def curves(rollout: xr.Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
-    """Sizes, and a score by (replicate, size, component), of sets from all times."""
-    fits = np.flatnonzero(rollout["pool"].values == "all")
-    sizes = rollout["training_size"].values[fits]
-    return sizes, rollout[name].values[:, fits]
 
 
 def learning_axes(axes: Axes, sizes: np.ndarray) -> None:

@@ -1,0 +1,103 @@
+"""The same bytes whatever the blocks and their order; BLAS to round-off."""
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import xarray as xr
+import yaml
+from chain import FILES, ROOT, make
+
+from leastaction.config import merge
+
+CASES = {
+    "an ensemble": (
+        "stochastic_lagrangian/harmonic",
+        "recommended",
+        {
+            "simulate": {"replicates": 2, "trajectories": 10, "duration": 0.2},
+            "validate": {"trajectories": 3, "samples": 11},
+        },
+    ),
+    "a sweep over noise": (
+        "xl_sindy/single",
+        "recommended",
+        {
+            "simulate": {
+                "replicates": 2,
+                "trajectories": 5,
+                "noise": {"levels": [0.0, 0.1], "modes": ["independent"]},
+            },
+            "estimators": {
+                "recommended": {"differentiate": {"cases": {"levels": [0.0, 0.1]}}}
+            },
+            "validate": {
+                "trajectories": 2,
+                "samples": 11,
+                "cases": {"levels": [0.1]},
+                "replicates": 2,
+            },
+        },
+    ),
+    "a histogram": (
+        "fokker_planck/linear_additive",
+        "recommended",
+        {
+            "simulate": {"replicates": 2, "duration": 31.25},
+            "validate": {"trajectories": 8, "replicates": 2},
+        },
+    ),
+}
+
+
+def example(name):
+    path, estimator, smaller = CASES[name]
+    given = yaml.safe_load((ROOT / f"config/examples/{path}.yaml").read_text())
+    del given["variants"], given["publish"]
+    given = merge(given, smaller)
+    given["estimators"] = {estimator: given["estimators"][estimator]}
+    given["validate"].pop("estimators", None)
+    return given, estimator
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request, tmp_path_factory):
+    """(example, estimator, folder with the files made in whole stages)."""
+    given, estimator = example(request.param)
+    folder = tmp_path_factory.mktemp("whole")
+    make(given, estimator, folder)
+    return given, estimator, folder
+
+
+def test_blocks_change_no_byte(case, tmp_path):
+    given, estimator, whole = case
+    make(given, estimator, tmp_path, 2)
+    for name in FILES.values():
+        again = (tmp_path / f"{name}.nc").read_bytes()
+        assert again == (whole / f"{name}.nc").read_bytes(), name
+
+
+def test_threads_of_blas_change_less_than_the_noise(tmp_path):
+    """The same terms; estimates within a tenth of a standard error."""
+    given, estimator = example("a sweep over noise")
+    given["simulate"]["replicates"] = given["validate"]["replicates"] = 1
+    (tmp_path / "it.yaml").write_text(yaml.safe_dump(given))
+    models = []
+    for threads in ("1", "2"):
+        folder = tmp_path / threads
+        folder.mkdir()
+        subprocess.run(
+            [sys.executable, ROOT / "tests/workflow/chain.py", tmp_path / "it.yaml"]
+            + [estimator, folder],
+            env={**os.environ, "OPENBLAS_NUM_THREADS": threads},
+            check=True,
+        )
+        models.append(xr.load_dataset(folder / "model.nc"))
+    one, two = models
+    np.testing.assert_array_equal(one["support"], two["support"])
+    noisy = {"noise_level": one["noise_level"] > 0}
+    error = one["coefficient_std"].where(one["support"]).isel(noisy)
+    change = abs(one["coefficient_estimate"] - two["coefficient_estimate"]).isel(noisy)
+    assert float((change / error).max()) < 0.1

@@ -1,0 +1,59 @@
+"""A user's YAML, wherever it lives, is the default target; a refusal leaves nothing."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+import yaml
+from project import Project
+from recorded import rig, rows, write
+
+
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory) -> Project:
+    return Project.copy(tmp_path_factory.mktemp("project"), {})
+
+
+@pytest.fixture
+def lab(tmp_path):
+    """Folder of a lab, far from the project, with a table and a YAML."""
+    write(tmp_path, rows())
+    (tmp_path / "my-rig.yaml").write_text(
+        yaml.safe_dump({"recordings": {"arm": rig()}})
+    )
+    return tmp_path
+
+
+def run(project, lab, *arguments) -> str:
+    command = [sys.executable, "-m", "snakemake", *arguments]
+    command += ["--configfile", str(lab / "my-rig.yaml")]
+    environment = {**os.environ, "PYTHONPATH": str(project.folder / "src")}
+    result = subprocess.run(
+        command, cwd=project.folder, env=environment, capture_output=True, text=True
+    )
+    return result.stdout + result.stderr
+
+
+def test_the_recording_is_the_default_target(copied, lab):
+    text = run(copied, lab, "-n")
+    for job in ("Importing arm", "Identifying arm", "Predicting", "Writing the law"):
+        assert job in text, text
+    assert "Simulating" not in text
+
+
+def test_a_broken_cell_stops_with_one_message_and_no_result(copied, lab):
+    table = rows()
+    table[300][2] = "overload"
+    write(lab, table)
+    text = run(copied, lab, "--cores", "1")
+    assert "line 302, column 'theta': 'overload' stands there" in text
+    assert "Traceback" not in text
+    assert not (copied.folder / "results/recordings/arm/observations.nc").exists()
+
+
+def test_a_missing_column_stops_before_any_job(copied, lab):
+    write(lab, rows(), "run,t,angle")
+    text = run(copied, lab, "--cores", "1")
+    assert "unknown column 'theta'" in text and "Traceback" not in text
+    assert "Importing" not in text
