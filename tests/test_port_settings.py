@@ -50,12 +50,7 @@ RECOMMENDED = "estimators/recommended/identify"
             [[0, 1], [1, 0]],
             "skew",
         ),
-        (
-            NETWORK,
-            "validate/port/coupling/ports",
-            ["identified.u", "known.w"],
-            "no port",
-        ),
+        (NETWORK, "validate/port/coupling/ports", ["identified.u", "known.w"], "port"),
         (NETWORK, "system/parameters/G/unit", "ohm", "expected"),
     ],
 )
