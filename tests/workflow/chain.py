@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.config import acceptance
+from leastaction.acceptance import acceptance
 from leastaction.recipes import SETTINGS
 
 ROOT = Path(__file__).parents[2]
