@@ -3,7 +3,7 @@
 import os
 import time
 
-from conftest import DERIVATIVES, OBSERVATIONS
+from disturbed import DERIVATIVES, OBSERVATIONS
 
 
 def test_files_from_the_future(disturbed):

@@ -3,7 +3,7 @@
 import os
 
 import pytest
-from conftest import DERIVATIVES, OBSERVATIONS
+from disturbed import DERIVATIVES, OBSERVATIONS
 
 
 def truncated(content: bytes) -> bytes:

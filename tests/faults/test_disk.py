@@ -1,6 +1,6 @@
 """A disk that is full, or that cannot be written."""
 
-from conftest import FOLDER
+from disturbed import FOLDER
 
 
 def test_full_disk(small_disk):

@@ -2,7 +2,7 @@
 
 import signal
 
-from conftest import OBSERVATIONS
+from disturbed import OBSERVATIONS
 
 
 def test_killed_worker(disturbed):

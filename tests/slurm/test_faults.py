@@ -6,7 +6,7 @@ import time
 from contextlib import suppress
 
 import psutil
-from conftest import PROFILE, on_cluster, twin
+from cluster import PROFILE, on_cluster, twin
 from project import TINY, Project
 
 FOLDER = "results/stochastic_lagrangian"

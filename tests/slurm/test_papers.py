@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from conftest import PROFILE, on_cluster, twin
+from cluster import PROFILE, on_cluster, twin
 from project import ROOT, Project
 
 # The sizes of the quick workflow, and below.
