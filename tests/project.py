@@ -73,10 +73,10 @@ class Project:
                 path.unlink()
         path = self.folder / "config" / "config.yaml"
         config = yaml.safe_load(path.read_text())
-        for study in [*config["studies"].values(), config.get("matrix", {})]:
+        for study in config["studies"].values():
             study["examples"] = {
                 paper: kept
-                for paper, names in study.get("examples", {}).items()
+                for paper, names in study["examples"].items()
                 if paper == PAPER
                 and (kept := [n for n in names if n.split("-")[0] in examples])
             }

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
-from scipy.stats import norm
+from scipy.special import ndtr
 
 from leastaction import assemble, differentiate, identify
 from leastaction.publish.figures.stationary_style import (
@@ -112,7 +112,7 @@ def exact_histogram(panel: Panel, bins: int) -> xr.Dataset:
     grid = panel.config["simulate"]["histogram"]
     edges = np.linspace(grid["low"], grid["high"], bins + 1)
     std = np.sqrt([noise / (2 * c * k), noise / (2 * c)])
-    shares = np.diff(norm.cdf(edges / std), axis=0)
+    shares = np.diff(ndtr(edges / std), axis=0)
     counts = np.broadcast_to(np.outer(*shares.T), (1, 3, bins, bins))
     centres = (edges[1:] + edges[:-1]).T / 2
     (name,) = panel.config["system"]["coordinates"]

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 import xarray as xr
-from scipy.stats import binomtest
 
 from leastaction.mechanics.equivalence import canonical, compare
 from leastaction.noise_sweep import SWEEP
@@ -201,5 +200,7 @@ def largest_noise(exact: xr.DataArray) -> Limit:
 
 def wilson(hits: int, count: int) -> tuple[float, float]:
     """95 % interval of a share (Wilson 1927)."""
+    from scipy.stats import binomtest  # a second to import, and few need it
+
     found = binomtest(int(hits), int(count)).proportion_ci(0.95, method="wilson")
     return float(found.low), float(found.high)

@@ -25,7 +25,6 @@ from collections.abc import Mapping
 from decimal import Decimal
 
 import numpy as np
-from scipy.stats import binom
 
 MEETS, MISSES, PAPER_IN_ERROR = "meets", "misses", "paper-in-error"
 # A recomputation starts from parameters that the paper rounds: an error printed with
@@ -163,6 +162,8 @@ def summary_of(values: np.ndarray) -> tuple[float, float, float]:
 
 def binomial_band(count: int, share: float = 0.95) -> dict | None:
     """Target that a share of `count` trials keeps in 99.9 % of all experiments."""
+    from scipy.stats import binom  # a second to import, and few need it
+
     low, high = binom.ppf([0.0005, 0.9995], count, share) / count
     if low == 0:
         return None  # So few trials could not miss.
