@@ -124,7 +124,7 @@ def test_axes_bars_and_the_end_of_training_are_labelled(panel):
     assert all(re.fullmatch(r"\(.*m.*\)", axes.get_xlabel()) for axes in bars)
 
 
-@pytest.mark.parametrize("width", [160, 190])
+@pytest.mark.parametrize("width", [160])
 def test_nothing_leaves_the_page_and_bytes_repeat(panel, width):
     pages = []
     for _ in range(2):

@@ -140,7 +140,7 @@ def test_a_study_without_noise_is_refused(sensors):
         draw("sensor_study", sensors[:1], {})
 
 
-@pytest.mark.parametrize("width", [160, 190])
+@pytest.mark.parametrize("width", [160])
 def test_studies_stay_on_the_page_and_repeat(schemes, sensors, width):
     settings = {"width": width, "dpi": 60}
     for name, panels in (("scheme_study", schemes), ("sensor_study", sensors)):
