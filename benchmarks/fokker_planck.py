@@ -6,12 +6,11 @@ A path of 1e7 samples is simulated and counted at once. An estimate is different
 assemble and identify of one replicate; medians after a first call that compiles.
 """
 
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import yaml
+from cpu import cpu_seconds
 
 from leastaction.acceptance import acceptance
 from leastaction.assemble import assemble
@@ -26,17 +25,6 @@ SCHEMA = ROOT / "workflow" / "schemas" / "example.schema.yaml"
 NAMES = ("linear_additive", "linear_multiplicative", "duffing", "van_der_pol")
 FORMS = ("recommended", "published")
 REPEATS = 25
-
-
-def cpu_seconds(action, repeats: int) -> tuple[float, object]:
-    """Median CPU seconds of `action` after a first call, and its result."""
-    result = action()
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        result = action()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds), result
 
 
 def measure(name: str) -> tuple[float, float, list[float]]:

@@ -8,13 +8,12 @@ plain NumPy: Newton's method with the derivatives of the kernel, as one would wr
 down. Ratios are over the recommended form, all in one run.
 """
 
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
 import yaml
+from cpu import cpu_seconds
 
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
@@ -28,21 +27,9 @@ from leastaction.simulate import simulate
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "shadow_integration"
 FORMS = ("recommended", "published")
-REPEATS = 5
 # Corrections of the peer that end a step: converged, or no longer shrinking.
 TOLERANCE, ROUND_OFF, MOST_CORRECTIONS = 1e-11, 1e-5, 30
 STEPS = {"recommended": 200_000, "published": 2_000, "NumPy": 100}
-
-
-def cpu_seconds(action, repeats: int = REPEATS) -> tuple[float, object]:
-    """Median CPU seconds of `action` after a first call, and its result."""
-    result = action()
-    seconds = []
-    for _ in range(repeats):
-        start = time.process_time()
-        result = action()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds), result
 
 
 def example_of(name: str) -> dict:

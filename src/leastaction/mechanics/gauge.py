@@ -217,24 +217,24 @@ def exact_relations(columns: Sequence[Sequence[sp.Expr]]) -> dict:
     return _relations(tuple(map(tuple, columns)))
 
 
-def _relations(expressions: tuple, coordinates: tuple[str, ...] = (), made_of=tuple):
+def _as_given(expressions: tuple, coordinates: tuple[str, ...]) -> tuple:
+    return expressions
+
+
+def _relations(
+    expressions: tuple, coordinates: tuple[str, ...] = (), made_of=_as_given
+) -> dict:
     """Relations between ``made_of(expression, coordinates)``, remembered."""
 
     def answer() -> dict | None:
-        made = (
-            expressions
-            if made_of is tuple
-            else [made_of(e, coordinates) for e in expressions]
-        )
-        found.append(_column_relations([_fingerprint(column) for column in made])[1])
+        columns = [_fingerprint(made_of(e, coordinates)) for e in expressions]
+        found.append(_column_relations(columns)[1])
         return _relations_as_document(found[0])
 
     found: list[dict] = []
     question = sp.srepr(expressions) + repr(coordinates)
     question += f"{made_of.__module__}.{made_of.__qualname__}"
-    sources = [__file__]
-    sources += [] if made_of is tuple else [inspect.getfile(made_of)]
-    document = remembered(question, sources, answer)
+    document = remembered(question, [__file__, inspect.getfile(made_of)], answer)
     return found[0] if found else _relations_from_document(document)
 
 
