@@ -80,10 +80,10 @@ def validate(
 
     start, normals = randomness(0)
     along = runs[0](start, normals, simulation["time_step"], every)
-    turn = _alignment(system, estimate, wiener, along)
+    turn_of_pairs = np.kron(_alignment(system, estimate, wiener, along).T, np.eye(2))
     for trajectory in range(n):
         start, normals = randomness(trajectory)
-        turned = np.einsum("ij,njk->nik", turn, normals)
+        turned = (normals.reshape(steps, -1) @ turn_of_pairs).reshape(normals.shape)
         for run, path, own in zip(runs, paths, (normals, turned), strict=True):
             path[trajectory] = run(start, own, simulation["time_step"], every)
     time = np.arange(steps // every + 1) * every * simulation["time_step"]
