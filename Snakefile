@@ -83,7 +83,7 @@ rule beyond:
 
 rule gallery:
     input:
-        expand("docs/images/gallery/{picture}.png", picture=config["gallery"]),
+        expand("docs/images/gallery/{picture}.png", picture=gallery()),
     message:
         "The pictures of the README are made"
 

@@ -471,6 +471,13 @@ def story_pictures():
     ]
 
 
+def gallery():
+    """Names of the pictures of the README whose figure can be made."""
+    made = {f"{p}/figures/{f}" for p in PAPERS for f in config["papers"][p]["figures"]}
+    made |= {"matrix"} if COMPARED else set()
+    return [name for name, figure in config["gallery"].items() if figure in made]
+
+
 def gallery_figure(wildcards):
     """The figure that a picture of the README shows."""
     return f"<results>/{config['gallery'][wildcards.picture]}.png"

@@ -20,12 +20,12 @@ _PAGE = """<!DOCTYPE html>
 <main class="story">
 <style>{{ layout }}</style>
 <h1>The law behind measured motion</h1>
-<p class="lead">{{ chapters | length }} paper{{ "s" if chapters | length != 1 }} on learning
+<p class="intro">{{ chapters | length }} paper{{ "s" if chapters | length != 1 }} on learning
 the laws of motion from data, reproduced figure by figure and table by table. Each example is
 solved by <b>published</b>, the paper's own recipe with its flaws, and by <b>recommended</b>,
 the best that we know, from the same data. Every number that a paper prints is compared with
 ours, and with what it should be where the paper slips.</p>
-<p class="lead"><b>{{ good }} of {{ judged }}</b> judged numbers keep the limit that we set.
+<p class="intro"><b>{{ good }} of {{ judged }}</b> judged numbers keep the limit that we set.
 All of them, with filters: <a href="scorecard.html">scorecard</a>. A figure opens in full when
 it is clicked.</p>
 <nav>{% for c in chapters %}<a href="#story-{{ c.name }}">{{ c.name | replace("_", " ") }}</a>
@@ -99,13 +99,13 @@ config/examples/{{ c.name }}/{{ e.name }}.yaml</span></summary><pre>{{ e.setting
 {%- endif %}</p>
 </section>
 {% endfor %}
+</main>
 <script>
 // Where the page stands by itself in a report, its links lead nowhere.
 if (location.protocol === "data:")
   for (const link of [...document.links])
     if (!link.getAttribute("href").startsWith("#")) link.removeAttribute("href");
 </script>
-</main>
 </body>
 </html>
 """
