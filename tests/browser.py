@@ -15,8 +15,8 @@ NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
 # Before anything else on the page.
 LISTEN = """<script>
 const problems = [];
-addEventListener("error", e => problems.push(
-  e.message || "not loaded: " + String(e.target.src || e.target.href).slice(0, 80)), true);
+addEventListener("error", e => problems.push(e.message
+  || "not loaded: " + String(e.target.src || e.target.href).slice(0, 80)), true);
 addEventListener("unhandledrejection", e => problems.push(String(e.reason)));
 console.error = (...all) => problems.push(all.join(" "));
 console.log = () => {};
@@ -56,8 +56,8 @@ def visit(page: Path, look: str, folder: Path) -> dict:
     Returns
     -------
     dict
-        `found`, what `look` returns; `problems`, errors of scripts, of the console and of
-        what could not be loaded; `network`, addresses that were asked for.
+        `found`, what `look` returns; `problems`, errors of scripts, of the console and
+        of what could not be loaded; `network`, addresses that were asked for.
     """
     text = page.read_text()
     head, opening, rest = text.partition("<head>")

@@ -27,6 +27,7 @@ return {
 };
 """
 RESULTS = """
+await until(() => app);
 const sizes = {};
 for (const [path, result] of Object.entries(results)) {
   const html = result.mime_type === "text/html";
@@ -42,6 +43,7 @@ for (const [path, result] of Object.entries(results)) {
 return sizes;
 """
 SEARCH = """
+await until(() => document.querySelector("input[placeholder^=Search]"));
 const input = document.querySelector("input[placeholder^=Search]");
 const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
 set.call(input, "duffing");

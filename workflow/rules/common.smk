@@ -494,7 +494,7 @@ def story_settings():
                     name: {
                         "title": EXAMPLES[paper, name]["title"],
                         "section": EXAMPLES[paper, name]["section"],
-                        "settings": panel(EXAMPLES[paper, name], told),
+                        "settings": {part: EXAMPLES[paper, name][part] for part in told},
                     }
                     for name in examples_of(paper)
                 },

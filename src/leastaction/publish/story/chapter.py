@@ -1,5 +1,6 @@
 """What the story says of one paper, as far as it follows from the results."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
@@ -119,8 +120,8 @@ def telling(rows: pd.DataFrame) -> list[dict]:
                 "corrected": number_text(first["corrected"]),
                 "ours": [_ours(by_estimator, name) for name in FIRST],
                 "rank": (
-                    -sum(name in by_estimator.index for name in FIRST),
                     -_distance(first["printed"], first["corrected"]),
+                    -sum(name in by_estimator.index for name in FIRST),
                 ),
             }
         )
@@ -148,7 +149,8 @@ def cost(benchmarks: Mapping[str, str]) -> dict:
 def _distance(printed: float, corrected: float) -> float:
     """Relative difference of a printed number; zero where nothing is corrected."""
     scale = max(abs(printed), abs(corrected))
-    return abs(printed - corrected) / scale if scale > 0 else 0.0
+    found = abs(printed - corrected) / scale if scale > 0 else 0.0
+    return 0.0 if math.isnan(found) else found
 
 
 def _ours(by_estimator: pd.DataFrame, name: str) -> dict:
@@ -186,7 +188,11 @@ def _shown(paper: str, part: str, kind: str, entries: Mapping) -> list[dict]:
 
 def _yaml(settings: Mapping) -> str:
     return yaml.safe_dump(
-        dict(settings), sort_keys=False, allow_unicode=True, width=88
+        dict(settings),
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=88,
     ).strip()
 
 

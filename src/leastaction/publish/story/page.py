@@ -14,89 +14,132 @@ _PAGE = """<!DOCTYPE html>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>The law behind measured motion: the story of {{ chapters | length }} papers</title>
+<title>The law behind measured motion</title>
 </head>
 <body>
 <main class="story">
 <style>{{ layout }}</style>
+{% set plural = "s" if chapters | length != 1 %}
 <h1>The law behind measured motion</h1>
-<p class="intro">{{ chapters | length }} paper{{ "s" if chapters | length != 1 }} on learning
-the laws of motion from data, reproduced figure by figure and table by table. Each example is
-solved by <b>published</b>, the paper's own recipe with its flaws, and by <b>recommended</b>,
-the best that we know, from the same data. Every number that a paper prints is compared with
-ours, and with what it should be where the paper slips.</p>
-<p class="intro"><b>{{ good }} of {{ judged }}</b> judged numbers keep the limit that we set.
-All of them, with filters: <a href="scorecard.html">scorecard</a>. A figure opens in full when
+<p>{{ chapters | length }} paper{{ plural }} on learning the laws of motion from data,
+reproduced figure by figure and table by table. Each example is solved by
+<b>published</b>, the paper's own recipe with its flaws, and by <b>recommended</b>, the
+best that we know, from the same data. Every number that a paper prints is compared
+with ours, and with what it should be where the paper slips.</p>
+<p><b>{{ good }} of {{ judged }}</b> judged numbers keep the limit that we set. All of
+them, with filters: <a href="scorecard.html">scorecard</a>. A figure opens in full when
 it is clicked.</p>
-<nav>{% for c in chapters %}<a href="#story-{{ c.name }}">{{ c.name | replace("_", " ") }}</a>
-{%- endfor %}</nav>
+<nav>
+{% for c in chapters %}
+<a href="#story-{{ c.name }}">{{ c.name | replace("_", " ") }}</a>
+{% endfor %}
+</nav>
 {% for c in chapters %}
 <section id="story-{{ c.name }}">
 <h2>{{ c.heading }}</h2>
 <p class="source">{{ c.authors }}</p>
 <p>{{ c.summary }}</p>
 <h3>What we find</h3>
-<p>{% for row in c.verdicts if row.estimator in first %}
+<p>
+{% for row in c.verdicts if row.estimator in first %}
 {% set good, judged = kept([row]) %}
-<b>{{ row.estimator | capitalize if loop.first else row.estimator }}</b> keeps {{ good }} of
-{{ judged }} limits{{ ", " if not loop.last }}{% endfor %}.
+<b>{{ row.estimator | capitalize if loop.first else row.estimator }}</b> keeps
+{{ good }} of {{ judged }} limits{{ "," if not loop.last else "." }}
+{% endfor %}
 {% set wrong = c.verdicts | sum(attribute="paper-in-error") %}
-{% if wrong %}Where it says <em>paper-in-error</em> ({{ wrong }}), ours keeps the limit and the
-printed number does not.{% endif %}</p>
-<table class="verdicts">
-<thead><tr><th>estimator</th>{% for v in verdicts %}<th class="number">{{ v }}</th>
-{%- endfor %}</tr></thead>
+{% if wrong %}
+Where it says <em>paper-in-error</em> ({{ wrong }}), ours keeps the limit and the printed
+number does not.
+{% endif %}
+</p>
+<table>
+<thead><tr><th>estimator</th>
+{% for v in verdicts %}
+<th class="number">{{ v }}</th>
+{% endfor %}
+</tr></thead>
 <tbody>
-{%- for row in c.verdicts %}
-<tr><td>{{ row.estimator }}</td>{% for v in verdicts %}
-<td class="number{% if row[v] %} {{ v | replace(' ', '-') }}{% endif %}">{{ row[v] }}</td>
-{%- endfor %}</tr>
-{%- endfor %}
+{% for row in c.verdicts %}
+<tr><td>{{ row.estimator }}</td>
+{% for v in verdicts %}
+<td class="number {{ v | replace(" ", "-") if row[v] }}">{{ row[v] }}</td>
+{% endfor %}
+</tr>
+{% endfor %}
 </tbody></table>
 {% if c.numbers %}
-<table class="numbers">
-<caption>Printed numbers that differ most from what they should be, and ours (medians)</caption>
-<thead><tr><th>example</th><th>where</th><th>quantity</th><th class="number">printed</th>
-<th class="number">corrected</th>{% for e in first %}<th class="number">{{ e }}</th>
-{%- endfor %}</tr></thead>
+<table>
+<caption>Printed numbers that differ most from what they should be, and ours
+(medians)</caption>
+<thead><tr><th>example</th><th>where</th><th>quantity</th>
+<th class="number">printed</th><th class="number">corrected</th>
+{% for name in first %}
+<th class="number">{{ name }}</th>
+{% endfor %}
+</tr></thead>
 <tbody>
-{%- for n in c.numbers %}
+{% for n in c.numbers %}
 <tr><td>{{ n.example }}</td><td>{{ n["item"] }}</td><td>{{ n.quantity }}
-{%- if n.unit != "1" %} <span class="dim">[{{ n.unit }}]</span>{% endif %}</td>
+{% if n.unit != "1" %}
+<span class="dim">[{{ n.unit }}]</span>
+{% endif %}
+</td>
 <td class="number">{{ n.printed }}</td><td class="number">{{ n.corrected }}</td>
-{%- for o in n.ours %}<td class="number {{ o.verdict | replace(' ', '-') }}"
- {%- if o.verdict %} title="{{ o.verdict }}"{% endif %}>{{ o.value }}</td>{% endfor %}</tr>
-{%- endfor %}
+{% for o in n.ours %}
+<td class="number {{ o.verdict | replace(" ", "-") }}">{{ o.value }}</td>
+{% endfor %}
+</tr>
+{% endfor %}
 </tbody></table>
 {% endif %}
 {% if c.misses %}
-<details{% if c.misses | length <= 3 %} open{% endif %}>
-<summary>{{ c.misses | length }} number{{ "s" if c.misses | length != 1 }}
- miss{{ "es" if c.misses | length == 1 }} the limit</summary>
-<ul>{% for m in c.misses %}<li>{{ m.example }}, {{ m.estimator }}: {{ m.quantity }}
- is {{ m.ours }}, should be {{ m.target }}</li>{% endfor %}</ul></details>
-{% else %}<p>No number misses its limit.</p>{% endif %}
+<details {{ "open" if c.misses | length <= 3 }}>
+<summary>Misses of the limit: {{ c.misses | length }}</summary>
+<ul>
+{% for m in c.misses %}
+<li>{{ m.example }}, {{ m.estimator }}: {{ m.quantity }} is {{ m.ours }}, should be
+{{ m.target }}</li>
+{% endfor %}
+</ul></details>
+{% else %}
+<p>No number misses its limit.</p>
+{% endif %}
 <h3>Figures</h3>
 <div class="figures">
-{%- for f in c.figures %}
-<figure><a href="{{ f.file }}"><img alt="{{ f.label }}: {{ f.claim }}" src="{{ f.picture }}"></a>
-<figcaption><b>{{ f.label }}.</b> {% if f.claim %}The paper: {{ f.claim }}{% endif %}</figcaption>
-</figure>
-{%- endfor %}
+{% for f in c.figures %}
+<figure><a href="{{ f.file }}"><img alt="{{ f.label }}" src="{{ f.picture }}"></a>
+<figcaption><b>{{ f.label }}.</b>
+{% if f.claim %}
+The paper: {{ f.claim }}
+{% endif %}
+</figcaption></figure>
+{% endfor %}
 </div>
-{% if c.tables %}<p>Tables:
-{%- for t in c.tables %} <a href="{{ t.file }}">{{ t.label }}</a>{{ "," if not loop.last }}
-{%- endfor %}</p>{% endif %}
+{% if c.tables %}
+<p>Tables:
+{% for t in c.tables %}
+<a href="{{ t.file }}">{{ t.label }}</a>{{ "," if not loop.last }}
+{% endfor %}
+</p>
+{% endif %}
 <h3>Parameters</h3>
-{%- for e in c.examples %}
+{% for e in c.examples %}
 <details><summary>{{ e.title }} <span class="dim">section {{ e.section }},
-config/examples/{{ c.name }}/{{ e.name }}.yaml</span></summary><pre>{{ e.settings }}</pre></details>
-{%- endfor %}
+config/examples/{{ c.name }}/{{ e.name }}.yaml</span></summary>
+<pre>{{ e.settings }}</pre></details>
+{% endfor %}
 <h3>Run time</h3>
-<p>{% if c.cost.wall %}{{ c.cost.wall | duration }} of jobs one after the other, {{ c.cost.cpu | duration }} of CPU:
-{% for name, seconds in c.cost.stages.items() if seconds %}{{ name }} {{ seconds | duration }}
-{{- ", " if not loop.last }}{% endfor %}.{% else %}Not known: the benchmark files are gone.
-{%- endif %}</p>
+<p>
+{% if c.cost.wall %}
+{{ c.cost.wall | duration }} of jobs, one after the other; {{ c.cost.cpu | duration }}
+of CPU. By stage:
+{% for name, seconds in c.cost.stages.items() if seconds %}
+{{ name }} {{ seconds | duration }}{{ "," if not loop.last else "." }}
+{% endfor %}
+{% else %}
+Not known: the benchmark files are gone.
+{% endif %}
+</p>
 </section>
 {% endfor %}
 </main>
