@@ -48,8 +48,8 @@ it is clicked.</p>
 {% endfor %}
 {% set wrong = c.verdicts | sum(attribute="paper-in-error") %}
 {% if wrong %}
-Where it says <em>paper-in-error</em> ({{ wrong }}), ours keeps the limit and the printed
-number does not.
+Where it says <em>paper-in-error</em> ({{ wrong }}), ours keeps the limit and the
+printed number does not.
 {% endif %}
 </p>
 <table>
