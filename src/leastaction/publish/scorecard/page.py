@@ -44,7 +44,7 @@ th { position: sticky; top: 0; background: #f3f5f8; font-size: .8rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums;
   white-space: nowrap; }
 td.quantity { min-width: 10rem; max-width: 24rem; overflow-wrap: anywhere; }
-td.name { min-width: 6rem; overflow-wrap: anywhere; }
+td.name { min-width: 6.7rem; overflow-wrap: anywhere; }
 .dim, .note { color: var(--dim); font-size: .85rem; }
 .note, .range { display: block; }
 .range { white-space: normal; }
