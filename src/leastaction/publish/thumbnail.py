@@ -3,6 +3,7 @@
 from io import BytesIO
 
 from PIL import Image
+from PIL.PngImagePlugin import PngImageFile
 
 COLOURS = (256, 128, 64, 32, 16)
 
@@ -17,7 +18,7 @@ def thumbnail(png: bytes, width: int, limit: int) -> bytes:
     ValueError
         If 16 colours are still too large.
     """
-    with Image.open(BytesIO(png)) as picture:
+    with PngImageFile(BytesIO(png)) as picture:
         picture = _on_white(picture)
     height = round(picture.height * width / picture.width)
     if width < picture.width:
