@@ -56,10 +56,11 @@ rule recordings:
 rule papers:
     default_target: not RECORDINGS
     input:
+        "<results>/story.html",
         expand("<results>/scorecard.{kind}", kind=["csv", "md", "html"]),
         [paper_outputs(paper) for paper in PAPERS],
     message:
-        "All papers are reproduced; see results/scorecard.html"
+        "All papers are reproduced; see results/story.html"
 
 
 rule beyond:
@@ -78,6 +79,13 @@ rule beyond:
         [paper_outputs(folder) for folder in FOLDERS if folder not in PAPERS],
     message:
         "All studies are made; see results/studies.html"
+
+
+rule gallery:
+    input:
+        expand("docs/images/gallery/{picture}.png", picture=gallery()),
+    message:
+        "The pictures of the README are made"
 
 
 for FOLDER in FOLDERS:

@@ -19,6 +19,7 @@ TOGETHER = {
     "tests/workflow/test_determinism.py": "finished",
     "tests/workflow/test_outputs.py": "finished",
     "tests/workflow/test_planning.py": "finished",
+    "tests/workflow/test_report.py": "finished",
     "tests/workflow/test_refusals.py": "untouched",
 }
 

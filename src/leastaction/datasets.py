@@ -254,6 +254,12 @@ def save_text(text: str, path: str | Path) -> None:
         part.write_text(text)
 
 
+def save_bytes(content: bytes, path: str | Path) -> None:
+    """Write a binary file, so that `path` is absent or complete."""
+    with whole(path) as part, _told_if_full(path):
+        part.write_bytes(content)
+
+
 def save_figure(figure, path: str | Path) -> None:
     """Write a Matplotlib figure in the format of the suffix, without a time stamp."""
     stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
@@ -265,3 +271,13 @@ def save_figure(figure, path: str | Path) -> None:
 def load_text(path: str | Path) -> str:
     """Read a text file."""
     return Path(path).read_text()
+
+
+def load_bytes(path: str | Path) -> bytes:
+    """Read a binary file."""
+    return Path(path).read_bytes()
+
+
+def load_present(paths: Iterable[str | Path]) -> dict[str, str]:
+    """Texts of those files that are there, by their path."""
+    return {str(path): load_text(path) for path in paths if Path(path).is_file()}

@@ -12,6 +12,7 @@ PAPER = "results/stochastic_lagrangian"
 
 def test_every_promised_file_is_there(finished):
     expected = [f"results/scorecard.{kind}" for kind in ("csv", "md", "html")]
+    expected.append("results/story.html")
     for number in (1, 2, 3, 4):
         for kind in ("svg", "png", "pdf"):
             expected.append(f"{PAPER}/figures/figure_{number}.{kind}")

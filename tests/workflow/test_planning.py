@@ -103,6 +103,7 @@ def test_style_of_the_figures(restored):
     figures = {
         *(f"Drawing the figures of {e}" for e in (*EXAMPLES, *FIELDS)),
         *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 3, 4)),
+        "Telling the story",
     }
     override(restored, figures={"font_size": 9})
     assert restored.plan() == figures
@@ -112,6 +113,7 @@ def test_source_of_the_style(restored):
     figures = {
         *(f"Drawing the figures of {e}" for e in (*EXAMPLES, *FIELDS)),
         *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 3, 4)),
+        "Telling the story",
     }
     edit(
         restored,

@@ -148,7 +148,7 @@ except ConfigError as error:
     raise WorkflowError(str(error))
 
 FOLDERS = sorted({paper for paper, _ in EXAMPLES})
-PAPERS = [folder for folder in FOLDERS if folder in config["papers"]]
+PAPERS = [paper for paper in config["papers"] if paper in FOLDERS]
 ESTIMATORS = sorted(
     {
         name
@@ -440,6 +440,68 @@ def matrix_settings():
             for paper, name in COMPARED
             for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
         ],
+    }
+
+
+def paper_benchmarks(paper):
+    """Benchmark files of every job of a paper, within the folder of the logs."""
+    settings, found = config["papers"][paper], []
+    for name in examples_of(paper):
+        example, base = EXAMPLES[paper, name], f"{paper}/{name}"
+        jobs = [("simulate", f"{base}/simulate")]
+        for estimator in example["estimators"]:
+            stages = ["differentiate", "assemble", "identify"]
+            stages += ["validate"] if estimator in rolled_out(example) else []
+            jobs += [(stage, f"{base}/{estimator}/{stage}") for stage in stages]
+        for stage, path in jobs:
+            count = blocks_of(stage, example)
+            split = [f".{i}_of_{count}" for i in range(1, count + 1)]
+            found += [f"{path}{block}.tsv" for block in (split if count > 1 else [""])]
+        found += [f"{base}/{job}.tsv" for job in ("plot_example", "score")]
+    found += [f"{paper}/plot_paper_{figure}.tsv" for figure in settings["figures"]]
+    return found + [f"{paper}/tabulate_{table}.tsv" for table in settings["tables"]]
+
+
+def story_pictures():
+    """Figures of the papers, in the order of the story."""
+    return [
+        f"<results>/{paper}/figures/{figure}.png"
+        for paper in PAPERS
+        for figure in config["papers"][paper]["figures"]
+    ]
+
+
+def gallery():
+    """Names of the pictures of the README whose figure can be made."""
+    made = {f"{p}/figures/{f}" for p in PAPERS for f in config["papers"][p]["figures"]}
+    made |= {"matrix"} if COMPARED else set()
+    return [name for name, figure in config["gallery"].items() if figure in made]
+
+
+def gallery_figure(wildcards):
+    """The figure that a picture of the README shows."""
+    return f"<results>/{config['gallery'][wildcards.picture]}.png"
+
+
+def story_settings():
+    """What the story says of each paper, the parameters of its examples among it."""
+    told = ["system", "simulate", "estimators", "validate"]
+    return {
+        "papers": {
+            paper: {
+                **config["papers"][paper],
+                "examples": {
+                    name: {
+                        "title": EXAMPLES[paper, name]["title"],
+                        "section": EXAMPLES[paper, name]["section"],
+                        "settings": {part: EXAMPLES[paper, name][part] for part in told},
+                    }
+                    for name in examples_of(paper)
+                },
+                "benchmarks": paper_benchmarks(paper),
+            }
+            for paper in PAPERS
+        }
     }
 
 

@@ -149,7 +149,7 @@ rule collect_scores:
         html=report(
             "<results>/{collection}.html",
             caption="../report/scorecard.rst",
-            category="Scorecard",
+            category="2 Scorecard",
             labels={"shows": "{collection}"},
         ),
     log:
@@ -213,13 +213,13 @@ rule compare:
         html=report(
             "<results>/matrix.html",
             caption="../report/matrix.rst",
-            category="Scorecard",
+            category="2 Scorecard",
             labels={"shows": "methods by systems, table"},
         ),
         svg=report(
             "<results>/matrix.svg",
             caption="../report/matrix.rst",
-            category="Scorecard",
+            category="2 Scorecard",
             labels={"shows": "methods by systems"},
         ),
         others=multiext("<results>/matrix", ".png", ".pdf"),
@@ -261,6 +261,65 @@ rule summarise:
         "Writing docs/results.md"
     script:
         "../scripts/summarise.py"
+
+
+rule tell:
+    input:
+        scorecard="<results>/scorecard.csv",
+        pictures=story_pictures(),
+        tables=[
+            f"<results>/{p}/tables/{t}.html"
+            for p in PAPERS
+            for t in config["papers"][p]["tables"]
+        ],
+        sources=sources("tell"),
+    output:
+        page=report(
+            "<results>/story.html",
+            caption="../report/story.rst",
+            category="1 Story",
+            labels={"shows": "all papers on one page"},
+        ),
+    log:
+        "<logs>/story.log",
+    benchmark:
+        "<logs>/story.tsv"
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=megabytes,
+        runtime=minutes,
+    params:
+        settings=story_settings(),
+    message:
+        "Telling the story"
+    script:
+        "../scripts/tell.py"
+
+
+rule shrink:
+    input:
+        figure=gallery_figure,
+        sources=sources("shrink"),
+    output:
+        picture="docs/images/gallery/{picture}.png",
+    log:
+        "<logs>/gallery/{picture}.log",
+    benchmark:
+        "<logs>/gallery/{picture}.tsv"
+    wildcard_constraints:
+        picture=one_of(config["gallery"]),
+    conda:
+        "../../environment.yml"
+    threads: 1
+    resources:
+        mem_mb=megabytes,
+        runtime=minutes,
+    message:
+        "Shrinking the picture of {wildcards.picture}"
+    script:
+        "../scripts/shrink.py"
 
 
 rule plot_recording:

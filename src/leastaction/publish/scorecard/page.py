@@ -26,7 +26,8 @@ body { font: 14px/1.4 system-ui, sans-serif; color: #1c2128; background: #fff;
 h1 { font-size: 1.5rem; margin: 0 0 .3rem; }
 p { margin: .3rem 0; max-width: 60rem; color: var(--dim); }
 .counts { display: flex; flex-wrap: wrap; gap: .5rem; margin: .9rem 0; }
-.counts button { font: inherit; text-align: left; cursor: pointer; min-width: 9.5rem;
+.counts button { font: inherit; text-align: left; cursor: pointer; flex: 1 1 9.5rem;
+  display: flex; flex-direction: column; justify-content: flex-start;
   padding: .4rem .8rem; border: 1px solid var(--line); border-left-width: 5px;
   border-radius: 5px; background: #fff; color: inherit; }
 .counts b { display: block; font-size: 1.4rem; }
@@ -42,9 +43,11 @@ th, td { padding: .3rem .45rem; border-bottom: 1px solid var(--line);
 th { position: sticky; top: 0; background: #f3f5f8; font-size: .8rem; }
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums;
   white-space: nowrap; }
-td.quantity { min-width: 13rem; max-width: 24rem; overflow-wrap: anywhere; }
+td.quantity { min-width: 10rem; max-width: 24rem; overflow-wrap: anywhere; }
+td.name { min-width: 6.7rem; overflow-wrap: anywhere; }
 .dim, .note { color: var(--dim); font-size: .85rem; }
 .note, .range { display: block; }
+.range { white-space: normal; }
 .badge { display: inline-block; padding: .05rem .45rem; border-radius: 9px;
   white-space: nowrap; font-size: .8rem; font-weight: 600; }
 tr[hidden] { display: none; }
@@ -92,11 +95,11 @@ printed digit, and ours keeps the limit.</p>
 {%- for row in rows %}
 <tr class="v-{{ row.verdict | replace(' ', '-') }}"
 {%- for name in choices %} data-{{ name }}="{{ row[name] }}"{% endfor %}>
-<td>{{ row.example }}</td><td>{{ row.item }}</td>
+<td class="name">{{ row.example }}</td><td>{{ row.item }}</td>
 <td class="quantity">{{ row.quantity }}
 {%- if row.unit != "1" %} <span class="dim">[{{ row.unit }}]</span>{% endif %}
 {%- if row.note %}<span class="note">{{ row.note }}</span>{% endif %}</td>
-<td>{{ row.estimator }}</td><td class="number">{{ row.printed }}</td>
+<td class="name">{{ row.estimator }}</td><td class="number">{{ row.printed }}</td>
 <td class="number">{{ row.corrected }}</td>
 <td class="number">{{ row.ours_median }}
 {%- if row.range %}<span class="range dim">{{ row.range }}</span>{% endif %}</td>

@@ -1,0 +1,75 @@
+"""A page in a browser without a window: what it holds, and what its console says."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from base64 import b64decode
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
+# Before anything else on the page.
+LISTEN = """<script>
+const problems = [];
+addEventListener("error", e => problems.push(e.message
+  || "not loaded: " + String(e.target.src || e.target.href).slice(0, 80)), true);
+addEventListener("unhandledrejection", e => problems.push(String(e.reason)));
+console.error = (...all) => problems.push(all.join(" "));
+console.log = () => {};
+</script>"""
+# After everything else: `look` is the body of an async function.
+LOOK = """<script>
+const wait = milliseconds => new Promise(done => setTimeout(done, milliseconds));
+async function until(holds) {
+  for (let i = 0; i < 100 && !holds(); i++) await wait(50);
+  return holds();
+}
+(async () => {
+  let found = null;
+  try { found = await (async () => { %s })(); } catch (e) { problems.push(String(e)); }
+  const network = performance.getEntriesByType("resource").map(r => r.name)
+    .filter(name => /^(https?|file):/.test(name));
+  const text = JSON.stringify({found, problems, network});
+  document.documentElement.innerHTML = "";
+  document.body.id = "found";
+  document.body.textContent = "BEGIN" + btoa(encodeURIComponent(text)) + "END";
+})();
+</script>"""
+
+
+def browser() -> str:
+    """Path of a Chromium (`CHROMIUM`, or one on the path); skips the test without."""
+    given = os.environ.get("CHROMIUM")
+    found = given or next(filter(None, map(shutil.which, NAMES)), None)
+    if found is None:
+        pytest.skip("there is no Chromium here; set CHROMIUM to the path of one")
+    return found
+
+
+def visit(page: Path, look: str, folder: Path) -> dict:
+    """Open a copy of `page`, run the JavaScript `look` in it, and close it.
+
+    Returns
+    -------
+    dict
+        `found`, what `look` returns; `problems`, errors of scripts, of the console and
+        of what could not be loaded; `network`, addresses that were asked for.
+    """
+    text = page.read_text()
+    head, opening, rest = text.partition("<head>")
+    body, closing, end = rest.rpartition("</body>")
+    copy = folder / page.name
+    copy.write_text(head + opening + LISTEN + body + LOOK % look + closing + end)
+    command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
+    command += [f"--user-data-dir={folder / 'profile'}", "--disable-dev-shm-usage"]
+    command += ["--window-size=1400,1000", "--virtual-time-budget=600000"]
+    result = subprocess.run(
+        [*command, copy.as_uri()], capture_output=True, text=True, timeout=240
+    )
+    code = re.search("BEGIN(.*)END", result.stdout)
+    assert code, result.stderr[-2000:]
+    return json.loads(unquote(b64decode(code[1]).decode()))

@@ -1,0 +1,146 @@
+"""Laws of the story: it counts what the scorecard says, and shows small pictures."""
+
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from leastaction.publish.scorecard.case import make_row
+from leastaction.publish.scorecard.collect import _frame
+from leastaction.publish.story.chapter import (
+    IN_ALL,
+    PER_EXAMPLE,
+    chapter,
+    cost,
+    kept,
+    telling,
+)
+from leastaction.publish.story.page import duration, to_html
+from leastaction.publish.thumbnail import thumbnail
+
+SETTINGS = {
+    "title": "A. Author: A <b>title</b> & more",
+    "summary": "What it does.",
+    "figures": {"figure_3": {"shows": "response", "claim": "It falls."}},
+    "tables": {"table_1": {"shows": "lagrangian"}},
+    "examples": {"one": {"title": "One", "section": "2", "settings": {"simulate": 1}}},
+}
+HEAD = "s\th:m:s\tcpu_time\n"
+
+
+def row(estimator, quantity, ours, example="one", paper="p", **more):
+    head = {"paper": paper, "example": example, "estimator": estimator}
+    given = {"target": {"maximum": 1.0}} | more
+    return make_row(head, "Table 1", quantity, "1", (ours, np.nan, np.nan), 1, **given)
+
+
+@pytest.fixture
+def scorecard():
+    return _frame(
+        [
+            row("recommended", "error", 0.5),
+            row("published", "error", 2.0),
+            row("published", "time", 3.0, target=None),
+            row("elsewhere", "error", 2.0, paper="q"),
+        ]
+    )
+
+
+@pytest.fixture
+def told(scorecard):
+    return chapter(
+        "p", SETTINGS, scorecard, {"logs/p/one/simulate.tsv": HEAD + "2\t0\t3"}
+    )
+
+
+def picture(width=2000, height=1000):
+    gradient = np.linspace(0, 255, width * height * 3).reshape(height, width, 3)
+    buffer = BytesIO()
+    Image.fromarray(gradient.astype(np.uint8)).save(buffer, format="PNG")
+    return buffer.getvalue()
+
+
+def test_a_chapter_counts_its_own_rows_only(told):
+    assert [v["estimator"] for v in told.verdicts] == ["published", "recommended"]
+    published, recommended = told.verdicts
+    assert (published["misses"], published["meets"], published["no target"]) == (
+        1,
+        0,
+        1,
+    )
+    assert (recommended["misses"], recommended["meets"]) == (0, 1)
+    assert kept(told.verdicts) == (1, 2)
+    assert [m["estimator"] for m in told.misses] == ["published"]
+
+
+def test_the_worst_printed_numbers_come_first_and_are_few():
+    rows = [
+        row("published", f"number {i}", 1.0, example, printed=1.0 + i, corrected=1.0)
+        for example in "abcdefg"
+        for i in range(4)
+    ]
+    found = telling(_frame(rows))
+    assert len(found) == IN_ALL
+    examples = [entry["example"] for entry in found]
+    assert max(map(examples.count, examples)) == PER_EXAMPLE
+    assert {entry["quantity"] for entry in found} <= {"number 3", "number 2"}
+    assert all(entry["ours"][1] == {"value": "", "verdict": ""} for entry in found)
+
+
+def test_time_is_summed_by_stage_and_blocks_belong_to_theirs():
+    found = cost(
+        {
+            "p/one/simulate.1_of_2.tsv": HEAD + "2\t0\t3\n",
+            "p/one/simulate.2_of_2.tsv": HEAD + "4\t0\t1\n",
+            "p/one/published/identify.tsv": HEAD + "1\t0\t-\n",
+            "p/plot_paper_figure_3.tsv": HEAD + "5\t0\t5\n",
+        }
+    )
+    assert found["stages"]["simulate"] == 6 and found["stages"]["identify"] == 1
+    assert found["stages"]["publish"] == 5
+    assert (found["wall"], found["cpu"]) == (12, 9)
+
+
+def test_the_page_escapes_and_names_what_it_shows(told):
+    page = to_html([told], {"p/figures/figure_3.svg": picture(20, 10)})
+    assert "A &lt;b&gt;title&lt;/b&gt; &amp; more" in page
+    for text in ("It falls.", "1 of 2", 'href="p/tables/table_1.html"', "2.0 s"):
+        assert text in page
+    assert "</script>" not in page[page.index("<main") : page.index("</main>")]
+    assert max(map(len, page.splitlines())) < 10_000
+
+
+def test_every_line_suits_restructuredtext(told):
+    """A report refuses longer ones."""
+    page = to_html([told], {"p/figures/figure_3.svg": picture()})
+    assert max(map(len, page.splitlines())) < 10_000
+
+
+def test_a_chapter_without_scores_or_benchmarks_is_told(scorecard):
+    empty = chapter("r", SETTINGS, scorecard, {})
+    page = to_html([empty], {"r/figures/figure_3.svg": picture(20, 10)})
+    assert "benchmark files are gone" in page and "0 of 0" in page
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.04, "0.0 s"), (9.96, "10 s"), (59.7, "1 min 0 s"), (3725, "1 h 2 min")],
+)
+def test_a_time_reads_well(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_a_thumbnail_keeps_its_width_its_limit_and_its_proportions():
+    small = thumbnail(picture(), 640, 60_000)
+    assert len(small) <= 60_000
+    assert Image.open(BytesIO(small)).size == (640, 320)
+    assert Image.open(BytesIO(thumbnail(picture(20, 10), 640, 60_000))).size == (20, 10)
+
+
+def test_a_picture_that_cannot_be_small_enough_is_refused(rng):
+    noise = Image.fromarray(rng.integers(0, 255, (400, 400, 3), dtype=np.uint8))
+    buffer = BytesIO()
+    noise.save(buffer, format="PNG")
+    with pytest.raises(ValueError, match="make it narrower"):
+        thumbnail(buffer.getvalue(), 400, 10_000)

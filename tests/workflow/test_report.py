@@ -1,0 +1,124 @@
+"""The report in a browser: its front page, its figures, its search, its scorecard."""
+
+import re
+
+import pytest
+from browser import browser, visit
+
+FRONT = """
+await until(() => document.querySelector("main.story"));
+const story = document.querySelector("main.story");
+await until(() => [...story.querySelectorAll("img")].every(i => i.complete));
+const images = [...story.querySelectorAll("img")];
+const top = story.querySelector("h1").getBoundingClientRect();
+const shown = images.map(i => i.getBoundingClientRect().width);
+const link = story.querySelector("figure a");
+link.click();
+await until(() => document.querySelector("#app img:not(nav img)")
+  && !document.querySelector("main.story"));
+await until(() => [...document.querySelectorAll("#app img")].every(i => i.complete));
+return {
+  images: images.map(i => i.naturalWidth),
+  shown,
+  captions: [...story.querySelectorAll("figcaption")].map(c => c.textContent),
+  top: top.top, heading: top.width, text: story.textContent,
+  opened: app.state.resultPath,
+  full: [...document.querySelectorAll("#app img")].map(i => i.naturalWidth),
+};
+"""
+RESULTS = """
+await until(() => app);
+const sizes = {};
+for (const [path, result] of Object.entries(results)) {
+  const html = result.mime_type === "text/html";
+  if (!html && !result.mime_type.startsWith("image/")) continue;
+  app.setView({content: html ? "html" : "img", contentPath: result.data_uri,
+    resultPath: path});
+  const shown = () => [...document.querySelectorAll(html ? "iframe" : "#app div img")]
+    .find(e => e.src === result.data_uri);
+  await until(shown);
+  if (!html) await until(() => shown() && shown().complete);
+  sizes[path] = html ? shown().clientHeight : shown().naturalWidth;
+}
+return sizes;
+"""
+SEARCH = """
+await until(() => document.querySelector("input[placeholder^=Search]"));
+const input = document.querySelector("input[placeholder^=Search]");
+const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, "value").set;
+set.call(input, "duffing");
+input.dispatchEvent(new Event("input", {bubbles: true}));
+input.dispatchEvent(new KeyboardEvent("keypress",
+  {key: "Enter", keyCode: 13, charCode: 13, bubbles: true}));
+await until(() => app.state.navbarMode === "searchresults");
+await until(() => document.querySelectorAll("nav tr").length > 1);
+return {term: app.state.searchTerm,
+  rows: [...document.querySelectorAll("nav tr")].map(r => r.textContent)};
+"""
+SCORECARD = """
+const count = () => document.querySelectorAll("tbody tr:not([hidden])").length;
+const all = count();
+document.querySelector("button[data-verdict=meets]").click();
+const meets = count();
+document.querySelector("input[type=search]").value = "volatility";
+document.querySelector("form").dispatchEvent(new Event("input"));
+return {all, meets, both: count(), said: document.getElementById("shown").textContent};
+"""
+
+
+@pytest.fixture(scope="module")
+def report(finished):
+    """The report of the finished project."""
+    browser()
+    result = finished.snakemake("--report", "report.html")
+    assert result.returncode == 0, result.stdout + result.stderr
+    assert "ERROR" not in result.stderr
+    return finished.folder / "report.html"
+
+
+def test_the_front_page_tells_the_story(report, tmp_path):
+    seen = visit(report, FRONT, tmp_path)
+    assert seen["problems"] == [] and seen["network"] == []
+    found = seen["found"]
+    assert len(found["images"]) == len(found["captions"]) == 4
+    assert min(found["images"]) > 0 and min(found["shown"]) > 200
+    assert all("The paper: " in caption for caption in found["captions"])
+    assert found["top"] >= 0 and found["heading"] > 200
+    for word in ("published", "recommended", "Run time", "Parameters", "volatility"):
+        assert word in found["text"]
+    assert found["opened"].endswith("figures/figure_1.svg")
+    assert max(found["full"]) > 0
+
+
+def test_every_figure_and_table_opens(report, tmp_path):
+    seen = visit(report, RESULTS, tmp_path)
+    assert seen["problems"] == [] and seen["network"] == []
+    assert len(seen["found"]) > 12
+    assert min(seen["found"].values()) > 100, seen["found"]
+
+
+def test_the_search_finds_an_example(report, tmp_path):
+    seen = visit(report, SEARCH, tmp_path)
+    assert seen["problems"] == []
+    assert seen["found"]["term"] == "duffing"
+    assert len(seen["found"]["rows"]) > 3
+
+
+def test_the_scorecard_filters(finished, tmp_path):
+    seen = visit(finished.folder / "results/scorecard.html", SCORECARD, tmp_path)
+    assert seen["problems"] == []
+    found = seen["found"]
+    assert found["all"] > found["meets"] > found["both"] > 0
+    assert found["said"] == f"{found['both']} of {found['all']}"
+
+
+def test_the_story_stands_alone(finished, tmp_path):
+    page = finished.folder / "results/story.html"
+    look = """return [...document.images].map(i => i.naturalWidth)
+      .concat([...document.links].length)"""
+    seen = visit(page, look, tmp_path)
+    assert seen["problems"] == [] and seen["network"] == []
+    assert min(seen["found"]) > 0
+    folder = finished.folder / "results"
+    for target in re.findall(r'href="([^#"]+)"', page.read_text()):
+        assert (folder / target).is_file(), target

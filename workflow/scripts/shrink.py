@@ -1,0 +1,17 @@
+"""Rule `shrink`: a small picture of a figure for the README."""
+
+from leastaction.datasets import load_bytes, save_bytes
+from leastaction.progress import start_logging
+from leastaction.publish.thumbnail import thumbnail
+
+WIDTH, LIMIT = 640, 60_000
+
+
+def main(figure: str, picture: str) -> None:
+    """Write the picture."""
+    save_bytes(thumbnail(load_bytes(figure), WIDTH, LIMIT), picture)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(snakemake.input.figure, snakemake.output.picture)

@@ -1,0 +1,40 @@
+"""Rule `tell`: the story of the papers on one page."""
+
+from pathlib import Path
+
+from leastaction.datasets import load_bytes, load_present, load_text, save_text
+from leastaction.progress import start_logging
+from leastaction.publish.scorecard.collect import from_csv
+from leastaction.publish.story.chapter import chapter
+from leastaction.publish.story.page import to_html
+from leastaction.publish.thumbnail import thumbnail
+
+WIDTH, LIMIT = 880, 200_000
+
+
+def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) -> None:
+    """Write one chapter per paper of `settings`, with its figures."""
+    table = from_csv(load_text(scorecard))
+    chapters = [
+        chapter(
+            name,
+            paper,
+            table,
+            load_present(logs / path for path in paper["benchmarks"]),
+        )
+        for name, paper in settings["papers"].items()
+    ]
+    files = [figure["file"] for one in chapters for figure in one.figures]
+    small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
+    save_text(to_html(chapters, dict(zip(files, small, strict=True))), page)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(
+        snakemake.input.scorecard,
+        snakemake.input.pictures,
+        Path(snakemake.log[0]).parent,
+        snakemake.params.settings,
+        snakemake.output.page,
+    )
