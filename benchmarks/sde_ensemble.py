@@ -1,0 +1,227 @@
+"""Ensemble of a stochastic Duffing oscillator: leastaction, torchsde, diffrax, sdeint.
+
+    python benchmarks/sde_ensemble.py
+
+200 paths of 10 000 steps of 0.1 ms in double precision, all samples kept: the example
+`duffing` of Tripura et al. Each package is called with its own scheme of strong order
+1.5 for additive noise, and with Euler–Maruyama, which does less; sdeint has order 1.0.
+Ours is the whole stage `simulate`, with the random numbers. All draw their own, so
+moments are compared: z is the difference of the means of X over its standard error, the
+largest over ten instants, and the last figure the ratio of the standard deviations.
+sdeint takes one path at a time, or all as one system; a part of the paths is timed.
+"""
+
+import numpy as np
+from cpu import Timing, Way, imported, save, side_by_side
+from examples import example_of, observations_of
+
+PAPER, NAME, SEED = "stochastic_lagrangian", "duffing", 1
+REQUIRED = 50
+INSTANTS = np.linspace(0.1, 1.0, 10)
+PATHS_OF_SDEINT = 1
+
+
+class Duffing:
+    """The equation as numbers: Ẍ = −(k X + α X³)/m + (σ/m) Ẇ."""
+
+    def __init__(self, example: dict):
+        values = {k: v["value"] for k, v in example["system"]["parameters"].items()}
+        self.stiffness = values["k"] / values["m"]
+        self.cubic = values["alpha"] / values["m"]
+        self.volatility = values["sigma"] / values["m"]
+        settings = example["simulate"]
+        self.start = settings["initial_state"]["x"], settings["initial_state"]["xdot"]
+        self.dt, self.paths = settings["time_step"], settings["trajectories"]
+        self.steps = round(settings["duration"] / self.dt)
+        self.times = np.linspace(0.0, settings["duration"], self.steps + 1)
+
+    def force(self, x):
+        """Acceleration without noise."""
+        return -(self.stiffness + self.cubic * x**2) * x
+
+
+def with_torchsde(duffing: Duffing, method: str):
+    """Return X of shape (path, time) by ``torchsde.sdeint``."""
+    import torch
+    import torchsde
+
+    torch.set_num_threads(1)
+    torch.set_default_dtype(torch.float64)
+
+    class Equation(torch.nn.Module):
+        sde_type, noise_type = "ito", "additive"
+
+        def f(self, t, y):
+            return torch.stack([y[:, 1], duffing.force(y[:, 0])], dim=1)
+
+        def g(self, t, y):
+            return volatility
+
+    volatility = torch.zeros(duffing.paths, 2, 1)
+    volatility[:, 1] = duffing.volatility
+    start = torch.tensor(duffing.start).repeat(duffing.paths, 1)
+    times = torch.tensor(duffing.times)
+
+    def run():
+        with torch.no_grad():
+            path = torchsde.sdeint(
+                Equation(), start, times, method=method, dt=duffing.dt
+            )
+        return path[:, :, 0].T.numpy()
+
+    return run
+
+
+def with_diffrax(duffing: Duffing, method: str):
+    """Return X of shape (path, time) by ``diffrax.diffeqsolve``, compiled and mapped.
+
+    `UnsafeBrownianPath`, which draws increments as they come, is the fastest of its
+    Brownian motions.
+    """
+    import diffrax
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    area = {"SRA1": diffrax.SpaceTimeLevyArea, "Euler": diffrax.BrownianIncrement}
+    volatility = jnp.array([0.0, duffing.volatility])
+    grid = jnp.asarray(duffing.times)
+
+    def drift(t, y, args):
+        return jnp.stack([y[1], duffing.force(y[0])])
+
+    def one(key):
+        motion = diffrax.UnsafeBrownianPath((), key, levy_area=area[method])
+        noise = diffrax.ControlTerm(lambda t, y, args: volatility, motion)
+        return diffrax.diffeqsolve(
+            diffrax.MultiTerm(diffrax.ODETerm(drift), noise),
+            getattr(diffrax, method)(),
+            0.0,
+            grid[-1],
+            None,
+            jnp.array(duffing.start),
+            stepsize_controller=diffrax.StepTo(grid),
+            saveat=diffrax.SaveAt(t0=True, steps=True),
+            max_steps=duffing.steps,
+            adjoint=diffrax.DirectAdjoint(),
+        ).ys[:, 0]
+
+    mapped = jax.jit(jax.vmap(one))
+    keys = jax.random.split(jax.random.key(SEED), duffing.paths)
+    return lambda: np.asarray(mapped(keys))
+
+
+def with_sdeint(duffing: Duffing, paths: int):
+    """Return X of shape (path, time) by ``sdeint.itoSRI2``, one path at a time."""
+    import sdeint
+
+    matrix = np.array([[0.0], [duffing.volatility]])
+    generator = np.random.default_rng(SEED)
+
+    def run():
+        found = [
+            sdeint.itoSRI2(
+                lambda y, t: np.array([y[1], duffing.force(y[0])]),
+                lambda y, t: matrix,
+                np.array(duffing.start),
+                duffing.times,
+                generator=generator,
+            )
+            for _ in range(paths)
+        ]
+        return np.array(found)[:, :, 0]
+
+    return run
+
+
+def with_sdeint_at_once(duffing: Duffing):
+    """Return X of shape (path, time) by ``sdeint.itoEuler``, all paths one system."""
+    import sdeint
+
+    n = duffing.paths
+    matrix = np.vstack([np.zeros((n, n)), duffing.volatility * np.eye(n)])
+    generator = np.random.default_rng(SEED)
+
+    def run():
+        return sdeint.itoEuler(
+            lambda y, t: np.concatenate([y[n:], duffing.force(y[:n])]),
+            lambda y, t: matrix,
+            np.repeat(duffing.start, n),
+            duffing.times,
+            generator=generator,
+        )[:, :n].T
+
+    return run
+
+
+def compared(ours: np.ndarray, duffing: Duffing):
+    """Describe paths by their moments beside those of `ours`."""
+    at = np.round(INSTANTS / duffing.dt).astype(int)
+
+    def describe(paths: np.ndarray) -> str:
+        if not np.isfinite(paths).all():
+            return "not finite"
+        if paths.shape[1] != duffing.steps + 1:
+            return f"{paths.shape[1]} samples"
+        if len(paths) < 20:
+            return f"{len(paths)} paths"
+        a, b = ours[:, at], paths[:, at]
+        error = np.sqrt(a.var(0, ddof=1) / len(a) + b.var(0, ddof=1) / len(b))
+        z = np.abs((b.mean(0) - a.mean(0)) / error).max()
+        spread = np.median(b.std(0) / a.std(0))
+        return f"z = {z:.1f}, std {spread:.2f}"
+
+    return describe
+
+
+def main() -> None:
+    """Time all packages in this process."""
+    example = example_of(PAPER, NAME)
+    duffing = Duffing(example)
+
+    def ours():
+        data = observations_of(example, key=NAME, seed=SEED)
+        return data["q"].values[0, :, :, 0]
+
+    describe = compared(ours(), duffing)
+    ways = {"leastaction, strong Taylor 1.5": Way(ours, 9, describe=lambda _: "")}
+    peers = {
+        "torchsde": {
+            "torchsde, SRK 1.5": (lambda: with_torchsde(duffing, "srk"), 1, 1.0),
+            "torchsde, Euler": (lambda: with_torchsde(duffing, "euler"), 1, 1.0),
+        },
+        "diffrax": {
+            "diffrax, SRA1 1.5": (lambda: with_diffrax(duffing, "SRA1"), 5, 1.0),
+            "diffrax, Euler": (lambda: with_diffrax(duffing, "Euler"), 5, 1.0),
+        },
+        "sdeint": {
+            "sdeint, SRI2 1.0": (
+                lambda: with_sdeint(duffing, PATHS_OF_SDEINT),
+                2,
+                PATHS_OF_SDEINT / duffing.paths,
+            ),
+            "sdeint, Euler": (lambda: with_sdeint_at_once(duffing), 5, 1.0),
+        },
+    }
+    missing = {}
+    for package, entries in peers.items():
+        reason = imported(package)
+        for name, (make, repeats, share) in entries.items():
+            if reason:
+                missing[name] = reason
+                continue
+            ways[name] = Way(
+                make(),
+                repeats,
+                compiled=package == "diffrax",
+                cold=package == "torchsde",
+                share=share,
+                describe=describe,
+            )
+    timings = side_by_side(ways)
+    timings += [Timing(name, missing=reason) for name, reason in missing.items()]
+    save("sde_ensemble", title=__doc__, timings=timings, required=REQUIRED)
+
+
+if __name__ == "__main__":
+    main()
