@@ -29,6 +29,8 @@ class Equation:
 
     Attributes
     ----------
+    motion
+        q, q̇ and q̈, shape (trajectory, time, dof).
     theta
         Shape (sample, member).
     left
@@ -44,11 +46,11 @@ class Equation:
             example["library"], list(system.coordinates)
         )
         self.motion = [
-            motion[name].values[0].reshape(-1, system.dof)[::every]
-            for name in ("q", "qdot", "qddot")
+            motion[name].values[0][:, ::every] for name in ("q", "qdot", "qddot")
         ]
+        flat = [channel.reshape(-1, system.dof) for channel in self.motion]
         self.members = list(self.library.members[0])
-        self.theta = self.library.evaluate(*self.motion)[:, self.members]
+        self.theta = self.library.evaluate(*flat)[:, self.members]
         self.left = [self.members.index(k) for k in self.library.left_hand_sides(0)]
         self.truth = self.library.truth(system, 0)
 
