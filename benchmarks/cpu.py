@@ -78,16 +78,17 @@ def cpu_seconds(action: Callable, repeats: int = 5) -> tuple[float, object]:
 
 def side_by_side(ways: Mapping[str, Way]) -> list[Timing]:
     """Time all ways in turn, round by round, so that a busy minute is shared by all."""
-    timings, first, results = {}, {}, {}
+    timings, first = {}, {}
     for name, way in ways.items():
         timings[name] = Timing(name, share=way.share)
         try:
-            first[name], wall, results[name] = seconds_of(way.action)
+            first[name], wall, result = seconds_of(way.action)
         except Exception as reason:  # a peer may refuse in any way it likes
             if name == next(iter(ways)):
                 raise
             timings[name].missing = f"{type(reason).__name__}: {reason}".split("\n")[0]
             continue
+        timings[name].note = way.describe(result)
         if way.cold:
             timings[name].cpu.append(first[name] / way.share)
             timings[name].wall.append(wall / way.share)
@@ -95,13 +96,12 @@ def side_by_side(ways: Mapping[str, Way]) -> list[Timing]:
         for name, way in ways.items():
             if round_ >= way.repeats or timings[name].missing:
                 continue
-            cpu, wall, results[name] = seconds_of(way.action)
+            cpu, wall, _ = seconds_of(way.action)
             timings[name].cpu.append(cpu / way.share)
             timings[name].wall.append(wall / way.share)
     for name, way in ways.items():
         if timings[name].missing:
             continue
-        timings[name].note = way.describe(results[name])
         if way.compiled:
             warm = statistics.median(timings[name].cpu) * way.share
             timings[name].compilation = max(0.0, first[name] - warm)

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import sympy as sp
-from cpu import Timing, Way, imported, save, seconds_of, side_by_side
+from cpu import Timing, Way, imported, progress, save, seconds_of, side_by_side
 from examples import example_of, observations_of
 
 from leastaction.assemble import assemble
@@ -189,7 +189,7 @@ def shown(found: dict) -> str:
 def of_model(model) -> str:
     """Lagrangian of a model, scaled as the paper does."""
     values = dict(
-        zip(model["term"].values, model["coefficient"].values[0], strict=True)
+        zip(model["term"].values, model["coefficient_estimate"].values[0], strict=True)
     )
     scale = values.pop("thdot**2")
     return shown({k: v / scale for k, v in values.items() if v})
@@ -223,6 +223,7 @@ def main() -> None:
             lambda: minibatches(problem, torch, columns, EPOCHS_OF_STAGE, None)
         )
         whole = Timing("PyTorch, columns, run whole", [cpu], [wall], note=shown(found))
+        progress(whole)
         for name, form in forms.items():
             ways[name] = Way(
                 lambda form=form: minibatches(problem, torch, form, EPOCHS, sizes),

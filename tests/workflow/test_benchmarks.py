@@ -1,4 +1,4 @@
-"""Benchmarks: what is timed, compared and pinned. The peers themselves are not needed."""
+"""Benchmarks: what is timed, compared and pinned; the peers are not needed."""
 
 import json
 import re
