@@ -28,8 +28,8 @@ class Timing:
         compiled.
     share
         Part of the work that was done; seconds are divided by it.
-    note
-        What the result was.
+    note, agrees
+        What the result was, and whether it is as good as that of the first way.
     missing
         Why there is nothing, if the package is not there or refuses.
     """
@@ -40,6 +40,7 @@ class Timing:
     compilation: float | None = None
     share: float = 1.0
     note: str = ""
+    agrees: bool = True
     missing: str = ""
 
 
@@ -57,6 +58,7 @@ class Way:
     cold: bool = False
     share: float = 1.0
     describe: Callable = lambda result: ""
+    agrees: Callable = lambda result: True
 
 
 def seconds_of(action: Callable) -> tuple[float, float, object]:
@@ -89,6 +91,7 @@ def side_by_side(ways: Mapping[str, Way]) -> list[Timing]:
             timings[name].missing = f"{type(reason).__name__}: {reason}".split("\n")[0]
             continue
         timings[name].note = way.describe(result)
+        timings[name].agrees = bool(way.agrees(result))
         if way.cold:
             timings[name].cpu.append(first[name] / way.share)
             timings[name].wall.append(wall / way.share)

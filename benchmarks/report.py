@@ -119,12 +119,19 @@ def verdict(timings: list[dict], required: float | None) -> str:
         return f"Required: {required} times. No other package was there."
     name = min(others, key=others.get)
     word = "met" if others[name] >= required else "missed"
+    text = [
+        f"Required: {required} times the fastest.",
+        f"Measured: {others[name]:.3g} ({name}); {word}.",
+    ]
+    agree = {t["name"] for t in timings if t["agrees"]}
+    equal = {other: ratio for other, ratio in others.items() if other in agree}
+    if equal and name not in equal:
+        best = min(equal, key=equal.get)
+        text.append(f"Of those whose result agrees: {equal[best]:.3g} ({best}).")
     met = [other for other, ratio in others.items() if ratio >= required]
-    beside = f" Met against: {'; '.join(met)}." if met and word == "missed" else ""
-    return (
-        f"Required: {required} times the fastest. "
-        f"Measured: {others[name]:.3g} ({name}); {word}.{beside}"
-    )
+    if met and word == "missed":
+        text.append(f"Met against: {'; '.join(met)}.")
+    return " ".join(text)
 
 
 def section(name: str, title: str) -> str:

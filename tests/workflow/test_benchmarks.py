@@ -6,7 +6,6 @@ import sys
 import tomllib
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 ROOT = Path(__file__).parents[2]
@@ -61,23 +60,19 @@ def test_a_peer_that_refuses_is_reported_and_ours_is_not_excused(benchmarks):
         side_by_side({"ours": Way(refuse)})
 
 
-def test_a_part_of_the_work_is_scaled_to_the_whole(benchmarks):
-    from cpu import Way, side_by_side
+def test_a_part_of_the_work_is_scaled_to_the_whole(benchmarks, monkeypatch):
+    import cpu
 
-    def work():
-        return sum(range(300_000))
-
-    whole, part = side_by_side(
-        {
-            "whole": Way(lambda: [work() for _ in "12345678"], 5),
-            "part": Way(work, 5, share=1 / 8),
-        }
-    )
-    assert np.median(part.cpu) == pytest.approx(np.median(whole.cpu), rel=0.5)
+    monkeypatch.setattr(cpu, "seconds_of", lambda action: (2.0, 3.0, action()))
+    ways = {"whole": cpu.Way(int, 2), "part": cpu.Way(int, 1, cold=True, share=1 / 8)}
+    whole, part = cpu.side_by_side(ways)
+    assert (whole.cpu, whole.wall) == ([2.0, 2.0], [3.0, 3.0])
+    assert (part.cpu, part.wall) == ([16.0, 16.0], [24.0, 24.0])
 
 
-def timing(name, cpu, missing=""):
+def timing(name, cpu, missing="", agrees=True):
     return {
+        "agrees": agrees,
         "name": name,
         "cpu": cpu,
         "wall": cpu,
@@ -99,6 +94,9 @@ def test_ratios_are_of_the_same_round_and_the_fastest_peer_decides(benchmarks):
     assert "not available: ModuleNotFoundError: c" in table(timings)
     assert "Measured: 9 (b, fast); missed. Met against: a, slow" in verdict(timings, 50)
     assert "; met." in verdict([ours, slow], 50)
+    wrong = timing("c, wrong", [3.0, 6.0, 3.0], agrees=False)
+    said = verdict([ours, slow, fast, wrong], 50)
+    assert "3 (c, wrong); missed. Of those whose result agrees: 9 (b, fast)." in said
     other = timing("us, another method", [0.1, 0.1, 0.1])
     assert "(a, slow); met" in verdict([ours, other, slow], 50)
 
