@@ -20,7 +20,7 @@ from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of
 from sparse_regression import NAME, PAPER, Equation
 
-from leastaction.assemble.implicit_library import held_out
+from leastaction.assemble.implicit_library import held_out, triangular_factor
 from leastaction.identify.sindy_pi import best_equation
 
 NOISES, EVERY, WEIGHT, SMALL = (0.0, 1e-3, 1e-2), 5, 1e-3, 1e-2
@@ -36,7 +36,7 @@ def ours(equation: Equation, settings: dict):
     outside = np.repeat(outside, times)
     slopes = equation.library.slopes(*motion)
     inside = equation.theta[~outside]
-    factor = np.linalg.qr(inside, mode="r") / np.sqrt(len(inside))
+    factor = triangular_factor(inside) / np.sqrt(len(inside))
     return best_equation(
         factor,
         equation.left,
