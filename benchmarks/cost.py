@@ -36,8 +36,8 @@ PAPER, NAME = "stochastic_lagrangian", "duffing"
 REALISATIONS = 25, 50, 100, 200, 400
 STEPS = 1250, 2500, 5000, 10_000, 20_000
 DEGREES = 3, 4, 5, 6, 8
-DEGREES_OF_FREEDOM = 1, 2, 3, 4, 6
-TRAINING_POINTS = 32, 64, 128, 256, 512
+DEGREES_OF_FREEDOM = 1, 2, 4, 6
+TRAINING_POINTS = 16, 32, 64, 128, 256
 
 
 def road(example: dict):

@@ -220,7 +220,7 @@ def main(names: list[str]) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     missing = imported("sklearn")
-    tables = []
+    tables, required = [], []
     for name in names or EXAMPLES:
         sets = list(training_sets(name))
         small = [part[:8] if i < 2 else part for i, part in enumerate(sets[0])]
@@ -231,8 +231,8 @@ def main(names: list[str]) -> None:
                 warm_up(*small)
             table = measured(f"{name}, N = {len(sets[0][0])}", there, sets)
             tables.append(table + [Timing(form, missing=missing) for form in left_out])
-    required = [REQUIRED if i % 2 == 0 else None for i in range(len(tables))]
-    save(PAPER, title=__doc__, tables=tables, required=required)
+            required.append(REQUIRED if fits is MODELS[0] else None)
+            save(PAPER, title=__doc__, tables=tables, required=required)
 
 
 if __name__ == "__main__":

@@ -146,6 +146,7 @@ def section(name: str, title: str) -> str:
     parts = [f"## {title}", described(content["title"])]
     for timings, ratio in zip(tables, wanted, strict=True):
         parts += [table(timings), verdict(timings, ratio)]
+    parts.append(content.get("remark", ""))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
