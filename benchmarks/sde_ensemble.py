@@ -188,8 +188,8 @@ def strong_order(duffing: Duffing, system) -> str:
         errors.append(np.abs(path[:: REFINED // together, 0] - reference).max())
     order = np.log(errors[0] / errors[1]) / np.log(REFINED)
     return (
-        f"On one Wiener path, Euler–Maruyama by sdeint is {errors[0]:.2g} m off ours at "
-        f"this step and {errors[1]:.2g} m at a quarter of it, where X starts from "
+        f"On one Wiener path, Euler–Maruyama by sdeint is {errors[0]:.2g} m off ours "
+        f"at this step and {errors[1]:.2g} m at a quarter of it, where X starts from "
         f"{duffing.start[0]:g} m: it tends to ours with order {order:.2f}."
     )
 
