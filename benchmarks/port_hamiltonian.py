@@ -232,7 +232,7 @@ def main(names: list[str]) -> None:
             table = measured(f"{name}, N = {len(sets[0][0])}", there, sets)
             tables.append(table + [Timing(form, missing=missing) for form in left_out])
             required.append(REQUIRED if fits is MODELS[0] else None)
-            save(PAPER, title=__doc__, tables=tables, required=required)
+            save(PAPER, tables=tables, required=required)
 
 
 if __name__ == "__main__":

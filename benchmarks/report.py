@@ -5,6 +5,7 @@
 Nothing in `results.md` is typed by hand. A benchmark that has not run is named as such.
 """
 
+import ast
 import datetime
 import json
 import platform
@@ -128,6 +129,14 @@ def verdict(timings: list[dict], required: float | None) -> str:
     if equal and name not in equal:
         best = min(equal, key=equal.get)
         text.append(f"Of those whose result agrees: {equal[best]:.3g} ({best}).")
+    for mine in timings[1:]:
+        if mine["name"].startswith(package):
+            least = min(
+                statistics.median(ratios(timing, mine))
+                for timing in timings
+                if timing["name"] in others
+            )
+            text.append(f"Beside {mine['name']}: {least:.3g}.")
     met = [other for other, ratio in others.items() if ratio >= required]
     if met and word == "missed":
         text.append(f"Met against: {'; '.join(met)}.")
@@ -143,16 +152,17 @@ def section(name: str, title: str) -> str:
     tables = content.get("tables") or [content["timings"]]
     required = content.get("required")
     wanted = required if isinstance(required, list) else [required] * len(tables)
-    parts = [f"## {title}", described(content["title"])]
+    parts = [f"## {title}", described(name)]
     for timings, ratio in zip(tables, wanted, strict=True):
         parts += [table(timings), verdict(timings, ratio)]
     parts.append(content.get("remark", ""))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def described(docstring: str) -> str:
+def described(name: str) -> str:
     """Docstring of a benchmark as Markdown: the command as code, the rest as it is."""
-    head, *rest = docstring.strip().split("\n\n")
+    source = (HERE / f"{name}.py").read_text()
+    head, *rest = ast.get_docstring(ast.parse(source)).split("\n\n")
     lines = [head]
     for part in rest:
         command = part.startswith("    ")
@@ -209,7 +219,7 @@ def main() -> None:
     if path.exists():
         content = json.loads(path.read_text())
         draw(content["curves"], HERE / "cost.png")
-        about = described(content["title"])
+        about = described("cost")
         parts.append(
             f"## Growth of the cost\n\n{about}\n\n{growth(content['curves'])}\n\n"
             "![Cost curves](cost.png)\n"

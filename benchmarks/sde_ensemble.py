@@ -282,7 +282,6 @@ def compare() -> None:
         remark = strong_order(duffing, system_from_config(example["system"]))
     save(
         "sde_ensemble",
-        title=__doc__,
         timings=timings,
         required=REQUIRED,
         remark=remark,

@@ -104,7 +104,7 @@ def main() -> None:
             )
         timings = side_by_side(ways)
         tables.append(timings + [Timing(name, missing=missing)] * bool(missing))
-    save("sindy_pi", title=__doc__, tables=tables)
+    save("sindy_pi", tables=tables)
 
 
 if __name__ == "__main__":

@@ -125,7 +125,7 @@ def main() -> None:
         ):
             subsets[f"pysindy, {name}"] = Way(fitted(make), repeats, describe=path)
         timings = [side_by_side(ways), side_by_side(subsets)]
-    save("sparse_regression", title=__doc__, tables=timings)
+    save("sparse_regression", tables=timings)
 
 
 if __name__ == "__main__":

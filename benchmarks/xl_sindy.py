@@ -8,9 +8,9 @@ of 128 consecutive samples, momentum that begins again with every epoch, rates,
 penalties and thresholds as published. PyTorch evaluates the residual of a batch as the
 authors' code does, from tables of the second derivatives of the candidates in single
 precision; or, with less work in each step, from Euler–Lagrange columns that were
-multiplied out before. Of every stage `EPOCHS` epochs are timed, with the candidates
-that are left in that stage, and scaled to 101; a fit of the second form is also run
-whole, and its coefficients shown.
+multiplied out before. Of every stage one epoch is timed, with as many candidates as are
+left in that stage, and scaled to 101; a fit of the second form is also run whole, and
+its coefficients shown. Ours ends a stage when an epoch changes nothing.
 
 Fit means from the derivatives of the candidates along the motions to the coefficients:
 what the columns cost is in ours, too (Gram matrix), and in neither of PyTorch's.
@@ -232,7 +232,7 @@ def main() -> None:
                 describe=lambda _: f"{EPOCHS} of {EPOCHS_OF_STAGE} epochs timed",
             )
         timings = [*side_by_side(ways), whole]
-    save("xl_sindy", title=__doc__, timings=timings, required=REQUIRED)
+    save("xl_sindy", timings=timings, required=REQUIRED)
 
 
 if __name__ == "__main__":

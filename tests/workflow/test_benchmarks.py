@@ -129,6 +129,6 @@ def test_saved_numbers_are_plain_data(benchmarks, tmp_path, monkeypatch):
     import cpu
 
     monkeypatch.setattr(cpu, "FOLDER", tmp_path / "new")
-    cpu.save("one", title="t", timings=[cpu.Timing("a", [1.0])])
+    cpu.save("one", timings=[cpu.Timing("a", [1.0])])
     content = json.loads((tmp_path / "new" / "one.json").read_text())
     assert content["timings"][0]["cpu"] == [1.0]
