@@ -171,7 +171,7 @@ def main() -> None:
             "cpu": [t.cpu for t in timings],
             **power_law(list(actions), medians),
         }
-    save("cost", curves=found)
+        save("cost", curves=found)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 from cpu import FOLDER
+from matplotlib.ticker import LogLocator
 from tabulate import tabulate
 
 HERE = Path(__file__).parent
@@ -199,7 +200,11 @@ def draw(curves: dict, path: Path) -> None:
         label = f"$\\propto n^{{{curve['exponent']:.2f}}}$"
         axis.loglog(sizes, law, color="0.6", label=label)
         axis.errorbar(sizes, middle, np.transpose(ends), fmt="o", ms=4, capsize=2)
-        axis.set_xticks(sizes, [f"{n:g}" for n in sizes])
+        thousands = max(sizes) >= 10_000
+        shown = [f"{n / 1000:g}k" if thousands else f"{n:g}" for n in sizes]
+        axis.set_xticks(sizes, shown)
+        axis.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.yaxis.set_major_formatter("{x:g}")
         axis.minorticks_off()
         low, high = min(*law, *middle), max(*law, *middle)
         axis.set_ylim(low / 2, high * 2)
