@@ -7,26 +7,47 @@
 #   make cluster     as root: the tests on a SLURM of one node, which it installs
 #   make report      report.html of what was reproduced; after make quick, with
 #                    CONFIG=config/quick.yaml
-#   make bench       cost of one ensemble stage by stage, of learning and of densities
+#   make bench       our methods beside other packages, in an environment of its own;
+#                    writes benchmarks/results.md
+#   make costs       cost of one ensemble stage by stage, of learning and of densities
 #   make check       lint and format checks
 
 PYTHON ?= python3
 VENV := .venv
 READY := $(VENV)/ready
 BIN := $(VENV)/bin
+BENCH := .venv-bench
+PIP_INSTALL := pip install --quiet --disable-pip-version-check
+TORCH_INDEX := https://download.pytorch.org/whl/cpu
+ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
+	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
+COSTS := stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick beyond test cluster report bench check clean
+.PHONY: help reproduce quick beyond test cluster report bench costs check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
 
+NEW_ENOUGH := import sys; v = sys.version_info; \
+	sys.exit(0 if v >= (3, 11) else f"Python >= 3.11 is needed, this is {v.major}.{v.minor}; try: make PYTHON=python3.11 ...")
+
 $(READY): requirements.lock pyproject.toml
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else f"Python >= 3.11 is needed, this is {v.major}.{v.minor}; try: make PYTHON=python3.11 ...")'
+	@$(PYTHON) -c '$(NEW_ENOUGH)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(BIN)/$(PIP_INSTALL) -r requirements.lock
+	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
+	@touch $@
+
+$(BENCH)/ready: benchmarks/requirements.txt pyproject.toml
+	@$(PYTHON) -c '$(NEW_ENOUGH)'
+	$(PYTHON) -m venv $(BENCH)
+	$(BENCH)/bin/$(PIP_INSTALL) --extra-index-url $(TORCH_INDEX) --no-deps \
+		"$$(grep '^torch==' benchmarks/requirements.txt)"
+	$(BENCH)/bin/$(PIP_INSTALL) -r benchmarks/requirements.txt
+	$(BENCH)/bin/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 
 reproduce: $(READY)
@@ -47,10 +68,19 @@ cluster: $(READY)
 report: $(READY)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG)) --report report.html
 
-bench: $(READY)
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/stochastic_lagrangian.py
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/shadow_integration.py
-	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python benchmarks/fokker_planck.py
+bench: $(BENCH)/ready
+	rm -rf build/bench
+	@set -e; for name in $(PEERS); do \
+		echo "benchmarks/$$name.py"; \
+		$(ONE_THREAD) $(BENCH)/bin/python benchmarks/$$name.py; \
+	done
+	$(BENCH)/bin/python benchmarks/report.py
+
+costs: $(READY)
+	@set -e; for name in $(COSTS); do \
+		echo "benchmarks/$$name.py"; \
+		$(ONE_THREAD) $(BIN)/python benchmarks/$$name.py; \
+	done
 
 check: $(READY)
 	$(BIN)/ruff check .
@@ -59,4 +89,4 @@ check: $(READY)
 	$(SNAKEMAKE) --lint
 
 clean:
-	rm -rf $(VENV) .snakemake logs results/*/ results/*.csv results/*.html results/scorecard.md results/studies.md report.html
+	rm -rf $(VENV) $(BENCH) build .snakemake logs results/*/ results/*.csv results/*.html results/scorecard.md results/studies.md report.html

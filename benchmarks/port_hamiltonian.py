@@ -1,66 +1,50 @@
-"""CPU of fitting efforts: structured likelihood against GPyTorch, one core, one run.
+"""Fit of the efforts of a DAE: structured likelihood, GPyTorch, scikit-learn.
 
-    python -m pip install gpytorch  # beside this package, for this script only
-    OMP_NUM_THREADS=1 python benchmarks/port_hamiltonian.py [example ...]
+    python benchmarks/port_hamiltonian.py [example ...]
 
-Both fit the same model to the same training sets (`published`, largest size): Gaussian
-kernel, T = v vᵀ + diag(d) behind J − R, one noise per task, double precision. GPyTorch
-takes 200 steps of Adam with learning rate 0.1, as Zaspel and Günther (2024) do, from
-its own start; its noise of each task and the common one have half our noise floor each.
-`evaluated` forms the matrix-valued kernel and transforms it, as the paper says;
-`Kronecker` keeps the product, which the paper does not. Likelihoods are evaluated by
-one formula, at the hyperparameters that each has found. Ratios are over `structured`.
+The same training sets for all (`published`, largest size, three replicates). GPyTorch
+fits the same model: Gaussian kernel, T = v vᵀ + diag(d) behind J − R, one noise per
+task, double precision. It takes 200 steps of Adam with learning rate 0.1, as Zaspel and
+Günther (2024) do, from its own start; its noise of each task and the common one have
+half our noise floor each. `evaluated` forms the matrix-valued kernel and transforms it,
+as the paper says; `Kronecker` keeps the product, which the paper does not. Likelihoods
+are evaluated by one formula, at the hyperparameters that each has found.
+
+scikit-learn has no such model. What can be compared is one process for every output,
+each with its own length scale, size and noise, without J − R between them: ours and its
+`GaussianProcessRegressor` with its own search. Their log p are sums over the outputs.
 """
 
 import statistics
 import sys
-import time
-from pathlib import Path
+import warnings
 
 import gpytorch
 import linear_operator
 import numpy as np
 import torch
-import yaml
+from cpu import Timing, imported, progress, save, seconds_of
+from examples import example_of, observations_of
 
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
 from leastaction.identify.effort_model import training_set, transform_of
 from leastaction.identify.structured_gaussian_process import StructuredProcess, fit
-from leastaction.identify.structured_likelihood import (
-    negative_log_likelihood,
-    square_distances,
-)
-from leastaction.mechanics.from_config import declared_units, system_from_config
-from leastaction.recipes import with_recommended_methods
-from leastaction.schema import complete
-from leastaction.simulate import simulate
 
-ROOT = Path(__file__).parents[1]
-EXAMPLES = ROOT / "config" / "examples" / "port_hamiltonian"
+PAPER = "port_hamiltonian"
+EXAMPLES = "electrical_network", "constrained_pendulum"
+REQUIRED = 40
 SETS, STEPS, RATE, NOISE_FLOOR = 3, 200, 0.1, 1e-9
 SEED = 1
 
 
-def example_of(name: str) -> dict:
-    """An example of the paper, completed."""
-    schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
-    written = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
-    written.pop("variants", None)
-    return complete(with_recommended_methods(written), schema, name)
-
-
 def training_sets(name: str):
     """x, y and J − R of the largest training set of every replicate."""
-    example = example_of(name)
-    system = system_from_config(example["system"])
-    key = {"example": f"port_hamiltonian/{name}", "seed": SEED}
-    units = declared_units(example["system"])
+    example = example_of(PAPER, name)
     recipe = example["estimators"]["published"]
     for replicate in range(SETS):
-        data = simulate(
-            system, example["simulate"], replicate=replicate, units=units, **key
-        )
+        key = f"{PAPER}/{name}"
+        data = observations_of(example, key=key, seed=SEED, replicate=replicate)
         rates = differentiate(data, recipe["differentiate"], {})
         equations = assemble(data, rates, recipe["assemble"], {})
         largest = int(equations["training_size"].values.argmax())
@@ -153,55 +137,102 @@ class Peer:
             return self.objective(self.model(self.x), self.y).item() * self.y.numel()
 
 
-def cpu_seconds(action) -> float:
-    """CPU seconds of one call."""
-    start = time.process_time()
-    action()
-    return time.process_time() - start
+def structured(x, y, transformation):
+    """Ours."""
+    return fit(x, y, transformation, random=np.random.default_rng(SEED))
 
 
-def measured(x, y, transformation) -> dict[str, tuple[float, float, float]]:
-    """(CPU s of the fit, CPU ms of a likelihood with its gradient, log p) by form."""
+def adam(evaluated: bool):
+    """GPyTorch's."""
+
+    def run(x, y, transformation):
+        peer = Peer(x, y, transformation, evaluated)
+        peer.run(STEPS)
+        return peer.process()
+
+    return run
+
+
+def one_by_one(x, y, transformation):
+    """A process of ours for every output."""
+    one, random = np.eye(1), np.random.default_rng(SEED)
+    return [fit(x, output[:, None], one, random=random) for output in y.T]
+
+
+def scikit_learn(x, y, transformation):
+    """A process of scikit-learn's for every output."""
+    from sklearn.gaussian_process import GaussianProcessRegressor, kernels
+
+    floor = NOISE_FLOOR * float((y**2).mean(axis=0).max())
     found = []
+    for output in y.T:
+        size = float((output**2).mean()) or 1.0
+        kernel = kernels.ConstantKernel(size, (1e-12 * size, 1e6 * size))
+        kernel *= kernels.RBF(1.0, (1e-3, 1e3))
+        kernel += kernels.WhiteKernel(
+            max(1e-2 * size, floor), (floor, max(1e2 * size, 10 * floor))
+        )
+        found.append(GaussianProcessRegressor(kernel, alpha=0.0).fit(x, output))
+    return found
 
-    def search():
-        found.append(fit(x, y, transformation, random=np.random.default_rng(SEED)))
 
-    seconds = cpu_seconds(search)
-    process, square = found[0], square_distances(x, x)
-    logs = [np.log(p) for p in (process.task_diagonal, process.noise)]
-    at = np.concatenate([[np.log(process.length_scale)], process.task_vector, *logs])
-    each = cpu_seconds(
-        lambda: [negative_log_likelihood(at, square, y, transformation) for _ in "1234"]
-    )
-    rows = {"structured": (seconds, 250 * each, process.log_likelihood)}
-    for form, evaluated in (("evaluated", True), ("Kronecker", False)):
-        peer = Peer(x, y, transformation, evaluated)
-        step = cpu_seconds(lambda peer=peer: peer.run(5)) / 5
-        peer = Peer(x, y, transformation, evaluated)
-        seconds = cpu_seconds(lambda peer=peer: peer.run(STEPS))
-        rows[form] = seconds, 1e3 * step, peer.process().log_likelihood
-    return rows
+def log_likelihood(found) -> float:
+    """Marginal log likelihood at what a fit has found."""
+    if isinstance(found, list):
+        return sum(
+            getattr(p, "log_marginal_likelihood_value_", None) or p.log_likelihood
+            for p in found
+        )
+    return found.log_likelihood
+
+
+MODELS = (
+    {
+        "leastaction, structured": structured,
+        "GPyTorch, evaluated": adam(True),
+        "GPyTorch, Kronecker": adam(False),
+    },
+    {
+        "leastaction, output by output": one_by_one,
+        "scikit-learn, output by output": scikit_learn,
+    },
+)
+
+
+def measured(name: str, fits: dict, sets: list) -> list[Timing]:
+    """Timings over the training sets, all fits of a set one after the other."""
+    timings = {form: Timing(f"{form}, {name}") for form in fits}
+    logs: dict[str, list[float]] = {form: [] for form in fits}
+    for given in sets:
+        for form, action in fits.items():
+            cpu, wall, found = seconds_of(lambda a=action, g=given: a(*g))
+            timings[form].cpu.append(cpu)
+            timings[form].wall.append(wall)
+            logs[form].append(log_likelihood(found))
+    for form, timing in timings.items():
+        timing.note = f"log p = {statistics.median(logs[form]):.1f}"
+        progress(timing)
+    return list(timings.values())
 
 
 def main(names: list[str]) -> None:
-    """Print one table per example."""
+    """Time all fits of all examples in this process."""
     torch.set_num_threads(1)
-    for name in names or ("electrical_network", "constrained_pendulum"):
+    warnings.simplefilter("ignore")
+    missing = imported("sklearn")
+    tables, required = [], []
+    for name in names or EXAMPLES:
         sets = list(training_sets(name))
-        measured(*(part[:8] if i < 2 else part for i, part in enumerate(sets[0])))
-        runs = [measured(*one) for one in sets]
-        print(f"{name}, N = {len(sets[0][0])}, median of {SETS} training sets")
-        heads = ("fit CPU s", "ratio", "step ms", "ratio", "log p")
-        print("form".ljust(12), *(head.rjust(10) for head in heads))
-        table = {
-            form: [statistics.median(run[form][i] for run in runs) for i in range(3)]
-            for form in runs[0]
-        }
-        of_fit, of_step, _ = table["structured"]
-        for form, (seconds, each, log) in table.items():
-            shown = (seconds, seconds / of_fit, each, each / of_step, log)
-            print(form.ljust(12), *(f"{value:10.4g}" for value in shown), flush=True)
+        small = [part[:8] if i < 2 else part for i, part in enumerate(sets[0])]
+        for fits in MODELS:
+            left_out = [form for form in fits if missing and form.startswith("scikit")]
+            there = {form: f for form, f in fits.items() if form not in left_out}
+            for warm_up in there.values():
+                warm_up(*small)
+            table = measured(f"{name}, N = {len(sets[0][0])}", there, sets)
+            tables.append(table + [Timing(form, missing=missing) for form in left_out])
+            required.append(REQUIRED if fits is MODELS[0] else None)
+            save(PAPER, tables=tables, required=required)
 
 
 if __name__ == "__main__":

@@ -9,35 +9,21 @@ down. Ratios are over the recommended form, all in one run.
 """
 
 import sys
-from pathlib import Path
 
 import numpy as np
-import yaml
 from cpu import cpu_seconds
+from examples import example_of, observations_of
 
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
 from leastaction.learned_model import LearnedModel
-from leastaction.mechanics.from_config import declared_units, system_from_config
-from leastaction.recipes import with_recommended_methods
-from leastaction.schema import complete
-from leastaction.simulate import simulate
 
-ROOT = Path(__file__).parents[1]
-EXAMPLES = ROOT / "config" / "examples" / "shadow_integration"
+PAPER = "shadow_integration"
 FORMS = ("recommended", "published")
 # Corrections of the peer that end a step: converged, or no longer shrinking.
 TOLERANCE, ROUND_OFF, MOST_CORRECTIONS = 1e-11, 1e-5, 30
 STEPS = {"recommended": 200_000, "published": 2_000, "NumPy": 100}
-
-
-def example_of(name: str) -> dict:
-    """An example of the paper, completed."""
-    schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
-    written = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
-    written.pop("variants", None)
-    return complete(with_recommended_methods(written), schema, name)
 
 
 def learned(data, recipe) -> tuple[float, LearnedModel]:
@@ -104,11 +90,8 @@ class NumPyStep:
 
 def measure(name: str) -> list[tuple[str, float, float]]:
     """(Form, CPU s of learning, µs of a step), the recommended one first."""
-    example = example_of(name)
-    system = system_from_config(example["system"])
-    key = {"example": f"shadow_integration/{name}", "seed": 1}
-    units = declared_units(example["system"])
-    data = simulate(system, example["simulate"], replicate=0, units=units, **key)
+    example = example_of(PAPER, name)
+    data = observations_of(example, key=f"{PAPER}/{name}", seed=1)
     start = example["validate"]["shadow"]["start"]
     rows, models = [], {}
     for form in FORMS:
@@ -120,7 +103,7 @@ def measure(name: str) -> list[tuple[str, float, float]]:
         rows.append((form, learning, 1e6 * seconds / max(motion.steps, 1)))
         if motion.reason:
             print(f"{name} {form}: stopped after {motion.steps} steps, {motion.reason}")
-    model, n = models["published"], system.dof
+    model, n = models["published"], data.sizes["dof"]
     peer, count = NumPyStep(model), STEPS["NumPy"]
     motion = model.rollout(start, count)
     given = np.array(start[:n]), motion.momenta[0], np.array(start[n:])

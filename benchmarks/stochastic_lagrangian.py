@@ -2,17 +2,16 @@
 
     python benchmarks/stochastic_lagrangian.py [example ...]
 
-Each stage runs once to compile and load, then `REPEATS` times. The median is printed,
+Each stage runs once to compile and load, then five times. The median is printed,
 with the total of simulate to identify. An example may be a variant.
 """
 
 import resource
-import statistics
 import sys
-import time
 from pathlib import Path
 
 import yaml
+from cpu import cpu_seconds
 
 from leastaction.assemble import assemble
 from leastaction.config import with_variants
@@ -26,18 +25,6 @@ from leastaction.validate import validate
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "stochastic_lagrangian"
-REPEATS = 3
-
-
-def cpu_seconds(action) -> tuple[float, object]:
-    """Median CPU seconds of `action` after a first call, and its result."""
-    result = action()
-    seconds = []
-    for _ in range(REPEATS):
-        start = time.process_time()
-        result = action()
-        seconds.append(time.process_time() - start)
-    return statistics.median(seconds), result
 
 
 def measure(name: str) -> dict[str, float]:

@@ -1,0 +1,36 @@
+"""Examples of the papers, as the workflow completes them."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import yaml
+
+from leastaction.mechanics.from_config import declared_units, system_from_config
+from leastaction.recipes import with_recommended_methods
+from leastaction.schema import complete
+from leastaction.simulate import simulate
+
+ROOT = Path(__file__).parents[1]
+EXAMPLES = ROOT / "config" / "examples"
+
+
+def example_of(paper: str, name: str, **changes: Mapping) -> dict:
+    """An example, completed; `changes` are put over entries of its sections."""
+    schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
+    written = yaml.safe_load((EXAMPLES / paper / f"{name}.yaml").read_text())
+    written.pop("variants", None)
+    for section, entries in changes.items():
+        written[section] = {**written[section], **entries}
+    return complete(with_recommended_methods(written), schema, name)
+
+
+def observations_of(example: Mapping, *, key: str, seed: int, replicate: int = 0):
+    """What the stage `simulate` makes of an example."""
+    return simulate(
+        system_from_config(example["system"]),
+        example["simulate"],
+        example=key,
+        seed=seed,
+        replicate=replicate,
+        units=declared_units(example["system"]),
+    )
