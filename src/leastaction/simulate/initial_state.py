@@ -46,6 +46,9 @@ def initial_states(
 def state_of_names(settings: Mapping, system: System) -> Callable[[dict], np.ndarray]:
     """State of given values of the names under ``random``, as a function."""
     expressions = [system.evaluated(e) for e in initial_expressions(settings, system)]
+    if not any(e.free_symbols for e in expressions):
+        always = np.array([float(e) for e in expressions])
+        return lambda drawn: always.copy()
     return lambda drawn: np.array([float(e.subs(drawn)) for e in expressions])
 
 
