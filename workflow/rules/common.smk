@@ -280,6 +280,7 @@ def blocks(wildcards):
     return [f"{base}.{number}_of_{count}.nc" for number in range(1, count + 1)]
 
 
+@cache
 def split_examples():
     """Names of the examples with more than one replicate."""
     return {
@@ -416,11 +417,16 @@ COMPARED = [
 
 
 def benchmarks_of(paper, name):
-    """Benchmark files of the stages that make the models of an example."""
+    """Benchmark files of the stages, or of their blocks, that make an example's models."""
     stages = ["differentiate", "assemble", "identify"]
-    base = f"<logs>/{paper}/{name}"
+    count = blocks_of("identify", EXAMPLES[paper, name])
+    split = config["chunks"] > 1 and name in split_examples()
+    blocks = [f".{i}_of_{count}" for i in range(1, count + 1)] if split else [""]
     return expand(
-        f"{base}/{{e}}/{{s}}.tsv", e=EXAMPLES[paper, name]["estimators"], s=stages
+        f"<logs>/{paper}/{name}/{{e}}/{{s}}{{b}}.tsv",
+        e=EXAMPLES[paper, name]["estimators"],
+        s=stages,
+        b=blocks,
     )
 
 
