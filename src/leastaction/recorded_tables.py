@@ -46,12 +46,12 @@ def unchanged(paths: Sequence[str | Path]) -> Iterator[None]:
 
 
 def _state(path: str | Path) -> tuple:
-    """Size, time and identity of a file; of none, that there is none."""
+    """Size, times and identity of a file; of none, that there is none."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
         return ("no file",)
-    return found.st_size, found.st_mtime_ns, found.st_ino
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 
 class Table:

@@ -1,7 +1,7 @@
 """A recording of a user: what the YAML says, completed and checked before any job.
 
-Algebra, units and tables are imported where a recording is read: without one, as in every
-job of the papers, a plan does without them.
+Algebra, units and tables are imported where a recording is read: without one, as in
+every job of the papers, a plan does without them.
 """
 
 import os

@@ -52,16 +52,16 @@ def reading(project):
     return lambda worker: any(file.path == path for file in worker.open_files())
 
 
-@pytest.mark.parametrize("amid", [reading, lambda project: None])
-def test_killed_with_its_snakemake(disturbed, amid):
-    with disturbed.caught(amid(disturbed)) as (snakemake, worker):
-        snakemake.kill()
-        worker.kill()
-        snakemake.wait()
-    assert not (disturbed.folder / OBSERVATIONS).exists()
-    assert disturbed.snakemake("--unlock").returncode == 0
+def test_killed_with_its_snakemake(disturbed):
+    """First while it reads, then while it writes."""
+    for amid in (reading(disturbed), None):
+        with disturbed.caught(amid) as (snakemake, worker):
+            snakemake.kill()
+            worker.kill()
+            snakemake.wait()
+        assert not (disturbed.folder / OBSERVATIONS).exists()
+        assert disturbed.snakemake("--unlock").returncode == 0
     disturbed.completes()
-    disturbed.has_nothing_to_do()
 
 
 def cut(path, content):
@@ -77,33 +77,18 @@ def replaced(path, content):
     os.replace(other, path)
 
 
-def growing(path, content):
-    with open(path, "ab") as file:
-        file.write(content[-200:])
-
-
-@pytest.mark.parametrize("change", [cut, replaced, growing])
-def test_changed_while_it_is_read(disturbed, table, change):
+def test_changed_meanwhile(disturbed, table):
+    """Cut while it is read, then replaced while its observations are written."""
     path, content, restore = table
-    with disturbed.caught(reading(disturbed)) as (snakemake, worker):
-        change(path, content)
-        worker.send_signal(signal.SIGCONT)
-        assert snakemake.wait(120) != 0
-    text = disturbed.told()
-    assert f"{path}: it changed while it was read" in text, text
-    assert "Run again when nothing writes to it any more" in text
-    assert "Traceback" not in text
-    assert not (disturbed.folder / OBSERVATIONS).exists()
-    restore()
-    disturbed.completes()
-
-
-def test_replaced_while_its_observations_are_written(disturbed, table):
-    path, content, restore = table
-    with disturbed.caught() as (snakemake, worker):
-        replaced(path, content)
-        worker.send_signal(signal.SIGCONT)
-        assert snakemake.wait(120) != 0
-    assert "it changed while it was read" in disturbed.told()
-    restore()
+    for change, amid in ((cut, reading(disturbed)), (replaced, None)):
+        with disturbed.caught(amid) as (snakemake, worker):
+            change(path, content)
+            worker.send_signal(signal.SIGCONT)
+            assert snakemake.wait(120) != 0
+        text = disturbed.told()
+        assert f"{path}: it changed while it was read" in text, text
+        assert "Run again when nothing writes to it any more" in text
+        assert "Traceback" not in text
+        assert not (disturbed.folder / OBSERVATIONS).exists()
+        restore()
     disturbed.completes()

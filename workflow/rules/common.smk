@@ -1,5 +1,6 @@
 # The only file with functions: the examples, and what each rule needs of them.
 
+import hashlib
 import os
 import re
 import time
@@ -35,7 +36,7 @@ from leastaction.recipes import (
 )
 from leastaction.recordings import MODULES, SETTINGS, recording_from_config
 from leastaction.schema import ConfigError, complete
-from leastaction.sources import source_files
+from leastaction.sources import source_files, write_listing
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
@@ -474,9 +475,12 @@ def paper_outputs(paper):
 
 @cache
 def sources(script, *modules):
-    """Our own files that a job consists of: its script, its methods, their imports."""
+    """List of the files that a job consists of: script, methods, what they import."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
-    return [os.path.relpath(file) for file in source_files(modules, scripts=[path])]
+    key = hashlib.sha256(repr(sorted(modules)).encode()).hexdigest()[:8]
+    listing = Path("logs", "sources", f"{script}.{key}.txt")
+    write_listing(source_files(modules, scripts=[path]), listing)
+    return str(listing)
 
 
 def set_times_right(*folders):
