@@ -478,7 +478,8 @@ def sources(script, *modules):
     """List of the files that a job consists of: script, methods, what they import."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
     key = hashlib.sha256(repr(sorted(modules)).encode()).hexdigest()[:8]
-    listing = Path("logs", "sources", f"{script}.{key}.txt")
+    # In a folder of its own: Snakemake reads a folder once, and this may be after that.
+    listing = Path("logs", "sources", f"{script}.{key}", "files.txt")
     write_listing(source_files(modules, scripts=[path]), listing)
     return str(listing)
 
