@@ -65,7 +65,10 @@ def assemble(
     if "input" in observations:
         motion["input"] = kept(observations, derivatives, "input")
     clear = clear_of_switches(compiled, motion["q"], motion["qdot"], derivatives)
-    flat = {name: values[clear] for name, values in motion.items()}
+    if clear.all():
+        flat = {n: v.reshape(-1, v.shape[-1]) for n, v in motion.items()}
+    else:
+        flat = {n: v[clear] for n, v in motion.items()}
     count = len(flat["q"])
     gram, inertia_gram, moment = gram_matrices(
         compiled,

@@ -12,6 +12,8 @@ from leastaction.mechanics.implicit_library import ImplicitLibrary
 
 CONTRACT = "implicit_regression"
 EVERY = 5
+# Rows of a block, in numbers of columns.
+BLOCK = 16
 
 
 def held_out(qddot: np.ndarray) -> np.ndarray:
@@ -31,6 +33,16 @@ def held_out(qddot: np.ndarray) -> np.ndarray:
     """
     order = np.argsort((qddot**2).mean((1, 2)), kind="stable")
     return order[EVERY // 2 :: EVERY]
+
+
+def triangular_factor(theta: np.ndarray) -> np.ndarray:
+    """R of Θ = Q R, from those of blocks of rows that fit the cache."""
+    rows, columns = theta.shape
+    size = BLOCK * columns
+    whole = rows // size * size
+    blocks = np.linalg.qr(theta[:whole].reshape(-1, size, columns), mode="r")
+    stacked = np.concatenate([blocks.reshape(-1, columns), theta[whole:]])
+    return np.linalg.qr(stacked, mode="r")
 
 
 def assemble(
@@ -87,7 +99,7 @@ def assemble(
         raise ValueError(
             f"SINDy-PI has {len(theta)} samples for {len(terms.terms)} candidates"
         )
-    factor = np.linalg.qr(theta, mode="r") / np.sqrt(len(theta))
+    factor = triangular_factor(theta) / np.sqrt(len(theta))
     member = np.zeros((dof, len(terms.terms)), dtype="int8")
     for row, members in zip(member, terms.members, strict=True):
         row[list(members)] = 1

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 import scipy.linalg
 from scipy.interpolate import BSpline
+from scipy.sparse import csr_array
 
 DEGREE = 5
 PENALISED_DERIVATIVE = 4
@@ -33,7 +34,7 @@ class DemmlerReinsch:
     """
 
     weights: tuple[float, ...]
-    bases: tuple[np.ndarray, ...]
+    bases: tuple[csr_array, ...]
     penalty: np.ndarray
     vectors: np.ndarray
     inverse: np.ndarray
@@ -76,28 +77,37 @@ def demmler_reinsch(
         Half powers of two: the noise of channel i is 2^(steps_i / 2) times that of the
         first, in SI units. Rounded ratios let series share one decomposition.
     """
-    at = knots(samples, spacing)
-    bases = [
-        basis / time_step**order
-        for order, basis in zip(
-            derivatives,
-            design(at, np.arange(samples, dtype=float), derivatives),
-            strict=True,
-        )
-    ]
+    bases, squares, roughness = _quadratic_forms(
+        samples, time_step, spacing, derivatives
+    )
     weights = 2.0 ** -np.array(steps, dtype=float)
-    grams = [w * b.T @ b for w, b in zip(weights, bases, strict=True)]
+    normal = sum(w * square for w, square in zip(weights, squares, strict=True))
+    penalty, vectors = scipy.linalg.eigh(roughness, normal)
+    penalty = np.maximum(penalty, 0.0)
+    penalty[:PENALISED_DERIVATIVE] = 0.0
+    share = np.array(
+        [w * ((b @ vectors) ** 2).sum(0) for w, b in zip(weights, bases, strict=True)]
+    )
+    return DemmlerReinsch(
+        tuple(weights), bases, penalty, vectors, vectors.T @ normal, share
+    )
+
+
+@lru_cache(maxsize=16)
+def _quadratic_forms(samples, time_step, spacing, derivatives):
+    """Values of the B-splines in each channel, their squares BᵀB, and the roughness."""
+    at = knots(samples, spacing)
+    times = np.arange(samples, dtype=float)
+    bases = tuple(
+        csr_array(basis / time_step**order)
+        for order, basis in zip(
+            derivatives, design(at, times, derivatives), strict=True
+        )
+    )
     # The squared derivative is a polynomial of degree 2 between knots.
     inner = np.unique(at)
     middle, half = (inner[1:] + inner[:-1]) / 2, np.diff(inner) / 2
     nodes = np.concatenate([middle - half / 3**0.5, middle + half / 3**0.5])
     (rough,) = design(at, nodes, [PENALISED_DERIVATIVE])
     roughness = rough.T @ (np.concatenate([half, half])[:, None] * rough)
-    normal = sum(grams)
-    penalty, vectors = scipy.linalg.eigh(roughness, normal)
-    penalty = np.maximum(penalty, 0.0)
-    penalty[:PENALISED_DERIVATIVE] = 0.0
-    share = np.array([np.einsum("ij,ij->j", vectors, g @ vectors) for g in grams])
-    return DemmlerReinsch(
-        tuple(weights), tuple(bases), penalty, vectors, vectors.T @ normal, share
-    )
+    return bases, [(basis.T @ basis).toarray() for basis in bases], roughness

@@ -123,14 +123,12 @@ def _cross_validation(spectrum, rest, penalty, count, inflation):
     largest = penalty[-1]
     smallest = penalty[penalty > 0][0]
     grid = np.linspace(np.log(1e-3 / largest), np.log(1e2 / smallest), PENALTIES)
-    squares = spectrum**2
-    score = np.empty((PENALTIES, len(spectrum)))
-    for i, value in enumerate(np.exp(grid)):
-        shrunk = value * penalty / (1 + value * penalty)
-        freedom = inflation * (len(penalty) - shrunk.sum())
-        residual = rest + squares @ shrunk**2
-        score[i] = np.log(np.maximum(residual, 1e-300))
-        score[i] -= 2 * np.log(max(count - freedom, 1e-3 * count))
+    stiff = np.exp(grid)[:, None] * penalty
+    shrunk = stiff / (1 + stiff)
+    freedom = inflation * (len(penalty) - shrunk.sum(1))
+    residual = rest + shrunk**2 @ (spectrum**2).T
+    score = np.log(np.maximum(residual, 1e-300))
+    score -= 2 * np.log(np.maximum(count - freedom, 1e-3 * count))[:, None]
     best = np.clip(score.argmin(0), 1, PENALTIES - 2)
     series = np.arange(len(spectrum))
     left, centre, right = (score[best + k, series] for k in (-1, 0, 1))

@@ -60,7 +60,9 @@ def predict(total, right, singular, inverse, predicted):
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "contract", "arcp"})
-def step_gradient(mass, force, qddot, first, c, singular, total, right, work, gradient):
+def step_gradient(
+    mass, massive, force, qddot, first, c, singular, total, right, work, gradient
+):
     dof, count = force.shape[:2]
     inverse, predicted, error, weight = work
     size = right.shape[1]
@@ -75,7 +77,7 @@ def step_gradient(mass, force, qddot, first, c, singular, total, right, work, gr
                 sums[n] -= column[n] * factor
         for b in range(dof):
             sums = total[a, b]
-            for k in range(count):
+            for k in massive:
                 column, factor = mass[a, b, k, first:last], c[k]
                 for n in range(size):
                     sums[n] += column[n] * factor
@@ -99,17 +101,23 @@ def step_gradient(mass, force, qddot, first, c, singular, total, right, work, gr
             pull, column = weight[b], force[b, k, first:last]
             for n in range(size):
                 slope += pull[n] * column[n]
-            for a in range(dof):
-                found, column = predicted[a], mass[b, a, k, first:last]
-                for n in range(size):
-                    slope += pull[n] * found[n] * column[n]
         gradient[k] = slope
+    for b in range(dof):
+        for a in range(dof):
+            pull, found = weight[b], predicted[a]
+            for n in range(size):
+                error[b, n] = pull[n] * found[n]
+            for k in massive:
+                slope, moved, column = 0.0, error[b], mass[b, a, k, first:last]
+                for n in range(size):
+                    slope += moved[n] * column[n]
+                gradient[k] += slope
     return loss
 
 
 @njit(cache=True, nogil=True)
 def descend(
-    mass, force, qddot, start, rate, settled_rate, settled_loss, tolerance,
+    mass, massive, force, qddot, start, rate, settled_rate, settled_loss, tolerance,
     penalty, epochs, batch, singular,
 ):
     dof, count = force.shape[:2]
@@ -129,8 +137,8 @@ def descend(
                 ahead[k] = present[k] + momentum * (present[k] - before[k])
                 before[k] = present[k]
             sum_of_squares += step_gradient(
-                mass, force, qddot, i * batch, ahead, singular, total, right, work,
-                gradient,
+                mass, massive, force, qddot, i * batch, ahead, singular, total, right,
+                work, gradient,
             )
             for k in range(count):
                 value = ahead[k] - rate * scale * gradient[k]
@@ -202,6 +210,7 @@ def descend(
     settled = stage.get("settled") or {"loss": -1.0, "rate": stage["rate"]}
     return kernel(KERNEL, {}).descend(
         np.ascontiguousarray(mass),
+        np.flatnonzero(mass.any(axis=(0, 1, 3))),
         np.ascontiguousarray(force),
         np.ascontiguousarray(qddot),
         np.asarray(start, dtype=float),

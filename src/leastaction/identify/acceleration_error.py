@@ -5,27 +5,37 @@ import numpy as np
 from leastaction.mechanics.compiled import kernel
 from leastaction.mechanics.library_equations import LibraryEquations
 
+# Sums over candidates are formed for a block of samples, innermost and contiguous.
 KERNEL = """
+BLOCK = 32
+
+
 @njit(cache=True, nogil=True)
 def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
-    dof = qddot.shape[1]
-    m, f = np.empty((dof, dof)), np.empty(dof)
+    samples, dof = qddot.shape
+    m, f = np.empty((BLOCK, dof, dof)), np.empty((BLOCK, dof))
+    masses, forces = m.reshape(-1), f.reshape(-1)
     for s in range(supports.shape[0]):
-        for n in range(qddot.shape[0]):
+        for first in range(0, samples, BLOCK):
+            count = min(BLOCK, samples - first)
             m[:], f[:] = 0.0, 0.0
             for i in range(supports.shape[1]):
                 k, c = supports[s, i], coefficients[s, i]
-                for a in range(dof):
-                    f[a] -= c * force[k, n, a]
-                    for b in range(dof):
-                        m[a, b] += c * mass[k, n, a, b]
-            square = 0.0
-            if solve(m, f):
-                for a in range(dof):
-                    square += ((qddot[n, a] - f[a]) / scale[a]) ** 2 / dof
-            else:
-                square = 1.0
-            error[s] += min(square, 1.0) / qddot.shape[0]
+                column = force[k, first : first + count].reshape(-1)
+                for n in range(len(column)):
+                    forces[n] -= c * column[n]
+                column = mass[k, first : first + count].reshape(-1)
+                for n in range(len(column)):
+                    masses[n] += c * column[n]
+            for n in range(count):
+                square = 0.0
+                if solve(m[n], f[n]):
+                    for a in range(dof):
+                        rest = (qddot[first + n, a] - f[n, a]) / scale[a]
+                        square += rest**2 / dof
+                else:
+                    square = 1.0
+                error[s] += min(square, 1.0) / samples
             if error[s] > limit:
                 break
 

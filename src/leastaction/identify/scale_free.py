@@ -17,7 +17,10 @@ import numpy as np
 import scipy.linalg
 
 RIDGE = 1e-14
-BISECTIONS = 50
+# Each section of an interval in so many parts gains four bits.
+PARTS = 16
+SECTIONS = 12
+FRACTIONS = np.arange(1, PARTS)[:, None] / PARTS
 TRIED = 8
 
 
@@ -109,12 +112,11 @@ def _cheapest(values: np.ndarray, squares: np.ndarray, free: np.ndarray) -> int:
     first = squares[0] / np.maximum((squares[1:] / gaps[:, None]).sum(0), 1e-300)
     tried = free[np.argsort(first[free], kind="stable")[:TRIED]]
     z = squares[:, tried]
-    low, high = np.full(len(tried), values[0]), np.full(len(tried), values[1])
-    for _ in range(BISECTIONS):
-        middle = (low + high) / 2
-        offset = values[:, None] - middle
-        offset = np.where(offset == 0, 1e-300, offset)
-        above = (z / offset).sum(0) > 0
-        high = np.where(above, middle, high)
-        low = np.where(above, low, middle)
+    low, width = np.full(len(tried), values[0]), np.full(len(tried), gaps[0])
+    for _ in range(SECTIONS):
+        points = low + width * FRACTIONS
+        offset = values[:, None, None] - points
+        offset[offset == 0] = 1e-300
+        below = (z[:, None, :] / offset).sum(0) <= 0
+        low, width = low + width * below.sum(0) / PARTS, width / PARTS
     return int(tried[np.argmin(low)])

@@ -27,7 +27,9 @@ class ImplicitEquation(NamedTuple):
     error: float
 
 
-def sparse_relation(factor: np.ndarray, left: int, threshold: float) -> np.ndarray:
+def sparse_relation(
+    factor: np.ndarray, left: int, threshold: float, solved: dict | None = None
+) -> np.ndarray:
     """Sequential thresholded least squares of one column on all others.
 
     Columns have unit length here, the left-hand side too, so `threshold` is a share of
@@ -41,6 +43,8 @@ def sparse_relation(factor: np.ndarray, left: int, threshold: float) -> np.ndarr
         Column on the left-hand side.
     threshold
         Coefficients of unit columns below it are set to zero.
+    solved
+        Least squares solved before with this `factor`, by columns; it grows.
 
     Returns
     -------
@@ -51,8 +55,14 @@ def sparse_relation(factor: np.ndarray, left: int, threshold: float) -> np.ndarr
     unit = factor / length
     active = np.flatnonzero(np.arange(factor.shape[1]) != left)
     found = np.zeros(0)
+    solved = {} if solved is None else solved
     for _ in range(MOST_ITERATIONS):
-        found = np.linalg.lstsq(unit[:, active], -unit[:, left], rcond=None)[0]
+        problem = (left, active.tobytes())
+        if problem not in solved:
+            solved[problem] = np.linalg.lstsq(
+                unit[:, active], -unit[:, left], rcond=None
+            )[0]
+        found = solved[problem]
         large = np.abs(found) >= threshold
         if large.all():
             break
@@ -83,12 +93,10 @@ def held_out_error(
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (values @ coefficients) / (slope @ coefficients)
-    square = np.nan_to_num(error**2, nan=np.inf, posinf=np.inf)
-    variance = qddot.var()
+        variance = qddot.var()
     if variance == 0:
-        return float((square > 0).mean())
-    share = square / variance
-    return float(np.minimum(share, 1.0).mean())
+        return float((error != 0).mean())
+    return float(np.fmin(error**2 / variance, 1.0).mean())
 
 
 def best_equation(
@@ -114,10 +122,10 @@ def best_equation(
     """
     grid = settings["thresholds"]
     thresholds = np.geomspace(grid["smallest"], grid["largest"], grid["count"])
-    best, lowest, seen = None, np.inf, set()
+    best, lowest, seen, solved = None, np.inf, set(), {}
     for left in left_hand_sides:
         for threshold in thresholds:
-            found = sparse_relation(factor, left, threshold)
+            found = sparse_relation(factor, left, threshold, solved)
             key = (left, *np.flatnonzero(found))
             if key in seen:
                 continue

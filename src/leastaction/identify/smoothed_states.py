@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import xarray as xr
+from scipy.sparse import csr_array
 
 from leastaction.assemble.gram import clear_of_switches
 from leastaction.contracts import time_step
@@ -56,6 +57,7 @@ def smoothed(
     samples, step = observations.sizes["time"], time_step(observations)
     kept = np.round((rates["time_kept"].values - observations["time"].values[0]) / step)
     at = (rates["knot"].values - observations["time"].values[0]) / step
+    bases = [csr_array(basis) for basis in design(at, kept, range(3))]
     values, spreads = [], []
     for a in range(observations.sizes["dof"]):
         basis = demmler_reinsch(
@@ -69,10 +71,7 @@ def smoothed(
         light = 1 / (1 + rough / lighter)
         light = light * (2 - light)
         spectrum = rates["spline"].values[0, :, a] @ basis.inverse.T * (1 + rough)
-        modes = [
-            b @ basis.vectors / step**order
-            for order, b in enumerate(design(at, kept, range(3)))
-        ]
+        modes = [b @ basis.vectors / step**order for order, b in enumerate(bases)]
         noise = rates["noise_std"].values[0, a]
         variance = light**2 * ((np.array(basis.weights) * noise**2) @ basis.share)
         values.append([(light * spectrum) @ mode.T for mode in modes])

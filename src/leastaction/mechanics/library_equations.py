@@ -20,9 +20,10 @@ from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.library import Library
 
 # Common subexpressions are evaluated once per sample, a column only if it is wanted.
+# What is zero for every motion is not written.
 KERNEL = """
 @njit(cache=True, nogil=True)
-def columns(q, qdot, qddot, place, inertia, column):
+def columns(q, qdot, qddot, place, massive, inertia, column):
     for n in range(q.shape[0]):
         {state}
         {acceleration}
@@ -95,7 +96,8 @@ class LibraryEquations:
         place, size = self._place(active)
         inertia = np.zeros((len(q), self.dof, size))
         columns = np.zeros((len(q), self.dof, size))
-        self._kernel.columns(*_double(q, qdot, qddot), place, inertia, columns)
+        motion = _double(q, qdot, qddot)
+        self._kernel.columns(*motion, place, place, inertia, columns)
         return columns, inertia
 
     def mass_and_force(
@@ -131,7 +133,7 @@ def gram_matrices(
     qddot: np.ndarray,
     force: np.ndarray | None = None,
     active: Sequence[int] | None = None,
-    chunk: int = 2048,
+    chunk: int = 512,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums AᵀA, (m q̈)ᵀ(m q̈) and AᵀQ over samples, in chunks that fit the cache.
 
@@ -153,20 +155,26 @@ def gram_matrices(
     gram, inertia_gram, input_moment
         Shapes (active, active), (active, active) and (active,).
     """
-    active = np.arange(equations.count) if active is None else np.asarray(active, int)
-    massive = np.flatnonzero(equations.has_mass[active])
-    gram = np.zeros((len(active), len(active)))
-    inertia_gram = np.zeros_like(gram)
-    moment = np.zeros(len(active))
+    place, size = equations._place(active)
+    massive = np.flatnonzero(equations.has_mass & (place >= 0))
+    massive_place, massive_size = equations._place(massive)
+    gram, moment = np.zeros((size, size)), np.zeros(size)
+    kinetic_gram = np.zeros((massive_size, massive_size))
+    columns = np.zeros((min(chunk, len(q)), equations.dof, size))
+    inertia = np.zeros((*columns.shape[:2], massive_size))
+    motion = _double(q, qdot, qddot)
     for start in range(0, len(q), chunk):
-        part = slice(start, start + chunk)
-        columns, inertia = equations.columns(q[part], qdot[part], qddot[part], active)
-        rows = columns.reshape(columns[..., 0].size, -1)
-        kinetic = np.ascontiguousarray(inertia[..., massive]).reshape(len(rows), -1)
+        part = [values[start : start + chunk] for values in motion]
+        count = len(part[0])
+        equations._kernel.columns(*part, place, massive_place, inertia, columns)
+        rows = columns[:count].reshape(-1, size)
+        kinetic = inertia[:count].reshape(-1, massive_size)
         gram += rows.T @ rows
-        inertia_gram[np.ix_(massive, massive)] += kinetic.T @ kinetic
+        kinetic_gram += kinetic.T @ kinetic
         if force is not None:
-            moment += rows.T @ force[part].ravel()
+            moment += rows.T @ force[start : start + chunk].ravel()
+    inertia_gram = np.zeros_like(gram)
+    inertia_gram[np.ix_(place[massive], place[massive])] = kinetic_gram
     return gram, inertia_gram, moment
 
 
@@ -184,9 +192,12 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
             inertia = sum((m * x for m, x in zip(mass, qddot, strict=True)), sp.S.Zero)
             force = sp.expand(expression - inertia)
             has_mass[k] |= inertia != 0
-            for target, value in (("inertia", inertia), ("column", force)):
+            for target, value in (
+                (f"inertia[n, {a}, massive[{k}]]", inertia),
+                (f"column[n, {a}, place[{k}]]", force),
+            ):
                 if value != 0:
-                    column_targets.append((k, f"{target}[n, {a}, place[{k}]]"))
+                    column_targets.append((k, target))
                     column_values.append(value)
             entries = [
                 (f"mass[n, {a}, {b}, place[{k}]]", m) for b, m in enumerate(mass)
@@ -225,18 +236,19 @@ def _guarded(targets: Sequence[tuple[int, str]], values: Sequence[sp.Expr]):
     lines = assignments([t for _, t in targets], list(values), "shared_").splitlines()
     shared = lines[: len(lines) - len(targets)]
     guarded: list[str] = []
-    last = -1
+    last, inertial = -1, ""
     for (k, target), line in zip(targets, lines[len(shared) :], strict=True):
         if k != last:
             guarded.append(f"if place[{k}] >= 0:")
             last = k
-        guarded.append(f"    {line}")
         if target.startswith("inertia"):
-            guarded.append(f"    {target.replace('inertia', 'column')} = {target}")
-    return "\n".join(shared), "\n".join(
-        line.replace("] = ", "] += ", 1) if line.startswith("    column") else line
-        for line in guarded
-    )
+            column = target.replace("inertia", "column").replace("massive", "place")
+            guarded += [f"    {line}", f"    {column} = {target}"]
+            inertial = column
+        else:
+            rest = line.replace(" = ", " += ", 1) if target == inertial else line
+            guarded.append(f"    {rest}")
+    return "\n".join(shared), "\n".join(guarded)
 
 
 def _double(*arrays: np.ndarray) -> list[np.ndarray]:
