@@ -3,12 +3,14 @@
     python benchmarks/fokker_planck.py [example ...]
 
 A path of 1e7 samples is simulated and counted at once. An estimate is differentiate,
-assemble and identify of one replicate; medians after a first call that compiles.
+assemble and identify of one replicate; medians after a first call that compiles. With
+its level set, an estimate is followed by one for each point of the set.
 """
 
 import sys
 from pathlib import Path
 
+import numpy as np
 import yaml
 from cpu import cpu_seconds
 
@@ -28,33 +30,41 @@ REPEATS = 25
 
 
 def measure(name: str) -> tuple[float, float, list[float]]:
-    """Samples, CPU s of their histogram, and CPU s of an estimate of each form."""
+    """Samples, CPU s of their histogram, and CPU s of an estimate of each form.
+
+    Without the level set and, where an example has one, with it.
+    """
     written = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
     written.pop("variants", None)
     example = acceptance(yaml.safe_load(SCHEMA.read_text()))(written, name)
     system = system_from_config(example["system"])
-    units, settings = declared_units(example["system"]), example["simulate"]
+    units, simulated = declared_units(example["system"]), example["simulate"]
     key = {"example": f"fokker_planck/{name}", "seed": 1, "replicate": 0}
     seconds, data = cpu_seconds(
-        lambda: simulate(system, settings, units=units, **key), 1
+        lambda: simulate(system, simulated, units=units, **key), 1
     )
     library, estimates = example["library"], []
     for form in FORMS:
         recipe = example["estimators"][form]
+        whole = recipe["identify"]
+        for settings in (whole | {"level_set": None}, whole):
 
-        def estimate(recipe=recipe):
-            tests = differentiate(data, recipe["differentiate"], library)
-            equations = assemble(data, tests, recipe["assemble"], library)
-            return identify(data, equations, recipe["identify"], library)
+            def estimate(recipe=recipe, settings=settings):
+                tests = differentiate(data, recipe["differentiate"], library)
+                equations = assemble(data, tests, recipe["assemble"], library)
+                return identify(data, equations, settings, library)
 
-        estimates.append(cpu_seconds(estimate, REPEATS)[0])
-    samples = settings["trajectories"] * settings["duration"] / settings["time_step"]
+            same = not whole["level_set"] and settings is whole
+            timed = np.nan if same else cpu_seconds(estimate, REPEATS)[0]
+            estimates.append(timed)
+    samples = simulated["trajectories"] * simulated["duration"] / simulated["time_step"]
     return samples, seconds, estimates
 
 
 def main(names) -> None:
     """Print a line for each example."""
-    shown = " ".join(f"{form + ' ms':>15}" for form in FORMS)
+    heads = [head for form in FORMS for head in (f"{form} ms", "with level set")]
+    shown = " ".join(f"{head:>15}" for head in heads)
     print(f"{'example':22} {'samples':>9} {'histogram s':>12} {shown}")
     for name in names or NAMES:
         samples, seconds, estimates = measure(name)

@@ -20,7 +20,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from scipy.sparse import csr_array
 
 from leastaction.assemble.density_terms import (
     equation_dataset,
@@ -97,8 +96,8 @@ def residual_columns(
         derivatives["q_bin"].values,
         derivatives["qdot_bin"].values,
     )
-    along_q = csr_array(derivatives["difference_q"].values)
-    along_qdot = csr_array(derivatives["difference_qdot"].values)
+    along_q = derivatives["difference_q"].values
+    along_qdot = derivatives["difference_qdot"].values.T
     density = derivatives["density"].values[0]
     columns = np.zeros((len(density), *acceleration.shape))
     for i, (force, noise) in enumerate(zip(acceleration, diffusion, strict=True)):
@@ -106,15 +105,8 @@ def residual_columns(
         if noise.any():
             # Paper: the diffusive current is differenced like any other, so the second
             # derivative is a difference of a difference.
-            current -= 0.5 * _along_last(along_qdot, noise * density)
+            current -= 0.5 * (noise * density) @ along_qdot
         if np.ndim(current):
-            columns[:, i] -= _along_last(along_qdot, current)
-    stream = np.swapaxes(velocity * density, -1, -2)
-    columns[:, 0] -= np.swapaxes(_along_last(along_q, stream), -1, -2)
+            columns[:, i] -= current @ along_qdot
+    columns[:, 0] -= along_q @ (velocity * density)
     return columns
-
-
-def _along_last(difference: csr_array, values: np.ndarray) -> np.ndarray:
-    """Difference along the last axis of an array."""
-    flat = np.ascontiguousarray(values).reshape(-1, values.shape[-1])
-    return (difference @ flat.T).T.reshape(values.shape)

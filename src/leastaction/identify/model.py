@@ -1,5 +1,7 @@
 """The identified model as a self-contained dataset."""
 
+from functools import lru_cache
+
 import numpy as np
 import xarray as xr
 
@@ -52,26 +54,6 @@ def model_dataset(
             (lagrangian.dissipation_coefficients != 0).astype("int8"),
             "1",
             "whether the term of D is selected",
-        ),
-        "dissipation_status": (
-            "dissipation_term",
-            np.array(lagrangian.dissipation_status, dtype=object),
-            {"units": "1", "long_name": "what algebra says about the term of D"},
-        ),
-        "dissipation_equivalent": (
-            "dissipation_term",
-            np.array(lagrangian.dissipation_equivalent, dtype=object),
-            {"units": "1", "long_name": "equivalent of a removed candidate of D"},
-        ),
-        "status": (
-            "term",
-            np.array(lagrangian.status, dtype=object),
-            {"units": "1", "long_name": "what algebra says about the term"},
-        ),
-        "equivalent": (
-            "term",
-            np.array(lagrangian.equivalent, dtype=object),
-            {"units": "1", "long_name": "equivalent of a removed candidate"},
         ),
         "alternatives": _entry(
             ("replicate",),
@@ -142,16 +124,58 @@ def model_dataset(
         )
     for name, (dims, *entry) in (lagrangian.by_node | volatility.by_node).items():
         data[name] = _entry(("replicate", *dims), *entry)
-    coords = {
-        "replicate": observations["replicate"],
-        "term": lagrangian.terms,
-        "volatility_term": np.array(volatility.terms, dtype=object),
-        "dissipation_term": np.array(lagrangian.dissipation_terms, dtype=object),
-        "dof": dof,
-    }
+    words = _words(
+        tuple(lagrangian.terms),
+        tuple(lagrangian.status),
+        tuple(lagrangian.equivalent),
+        tuple(lagrangian.dissipation_terms),
+        tuple(lagrangian.dissipation_status),
+        tuple(lagrangian.dissipation_equivalent),
+        tuple(volatility.terms),
+        tuple(dof),
+    )
+    coords = {"replicate": observations["replicate"]}
     if any("node" in entry[0] for entry in data.values()):
         coords["node"] = observations["node"]
-    return xr.Dataset(data, coords, {"calculus": calculus} | _domain(observations))
+    attrs = {"calculus": calculus} | _domain(observations)
+    return words.assign(data | coords).assign_attrs(attrs)
+
+
+@lru_cache(maxsize=16)
+def _words(
+    terms, status, equivalent, damping, damping_status, damping_equivalent, squares, dof
+) -> xr.Dataset:
+    """Candidates and what algebra says of them: the same in every replicate."""
+    said = {
+        "status": ("term", status, "what algebra says about the term"),
+        "equivalent": ("term", equivalent, "equivalent of a removed candidate"),
+        "dissipation_status": (
+            "dissipation_term",
+            damping_status,
+            "what algebra says about the term of D",
+        ),
+        "dissipation_equivalent": (
+            "dissipation_term",
+            damping_equivalent,
+            "equivalent of a removed candidate of D",
+        ),
+    }
+    return xr.Dataset(
+        {
+            name: (
+                dims,
+                np.array(values, dtype=object),
+                {"units": "1", "long_name": meaning},
+            )
+            for name, (dims, values, meaning) in said.items()
+        },
+        {
+            "term": list(terms),
+            "volatility_term": np.array(squares, dtype=object),
+            "dissipation_term": np.array(damping, dtype=object),
+            "dof": list(dof),
+        },
+    )
 
 
 def _coordinates(observations: xr.Dataset) -> list[str]:

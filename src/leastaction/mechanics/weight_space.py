@@ -15,7 +15,7 @@ z makes every Lagrangian of the features invariant along it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise, product
 
 import numpy as np
@@ -24,6 +24,7 @@ import numpy as np
 BLOCK = 200
 
 
+@lru_cache(maxsize=64)
 def multi_indices(variables: int, degree: int) -> np.ndarray:
     """Multi-indices of total degree ≤ `degree`, lexicographic, (index, variable)."""
     found = np.zeros((1, 0), dtype=np.int64)
@@ -31,6 +32,7 @@ def multi_indices(variables: int, degree: int) -> np.ndarray:
         room = degree - found.sum(axis=1)
         last = np.concatenate([np.arange(r + 1) for r in room])
         found = np.column_stack([np.repeat(found, room + 1, axis=0), last])
+    found.flags.writeable = False
     return found
 
 
