@@ -34,7 +34,10 @@ report: "workflow/report/workflow.rst"
 
 onstart:
     set_times_right(
-        "results", f"{workflow.basedir}/src", f"{workflow.basedir}/workflow"
+        "results",
+        "logs/sources",
+        f"{workflow.basedir}/src",
+        f"{workflow.basedir}/workflow",
     )
 
 

@@ -6,6 +6,7 @@ message can name the cell that is wrong. Memory is bounded by one piece.
 
 import csv
 import itertools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,39 @@ from leastaction.unknown import unknown
 
 ROWS = 200_000
 SEPARATORS = (",", ";", "\t")
+
+
+@contextmanager
+def unchanged(paths: Sequence[str | Path]) -> Iterator[None]:
+    """Refuse files that are written, cut or replaced while they are used.
+
+    Raises
+    ------
+    RecordingError
+        At the end, instead of whatever half a file led to.
+    """
+    before = [_state(path) for path in paths]
+    try:
+        yield
+    finally:
+        for path, then in zip(paths, before, strict=True):
+            if (now := _state(path)) != then:
+                raise RecordingError(
+                    str(path),
+                    f"it changed while it was read (bytes: first {then[0]}, then "
+                    f"{now[0]})",
+                    "a table that is complete",
+                    "Run again when nothing writes to it any more",
+                ) from None
+
+
+def _state(path: str | Path) -> tuple:
+    """Size, times and identity of a file; of none, that there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return ("no file",)
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
 
 
 class Table:

@@ -1,20 +1,15 @@
-"""A recording of a user: what the YAML says, completed and checked before any job."""
+"""A recording of a user: what the YAML says, completed and checked before any job.
+
+Algebra, units and tables are imported where a recording is read: without one, as in
+every job of the papers, a plan does without them.
+"""
 
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from leastaction import recipes, validate
-from leastaction.import_.columns import columns_of, time_factor
 from leastaction.import_.error import RecordingError
-from leastaction.mechanics.expressions import check_name
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.recommended_library import (
-    random_library,
-    recommended_library,
-)
-from leastaction.mechanics.system import declared_names
-from leastaction.recorded_tables import Table
 from leastaction.schema import ConfigError, complete
 
 FOLDER = "recordings"
@@ -47,6 +42,10 @@ def recording_from_config(
     ConfigError
         Listing all problems.
     """
+    from leastaction.import_.columns import columns_of, time_factor
+    from leastaction.mechanics.expressions import check_name
+    from leastaction.mechanics.system import declared_names
+
     where = f"recording {name}"
     given = _long_form(given)
     if isinstance(given, Mapping) and "import" in given:
@@ -121,6 +120,8 @@ def _is_made(path: str, made: Path | None) -> bool:
 
 
 def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
+    from leastaction.recorded_tables import Table
+
     uses = {c.use: c.name for group in channels.values() for c in group.values()}
     if settings.get("trajectory"):
         uses["import.trajectory"] = settings["trajectory"]
@@ -137,6 +138,12 @@ def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
 
 def _library(example: Mapping, channels: Mapping, problems: list) -> dict:
     """Recommended candidates, or those of the YAML, and what it adds."""
+    from leastaction.mechanics.library import Library
+    from leastaction.mechanics.recommended_library import (
+        random_library,
+        recommended_library,
+    )
+
     given = example.get("library", {})
     kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
     random = example["excitation"] == "random"

@@ -1,13 +1,17 @@
 """Source files of this package that a piece of work depends on.
 
-Snakemake does not see what a script imports. Each rule therefore lists as inputs the
-files that its script and its methods import, directly or not; files of this size are
-compared by content, so an edit re-runs exactly what it can change and a touched file
-re-runs nothing.
+Snakemake does not see what a script imports. Each rule therefore has as input a list of
+the files that its script and its methods import, directly or not, with their digests.
+Snakemake compares files of this size by content, so an edit re-runs exactly what it can
+change and a touched file re-runs nothing. The files themselves would be thirty inputs
+per job, and most of the time that planning takes.
 """
 
 import ast
 import hashlib
+import os
+import time
+import uuid
 from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
@@ -40,6 +44,33 @@ def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[P
         if "." in name:
             waiting.append(name.rpartition(".")[0])
     return sorted(files)
+
+
+def write_listing(files: Iterable[Path], path: Path) -> None:
+    """List files with the SHA-256 of each in `path`, which is left alone if it does so.
+
+    A new list is as old as the newest of its files, so that it is older than what was
+    made of them before there was a list.
+    """
+    files = list(files)
+    text = "".join(
+        f"{_digest(file)}  {os.path.relpath(file, PACKAGE.parent)}\n" for file in files
+    )
+    before = path.read_text() if path.exists() else None
+    if text == before:
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    part.write_text(text)
+    if before is None:
+        newest = min(time.time(), max(file.stat().st_mtime for file in files))
+        os.utime(part, (newest, newest))
+    os.replace(part, path)
+
+
+@lru_cache(maxsize=1024)
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 @lru_cache(maxsize=1)

@@ -1,7 +1,6 @@
 """A project to which something happens, and how to catch a job at work."""
 
 import contextlib
-import signal
 import subprocess
 import time
 from dataclasses import dataclass
@@ -65,17 +64,19 @@ class Disturbed(Project):
             (self.folder / path).unlink()
 
     @contextlib.contextmanager
-    def caught(self):
-        """(snakemake, worker) while the worker is stopped amid writing observations."""
+    def caught(self, amid=None):
+        """(snakemake, worker) while the worker is stopped amid writing the target.
+
+        Or amid something else: a function of the worker tells whether it is at it.
+        """
         with open(self.folder / "caught.txt", "w") as told:
             process = self.start(
                 self.target, "--cores", "1", stdout=told, stderr=subprocess.STDOUT
             )
             try:
-                self._writing()
                 worker = self._worker(process)
-                worker.send_signal(signal.SIGSTOP)
-                assert not (self.folder / OBSERVATIONS).exists()
+                self._stop(worker, amid or self._writing)
+                assert not (self.folder / self.target).exists()
                 yield process, worker
             finally:
                 with contextlib.suppress(ProcessLookupError):
@@ -86,16 +87,30 @@ class Disturbed(Project):
         """What the Snakemake of `caught` said."""
         return (self.folder / "caught.txt").read_text()
 
-    def _writing(self) -> None:
-        end = time.monotonic() + 60
-        while not list((self.folder / FOLDER).glob(".observations.nc.*.part")):
-            assert time.monotonic() < end, self.told()
-            time.sleep(0.002)
+    def _writing(self, worker: psutil.Process) -> bool:
+        place = self.folder / self.target
+        return any(place.parent.glob(f".{place.name}.*.part"))
 
-    @staticmethod
-    def _worker(process: subprocess.Popen) -> psutil.Process:
-        for child in psutil.Process(process.pid).children(recursive=True):
-            words = child.cmdline()
-            if "bash" not in words[0] and words[-1].endswith("simulate.py"):
-                return child
-        raise AssertionError("no job is running")
+    def _worker(self, process: subprocess.Popen) -> psutil.Process:
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            for child in psutil.Process(process.pid).children(recursive=True):
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    words = child.cmdline() or [""]
+                    if "bash" not in words[0] and ".snakemake/scripts/" in words[-1]:
+                        return child
+            time.sleep(0.02)
+        raise AssertionError(self.told())
+
+    def _stop(self, worker: psutil.Process, amid) -> None:
+        """Let the worker go on in small steps until it is `amid` something."""
+        end = time.monotonic() + 120
+        while time.monotonic() < end:
+            worker.suspend()
+            while worker.status() != psutil.STATUS_STOPPED:
+                time.sleep(0.001)
+            if amid(worker):
+                return
+            worker.resume()
+            time.sleep(0.005)
+        raise AssertionError(self.told())

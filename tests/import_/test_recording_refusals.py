@@ -1,11 +1,15 @@
 """Broken recordings: one message each, with what was expected and what to do."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 import xarray as xr
 from recorded import RATE, imported, rig, rows, swing, write
 
 from leastaction.import_.error import RecordingError
+from leastaction.recorded_tables import Table
 from leastaction.schema import ConfigError
 
 GOOD = rows()
@@ -306,3 +310,34 @@ def test_the_good_table_passes(tmp_path):
     write(tmp_path, GOOD)
     found = imported(rig(), tmp_path)
     assert found.sizes["trajectory"] == 5
+
+
+def appended(path):
+    with open(path, "a") as file:
+        file.write("4,99.0,0.1\n")
+
+
+def cut(path):
+    path.write_text(path.read_text()[: path.stat().st_size // 2])
+
+
+def replaced(path):
+    content, state = path.read_bytes(), path.stat()
+    path.unlink()
+    path.write_bytes(content.replace(b".9", b".8"))
+    os.utime(path, ns=(state.st_atime_ns, state.st_mtime_ns))
+
+
+@pytest.mark.parametrize("change", [appended, cut, replaced, Path.unlink])
+def test_a_table_that_changes_while_it_is_read(tmp_path, monkeypatch, change):
+    path = write(tmp_path, GOOD)
+    pieces = Table.pieces
+
+    def interrupted(self, wanted):
+        change(path)
+        if path.exists():
+            yield from pieces(self, wanted)
+
+    monkeypatch.setattr(Table, "pieces", interrupted)
+    with pytest.raises(RecordingError, match="it changed while it was read"):
+        imported(rig(), tmp_path)

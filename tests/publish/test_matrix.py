@@ -74,7 +74,10 @@ def test_the_cost_of_a_fit_is_shared_by_replicates_and_cases():
         for e in ("a", "b")
     ]
     sizes = [{"replicate": 10, "noise_level": 4, "term": 7}, {"replicate": 2}]
-    benchmarks = [f"s\tcpu_time\n1.0\t{t}\n" for t in (1.0, 2.0, 3.0, 4.0)]
+    benchmarks = [
+        [f"s\tcpu_time\n1.0\t{t}\n" for t in times]
+        for times in ((1.0, 2.0), (3.0, 3.0, 1.0))
+    ]
     first, second = entries(named, sizes, benchmarks)
     assert (first.fits, first.cpu_seconds) == (40, 3.0)
     assert (second.fits, second.cpu_seconds) == (2, 7.0)

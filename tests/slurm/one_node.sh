@@ -7,7 +7,8 @@
 set -euo pipefail
 command=${1:?start or stop} folder=$(realpath -m "${2:?folder}")
 conf=/etc/slurm/slurm.conf
-mark="# leastaction tests: $folder"
+title="# leastaction tests: "
+mark=$title$folder
 socket=/run/munge/munge.socket.2
 export PATH=$PATH:/usr/sbin:/sbin
 unset SLURM_CONF
@@ -32,11 +33,18 @@ munge_answers() { munge -n -S $socket | unmunge -S $socket; }
 node_idle() { [[ $(timeout 10 sinfo --noheader --format=%T) == idle ]]; }
 gone() { ! kill -0 "$1"; }
 
-# Stop the daemon of a pid file, if the process is still the one that wrote it.
+# Whether the process of a pid file is still the daemon that wrote it.
+runs() {
+  local pid
+  pid=$(cat "$2" 2>/dev/null) || return 1
+  [[ $(cat "/proc/$pid/comm" 2>/dev/null) == "$1" ]]
+}
+
+# Stop the daemon of a pid file.
 end() {
   local pid
-  pid=$(cat "$2" 2>/dev/null) || return 0
-  [[ $(cat "/proc/$pid/comm" 2>/dev/null) == "$1" ]] || return 0
+  runs "$1" "$2" || return 0
+  pid=$(cat "$2")
   kill "$pid"
   wait_for 15 gone "$pid" || kill -9 "$pid"
 }
@@ -64,6 +72,17 @@ start_munge() {
   runuser -u munge -- munged --force >"$folder/munged.log" 2>&1 || true
   wait_for 15 munge_answers || fail "munged does not answer"
   cp /run/munge/munged.pid "$folder/munged.pid"
+}
+
+# A configuration of ours whose daemons are gone was left by tests that were killed.
+refuse_other_cluster() {
+  local first other
+  [[ -e $conf ]] || return 0
+  read -r first <$conf
+  [[ $first == "$title"* ]] || fail "$conf is there: this is a cluster"
+  other=${first#"$title"}
+  [[ $other == "$folder" ]] || ! runs slurmctld "$other/slurmctld.pid" ||
+    fail "other tests use SLURM; if they are gone: $0 stop $other"
 }
 
 write_configuration() {
@@ -110,7 +129,7 @@ start() {
   [[ $EUID == 0 ]] || fail "SLURM must be started by root"
   mkdir -p "$folder"
   install_packages
-  [[ ! -e $conf ]] || grep -qxF "$mark" $conf || fail "$conf is there: this is a cluster"
+  refuse_other_cluster
   [[ $(getent ahostsv4 "$(hostname)") == 127.* ]] ||
     fail "the host name $(hostname) does not resolve to 127.0.0.1"
   [[ -n $(ls -A /sys/fs/cgroup 2>/dev/null) ]] || fail "slurmd needs /sys/fs/cgroup"

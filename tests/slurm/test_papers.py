@@ -11,6 +11,20 @@ EXAMPLES = {
     "xl_sindy": ("cart", {}),
     "shadow_integration": ("pendulum", {}),
     "fokker_planck": ("linear_additive_1e9", {}),
+    "port_hamiltonian": (
+        "constrained_pendulum",
+        {
+            "simulate": {"training": {"sizes": [8, 32, 64, 128]}},
+            "validate": {
+                "port": {
+                    "scenarios": {
+                        "training": {"duration": 2.0},
+                        "unseen": {"duration": 2.0},
+                    }
+                }
+            },
+        },
+    ),
 }
 
 

@@ -1,5 +1,6 @@
 # The only file with functions: the examples, and what each rule needs of them.
 
+import hashlib
 import os
 import re
 import time
@@ -35,7 +36,7 @@ from leastaction.recipes import (
 )
 from leastaction.recordings import MODULES, SETTINGS, recording_from_config
 from leastaction.schema import ConfigError, complete
-from leastaction.sources import source_files
+from leastaction.sources import source_files, write_listing
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
@@ -280,6 +281,7 @@ def blocks(wildcards):
     return [f"{base}.{number}_of_{count}.nc" for number in range(1, count + 1)]
 
 
+@cache
 def split_examples():
     """Names of the examples with more than one replicate."""
     return {
@@ -416,11 +418,16 @@ COMPARED = [
 
 
 def benchmarks_of(paper, name):
-    """Benchmark files of the stages that make the models of an example."""
+    """Benchmark files of the stages, or of their blocks, that make an example's models."""
     stages = ["differentiate", "assemble", "identify"]
-    base = f"<logs>/{paper}/{name}"
+    count = blocks_of("identify", EXAMPLES[paper, name])
+    split = config["chunks"] > 1 and name in split_examples()
+    blocks = [f".{i}_of_{count}" for i in range(1, count + 1)] if split else [""]
     return expand(
-        f"{base}/{{e}}/{{s}}.tsv", e=EXAMPLES[paper, name]["estimators"], s=stages
+        f"<logs>/{paper}/{name}/{{e}}/{{s}}{{b}}.tsv",
+        e=EXAMPLES[paper, name]["estimators"],
+        s=stages,
+        b=blocks,
     )
 
 
@@ -530,9 +537,13 @@ def paper_outputs(paper):
 
 @cache
 def sources(script, *modules):
-    """Our own files that a job consists of: its script, its methods, their imports."""
+    """List of the files that a job consists of: script, methods, what they import."""
     path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
-    return [os.path.relpath(file) for file in source_files(modules, scripts=[path])]
+    key = hashlib.sha256(repr(sorted(modules)).encode()).hexdigest()[:8]
+    # In a folder of its own: Snakemake reads a folder once, and this may be after that.
+    listing = Path("logs", "sources", f"{script}.{key}", "files.txt")
+    write_listing(source_files(modules, scripts=[path]), listing)
+    return str(listing)
 
 
 def set_times_right(*folders):

@@ -1,5 +1,8 @@
 """Rule `compare`: what every estimator reaches on every system, in one table."""
 
+import os
+from itertools import groupby
+
 from leastaction.datasets import load_text, save_figure, save_text, sizes
 from leastaction.progress import start_logging
 from leastaction.publish.figures.method_matrix import method_matrix
@@ -13,7 +16,11 @@ def main(scores, models, benchmarks, settings, table, figures) -> None:
     named = settings["entries"]
     keys = dict.fromkeys((entry["paper"], entry["example"]) for entry in named)
     frames = dict(zip(keys, map(from_csv, map(load_text, scores)), strict=True))
-    found = entries(named, list(map(sizes, models)), list(map(load_text, benchmarks)))
+    # In the order of the entries, each in a folder of its own.
+    costs = [
+        list(map(load_text, paths)) for _, paths in groupby(benchmarks, os.path.dirname)
+    ]
+    found = entries(named, list(map(sizes, models)), costs)
     frame = matrix(found, frames, settings["noise_level"])
     save_text(render(frame, "csv"), table["csv"])
     for kind in ("md", "html"):

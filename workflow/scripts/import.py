@@ -3,12 +3,14 @@
 from leastaction.datasets import save
 from leastaction.import_ import import_recording
 from leastaction.progress import start_logging
+from leastaction.recorded_tables import unchanged
 
 
 def main(settings: dict, observations: str) -> None:
-    """Import all files of a recording."""
-    found = import_recording(settings)
-    save(found, observations, found.attrs["contract"])
+    """Import all files of a recording, which have to stay as they are meanwhile."""
+    with unchanged(settings["import"]["files"]):
+        found = import_recording(settings)
+        save(found, observations, found.attrs["contract"])
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ def import_recording(settings):
     """
     from leastaction.import_.ensemble import ensemble
     from leastaction.import_.recording import measurements
+    from leastaction.recorded_tables import unchanged
 
-    found = measurements(settings).assign_attrs(contract="measurements")
+    with unchanged(settings["import"]["files"]):
+        found = measurements(settings).assign_attrs(contract="measurements")
     return ensemble(found) if settings["excitation"] == "random" else found

@@ -72,7 +72,7 @@ class Entry:
 def entries(
     named: Sequence[Mapping],
     sizes: Sequence[Mapping[str, int]],
-    benchmarks: Sequence[str],
+    benchmarks: Sequence[Sequence[str]],
 ) -> list[Entry]:
     """Entries from what the workflow knows of them.
 
@@ -83,14 +83,13 @@ def entries(
     sizes
         Dimensions of its models.
     benchmarks
-        Texts of the benchmark files of its stages, equally many for each.
+        Texts of the benchmark files of its stages or of their blocks.
     """
-    each = len(benchmarks) // len(named)
     return [
         Entry(
             **entry,
             fits=math.prod(sizes[i].get(name, 1) for name in SWEPT),
-            cpu_seconds=sum(map(_cpu_seconds, benchmarks[each * i : each * (i + 1)])),
+            cpu_seconds=sum(map(_cpu_seconds, benchmarks[i])),
         )
         for i, entry in enumerate(named)
     ]
