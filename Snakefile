@@ -15,6 +15,7 @@ configfile: workflow.source_path("config/config.yaml")
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/shown.smk"
 include: "workflow/rules/simulate.smk"
 include: "workflow/rules/import.smk"
 include: "workflow/rules/differentiate.smk"

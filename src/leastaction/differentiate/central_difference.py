@@ -46,12 +46,15 @@ def differentiate(
     terms = Library.from_config(library, coordinates)
     dof, n = len(coordinates), len(terms.terms)
     expressions = [e for row in (*terms.momenta, *terms.forces) for e in row]
-    evaluate = evaluator(expressions, coordinates)
+    present = [i for i, expression in enumerate(expressions) if expression != 0]
+    evaluate = evaluator([expressions[i] for i in present], coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
-    total = np.zeros((q.shape[1], len(expressions)))
+    total = np.zeros((q.shape[1], len(present)))
     for trajectory in range(q.shape[0]):
         total += evaluate(q[trajectory], qdot[trajectory])
-    mean = (total / q.shape[0]).reshape(-1, 2, dof, n)
+    mean = np.zeros((q.shape[1], len(expressions)))
+    mean[:, present] = total / q.shape[0]
+    mean = mean.reshape(-1, 2, dof, n)
     momentum, force = (np.moveaxis(mean[:, i], 0, 1) for i in (0, 1))
     time = observations["time"].values
     rate = (momentum[:, 2:] - momentum[:, :-2]) / (time[2:] - time[:-2])[:, None]

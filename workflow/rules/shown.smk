@@ -1,0 +1,262 @@
+# What figures, tables, the scorecard, the matrix and the story are made of.
+
+from leastaction.recipes import (
+    FOR_FIGURES,
+    FOR_PAPERS,
+    FOR_SCORES,
+    FOR_TABLES,
+    OF_ROLLOUTS,
+    example_figures,
+    kind_of_data,
+    panel,
+    rolled_out,
+    shows,
+)
+
+FIGURES = ["coefficients", "response", "hamiltonian"]
+
+
+def numbered(wildcards):
+    """What the configuration says of the numbered figure or table of a paper."""
+    part = "figures" if "figure" in wildcards.keys() else "tables"
+    return config["papers"][wildcards.paper][part][
+        wildcards.get("figure", wildcards.get("table"))
+    ]
+
+
+def shown_examples(wildcards):
+    """The example of the wildcards, or those that a figure or table of a paper shows."""
+    if "example" in wildcards.keys():
+        return [wildcards.example]
+    entry = numbered(wildcards)
+    names = entry.get("examples") or examples_of(wildcards.paper)
+    return [n for n in names if shows(entry["shows"], EXAMPLES[wildcards.paper, n])]
+
+
+def panels(wildcards, parts):
+    """By example, the parts of its configuration that a figure or a table shows."""
+    names = shown_examples(wildcards)
+    return {name: panel(EXAMPLES[wildcards.paper, name], parts) for name in names}
+
+
+def models_of(paper, names):
+    """Models of every estimator of the examples `names`."""
+    return [
+        f"<results>/{paper}/{name}/{estimator}/model.nc"
+        for name in names
+        for estimator in EXAMPLES[paper, name]["estimators"]
+    ]
+
+
+def models(wildcards):
+    return models_of(wildcards.paper, shown_examples(wildcards))
+
+
+def rollouts_of(paper, names):
+    """Rollouts of the estimators of the examples `names` that have one."""
+    return [
+        f"<results>/{paper}/{name}/{estimator}/rollout.nc"
+        for name in names
+        for estimator in rolled_out(EXAMPLES[paper, name])
+    ]
+
+
+def rollouts(wildcards):
+    return rollouts_of(wildcards.paper, shown_examples(wildcards))
+
+
+def table_rollouts(wildcards):
+    """Rollouts for a table that shows them."""
+    return rollouts(wildcards) if numbered(wildcards)["shows"] in OF_ROLLOUTS else []
+
+
+def figure_settings(wildcards):
+    """Panels, style, and what each file (by its stem) shows."""
+    if "figure" in wildcards.keys():
+        figures, parts = {wildcards.figure: numbered(wildcards)["shows"]}, FOR_PAPERS
+    else:
+        figures, parts = example_figures(example_of(wildcards)), FOR_FIGURES
+    return {
+        "panels": panels(wildcards, parts),
+        "figures": figures,
+        "style": config["figures"],
+    }
+
+
+def table_settings(wildcards):
+    shown = numbered(wildcards)["shows"]
+    return {"panels": panels(wildcards, FOR_TABLES), "table": shown}
+
+
+def score_settings(wildcards):
+    return {"panels": panels(wildcards, FOR_SCORES), "paper": wildcards.paper}
+
+
+def scores(wildcards):
+    studies = wildcards.collection == "studies"
+    named = [
+        (paper, name)
+        for paper in FOLDERS
+        for name in [*examples_of(paper), *examples_of(paper, variants=True)]
+        if studies == (is_variant(name) or paper not in PAPERS)
+    ]
+    return [f"<results>/{paper}/{name}/scores.csv" for paper, name in named]
+
+
+def study_examples(wildcards):
+    """(paper, example) of everything that a study compares."""
+    listed = config["studies"][wildcards.study]["examples"]
+    return [(paper, name) for paper, names in listed.items() for name in names]
+
+
+def study_models(wildcards):
+    return [
+        path
+        for paper, name in study_examples(wildcards)
+        for path in models_of(paper, [name])
+    ]
+
+
+def study_rollouts(wildcards):
+    """Rollouts for a study of what has no coefficients: they judge it."""
+    named = study_examples(wildcards)
+    if any(kind_of_data(EXAMPLES[key]) not in ("snapshots", "port") for key in named):
+        return []
+    return [path for paper, name in named for path in rollouts_of(paper, [name])]
+
+
+def study_settings(wildcards):
+    """As `figure_settings`, of the examples of a study."""
+    return {
+        "panels": {
+            f"{paper}/{name}": panel(EXAMPLES[paper, name], FOR_FIGURES)
+            for paper, name in study_examples(wildcards)
+        },
+        "figures": {wildcards.study: config["studies"][wildcards.study]["figure"]},
+        "style": config["figures"],
+    }
+
+
+COMPARED = [
+    (paper, name)
+    for paper, names in config["matrix"]["examples"].items()
+    for name in names
+]
+
+
+def benchmarks_of(paper, name):
+    """Benchmark files of the stages, or of their blocks, that make an example's models."""
+    stages = ["differentiate", "assemble", "identify"]
+    count = blocks_of("identify", EXAMPLES[paper, name])
+    split = config["chunks"] > 1 and name in split_examples()
+    blocks = [f".{i}_of_{count}" for i in range(1, count + 1)] if split else [""]
+    return expand(
+        f"<logs>/{paper}/{name}/{{e}}/{{s}}{{b}}.tsv",
+        e=EXAMPLES[paper, name]["estimators"],
+        s=stages,
+        b=blocks,
+    )
+
+
+def matrix_settings():
+    """Entries of the matrix of methods, in the order of their models."""
+    return {
+        "noise_level": config["matrix"]["noise_level"],
+        "style": config["figures"],
+        "entries": [
+            {
+                "paper": paper,
+                "example": name,
+                "estimator": estimator,
+                "system": EXAMPLES[paper, name]["title"],
+                "method": recipe["identify"]["method"],
+            }
+            for paper, name in COMPARED
+            for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
+        ],
+    }
+
+
+def paper_benchmarks(paper):
+    """Benchmark files of every job of a paper, within the folder of the logs."""
+    settings, found = config["papers"][paper], []
+    for name in examples_of(paper):
+        example, base = EXAMPLES[paper, name], f"{paper}/{name}"
+        jobs = [("simulate", f"{base}/simulate")]
+        for estimator in example["estimators"]:
+            stages = ["differentiate", "assemble", "identify"]
+            stages += ["validate"] if estimator in rolled_out(example) else []
+            jobs += [(stage, f"{base}/{estimator}/{stage}") for stage in stages]
+        for stage, path in jobs:
+            count = blocks_of(stage, example)
+            split = [f".{i}_of_{count}" for i in range(1, count + 1)]
+            found += [f"{path}{block}.tsv" for block in (split if count > 1 else [""])]
+        found += [f"{base}/{job}.tsv" for job in ("plot_example", "score")]
+    found += [f"{paper}/plot_paper_{figure}.tsv" for figure in settings["figures"]]
+    return found + [f"{paper}/tabulate_{table}.tsv" for table in settings["tables"]]
+
+
+def story_pictures():
+    """Figures of the papers, in the order of the story."""
+    return [
+        f"<results>/{paper}/figures/{figure}.png"
+        for paper in PAPERS
+        for figure in config["papers"][paper]["figures"]
+    ]
+
+
+def gallery():
+    """Names of the pictures of the README whose figure can be made."""
+    made = {f"{p}/figures/{f}" for p in PAPERS for f in config["papers"][p]["figures"]}
+    made |= {"matrix"} if COMPARED else set()
+    return [name for name, figure in config["gallery"].items() if figure in made]
+
+
+def gallery_figure(wildcards):
+    """The figure that a picture of the README shows."""
+    return f"<results>/{config['gallery'][wildcards.picture]}.png"
+
+
+def story_settings():
+    """What the story says of each paper, the parameters of its examples among it."""
+    told = ["system", "simulate", "estimators", "validate"]
+    return {
+        "papers": {
+            paper: {
+                **config["papers"][paper],
+                "examples": {
+                    name: {
+                        "title": EXAMPLES[paper, name]["title"],
+                        "section": EXAMPLES[paper, name]["section"],
+                        "settings": {part: EXAMPLES[paper, name][part] for part in told},
+                    }
+                    for name in examples_of(paper)
+                },
+                "benchmarks": paper_benchmarks(paper),
+            }
+            for paper in PAPERS
+        }
+    }
+
+
+def paper_outputs(paper):
+    """Every figure and table of one paper, and the figures of its examples."""
+    shown = examples_of(paper)
+    kinds = ["svg", "png", "pdf"]
+    base = f"<results>/{paper}"
+    settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
+    return [
+        *expand(f"{base}/figures/{{f}}.{{k}}", f=settings["figures"], k=kinds),
+        *expand(
+            f"{base}/tables/{{t}}.{{k}}",
+            t=settings["tables"],
+            k=["csv", "md", "tex", "html"],
+        ),
+        *expand(f"{base}/{{e}}/scores.csv", e=shown),
+        *expand(
+            f"{base}/{{e}}/figures/{{f}}.{{k}}",
+            e=shown,
+            f=FIGURES,
+            k=kinds,
+        ),
+    ]
