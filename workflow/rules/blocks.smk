@@ -73,6 +73,7 @@ rule gather:
         paper=one_of(FOLDERS),
         example=one_of(split_examples()),
         file=rf"observations|({one_of(ESTIMATORS)})/({one_of(STAGE_OF)})",
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1

@@ -28,7 +28,8 @@ from leastaction.sources import source_files, write_listing
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
-# The stage that makes each file.
+# The stage that makes each file. Later stages have higher priority: what one job writes is
+# read by the next while it is in memory, and few jobs wait for Snakemake to look at.
 STAGE_OF = {
     "observations": "simulate",
     "derivatives": "differentiate",

@@ -8,6 +8,7 @@ rule differentiate:
         "<logs>/{paper}/{example}/{estimator}/differentiate.log",
     benchmark:
         "<logs>/{paper}/{example}/{estimator}/differentiate.tsv"
+    priority: 1
     conda:
         "../../environment.yml"
     threads: 1

@@ -34,6 +34,7 @@ rule plot_example:
         "<logs>/{paper}/{example}/plot_example.log",
     benchmark:
         "<logs>/{paper}/{example}/plot_example.tsv"
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -66,6 +67,7 @@ rule plot_paper:
         "<logs>/{paper}/plot_paper_{figure}.log",
     benchmark:
         "<logs>/{paper}/plot_paper_{figure}.tsv"
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -100,6 +102,7 @@ rule tabulate:
         "<logs>/{paper}/tabulate_{table}.log",
     benchmark:
         "<logs>/{paper}/tabulate_{table}.tsv"
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -125,6 +128,7 @@ rule score:
         "<logs>/{paper}/{example}/score.log",
     benchmark:
         "<logs>/{paper}/{example}/score.tsv"
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -158,6 +162,7 @@ rule collect_scores:
         "<logs>/collect_{collection}.tsv"
     wildcard_constraints:
         collection="scorecard|studies",
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -187,6 +192,7 @@ rule plot_study:
         "<logs>/studies/plot_{study}.log",
     benchmark:
         "<logs>/studies/plot_{study}.tsv"
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -227,6 +233,7 @@ rule compare:
         "<logs>/compare.log",
     benchmark:
         "<logs>/compare.tsv"
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -251,6 +258,7 @@ rule summarise:
         "<logs>/summarise.log",
     benchmark:
         "<logs>/summarise.tsv"
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -284,6 +292,7 @@ rule tell:
         "<logs>/story.log",
     benchmark:
         "<logs>/story.tsv"
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -310,6 +319,7 @@ rule shrink:
         "<logs>/gallery/{picture}.tsv"
     wildcard_constraints:
         picture=one_of(config["gallery"]),
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -353,6 +363,7 @@ rule plot_recording:
         "<logs>/recordings/{example}/plot_recording.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -387,6 +398,7 @@ rule write_law:
         "<logs>/recordings/{example}/write_law.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1

@@ -228,7 +228,9 @@ def story_settings():
                     name: {
                         "title": EXAMPLES[paper, name]["title"],
                         "section": EXAMPLES[paper, name]["section"],
-                        "settings": {part: EXAMPLES[paper, name][part] for part in told},
+                        "settings": {
+                            part: EXAMPLES[paper, name][part] for part in told
+                        },
                     }
                     for name in examples_of(paper)
                 },

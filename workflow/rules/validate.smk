@@ -10,6 +10,7 @@ rule validate:
         "<logs>/{paper}/{example}/{estimator}/validate.tsv"
     wildcard_constraints:
         paper=one_of(FOLDERS),
+    priority: 4
     conda:
         "../../environment.yml"
     threads: 1
@@ -37,6 +38,7 @@ rule predict:
         "<logs>/recordings/{example}/{estimator}/predict.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
+    priority: 4
     conda:
         "../../environment.yml"
     threads: 1
