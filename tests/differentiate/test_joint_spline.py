@@ -7,7 +7,7 @@ from motions import SPLINE, pendulum, recording
 from leastaction.contracts import check
 from leastaction.differentiate import joint_spline as method
 from leastaction.differentiate import measured
-from leastaction.differentiate.demmler_reinsch import design
+from leastaction.differentiate.demmler_reinsch import demmler_reinsch, design
 from leastaction.differentiate.joint_spline import joint_spline
 from leastaction.differentiate.motion import kept, states
 
@@ -60,6 +60,18 @@ def test_every_further_channel_helps(truth):
     assert one[0] > two[0] > three[0] > 0
     assert one[1] > 2 * two[1] and two[2] > 2 * three[2]
     assert three[2] < 0.05
+
+
+@pytest.mark.parametrize("derivatives", [(0,), (0, 1), (0, 1, 2)])
+def test_modes_are_orthonormal_although_accelerations_outweigh_positions(derivatives):
+    """Without that, rounding decides how positions are smoothed."""
+    basis = demmler_reinsch(300, 0.01, 2, derivatives, (0,) * len(derivatives))
+    pairs = zip(basis.weights, basis.bases, strict=True)
+    modes = np.concatenate([w**0.5 * (b @ basis.vectors) for w, b in pairs])
+    identity = np.eye(modes.shape[1])
+    np.testing.assert_allclose(modes.T @ modes, identity, atol=1e-11)
+    np.testing.assert_allclose(basis.inverse @ basis.vectors, identity, atol=1e-7)
+    np.testing.assert_allclose(basis.share.sum(0), 1.0, atol=1e-11)
 
 
 def test_units_of_a_coordinate_only_scale_the_spline(truth):

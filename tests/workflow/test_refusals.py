@@ -1,7 +1,12 @@
 """A wrong configuration gets one clear message before any job runs."""
 
 import pytest
-from project import PAPER, Project
+import yaml
+from project import PAPER, ROOT, Project
+
+from leastaction.acceptance import acceptance
+from leastaction.config import merge
+from leastaction.schema import ConfigError
 
 HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
 
@@ -77,8 +82,33 @@ def untouched(copied) -> Project:
     return copied
 
 
+# These go through Snakemake, which tells them like all others.
+SHOWN = ("misspelt key", "code instead of a Lagrangian", "duration that is no multiple")
+
+
+def overridden(overrides):
+    """The example with its overrides, as the workflow reads it."""
+    folder = ROOT / "config" / "examples" / HARMONIC[1]
+    written = yaml.safe_load((folder / f"{HARMONIC[2]}.yaml").read_text())
+    written.pop("variants", None)
+    return merge(written, overrides)
+
+
 @pytest.mark.parametrize("name", CASES)
-def test_wrong_example(untouched, name):
+def test_wrong_example(name):
+    overrides, words = CASES[name]
+    schema = ROOT / "workflow" / "schemas" / "example.schema.yaml"
+    accept = acceptance(yaml.safe_load(schema.read_text()))
+    with pytest.raises(ConfigError) as refused:
+        accept(overridden(overrides), "example stochastic_lagrangian/harmonic")
+    text = str(refused.value)
+    for word in words:
+        assert word in text
+    assert text.count("cannot be used") == 1, text
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_wrong_example_stops_snakemake(untouched, name):
     overrides, words = CASES[name]
     config = overrides
     for key in reversed(HARMONIC):

@@ -4,7 +4,7 @@ from leastaction.datasets import load_bytes, save_bytes
 from leastaction.progress import start_logging
 from leastaction.publish.thumbnail import thumbnail
 
-WIDTH, LIMIT = 640, 60_000
+WIDTH, LIMIT = 640, 90_000
 
 
 def main(figure: str, picture: str) -> None:

@@ -77,37 +77,42 @@ def demmler_reinsch(
         Half powers of two: the noise of channel i is 2^(steps_i / 2) times that of the
         first, in SI units. Rounded ratios let series share one decomposition.
     """
-    bases, squares, roughness = _quadratic_forms(
-        samples, time_step, spacing, derivatives
-    )
+    bases, dense, rough = _rows(samples, time_step, spacing, derivatives)
     weights = 2.0 ** -np.array(steps, dtype=float)
-    normal = sum(w * square for w, square in zip(weights, squares, strict=True))
-    penalty, vectors = scipy.linalg.eigh(roughness, normal)
-    penalty = np.maximum(penalty, 0.0)
+    # From rows, not from normal matrices: their condition number is the square.
+    stacked = np.concatenate(
+        [w**0.5 * basis for w, basis in zip(weights, dense, strict=True)]
+    )
+    root = np.linalg.qr(stacked, mode="r")
+    white = scipy.linalg.solve_triangular(root, rough.T, trans=1)
+    square = np.linalg.qr(white.T, mode="r")
+    turned, singular, _ = np.linalg.svd(square.T)
+    penalty, turned = singular[::-1] ** 2, turned[:, ::-1]
     penalty[:PENALISED_DERIVATIVE] = 0.0
+    vectors = scipy.linalg.solve_triangular(root, turned)
     share = np.array(
         [w * ((b @ vectors) ** 2).sum(0) for w, b in zip(weights, bases, strict=True)]
     )
     return DemmlerReinsch(
-        tuple(weights), bases, penalty, vectors, vectors.T @ normal, share
+        tuple(weights), bases, penalty, vectors, turned.T @ root, share
     )
 
 
 @lru_cache(maxsize=16)
-def _quadratic_forms(samples, time_step, spacing, derivatives):
-    """Values of the B-splines in each channel, their squares BᵀB, and the roughness."""
+def _rows(samples, time_step, spacing, derivatives):
+    """B-splines in each channel, sparse and dense, and rows of the roughness."""
     at = knots(samples, spacing)
     times = np.arange(samples, dtype=float)
-    bases = tuple(
-        csr_array(basis / time_step**order)
+    dense = [
+        basis / time_step**order
         for order, basis in zip(
             derivatives, design(at, times, derivatives), strict=True
         )
-    )
+    ]
     # The squared derivative is a polynomial of degree 2 between knots.
     inner = np.unique(at)
     middle, half = (inner[1:] + inner[:-1]) / 2, np.diff(inner) / 2
     nodes = np.concatenate([middle - half / 3**0.5, middle + half / 3**0.5])
     (rough,) = design(at, nodes, [PENALISED_DERIVATIVE])
-    roughness = rough.T @ (np.concatenate([half, half])[:, None] * rough)
-    return bases, [(basis.T @ basis).toarray() for basis in bases], roughness
+    rough *= np.sqrt(np.concatenate([half, half]))[:, None]
+    return tuple(csr_array(basis) for basis in dense), dense, rough
