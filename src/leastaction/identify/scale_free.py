@@ -19,7 +19,7 @@ import scipy.linalg
 RIDGE = 1e-14
 # Each section of an interval in so many parts gains four bits.
 PARTS = 16
-SECTIONS = 12
+SECTIONS = 13
 FRACTIONS = np.arange(1, PARTS)[:, None] / PARTS
 TRIED = 8
 

@@ -93,7 +93,7 @@ def held_out_error(
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (values @ coefficients) / (slope @ coefficients)
-        variance = qddot.var()
+    variance = qddot.var()
     if variance == 0:
         return float((error != 0).mean())
     return float(np.fmin(error**2 / variance, 1.0).mean())
