@@ -8,8 +8,8 @@ from scipy.sparse import csr_array
 
 from leastaction.assemble.gram import clear_of_switches
 from leastaction.contracts import time_step
-from leastaction.differentiate.demmler_reinsch import demmler_reinsch, design
-from leastaction.differentiate.motion import states
+from leastaction.differentiate.demmler_reinsch import demmler_reinsch
+from leastaction.differentiate.motion import spline_bases, states
 from leastaction.mechanics.library_equations import LibraryEquations
 from leastaction.noise_sweep import CHANNELS
 
@@ -55,9 +55,7 @@ def smoothed(
     recorded = [str(name) for name in rates["channel"].values]
     orders = tuple(CHANNELS.index(name) for name in recorded)
     samples, step = observations.sizes["time"], time_step(observations)
-    kept = np.round((rates["time_kept"].values - observations["time"].values[0]) / step)
-    at = (rates["knot"].values - observations["time"].values[0]) / step
-    bases = [csr_array(basis) for basis in design(at, kept, range(3))]
+    bases = [csr_array(basis) for basis in spline_bases(rates)]
     values, spreads = [], []
     for a in range(observations.sizes["dof"]):
         basis = demmler_reinsch(
@@ -71,7 +69,7 @@ def smoothed(
         light = 1 / (1 + rough / lighter)
         light = light * (2 - light)
         spectrum = rates["spline"].values[0, :, a] @ basis.inverse.T * (1 + rough)
-        modes = [b @ basis.vectors / step**order for order, b in enumerate(bases)]
+        modes = [b @ basis.vectors for b in bases]
         noise = rates["noise_std"].values[0, a]
         variance = light**2 * ((np.array(basis.weights) * noise**2) @ basis.share)
         values.append([(light * spectrum) @ mode.T for mode in modes])
