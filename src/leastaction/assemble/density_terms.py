@@ -18,7 +18,7 @@ def _equation(library: str, coordinates: tuple[str, ...]) -> StationaryEquation:
 
 def equation_of(library: Mapping, observations: xr.Dataset) -> StationaryEquation:
     """The equation of a library; its algebra is done once for all replicates."""
-    coordinates = tuple(str(name) for name in observations["dof"].values)
+    coordinates = tuple(str(name) for name in observations.variables["dof"].values)
     return _equation(json.dumps(library, sort_keys=True), coordinates)
 
 
@@ -57,7 +57,7 @@ def terms_on_cells(
     acceleration, diffusion
         Shape (term, q_bin, qdot_bin).
     """
-    coordinates = tuple(str(name) for name in observations["dof"].values)
+    coordinates = tuple(str(name) for name in observations.variables["dof"].values)
     key = (json.dumps(library, sort_keys=True), coordinates)
     q, qdot = (np.ascontiguousarray(x, dtype=float) for x in (q, qdot))
     return _on_cells(key, q.tobytes(), qdot.tobytes())
@@ -87,14 +87,16 @@ def equation_dataset(
     about = {"units": "mixed", "long_name": "mean of the candidate of S^2"}
     square = (("replicate", "dof", "volatility_term"), each, about)
     # The words about the terms are the same in every replicate, and slow to put in.
-    return _words(equation).assign(
-        {**data, "mean_square": square, "replicate": replicate}
-    )
+    words, candidates = _words(equation)
+    data = {**words, **data, "mean_square": square, "replicate": replicate.variable}
+    return xr.Dataset(data, candidates)
 
 
 @lru_cache(maxsize=16)
-def _words(equation: StationaryEquation) -> xr.Dataset:
-    """Kind, position and given coefficient of every term, and the candidates."""
+def _words(
+    equation: StationaryEquation,
+) -> tuple[Mapping[str, xr.Variable], xr.Coordinates]:
+    """Kind, position and given coefficient of every term; and the candidates."""
     library, terms = equation.library, equation.terms
     of_noise = [t for t in terms if t.kind == "volatility"]
     damping = library.dissipation_freedom
@@ -148,7 +150,7 @@ def _words(equation: StationaryEquation) -> xr.Dataset:
         name: (dims, values, {"units": unit, "long_name": what})
         for name, (dims, values, unit, what) in numbers.items()
     }
-    return xr.Dataset(
+    words = xr.Dataset(
         data,
         {
             "equation_term": [t.label for t in terms],
@@ -158,3 +160,4 @@ def _words(equation: StationaryEquation) -> xr.Dataset:
             "volatility_term": [t.name for t in of_noise][: len(equation.volatility)],
         },
     )
+    return words.drop_vars(words.coords).variables, words.coords

@@ -123,7 +123,8 @@ def level_set(
     dict
         Arrays `level_volatility`, `level_dissipation_estimate` and ``..._std``.
     """
-    kind, known = equations["kind"].values, equations["known"].values
+    given = equations.variables
+    kind, known = given["kind"].values, given["known"].values
     noise = np.flatnonzero((kind == "volatility") & (known != 0))
     damping = np.flatnonzero((kind == "dissipation") & (known != 0))
     if len(noise) != 1 or len(damping) != 1:
@@ -131,27 +132,25 @@ def level_set(
             f"level_set: it is a curve for one term of the damping and one of the "
             f"squared volatility, not for {len(damping)} and {len(noise)}; leave it out"
         )
-    terms = [str(term) for term in equations["term"].values]
+    terms = [str(term) for term in given["term"].values]
     of_lagrangian = np.flatnonzero(kind == "lagrangian")
-    places = equations["position"].values[of_lagrangian]
-    coordinates = [str(name) for name in equations["dof"].values]
+    places = given["position"].values[of_lagrangian]
+    coordinates = [str(name) for name in given["dof"].values]
     for text, value in settings["given"].items():
         (place,) = positions([text], terms, coordinates)
         (i,) = of_lagrangian[places == place]
         known = replaced(known, i, value)
-    found = []
-    for a in settings["volatility"]:
-        at = replaced(replaced(known, noise[0], a**2), damping[0], np.nan)
-        solution = solve(at)
-        found.append(
-            (solution.values[damping[0]], standard_errors(solution)[damping[0]])
-        )
-    damping_values, std = np.array(found).T
+    volatility = np.array(settings["volatility"])
+    at = np.tile(replaced(known, damping[0], np.nan), (volatility.size, 1))
+    at[:, noise[0]] = volatility**2
+    solution = solve(at)
+    damping_values = solution.values[:, damping[0]]
+    std = standard_errors(solution)[:, damping[0]]
     level = ("level",)
     return {
         "level_volatility": (
             level,
-            np.array(settings["volatility"]),
+            volatility,
             "mixed",
             "given volatility",
         ),

@@ -75,20 +75,21 @@ def lagrangian_estimate(
     criterion
         See :class:`LagrangianEstimate`; empty if the method has none.
     """
-    count = equations.sizes["term"]
+    given = equations.variables
+    count = given["term"].size
     std = np.full(len(coefficients), np.nan) if std is None else std
     return LagrangianEstimate(
-        terms=[str(term) for term in equations["term"].values],
+        terms=[str(term) for term in given["term"].values],
         coefficients=coefficients[:count],
         std=std[:count],
-        status=list(equations["status"].values),
-        equivalent=list(equations["equivalent"].values),
+        status=list(given["status"].values),
+        equivalent=list(given["equivalent"].values),
         diagnostics=diagnostics,
         criterion=np.zeros(0) if criterion is None else criterion,
         by_node=arrays,
-        dissipation_terms=[str(term) for term in equations["dissipation_term"].values],
+        dissipation_terms=[str(term) for term in given["dissipation_term"].values],
         dissipation_coefficients=coefficients[count:],
         dissipation_std=std[count:],
-        dissipation_status=list(equations["dissipation_status"].values),
-        dissipation_equivalent=list(equations["dissipation_equivalent"].values),
+        dissipation_status=list(given["dissipation_status"].values),
+        dissipation_equivalent=list(given["dissipation_equivalent"].values),
     )

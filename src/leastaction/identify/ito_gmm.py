@@ -12,6 +12,7 @@ of the weights that were used.
 """
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
@@ -19,7 +20,7 @@ from scipy.special import chdtrc
 
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.stationary_estimate import stationary_estimate
-from leastaction.identify.stationary_solution import Solution, nonnegative
+from leastaction.identify.stationary_solution import Solution, nonnegative, unknown
 
 # Smallest noise strength in the weights, relative to the mean over all noise terms.
 FLOOR = 1e-3
@@ -37,66 +38,98 @@ def identify(
     settings
         `reweightings`; `ridge`, the fraction of the largest eigenvalue; `level_set`.
     """
-    moments = equations["moment"].values[0].mean(axis=0)
-    noise = equations["noise_gram"].values[0] / float(equations["duration"].values[0])
-    kind = equations["kind"].values
+    given = equations.variables
+    by_batch = given["moment"].values[0]
+    moments = by_batch.mean(axis=0)
+    noise = given["noise_gram"].values[0] / float(given["duration"].values[0])
+    isometry = _Isometry(noise, settings["ridge"])
 
     def solve(known: np.ndarray) -> Solution:
         weights = np.eye(len(moments))
         for _ in range(settings["reweightings"]):
             values, sensitivity = _weighted(moments, weights, known)
-            covariance = _noise_covariance(noise, values)
-            weights = _inverse(covariance, settings["ridge"])
+            weights = isometry.weights(values)
         values, sensitivity = _weighted(moments, weights, known)
-        free = np.isnan(known)
-        spread = np.zeros((len(known), len(known)))
-        covariance = _noise_covariance(noise, values)
-        spread[np.ix_(free, free)] = sensitivity @ covariance @ sensitivity.T
-        residual = moments @ values
-        j = float(residual @ weights @ residual)
-        degrees = len(moments) - int(free.sum())
-        return Solution(values, spread, _diagnostics(j, degrees))
+        free = unknown(known)
+        spread = np.zeros((*known.shape, known.shape[-1]))
+        spread[..., np.outer(free, free)] = (
+            sensitivity @ isometry.covariance(values) @ sensitivity.swapaxes(-1, -2)
+        ).reshape(*known.shape[:-1], -1)
+        residual = values @ moments.T
+        j = (residual[..., None, :] @ weights @ residual[..., None])[..., 0, 0]
+        return Solution(values, spread, _diagnostics(j, len(moments) - free.sum()))
 
     def products(values: np.ndarray) -> np.ndarray:
         even = noise.sum(axis=0)
-        residual = equations["moment"].values[0] @ values
+        residual = by_batch @ values
         return residual @ _inverse(even, settings["ridge"]) @ residual.T
 
-    solver = nonnegative(solve, kind)
+    solver = nonnegative(solve, given["kind"].values)
     return stationary_estimate(equations, settings, solver, products=products)
 
 
 def _weighted(moments, weights, known) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients, and the matrix from moments to the unknown ones."""
-    free = np.isnan(known)
+    """Coefficients, and the matrix from moments to the unknown ones, in every case."""
+    free = unknown(known)
     values = np.where(free, 0.0, known)
-    columns, target = moments[:, free], -moments @ values
-    size = np.sqrt(np.einsum("mi,mn,ni->i", columns, weights, columns))
-    scaled = columns / size
-    sensitivity = np.linalg.pinv(scaled.T @ weights @ scaled) @ scaled.T @ weights
-    sensitivity /= size[:, None]
-    values[free] = sensitivity @ target
+    columns, target = moments[:, free], -values @ moments.T
+    size = np.sqrt(np.einsum("mi,...mn,ni->...i", columns, weights, columns))
+    scaled = columns / size[..., None, :]
+    projected = scaled.swapaxes(-1, -2) @ weights
+    sensitivity = np.linalg.pinv(projected @ scaled) @ projected / size[..., None]
+    values[..., free] = (sensitivity @ target[..., None])[..., 0]
     return values, sensitivity
 
 
-def _noise_covariance(noise: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Ω(θ); a noise strength that came out negative counts as nearly none."""
-    size = np.trace(noise, axis1=1, axis2=2)
-    part = values * size
-    floor = FLOOR * np.abs(part).sum() / max(1, np.count_nonzero(size))
-    strength = np.where(size > 0, np.maximum(part, floor), 0.0)
-    factor = np.divide(strength, size, out=np.zeros_like(size), where=size > 0)
-    return np.tensordot(factor, noise, axes=1)
+class _Isometry:
+    """Ω(θ) of the moments, and the weights that are its inverse.
+
+    Parameters
+    ----------
+    noise
+        Of every term with the coefficient one, shape (term, moment, moment).
+    ridge
+        Fraction of the largest eigenvalue that is added to all.
+    """
+
+    def __init__(self, noise: np.ndarray, ridge: float):
+        self._noise, self._ridge = noise, ridge
+        self._size = np.trace(noise, axis1=1, axis2=2)
+        self._noisy = np.flatnonzero(self._size > 0)
+
+    def covariance(self, values: np.ndarray) -> np.ndarray:
+        """Ω(θ), shape (..., moment, moment)."""
+        return np.tensordot(self._strength(values), self._noise, axes=1)
+
+    def weights(self, values: np.ndarray) -> np.ndarray:
+        """Inverse of Ω(θ), regularised."""
+        if len(self._noisy) == 1:
+            return self._alone / self._strength(values)[..., self._noisy, None]
+        return _inverse(self.covariance(values), self._ridge)
+
+    @cached_property
+    def _alone(self) -> np.ndarray:
+        return _inverse(self._noise[self._noisy[0]], self._ridge)
+
+    def _strength(self, values: np.ndarray) -> np.ndarray:
+        """θ of the noise; one that came out negative counts as nearly none."""
+        size = self._size
+        part = values * size
+        floor = FLOOR * np.abs(part).sum(axis=-1, keepdims=True)
+        strength = np.maximum(part, floor / max(1, np.count_nonzero(size)))
+        factor = np.zeros_like(part)
+        return np.divide(strength, size, out=factor, where=size > 0)
 
 
 def _inverse(covariance: np.ndarray, ridge: float) -> np.ndarray:
     values, vectors = np.linalg.eigh(covariance)
-    return (vectors / (values + ridge * values[-1])) @ vectors.T
+    scaled = vectors / (values + ridge * values[..., -1:])[..., None, :]
+    return scaled @ vectors.swapaxes(-1, -2)
 
 
-def _diagnostics(j: float, degrees: int) -> dict[str, tuple]:
+def _diagnostics(j: np.ndarray, degrees: int) -> dict[str, tuple]:
     return {
         "j_statistic": (j, "1", "J of all moments"),
         "j_degrees": (degrees, "1", "degrees of freedom of J"),
-        "j_p_value": (float(chdtrc(degrees, j)), "1", "p-value of J"),
+        "j_p_value": (chdtrc(degrees, j), "1", "p-value of J"),
     }

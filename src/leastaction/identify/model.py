@@ -1,5 +1,6 @@
 """The identified model as a self-contained dataset."""
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -124,7 +125,7 @@ def model_dataset(
         )
     for name, (dims, *entry) in (lagrangian.by_node | volatility.by_node).items():
         data[name] = _entry(("replicate", *dims), *entry)
-    words = _words(
+    words, candidates = _words(
         tuple(lagrangian.terms),
         tuple(lagrangian.status),
         tuple(lagrangian.equivalent),
@@ -138,14 +139,14 @@ def model_dataset(
     if any("node" in entry[0] for entry in data.values()):
         coords["node"] = observations["node"]
     attrs = {"calculus": calculus} | _domain(observations)
-    return words.assign(data | coords).assign_attrs(attrs)
+    return xr.Dataset({**words, **data, **coords}, candidates, attrs)
 
 
 @lru_cache(maxsize=16)
 def _words(
     terms, status, equivalent, damping, damping_status, damping_equivalent, squares, dof
-) -> xr.Dataset:
-    """Candidates and what algebra says of them: the same in every replicate."""
+) -> tuple[Mapping[str, xr.Variable], xr.Coordinates]:
+    """What algebra says of the candidates, the same in every replicate; and they."""
     said = {
         "status": ("term", status, "what algebra says about the term"),
         "equivalent": ("term", equivalent, "equivalent of a removed candidate"),
@@ -160,7 +161,7 @@ def _words(
             "equivalent of a removed candidate of D",
         ),
     }
-    return xr.Dataset(
+    words = xr.Dataset(
         {
             name: (
                 dims,
@@ -176,12 +177,13 @@ def _words(
             "dof": list(dof),
         },
     )
+    return words.drop_vars(words.coords).variables, words.coords
 
 
 def _coordinates(observations: xr.Dataset) -> list[str]:
     """Names of the degrees of freedom; a field has one."""
     if "dof" in observations.dims:
-        return [str(name) for name in observations["dof"].values]
+        return [str(name) for name in observations.variables["dof"].values]
     return [str(observations.attrs["field"])]
 
 

@@ -16,7 +16,9 @@ from scipy.optimize import minimize
 
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.stationary_estimate import stationary_estimate
-from leastaction.identify.stationary_solution import Solution, nonnegative
+from leastaction.identify.stationary_solution import Solution, nonnegative, unknown
+
+EPSILON = np.finfo(float).eps
 
 
 def identify(
@@ -32,14 +34,15 @@ def identify(
         `minimiser`, ``closed_form`` or ``nelder_mead`` (the paper names no minimiser);
         `level_set`.
     """
-    gram = equations["gram"].values[0].mean(axis=(0, 1))
-    kind = equations["kind"].values
+    gram = equations.variables["gram"].values[0].mean(axis=(0, 1))
+    kind = equations.variables["kind"].values
     minimise = MINIMISERS[settings["minimiser"]]
 
     def solve(known: np.ndarray) -> Solution:
         values = minimise(gram, known, kind)
-        nothing = np.where(np.isnan(known), np.nan, 0.0)
-        return Solution(values, np.diag(nothing), _objective(gram, values))
+        nothing = np.where(unknown(known), np.nan, 0.0)
+        covariance = np.broadcast_to(np.diag(nothing), (*known.shape, nothing.size))
+        return Solution(values, covariance, _objective(gram, values))
 
     return stationary_estimate(
         equations, settings, nonnegative(solve, kind), form_arrays(gram)
@@ -58,16 +61,20 @@ def minimum(gram: np.ndarray, known: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     gram
-        Shape (term, term), symmetric.
+        Shape (..., term, term), symmetric.
     known
-        Given coefficients, NaN for unknown ones.
+        Given coefficients, NaN for unknown ones; shape (..., term). Forms and given
+        coefficients are broadcast against each other.
     """
-    free = np.isnan(known)
-    values = np.where(free, 0.0, known)
-    right = -(gram @ values)[free]
-    size = np.sqrt(np.abs(np.diag(gram)))[free]
-    scaled = gram[np.ix_(free, free)] / np.outer(size, size)
-    values[free] = np.linalg.lstsq(scaled, right / size, rcond=None)[0] / size
+    free = unknown(known)
+    given = np.where(free, 0.0, known)
+    right = -(gram @ given[..., None])[..., free, 0]
+    size = np.sqrt(np.abs(np.diagonal(gram, axis1=-2, axis2=-1)))[..., free]
+    scaled = gram[..., free, :][..., free] / (size[..., :, None] * size[..., None, :])
+    inverse = np.linalg.pinv(scaled, rcond=free.sum() * EPSILON)
+    values = np.empty((*right.shape[:-1], known.shape[-1]))
+    values[...] = given
+    values[..., free] = (inverse @ (right / size)[..., None])[..., 0] / size
     return values
 
 
@@ -77,6 +84,8 @@ def _closed_form(gram, known, kind) -> np.ndarray:
 
 def _nelder_mead(gram, known, kind) -> np.ndarray:
     """Simplex search over parameters: noise strengths stand for their squares."""
+    if known.ndim > 1:
+        return np.array([_nelder_mead(gram, one, kind) for one in known])
     free = np.isnan(known)
     noise = (kind == "volatility")[free]
 
@@ -99,7 +108,7 @@ def _nelder_mead(gram, known, kind) -> np.ndarray:
 
 
 def _objective(gram: np.ndarray, values: np.ndarray) -> dict[str, tuple]:
-    value = float(values @ gram @ values)
+    value = (values @ gram * values).sum(axis=-1)
     return {"objective": (value, "mixed", "sum of squared residuals at the minimum")}
 
 

@@ -41,7 +41,7 @@ def identify(
     ValueError
         If there are fewer than three batches.
     """
-    gram = equations["gram"].values[0]
+    gram = equations.variables["gram"].values[0]
     batches = len(gram)
     if batches < 3:
         raise ValueError(
@@ -49,22 +49,19 @@ def identify(
             "to 3 or more"
         )
     total = cross_product(gram)
-    without = [
-        cross_product(np.delete(np.delete(gram, b, axis=0), b, axis=1))
-        for b in range(batches)
-    ]
+    forms = np.stack([total, *without_each_batch(gram)])
 
     def solve(known: np.ndarray) -> Solution:
-        values = minimum(total, known)
-        others = np.array([minimum(one, known) for one in without])
-        centred = others - others.mean(axis=0)
-        covariance = (batches - 1) / batches * centred.T @ centred
-        return Solution(values, covariance, {})
+        values = minimum(forms, known[..., None, :])
+        others = values[..., 1:, :]
+        centred = others - others.mean(axis=-2, keepdims=True)
+        covariance = (batches - 1) / batches * centred.swapaxes(-1, -2) @ centred
+        return Solution(values[..., 0, :], covariance, {})
 
     def products(values: np.ndarray) -> np.ndarray:
         return np.einsum("bcij,i,j->bc", gram, values, values)
 
-    solver = nonnegative(solve, equations["kind"].values)
+    solver = nonnegative(solve, equations.variables["kind"].values)
     return stationary_estimate(
         equations, settings, solver, form_arrays(total), products
     )
@@ -76,3 +73,16 @@ def cross_product(gram: np.ndarray) -> np.ndarray:
     own = np.einsum("bbij->ij", gram)
     mean = (gram.sum(axis=(0, 1)) - own) / (batches * (batches - 1))
     return (mean + mean.T) / 2
+
+
+def without_each_batch(gram: np.ndarray) -> np.ndarray:
+    """:func:`cross_product` of the other batches, one by one left out.
+
+    Shape (batch, term, term).
+    """
+    batches, terms = len(gram), gram.shape[-1]
+    kept = 1.0 - np.eye(batches)
+    pairs = kept[:, :, None] * kept[:, None, :] * kept
+    mean = pairs.reshape(batches, -1) @ gram.reshape(-1, terms * terms)
+    mean = mean.reshape(batches, terms, terms) / ((batches - 1) * (batches - 2))
+    return (mean + mean.swapaxes(-1, -2)) / 2

@@ -54,15 +54,15 @@ def stationary_estimate(
         ``products(coefficients)``: products of the residuals of each two batches, shape
         (batch, batch). None leaves the data unasked.
     """
-    known = equations["known"].values
-    kind = equations["kind"].values
-    balanced = bool(equations["detailed_balance"].values)
+    given = equations.variables
+    known, kind = given["known"].values, given["kind"].values
+    balanced = bool(given["detailed_balance"].values)
     thermal = np.isin(kind, ["dissipation", "volatility"])
-    given = thermal & ~np.isnan(known) & (known != 0)
+    scaled = thermal & ~np.isnan(known) & (known != 0)
     arrays = dict(arrays or {})
     solution, reason = solve(known), ""
     std = standard_errors(solution)
-    if not given.any():
+    if not scaled.any():
         first = int(np.flatnonzero(thermal & (kind == "volatility") & (known != 0))[0])
         fixed = solve(replaced(known, first, 1.0))
         score = np.inf
@@ -95,17 +95,16 @@ def stationary_estimate(
 
 
 def _lagrangian(equations, solution, std, arrays) -> LagrangianEstimate:
-    counts = equations.sizes["term"], equations.sizes["dissipation_term"]
+    given = equations.variables
+    counts = given["term"].size, given["dissipation_term"].size
     values, errors = (np.zeros(sum(counts)) for _ in range(2))
-    status = equations["status"].values
-    kind, position = equations["kind"].values, equations["position"].values
+    kind, position = given["kind"].values, given["position"].values
     for i, name in enumerate(kind):
         if name in ("lagrangian", "dissipation"):
             place = position[i] + (counts[0] if name == "dissipation" else 0)
             values[place], errors[place] = solution.values[i], std[i]
-    given = equations["reference_value"].values
-    fixed = status == "reference"
-    values[: counts[0]][fixed] = given[fixed]
+    fixed = given["status"].values == "reference"
+    values[: counts[0]][fixed] = given["reference_value"].values[fixed]
     return lagrangian_estimate(
         equations, values, solution.diagnostics, arrays, std=errors
     )
@@ -113,12 +112,13 @@ def _lagrangian(equations, solution, std, arrays) -> LagrangianEstimate:
 
 def _volatility(equations, solution, std) -> VolatilityEstimate:
     """Volatility of each coordinate; a root mean square if it is no constant."""
-    shape = (equations.sizes["dof"], equations.sizes["volatility_term"])
+    given = equations.variables
+    shape = given["dof"].size, given["volatility_term"].size
     beta, errors = np.zeros(shape), np.zeros(shape)
-    mean_square = equations["mean_square"].values[0]
+    mean_square = given["mean_square"].values[0]
     covariance = np.zeros((shape[0], shape[1], shape[1]))
-    noisy = np.flatnonzero(equations["kind"].values == "volatility")
-    dof, position = equations["of_dof"].values, equations["position"].values
+    noisy = np.flatnonzero(given["kind"].values == "volatility")
+    dof, position = given["of_dof"].values, given["position"].values
     for i in noisy:
         beta[dof[i], position[i]] = solution.values[i]
         errors[dof[i], position[i]] = std[i]
@@ -127,7 +127,7 @@ def _volatility(equations, solution, std) -> VolatilityEstimate:
                 covariance[dof[i], position[i], position[j]] = solution.covariance[i, j]
     square = (beta * mean_square).sum(axis=1)
     variance = np.einsum("ai,aij,aj->a", mean_square, covariance, mean_square)
-    names = [str(name) for name in equations["volatility_term"].values]
+    names = [str(name) for name in given["volatility_term"].values]
     varying = np.array([name != "1" for name in names])
     with np.errstate(invalid="ignore", divide="ignore"):
         volatility = np.sqrt(square)

@@ -8,14 +8,15 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Solution:
-    """Coefficients of all terms.
+    """Coefficients of all terms, or of all terms in many cases.
 
     Attributes
     ----------
     values
-        θ, given ones included; shape (term,).
+        θ, given ones included; shape (..., term).
     covariance
-        Of `values`; zero for given ones, NaN where the method gives none.
+        Of `values`, shape (..., term, term); zero for given ones, NaN where the method
+        gives none.
     diagnostics
         Name to (value, unit, meaning).
     """
@@ -25,12 +26,21 @@ class Solution:
     diagnostics: Mapping[str, tuple]
 
 
-# Coefficients for given ones: ``solve(known)``, NaN where one is to be estimated.
+# Coefficients for given ones: ``solve(known)``, NaN where one is to be estimated. Cases
+# that differ in their given values alone may be stacked, shape (..., term).
 Solver = Callable[[np.ndarray], Solution]
 
 
+def unknown(known: np.ndarray) -> np.ndarray:
+    """Which coefficients are to be estimated in every case, shape (term,)."""
+    return np.isnan(known.reshape(-1, known.shape[-1])[0])
+
+
 def nonnegative(solve: Callable[[np.ndarray], Solution], kind: np.ndarray) -> Solver:
-    """Solver whose squared volatilities are not negative, by an active set."""
+    """Solver whose squared volatilities are not negative, by an active set.
+
+    Stacked cases must have all of these given: their active sets would differ.
+    """
 
     def solver(known: np.ndarray) -> Solution:
         held = known.copy()
@@ -47,7 +57,8 @@ def nonnegative(solve: Callable[[np.ndarray], Solution], kind: np.ndarray) -> So
 
 def standard_errors(solution: Solution) -> np.ndarray:
     """Standard errors of all coefficients, zero for given ones."""
-    return np.sqrt(np.clip(np.diag(solution.covariance), 0.0, None))
+    variance = np.diagonal(solution.covariance, axis1=-2, axis2=-1)
+    return np.sqrt(np.clip(variance, 0.0, None))
 
 
 def replaced(known: np.ndarray, place: int, value: float) -> np.ndarray:
