@@ -12,14 +12,14 @@ KEY = {"example": "test", "seed": 3, "replicate": 0}
 MOMENTS = {"degree": 4, "every": 7}
 
 
-def stored(settings, system=None, piece=4096):
+def stored(settings, system=None, **division):
     """Samples of every trajectory, kept in memory."""
     paths = {}
 
     def keep(trajectory, path):
         paths.setdefault(trajectory, []).append(path.copy())
 
-    stream(system or oscillator(), settings, keep, **KEY, piece=piece)
+    stream(system or oscillator(), settings, keep, **KEY, **division)
     return [np.concatenate(paths[t]) for t in sorted(paths)]
 
 
@@ -45,6 +45,25 @@ def test_the_length_of_a_piece_changes_nothing():
     settings = simulation(duration=20.0)
     for one, other in zip(stored(settings), stored(settings, piece=333), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("abreast", [1, 3])
+def test_the_number_of_trajectories_side_by_side_changes_nothing(abreast):
+    settings = simulation(duration=20.0)
+    others = stored(settings, abreast=abreast)
+    for one, other in zip(stored(settings), others, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_moments_of_a_path_do_not_depend_on_its_cuts():
+    path = np.random.default_rng(2).standard_normal((1003, 2))
+    whole, parts = (gill_moments.MomentSums(2, 5, 7) for _ in range(2))
+    whole.add(path)
+    for piece in np.split(path, [1, 6, 8, 300, 301, 977]):
+        parts.add(np.ascontiguousarray(piece))
+    np.testing.assert_array_equal(whole.sums, parts.sums)
+    expected = (path[6::7, None] ** whole.powers[1:]).prod(axis=2).sum(axis=0)
+    np.testing.assert_allclose(whole.sums[1:], expected, rtol=1e-12, atol=1e-10)
 
 
 def test_samples_outside_of_the_cells_count_as_samples():

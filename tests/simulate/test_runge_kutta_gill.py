@@ -23,11 +23,28 @@ PENDULUM = {
 def end(system, dt, duration, force, start=(1.0, 0.5)):
     """State after a time under a constant value of the noise."""
     steps = round(duration / dt)
-    normals = np.full((steps, system.wiener_processes), force * np.sqrt(dt))
-    state, path = np.array(start), np.empty((steps, 2 * system.dof))
-    integrator(system)(state, normals, dt, path)
-    np.testing.assert_array_equal(state, path[-1])
-    return state
+    normals = np.full((1, steps, system.wiener_processes), force * np.sqrt(dt))
+    states, paths = np.array(start)[:, None], np.empty((1, steps, 2 * system.dof))
+    integrator(system)(states, normals, dt, paths)
+    np.testing.assert_array_equal(states[:, 0], paths[0, -1])
+    return states[:, 0]
+
+
+def test_trajectories_side_by_side_are_those_one_by_one():
+    """Bit by bit, whatever their number, with products, powers and a cosine."""
+    config = PENDULUM | {"lagrangian": "thdot**2/2 + cos(th) - th**4/7"}
+    system, rng = System.from_config(config), np.random.default_rng(5)
+    integrate = integrator(system)
+    for count in (2, 8, 13):
+        starts = rng.standard_normal((2, count))
+        normals = rng.standard_normal((count, 300, 1))
+        states, paths = starts.copy(), np.empty((count, 300, 2))
+        integrate(states, normals, 0.01, paths)
+        for i in range(count):
+            state, path = starts[:, i : i + 1].copy(), np.empty((1, 300, 2))
+            integrate(state, normals[i : i + 1], 0.01, path)
+            np.testing.assert_array_equal(path[0], paths[i])
+            np.testing.assert_array_equal(state[:, 0], states[:, i])
 
 
 def test_it_is_of_the_fourth_order_under_a_held_force():

@@ -7,6 +7,7 @@ no cells, but they exist only for densities with light tails.
 
 import itertools
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 import xarray as xr
@@ -17,19 +18,32 @@ from leastaction.simulate.gill_histogram import check_batches
 from leastaction.simulate.streamed_path import stream
 from leastaction.simulate.time_grid import step_count
 
-KERNEL = """
+LANES = 64  # enough for a loop over them to become vector instructions
+# Samples are put together until every lane has one, so that a monomial is multiplied and
+# added in all lanes at once.
+KERNEL = f"""
 @njit(cache=True, nogil=True)
-def add(path, first, every, lower, factor, sums):
-    values = np.empty(sums.shape[0])
-    values[0] = 1.0
+def add(path, first, every, filled, samples, lower, factor, values, sums):
     n = first
     while n < path.shape[0]:
-        sums[0] += 1.0
-        for m in range(1, sums.shape[0]):
-            values[m] = values[lower[m]] * path[n, factor[m]]
-            sums[m] += values[m]
+        for i in range(path.shape[1]):
+            samples[i, filled] = path[n, i]
+        filled += 1
+        if filled == {LANES}:
+            add_lanes(samples, lower, factor, values, sums)
+            filled = 0
         n += every
-    return n - path.shape[0]
+    return n - path.shape[0], filled
+
+
+@njit(cache=True, nogil=True)
+def add_lanes(samples, lower, factor, values, sums):
+    for m in range(1, sums.shape[0]):
+        before, state = lower[m], factor[m]
+        for lane in range({LANES}):
+            values[m, lane] = values[before, lane] * samples[state, lane]
+        for lane in range({LANES}):
+            sums[m, lane] += values[m, lane]
 """
 
 
@@ -58,30 +72,43 @@ def check(system: System, settings: Mapping) -> None:
 
 
 class MomentSums:
-    """Sums of monomials over every so-many-th sample.
-
-    The pieces of one path may be cut anywhere: the first sample of the next piece that
-    counts is remembered by trajectory.
-    """
+    """Sums of monomials over every so-many-th sample of one path, cut anywhere."""
 
     def __init__(self, state: int, degree: int, every: int):
-        self.powers = exponents(state, degree)
-        self.sums = np.zeros(len(self.powers))
-        self._every = every
-        self._next: dict[int, int] = {}
-        self._lower, self._factor = _recursion(self.powers)
-        self._add = kernel(KERNEL, {}).add
+        self.powers, *self._recursion = _recursion(state, degree)
+        self._every, self._next, self._filled = every, every - 1, 0
+        self._samples = np.zeros((state, LANES))
+        self._values = np.ones((len(self.powers), LANES))
+        self._sums = np.zeros((len(self.powers), LANES))
+        self._kernel = kernel(KERNEL, {})
 
-    def add(self, trajectory: int, path: np.ndarray) -> None:
+    def add(self, path: np.ndarray) -> None:
         """Add samples of shape (steps, state)."""
-        first = self._next.get(trajectory, self._every - 1)
-        self._next[trajectory] = self._add(
-            path, first, self._every, self._lower, self._factor, self.sums
+        self._next, self._filled = self._kernel.add(
+            path,
+            self._next,
+            self._every,
+            self._filled,
+            self._samples,
+            *self._recursion,
+            self._values,
+            self._sums,
         )
 
+    @property
+    def sums(self) -> np.ndarray:
+        """Sums of all monomials but the constant, whose sum is zero; (monomial,)."""
+        rest = self._samples.copy()
+        rest[:, self._filled :] = 0.0
+        sums = self._sums.copy()
+        self._kernel.add_lanes(rest, *self._recursion, self._values, sums)
+        return sums.sum(axis=1)
 
-def _recursion(powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Each monomial as an earlier one times one coordinate of the state."""
+
+@lru_cache(maxsize=4)
+def _recursion(state: int, degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Exponents; and each monomial as an earlier one times one coordinate."""
+    powers = exponents(state, degree)
     place = {tuple(row): m for m, row in enumerate(powers)}
     lower = np.zeros(len(powers), dtype=np.int64)
     factor = np.zeros(len(powers), dtype=np.int64)
@@ -90,7 +117,7 @@ def _recursion(powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         row = row.copy()
         row[factor[m]] -= 1
         lower[m] = place[tuple(row)]
-    return lower, factor
+    return powers, lower, factor
 
 
 def simulate(
@@ -126,27 +153,30 @@ def simulate(
     check(system, settings)
     batches = settings["batches"]
     recipe = settings["moments"]
+    trajectories = settings["trajectories"]
     filled = [
         MomentSums(2 * system.dof, recipe["degree"], recipe["every"])
-        for _ in range(batches)
+        for _ in range(trajectories)
     ]
     stream(
         system,
         settings,
-        lambda trajectory, path: filled[trajectory % batches].add(trajectory, path),
+        lambda trajectory, path: filled[trajectory].add(path),
         example=example,
         seed=seed,
         replicate=replicate,
     )
-    sums = np.stack([f.sums for f in filled])
     steps = step_count(settings["duration"], settings["time_step"])
-    samples = steps * settings["trajectories"] // batches
+    counted = steps // recipe["every"] * trajectories // batches
+    sums = np.stack([sum(f.sums for f in filled[b::batches]) for b in range(batches)])
+    sums[:, 0] = counted
+    samples = steps * trajectories // batches
     each = ("replicate", "batch")
     return xr.Dataset(
         {
             "moment": (
                 (*each, "monomial"),
-                (sums / sums[:, :1])[None],
+                (sums / counted)[None],
                 {"units": "mixed", "long_name": "mean of a monomial of the state"},
             ),
             "exponent": (
@@ -156,7 +186,7 @@ def simulate(
             ),
             "samples": (
                 each,
-                np.full((1, batches), int(sums[0, 0])),
+                np.full((1, batches), counted),
                 {"units": "1", "long_name": "samples of the means"},
             ),
             "duration": (

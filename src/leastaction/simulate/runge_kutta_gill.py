@@ -19,24 +19,34 @@ from leastaction.mechanics.compiled import assigned, assignments, kernel, local,
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.system import System
 
+# Every step depends on the one before. Trajectories side by side do not depend on each
+# other, so their steps overlap, and the loop over them alone becomes vector instructions:
+# the arithmetic of each stays the same, bit by bit.
 KERNEL = """
-@njit(cache=True, nogil=True)
-def integrate(state, normals, dt, parameters, path):
+@njit(cache=True, nogil=True, error_model="numpy")
+def integrate(states, normals, dt, parameters, paths):
     {parameters}
-    {load}
     half = dt / 2.0
     sixth = dt / 6.0
     scale = 1.0 / math.sqrt(dt)
     root = math.sqrt(2.0)
-    for n in range(normals.shape[0]):
-        {noise}
-        {first}
-        {second}
-        {third}
-        {fourth}
-        {advance}
-        {record}
-    {store}
+    drawn = np.empty((normals.shape[2], normals.shape[0]))
+    for n in range(normals.shape[1]):
+        for m in range(normals.shape[0]):
+            for j in range(normals.shape[2]):
+                drawn[j, m] = normals[m, n, j]
+        for m in range(normals.shape[0]):
+            {load}
+            {noise}
+            {first}
+            {second}
+            {third}
+            {fourth}
+            {advance}
+            {store}
+        for m in range(normals.shape[0]):
+            for i in range(states.shape[0]):
+                paths[m, n, i] = states[i, m]
 """
 # Weights of the earlier slopes in the stages 2, 3 and 4, as texts (Gill 1951).
 STAGES = (
@@ -53,15 +63,16 @@ def integrator(system: System) -> Callable:
     Returns
     -------
     callable
-        ``integrate(state, normals, time_step, path)``: advances `state` of shape
-        (state,) in place over `normals` of shape (steps, wiener), and puts the state
-        after every step into `path` of shape (steps, state).
+        ``integrate(states, normals, time_step, paths)``: advances `states` of shape
+        (state, trajectory) in place over `normals` of shape (trajectory, steps,
+        wiener), and puts the states after every step into `paths` of shape
+        (trajectory, steps, state).
     """
     functions = kernel(KERNEL, _blocks(system))
     parameters = system.parameter_values
 
-    def integrate(state, normals, time_step, path):
-        functions.integrate(state, normals, float(time_step), parameters, path)
+    def integrate(states, normals, time_step, paths):
+        functions.integrate(states, normals, float(time_step), parameters, paths)
 
     return integrate
 
@@ -85,9 +96,9 @@ def _blocks(system: System) -> dict[str, str]:
     slopes = [*system.qdot, *slope]
     blocks = {
         "parameters": unpack(list(system.parameters), "parameters"),
-        "load": unpack(state, "state"),
+        "load": assigned(state, [f"states[{i}, m]" for i in range(len(state))]),
         "noise": assigned(
-            [f"w_{j}" for j in wiener], [f"scale * normals[n, {j}]" for j in wiener]
+            [f"w_{j}" for j in wiener], [f"scale * drawn[{j}, m]" for j in wiener]
         ),
         "first": assignments([f"k0_{s}" for s in state], slopes, "shared0_"),
         "advance": "\n".join(
@@ -96,8 +107,9 @@ def _blocks(system: System) -> dict[str, str]:
             + ")"
             for s in state
         ),
-        "record": "\n".join(f"path[n, {i}] = {local(s)}" for i, s in enumerate(state)),
-        "store": "\n".join(f"state[{i}] = {local(s)}" for i, s in enumerate(state)),
+        "store": "\n".join(
+            f"states[{i}, m] = {local(s)}" for i, s in enumerate(state)
+        ),
     }
     names = ("second", "third", "fourth")
     for stage, (name, weights) in enumerate(zip(names, STAGES, strict=True), start=1):

@@ -1,5 +1,6 @@
 """Long stationary paths, handed on in pieces and never stored."""
 
+import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -12,7 +13,9 @@ from leastaction.simulate.runge_kutta_gill import integrator
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator
 
-PIECE = 4096
+# Steps that are handed on at once, and trajectories that are integrated side by side.
+PIECE = 1024
+ABREAST = 8
 
 
 def stream(
@@ -25,6 +28,7 @@ def stream(
     replicate: int,
     purpose: str = "simulate",
     piece: int = PIECE,
+    abreast: int = ABREAST,
 ) -> None:
     """Integrate every trajectory of one replicate and hand its samples to `sink`.
 
@@ -36,12 +40,14 @@ def stream(
         `time_step`, `duration` of each trajectory and `burn_in` before it (s),
         `trajectories`, `initial_state`.
     sink
-        ``sink(trajectory, path)`` gets pieces of shape (steps, state); it must not
-        keep them.
+        ``sink(trajectory, path)`` gets pieces of shape (steps, state), those of one
+        trajectory in their order; it must not keep them.
     example, seed, replicate, purpose
         Key of the random numbers: the same whatever the length of a `piece`.
     piece
         Steps per piece.
+    abreast
+        Trajectories that are integrated side by side, which changes no sample.
 
     Raises
     ------
@@ -53,22 +59,35 @@ def stream(
     steps = step_count(settings["duration"], dt)
     skipped = round(settings["burn_in"] / dt)
     draw = initial_states(settings["initial_state"], system)
-    normals = np.empty((piece, system.wiener_processes))
-    path = np.empty((piece, 2 * system.dof))
-    what = f"replicate {replicate}"
-    for trajectory in tracked(range(settings["trajectories"]), what, summary=False):
-        rng = generator(seed, example, purpose, replicate, trajectory)
-        state = np.ascontiguousarray(draw(rng), dtype=float)
-        for kept, total in ((False, skipped), (True, steps)):
-            for start in range(0, total, piece):
-                count = min(piece, total - start)
-                rng.standard_normal(out=normals[:count])
-                integrate(state, normals[:count], dt, path[:count])
+    total = settings["trajectories"]
+    groups = [range(t, min(t + abreast, total)) for t in range(0, total, abreast)]
+    wiener = system.wiener_processes
+    normals_room = np.empty(abreast * piece * wiener)
+    paths_room = np.empty(abreast * piece * 2 * system.dof)
+    what = f"replicate {replicate}, {abreast} trajectories at once"
+    for group in tracked(groups, what, summary=False):
+        rngs = [generator(seed, example, purpose, replicate, t) for t in group]
+        states = np.array([draw(rng) for rng in rngs], dtype=float).T.copy()
+        for kept, duration in ((False, skipped), (True, steps)):
+            for start in range(0, duration, piece):
+                count = min(piece, duration - start)
+                normals = _front(normals_room, len(group), count, wiener)
+                paths = _front(paths_room, len(group), count, 2 * system.dof)
+                for rng, drawn in zip(rngs, normals, strict=True):
+                    rng.standard_normal(out=drawn)
+                integrate(states, normals, dt, paths)
                 if kept:
-                    sink(trajectory, path[:count])
-        if not np.isfinite(state).all():
-            raise DivergenceError(
-                f"trajectory {trajectory} of replicate {replicate} does not stay "
-                f"finite; reduce simulate.time_step ({dt:g} s), or see whether the "
-                "system is stable"
-            )
+                    for trajectory, path in zip(group, paths, strict=True):
+                        sink(trajectory, path)
+        for trajectory, state in zip(group, states.T, strict=True):
+            if not np.isfinite(state).all():
+                raise DivergenceError(
+                    f"trajectory {trajectory} of replicate {replicate} does not stay "
+                    f"finite; reduce simulate.time_step ({dt:g} s), or see whether the "
+                    "system is stable"
+                )
+
+
+def _front(room: np.ndarray, *shape: int) -> np.ndarray:
+    """Array of that shape in the front part of a buffer, without gaps."""
+    return room[: math.prod(shape)].reshape(shape)
