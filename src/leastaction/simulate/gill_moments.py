@@ -7,7 +7,6 @@ no cells, but they exist only for densities with light tails.
 
 import itertools
 from collections.abc import Mapping
-from functools import lru_cache
 
 import numpy as np
 import xarray as xr
@@ -18,9 +17,10 @@ from leastaction.simulate.gill_histogram import check_batches
 from leastaction.simulate.streamed_path import stream
 from leastaction.simulate.time_grid import step_count
 
-LANES = 64  # enough for a loop over them to become vector instructions
-# Samples are put together until every lane has one, so that a monomial is multiplied and
-# added in all lanes at once.
+# Samples of a path are put together until every lane has one: a loop over the lanes of
+# a monomial becomes vector instructions.
+LANES = 64
+SUMMED = LANES // 4
 KERNEL = f"""
 @njit(cache=True, nogil=True)
 def add(path, first, every, filled, samples, lower, factor, values, sums):
@@ -33,17 +33,19 @@ def add(path, first, every, filled, samples, lower, factor, values, sums):
             add_lanes(samples, lower, factor, values, sums)
             filled = 0
         n += every
-    return n - path.shape[0], filled
+    return n - path.shape[0]
 
 
 @njit(cache=True, nogil=True)
 def add_lanes(samples, lower, factor, values, sums):
+    a, b, c = {SUMMED}, {2 * SUMMED}, {3 * SUMMED}
     for m in range(1, sums.shape[0]):
         before, state = lower[m], factor[m]
-        for lane in range({LANES}):
-            values[m, lane] = values[before, lane] * samples[state, lane]
-        for lane in range({LANES}):
-            sums[m, lane] += values[m, lane]
+        for i in range({LANES}):
+            values[m, i] = values[before, i] * samples[state, i]
+        for i in range(sums.shape[1]):
+            pair = values[m, i] + values[m, i + a]
+            sums[m, i] += pair + (values[m, i + b] + values[m, i + c])
 """
 
 
@@ -72,43 +74,55 @@ def check(system: System, settings: Mapping) -> None:
 
 
 class MomentSums:
-    """Sums of monomials over every so-many-th sample of one path, cut anywhere."""
+    """Sums of monomials over every so-many-th sample of paths, cut anywhere.
 
-    def __init__(self, state: int, degree: int, every: int):
-        self.powers, *self._recursion = _recursion(state, degree)
-        self._every, self._next, self._filled = every, every - 1, 0
-        self._samples = np.zeros((state, LANES))
+    Attributes
+    ----------
+    powers
+        Exponents of the monomials, shape (monomial, state).
+    samples
+        Samples of each path so far, shape (trajectory,).
+    """
+
+    def __init__(self, trajectories: int, state: int, degree: int, every: int):
+        self.powers = exponents(state, degree)
+        self.samples = np.zeros(trajectories, dtype=np.int64)
+        self._every = every
+        self._next = np.full(trajectories, every - 1)
+        self._recursion = _recursion(self.powers)
+        self._waiting = np.zeros((trajectories, state, LANES))
         self._values = np.ones((len(self.powers), LANES))
-        self._sums = np.zeros((len(self.powers), LANES))
+        self._sums = np.zeros((trajectories, len(self.powers), SUMMED))
         self._kernel = kernel(KERNEL, {})
 
-    def add(self, path: np.ndarray) -> None:
+    def add(self, trajectory: int, path: np.ndarray) -> None:
         """Add samples of shape (steps, state)."""
-        self._next, self._filled = self._kernel.add(
+        first, count = self._next[trajectory], self.samples[trajectory]
+        self.samples[trajectory] += len(range(first, len(path), self._every))
+        self._next[trajectory] = self._kernel.add(
             path,
-            self._next,
+            first,
             self._every,
-            self._filled,
-            self._samples,
+            count % LANES,
+            self._waiting[trajectory],
             *self._recursion,
             self._values,
-            self._sums,
+            self._sums[trajectory],
         )
 
-    @property
-    def sums(self) -> np.ndarray:
-        """Sums of all monomials but the constant, whose sum is zero; (monomial,)."""
-        rest = self._samples.copy()
-        rest[:, self._filled :] = 0.0
-        sums = self._sums.copy()
-        self._kernel.add_lanes(rest, *self._recursion, self._values, sums)
-        return sums.sum(axis=1)
+    def sums(self, trajectory: int) -> np.ndarray:
+        """Sums over the path of one trajectory, shape (monomial,)."""
+        count = self.samples[trajectory]
+        rest, total = self._waiting[trajectory].copy(), self._sums[trajectory].copy()
+        rest[:, count % LANES :] = 0.0
+        self._kernel.add_lanes(rest, *self._recursion, self._values, total)
+        sums = total.sum(axis=1)
+        sums[0] = count
+        return sums
 
 
-@lru_cache(maxsize=4)
-def _recursion(state: int, degree: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Exponents; and each monomial as an earlier one times one coordinate."""
-    powers = exponents(state, degree)
+def _recursion(powers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Each monomial as an earlier one times one coordinate of the state."""
     place = {tuple(row): m for m, row in enumerate(powers)}
     lower = np.zeros(len(powers), dtype=np.int64)
     factor = np.zeros(len(powers), dtype=np.int64)
@@ -117,7 +131,7 @@ def _recursion(state: int, degree: int) -> tuple[np.ndarray, np.ndarray, np.ndar
         row = row.copy()
         row[factor[m]] -= 1
         lower[m] = place[tuple(row)]
-    return powers, lower, factor
+    return lower, factor
 
 
 def simulate(
@@ -154,39 +168,31 @@ def simulate(
     batches = settings["batches"]
     recipe = settings["moments"]
     trajectories = settings["trajectories"]
-    filled = [
-        MomentSums(2 * system.dof, recipe["degree"], recipe["every"])
-        for _ in range(trajectories)
-    ]
+    filled = MomentSums(trajectories, 2 * system.dof, recipe["degree"], recipe["every"])
     stream(
-        system,
-        settings,
-        lambda trajectory, path: filled[trajectory].add(path),
-        example=example,
-        seed=seed,
-        replicate=replicate,
+        system, settings, filled.add, example=example, seed=seed, replicate=replicate
     )
+    sums = np.zeros((batches, len(filled.powers)))
+    for trajectory in range(trajectories):
+        sums[trajectory % batches] += filled.sums(trajectory)
     steps = step_count(settings["duration"], settings["time_step"])
-    counted = steps // recipe["every"] * trajectories // batches
-    sums = np.stack([sum(f.sums for f in filled[b::batches]) for b in range(batches)])
-    sums[:, 0] = counted
     samples = steps * trajectories // batches
     each = ("replicate", "batch")
     return xr.Dataset(
         {
             "moment": (
                 (*each, "monomial"),
-                (sums / counted)[None],
+                (sums / sums[:, :1])[None],
                 {"units": "mixed", "long_name": "mean of a monomial of the state"},
             ),
             "exponent": (
                 ("monomial", "state"),
-                filled[0].powers,
+                filled.powers,
                 {"units": "1", "long_name": "exponent of the monomial"},
             ),
             "samples": (
                 each,
-                np.full((1, batches), counted),
+                np.full((1, batches), int(sums[0, 0])),
                 {"units": "1", "long_name": "samples of the means"},
             ),
             "duration": (

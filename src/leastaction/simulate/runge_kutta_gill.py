@@ -19,9 +19,9 @@ from leastaction.mechanics.compiled import assigned, assignments, kernel, local,
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.system import System
 
-# Every step depends on the one before. Trajectories side by side do not depend on each
-# other, so their steps overlap, and the loop over them alone becomes vector instructions:
-# the arithmetic of each stays the same, bit by bit.
+# Every step depends on the one before, but not on other trajectories. Side by side,
+# their steps overlap, and the loop over them alone becomes vector
+# instructions: the arithmetic of each stays the same, bit by bit.
 KERNEL = """
 @njit(cache=True, nogil=True, error_model="numpy")
 def integrate(states, normals, dt, parameters, paths):
@@ -107,9 +107,7 @@ def _blocks(system: System) -> dict[str, str]:
             + ")"
             for s in state
         ),
-        "store": "\n".join(
-            f"states[{i}, m] = {local(s)}" for i, s in enumerate(state)
-        ),
+        "store": "\n".join(f"states[{i}, m] = {local(s)}" for i, s in enumerate(state)),
     }
     names = ("second", "third", "fourth")
     for stage, (name, weights) in enumerate(zip(names, STAGES, strict=True), start=1):

@@ -109,7 +109,7 @@ def _domain(system: System, run, histogram, key):
     squares, count = np.zeros(2 * system.dof), [0]
 
     def add(_, path):
-        squares[:] += (path**2).sum(axis=0)
+        squares[:] += np.diagonal(path.T @ path)
         count[0] += len(path)
 
     stream(system, {**run, "trajectories": 1}, add, **key, purpose="validate")
@@ -125,8 +125,8 @@ def _densities(system: System, run, grid, key) -> tuple[np.ndarray, np.ndarray]:
 
     def add(_, path):
         histogram.add(path)
-        sums[:] += path.sum(axis=0)
-        squares[:] += (path**2).sum(axis=0)
+        sums[:] += np.ones(len(path)) @ path
+        squares[:] += np.diagonal(path.T @ path)
         count[0] += len(path)
 
     stream(system, run, add, **key, purpose="validate")
