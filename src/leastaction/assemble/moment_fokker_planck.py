@@ -62,11 +62,11 @@ def assemble(
     """
     equation = equation_of(library, observations)
     recorded = _Moments(
-        observations["exponent"].values,
-        observations["moment"].values[0],
+        observations.variables["exponent"].values,
+        observations.variables["moment"].values[0],
     )
-    tests = derivatives["test_exponent"].values
-    size = np.prod(derivatives["scale"].values[0] ** tests, axis=1)
+    tests = derivatives.variables["test_exponent"].values
+    size = np.prod(derivatives.variables["scale"].values[0] ** tests, axis=1)
     dof = equation.dof
     velocity = [dof + a for a in range(dof)]
     batches, terms = len(recorded.means), len(equation.terms)
@@ -97,7 +97,7 @@ def assemble(
             mean_square[a, j] += c * recorded(one, np.ones(1)).mean()
     moments /= size[:, None]
     noise /= size[:, None] * size
-    duration = float(observations["duration"].values[0].sum())
+    duration = float(observations.variables["duration"].values[0].sum())
     return moments_dataset(
         equation, observations, moments, noise, mean_square, duration
     )

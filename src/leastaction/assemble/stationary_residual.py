@@ -65,10 +65,10 @@ def assemble(
     _, _, diffusion = terms_on_cells(
         library,
         observations,
-        derivatives["q_bin"].values,
-        derivatives["qdot_bin"].values,
+        derivatives.variables["q_bin"].values,
+        derivatives.variables["qdot_bin"].values,
     )
-    density = derivatives["density"].values[0].mean(axis=0)
+    density = derivatives.variables["density"].values[0].mean(axis=0)
     mean_square = np.einsum("tij,ij->t", diffusion[volatility], density) / density.sum()
     data = {
         "gram": (
@@ -93,12 +93,12 @@ def residual_columns(
     velocity, acceleration, diffusion = terms_on_cells(
         library,
         observations,
-        derivatives["q_bin"].values,
-        derivatives["qdot_bin"].values,
+        derivatives.variables["q_bin"].values,
+        derivatives.variables["qdot_bin"].values,
     )
-    along_q = derivatives["difference_q"].values
-    along_qdot = derivatives["difference_qdot"].values.T
-    density = derivatives["density"].values[0]
+    along_q = derivatives.variables["difference_q"].values
+    along_qdot = np.ascontiguousarray(derivatives.variables["difference_qdot"].values.T)
+    density = derivatives.variables["density"].values[0]
     columns = np.zeros((len(density), *acceleration.shape))
     for i, (force, noise) in enumerate(zip(acceleration, diffusion, strict=True)):
         current = force * density if force.any() else 0.0

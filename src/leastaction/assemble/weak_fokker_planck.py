@@ -60,11 +60,14 @@ def assemble(
     velocity, acceleration, diffusion = terms_on_cells(
         library,
         observations,
-        derivatives["q_bin"].values,
-        derivatives["qdot_bin"].values,
+        derivatives.variables["q_bin"].values,
+        derivatives.variables["qdot_bin"].values,
     )
-    probability = derivatives["probability"].values[0]
-    position, rate = derivatives["bump_q"].values, derivatives["bump_qdot"].values
+    probability = derivatives.variables["probability"].values[0]
+    position, rate = (
+        derivatives.variables["bump_q"].values,
+        derivatives.variables["bump_qdot"].values,
+    )
 
     def mean(weight, order_q, order_qdot):
         """E[weight ∂_q^m ∂_q̇^n φ] of products of bumps, shape (..., bump, bump)."""
@@ -87,7 +90,7 @@ def assemble(
     for i in noisy:
         noise[i] = (slopes * (diffusion[i].ravel() * total)) @ slopes.T
     mean_square = np.array([diffusion[i].ravel() @ total for i in noisy]) / total.sum()
-    duration = derivatives["duration"].values[0].sum()
+    duration = derivatives.variables["duration"].values[0].sum()
     return moments_dataset(
         equation, observations, moments, noise, mean_square[None], duration
     )

@@ -49,15 +49,19 @@ def differentiate(
             sheppard(shares(data)),
             {"units": "1", "long_name": "probability of the cell, corrected"},
         ),
-        "duration": data["duration"].variable,
+        "duration": data.variables["duration"],
     }
     about = {"units": "1", "long_name": "derivatives of the bump, by order"}
     for name in ("q", "qdot"):
         values = bumps(
-            data[f"{name}_bin"].values, settings["centres"], settings["half_width"]
+            data.variables[f"{name}_bin"].values,
+            settings["centres"],
+            settings["half_width"],
         )
         out[f"bump_{name}"] = (("order", "bump", f"{name}_bin"), values, about)
-    return xr.Dataset(out, {name: data[name] for name in ("replicate", *CELLS)})
+    return xr.Dataset(
+        out, {name: data.variables[name] for name in ("replicate", *CELLS)}
+    )
 
 
 def sheppard(probability: np.ndarray) -> np.ndarray:

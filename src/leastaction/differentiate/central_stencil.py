@@ -57,7 +57,9 @@ def differentiate(
             matrix,
             about,
         )
-    return xr.Dataset(out, {name: data[name] for name in ("replicate", *CELLS)})
+    return xr.Dataset(
+        out, {name: data.variables[name] for name in ("replicate", *CELLS)}
+    )
 
 
 def central_difference(cells: int, step: float) -> np.ndarray:

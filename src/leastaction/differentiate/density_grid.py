@@ -40,11 +40,11 @@ def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
 
 def spacing(observations: xr.Dataset) -> tuple[float, float]:
     """Lengths of a cell along q and along q̇."""
-    found = [float(np.diff(observations[d].values[:2])[0]) for d in CELLS]
+    found = [float(np.diff(observations.variables[d].values[:2])[0]) for d in CELLS]
     return found[0], found[1]
 
 
 def shares(observations: xr.Dataset) -> np.ndarray:
     """Share of all samples in every cell, shape (replicate, batch, q_bin, qdot_bin)."""
-    counts = observations["count"].transpose("replicate", "batch", *CELLS).values
-    return counts / observations["samples"].values[..., None, None]
+    counts = observations.variables["count"].transpose("replicate", "batch", *CELLS)
+    return counts.values / observations.variables["samples"].values[..., None, None]
