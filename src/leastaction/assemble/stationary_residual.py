@@ -56,20 +56,25 @@ def assemble(
         batch_other, equation_term, equation_term_other).
     """
     equation = equation_of(library, observations)
-    columns = residual_columns(derivatives, library, observations)
-    flat = columns.reshape(*columns.shape[:2], -1)
-    batches, terms, _ = flat.shape
-    rows = flat.reshape(batches * terms, -1)
-    gram = (rows @ rows.T).reshape(batches, terms, batches, terms).swapaxes(1, 2)
-    volatility = [t.kind == "volatility" for t in equation.terms]
-    _, _, diffusion = terms_on_cells(
+    on_cells = terms_on_cells(
         library,
         observations,
         derivatives.variables["q_bin"].values,
         derivatives.variables["qdot_bin"].values,
     )
-    density = derivatives.variables["density"].values[0].mean(axis=0)
-    mean_square = np.einsum("tij,ij->t", diffusion[volatility], density) / density.sum()
+    density = derivatives.variables["density"].values[0]
+    columns = residual_columns(
+        density,
+        derivatives.variables["difference_q"].values,
+        derivatives.variables["difference_qdot"].values,
+        *on_cells,
+    )
+    batches, terms = columns.shape[:2]
+    rows = columns.reshape(batches * terms, -1)
+    gram = (rows @ rows.T).reshape(batches, terms, batches, terms).swapaxes(1, 2)
+    diffusion = on_cells[2][[t.kind == "volatility" for t in equation.terms]]
+    total = density.mean(axis=0)
+    mean_square = np.einsum("tij,ij->t", diffusion, total) / total.sum()
     data = {
         "gram": (
             (
@@ -87,26 +92,37 @@ def assemble(
 
 
 def residual_columns(
-    derivatives: xr.Dataset, library: Mapping, observations: xr.Dataset
+    density: np.ndarray,
+    difference_q: np.ndarray,
+    difference_qdot: np.ndarray,
+    velocity: np.ndarray,
+    acceleration: np.ndarray,
+    diffusion: np.ndarray,
 ) -> np.ndarray:
-    """Column of every term, shape (batch, term, q_bin, qdot_bin)."""
-    velocity, acceleration, diffusion = terms_on_cells(
-        library,
-        observations,
-        derivatives.variables["q_bin"].values,
-        derivatives.variables["qdot_bin"].values,
-    )
-    along_q = derivatives.variables["difference_q"].values
-    along_qdot = np.ascontiguousarray(derivatives.variables["difference_qdot"].values.T)
-    density = derivatives.variables["density"].values[0]
+    """Column of every term, shape (batch, term, q_bin, qdot_bin).
+
+    Parameters
+    ----------
+    density
+        Shape (batch, q_bin, qdot_bin).
+    difference_q, difference_qdot
+        Matrices of the differences along q and along q̇.
+    velocity, acceleration, diffusion
+        See :func:`terms_on_cells`.
+    """
+    along_qdot = np.ascontiguousarray(difference_qdot.T)
     columns = np.zeros((len(density), *acceleration.shape))
+    weighted, slope = np.empty_like(density), np.empty_like(density)
     for i, (force, noise) in enumerate(zip(acceleration, diffusion, strict=True)):
-        current = force * density if force.any() else 0.0
         if noise.any():
             # Paper: the diffusive current is differenced like any other, so the second
             # derivative is a difference of a difference.
-            current -= 0.5 * (noise * density) @ along_qdot
-        if np.ndim(current):
-            columns[:, i] -= current @ along_qdot
-    columns[:, 0] -= along_q @ (velocity * density)
+            np.multiply(0.5 * noise, density, out=weighted)
+            np.matmul(weighted, along_qdot, out=slope)
+            np.matmul(slope, along_qdot, out=columns[:, i])
+        if force.any():
+            np.multiply(force, density, out=weighted)
+            columns[:, i] -= np.matmul(weighted, along_qdot, out=slope)
+    np.multiply(velocity, density, out=weighted)
+    columns[:, 0] -= np.matmul(difference_q, weighted, out=slope)
     return columns

@@ -68,10 +68,11 @@ def sheppard(probability: np.ndarray) -> np.ndarray:
     """Probabilities of cells, shape (..., q_bin, qdot_bin), corrected to O(h⁴)."""
     corrected = probability.copy()
     for axis in (-2, -1):
-        step = np.diff(probability, axis=axis) / 24
-        flux = [(0, 0)] * probability.ndim
-        flux[axis] = (1, 1)
-        corrected -= np.diff(np.pad(step, flux), axis=axis)
+        cells = corrected.swapaxes(axis, -1)
+        flux = np.diff(probability.swapaxes(axis, -1)) / 24
+        cells[..., 0] -= flux[..., 0]
+        cells[..., 1:-1] -= np.diff(flux)
+        cells[..., -1] += flux[..., -1]
     return corrected
 
 

@@ -1,6 +1,7 @@
 """Candidates by name, and the estimate of a method that reads a ``gram`` dataset."""
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import xarray as xr
@@ -24,11 +25,16 @@ def positions(
     names = (*coordinates, *velocity_names(coordinates))
     found = []
     for text in texts:
-        term = to_text(parse(text, names))
+        term = _as_written(text, names)
         if term not in terms:
             raise ValueError(unknown("candidate", text, terms))
         found.append(terms.index(term))
     return found
+
+
+@lru_cache(maxsize=256)
+def _as_written(text: str, names: tuple[str, ...]) -> str:
+    return to_text(parse(text, names))
 
 
 def usable(equations: xr.Dataset, kind: str, excluded: Sequence[int]) -> list[int]:

@@ -73,10 +73,12 @@ def _weighted(moments, weights, known) -> tuple[np.ndarray, np.ndarray]:
     free = unknown(known)
     values = np.where(free, 0.0, known)
     columns, target = moments[:, free], -values @ moments.T
-    size = np.sqrt(np.einsum("mi,...mn,ni->...i", columns, weights, columns))
-    scaled = columns / size[..., None, :]
-    projected = scaled.swapaxes(-1, -2) @ weights
-    sensitivity = np.linalg.pinv(projected @ scaled) @ projected / size[..., None]
+    projected = columns.T @ weights
+    gram = projected @ columns
+    size = np.sqrt(np.diagonal(gram, axis1=-2, axis2=-1))
+    scaled = gram / (size[..., :, None] * size[..., None, :])
+    inverse = np.linalg.pinv(scaled) / size[..., None, :] / size[..., :, None]
+    sensitivity = inverse @ projected
     values[..., free] = (sensitivity @ target[..., None])[..., 0]
     return values, sensitivity
 

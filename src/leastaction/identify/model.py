@@ -136,7 +136,7 @@ def model_dataset(
         tuple(dof),
     )
     coords = {"replicate": observations["replicate"]}
-    if any("node" in entry[0] for entry in data.values()):
+    if any("node" in entry.dims for entry in data.values()):
         coords["node"] = observations["node"]
     attrs = {"calculus": calculus} | _domain(observations)
     return xr.Dataset({**words, **data, **coords}, candidates, attrs)
@@ -196,5 +196,7 @@ def _domain(observations: xr.Dataset) -> dict:
     }
 
 
-def _entry(dims, values, unit: str, meaning: str):
-    return (dims, np.asarray(values)[None], {"units": unit, "long_name": meaning})
+def _entry(dims, values, unit: str, meaning: str) -> xr.Variable:
+    about = {"units": unit, "long_name": meaning}
+    # An array of text is looked through, slowly, unless it is taken as it is.
+    return xr.Variable(dims, np.asarray(values)[None], about, fastpath=True)
