@@ -3,16 +3,17 @@
     python benchmarks/fokker_planck.py [example ...]
 
 A path of 1e7 samples is simulated and counted at once. An estimate is differentiate,
-assemble and identify of one replicate; medians after a first call that compiles. With
-its level set, an estimate is followed by one for each point of the set.
+assemble and identify of one replicate; the least and the median of repeated calls after
+a first one. With its level set, an estimate is followed by one for each of its points.
 """
 
+import statistics
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-import numpy as np
 import yaml
-from cpu import cpu_seconds
+from cpu import seconds_of
 
 from leastaction.acceptance import acceptance
 from leastaction.assemble import assemble
@@ -24,52 +25,62 @@ from leastaction.simulate import simulate
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "fokker_planck"
 SCHEMA = ROOT / "workflow" / "schemas" / "example.schema.yaml"
-NAMES = ("linear_additive", "linear_multiplicative", "duffing", "van_der_pol")
-FORMS = ("recommended", "published")
-REPEATS = 25
+NAMES = (
+    "linear_additive",
+    "linear_multiplicative",
+    "duffing",
+    "van_der_pol",
+    "two_dof",
+)
+REPEATS = 40
+SIMULATIONS = 5
 
 
-def measure(name: str) -> tuple[float, float, list[float]]:
-    """Samples, CPU s of their histogram, and CPU s of an estimate of each form.
+def repeated(action, repeats: int) -> tuple[float, float, object]:
+    """Least and median CPU seconds of `action` after a first call, and its result."""
+    action()
+    spent = []
+    for _ in range(repeats):
+        seconds, _, result = seconds_of(action)
+        spent.append(seconds)
+    return min(spent), statistics.median(spent), result
 
-    Without the level set and, where an example has one, with it.
-    """
+
+def measure(name: str) -> Iterator[tuple[str, float, float]]:
+    """What is timed, and the least and the median of its CPU seconds."""
     written = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
     written.pop("variants", None)
     example = acceptance(yaml.safe_load(SCHEMA.read_text()))(written, name)
     system = system_from_config(example["system"])
     units, simulated = declared_units(example["system"]), example["simulate"]
     key = {"example": f"fokker_planck/{name}", "seed": 1, "replicate": 0}
-    seconds, data = cpu_seconds(
-        lambda: simulate(system, simulated, units=units, **key), 1
+    samples = simulated["trajectories"] * simulated["duration"] / simulated["time_step"]
+    *seconds, data = repeated(
+        lambda: simulate(system, simulated, units=units, **key), SIMULATIONS
     )
-    library, estimates = example["library"], []
-    for form in FORMS:
-        recipe = example["estimators"][form]
+    yield f"{samples:.0e} samples", *seconds
+    library = example["library"]
+    for form, recipe in example["estimators"].items():
         whole = recipe["identify"]
-        for settings in (whole | {"level_set": None}, whole):
+        cases = {form: whole | {"level_set": None}}
+        if whole["level_set"]:
+            cases[f"{form}, level set"] = whole
+        for label, settings in cases.items():
 
             def estimate(recipe=recipe, settings=settings):
                 tests = differentiate(data, recipe["differentiate"], library)
                 equations = assemble(data, tests, recipe["assemble"], library)
                 return identify(data, equations, settings, library)
 
-            same = not whole["level_set"] and settings is whole
-            timed = np.nan if same else cpu_seconds(estimate, REPEATS)[0]
-            estimates.append(timed)
-    samples = simulated["trajectories"] * simulated["duration"] / simulated["time_step"]
-    return samples, seconds, estimates
+            yield label, *repeated(estimate, REPEATS)[:2]
 
 
 def main(names) -> None:
-    """Print a line for each example."""
-    heads = [head for form in FORMS for head in (f"{form} ms", "with level set")]
-    shown = " ".join(f"{head:>15}" for head in heads)
-    print(f"{'example':22} {'samples':>9} {'histogram s':>12} {shown}")
+    """Print a line for everything that is timed."""
+    print(f"{'example':22} {'':26} {'least ms':>10} {'median ms':>10}")
     for name in names or NAMES:
-        samples, seconds, estimates = measure(name)
-        shown = " ".join(f"{1e3 * estimate:15.1f}" for estimate in estimates)
-        print(f"{name:22} {samples:9.1e} {seconds:12.2f} {shown}")
+        for label, least, median in measure(name):
+            print(f"{name:22} {label:26} {1e3 * least:10.1f} {1e3 * median:10.1f}")
 
 
 if __name__ == "__main__":

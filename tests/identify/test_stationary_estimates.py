@@ -13,6 +13,11 @@ from density_support import (
 )
 
 from leastaction.contracts import check
+from leastaction.identify.ito_gmm import Isometry
+from leastaction.identify.split_sample_residual import (
+    cross_product,
+    without_each_batch,
+)
 from leastaction.model import IdentifiedModel
 from leastaction.simulate.gill_histogram import simulate
 
@@ -142,6 +147,38 @@ def test_the_level_set_is_half_the_squared_volatility():
     np.testing.assert_allclose(
         model["level_dissipation_estimate"][0], np.square(levels) / 2, rtol=1e-4
     )
+
+
+@pytest.mark.parametrize("estimator", ["published", "split_sample", "recommended"])
+def test_a_level_set_is_one_estimate_for_each_of_its_points(estimator):
+    """With k and a given in the library, and c estimated, point by point."""
+    levels, data = [0.04, 0.3, 1.0], drawn(np.random.default_rng(6), 200_000)
+    asked = {"volatility": levels, "given": {"-x**2/2": 1.0}}
+    whole = identified(data, estimator, level_set=asked)
+    for i, a in enumerate(levels):
+        known = {"lagrangian": {"-x**2/2": 1.0}, "volatility": {"x": {"1": a**2}}}
+        one = identified(data, estimator, {**LIBRARY, "known": known})
+        for name in ("estimate", "std"):
+            np.testing.assert_allclose(
+                whole[f"level_dissipation_{name}"][0, i],
+                one[f"dissipation_coefficient_{name}"][0, 0],
+                rtol=1e-11,
+            )
+
+
+def test_leaving_out_a_batch_is_the_product_of_the_others():
+    gram = np.random.default_rng(1).standard_normal((5, 5, 3, 3))
+    for b, found in enumerate(without_each_batch(gram)):
+        others = np.delete(np.delete(gram, b, axis=0), b, axis=1)
+        np.testing.assert_allclose(found, cross_product(others), rtol=1e-13)
+
+
+def test_without_noise_the_weights_are_those_of_equal_noises():
+    noise = np.stack([np.zeros((3, 3)), np.diag([1.0, 2.0, 3.0]), np.eye(3)])
+    for terms in (noise[:2], noise):
+        isometry = Isometry(terms, 1e-4)
+        equal = isometry.weights(np.ones(len(terms)))
+        np.testing.assert_array_equal(isometry.weights(np.zeros(len(terms))), equal)
 
 
 def test_squared_volatilities_are_not_negative():

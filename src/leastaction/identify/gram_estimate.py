@@ -7,8 +7,6 @@ import numpy as np
 import xarray as xr
 
 from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.expressions import parse, to_text
 from leastaction.unknown import unknown
 
 
@@ -22,10 +20,9 @@ def positions(
     ValueError
         If a text is no candidate.
     """
-    names = (*coordinates, *velocity_names(coordinates))
     found = []
     for text in texts:
-        term = _as_written(text, names)
+        term = text if text in terms else _as_written(text, tuple(coordinates))
         if term not in terms:
             raise ValueError(unknown("candidate", text, terms))
         found.append(terms.index(term))
@@ -33,8 +30,12 @@ def positions(
 
 
 @lru_cache(maxsize=256)
-def _as_written(text: str, names: tuple[str, ...]) -> str:
-    return to_text(parse(text, names))
+def _as_written(text: str, coordinates: tuple[str, ...]) -> str:
+    """The text that candidates have, by algebra: its import takes most of the time."""
+    from leastaction.mechanics.euler_lagrange import velocity_names
+    from leastaction.mechanics.expressions import parse, to_text
+
+    return to_text(parse(text, (*coordinates, *velocity_names(coordinates))))
 
 
 def usable(equations: xr.Dataset, kind: str, excluded: Sequence[int]) -> list[int]:

@@ -42,7 +42,7 @@ def identify(
     by_batch = given["moment"].values[0]
     moments = by_batch.mean(axis=0)
     noise = given["noise_gram"].values[0] / float(given["duration"].values[0])
-    isometry = _Isometry(noise, settings["ridge"])
+    isometry = Isometry(noise, settings["ridge"])
 
     def solve(known: np.ndarray) -> Solution:
         weights = np.eye(len(moments))
@@ -83,7 +83,7 @@ def _weighted(moments, weights, known) -> tuple[np.ndarray, np.ndarray]:
     return values, sensitivity
 
 
-class _Isometry:
+class Isometry:
     """Ω(θ) of the moments, and the weights that are its inverse.
 
     Parameters
@@ -104,10 +104,13 @@ class _Isometry:
         return np.tensordot(self._strength(values), self._noise, axes=1)
 
     def weights(self, values: np.ndarray) -> np.ndarray:
-        """Inverse of Ω(θ), regularised."""
+        """Inverse of Ω(θ), regularised; without any noise, that of equal noises."""
+        strength = self._strength(values)
+        none = ~strength.any(axis=-1, keepdims=True)
+        strength = np.where(none & (self._size > 0), 1.0, strength)
         if len(self._noisy) == 1:
-            return self._alone / self._strength(values)[..., self._noisy, None]
-        return _inverse(self.covariance(values), self._ridge)
+            return self._alone / strength[..., self._noisy, None]
+        return _inverse(np.tensordot(strength, self._noise, axes=1), self._ridge)
 
     @cached_property
     def _alone(self) -> np.ndarray:

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
-from scipy.optimize import minimize
 
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.stationary_estimate import stationary_estimate
@@ -86,6 +85,8 @@ def _nelder_mead(gram, known, kind) -> np.ndarray:
     """Simplex search over parameters: noise strengths stand for their squares."""
     if known.ndim > 1:
         return np.array([_nelder_mead(gram, one, kind) for one in known])
+    from scipy.optimize import minimize  # slow to import, for a search alone
+
     free = np.isnan(known)
     noise = (kind == "volatility")[free]
 
