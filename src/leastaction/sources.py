@@ -97,10 +97,10 @@ def _imports(path: Path) -> tuple[str, ...]:
     for node in _statements(ast.parse(path.read_bytes()).body):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            if node.module.partition(".")[0] == PACKAGE.name:
-                names = [f"{node.module}.{alias.name}" for alias in node.names]
-                found += [n if _is_module(n) else node.module for n in names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            ours = str(node.module).partition(".")[0] == PACKAGE.name
+            found += [n if _is_module(n) else node.module for n in names if ours]
     return tuple(name for name in found if name.partition(".")[0] == PACKAGE.name)
 
 
