@@ -14,7 +14,7 @@ from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator
 
 # Steps that are handed on at once, and trajectories that are integrated side by side.
-PIECE = 1024
+PIECE = 4096
 ABREAST = 8
 
 
