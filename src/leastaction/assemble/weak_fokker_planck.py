@@ -69,17 +69,9 @@ def assemble(
         derivatives.variables["bump_qdot"].values,
     )
 
-    def mean(weight, order_q, order_qdot):
-        """E[weight ∂_q^m ∂_q̇^n φ] of products of bumps, shape (..., bump, bump)."""
-        return (
-            position[order_q] @ (weight * probability_of(weight)) @ rate[order_qdot].T
-        )
-
-    def probability_of(weight):
-        return probability[:, None] if weight.ndim == 3 else probability
-
-    moments = mean(acceleration, 0, 1) + 0.5 * mean(diffusion, 0, 2)
-    moments[:, 0] += mean(velocity, 1, 0)
+    moments = generator_means(
+        probability, position, rate, velocity, acceleration, diffusion
+    )
     batches, terms = moments.shape[:2]
     moments = moments.reshape(batches, terms, -1).swapaxes(1, 2)
     slopes = position[0][:, None, :, None] * rate[1][None, :, None, :]
@@ -94,6 +86,48 @@ def assemble(
     return moments_dataset(
         equation, observations, moments, noise, mean_square[None], duration
     )
+
+
+def generator_means(
+    probability: np.ndarray,
+    position: np.ndarray,
+    rate: np.ndarray,
+    velocity: np.ndarray,
+    acceleration: np.ndarray,
+    diffusion: np.ndarray,
+) -> np.ndarray:
+    """Mean of every term of the generator on products of bumps.
+
+    Parameters
+    ----------
+    probability
+        Of the cells, shape (batch, q_bin, qdot_bin).
+    position, rate
+        Bumps of q and of q̇ with their derivatives, shape (order, bump, bin).
+    velocity, acceleration, diffusion
+        See :func:`terms_on_cells`.
+
+    Returns
+    -------
+    ndarray
+        Shape (batch, term, bump_q, bump_qdot).
+    """
+
+    def along_qdot(weight, order):
+        weighted = weight * probability
+        means = weighted.reshape(-1, weighted.shape[-1]) @ rate[order].T
+        return means.reshape(*weighted.shape[:-1], -1)
+
+    batches, bins = probability.shape[:2]
+    means = np.zeros((batches, len(acceleration), bins, rate.shape[1]))
+    for i, (force, noise) in enumerate(zip(acceleration, diffusion, strict=True)):
+        if force.any():
+            means[:, i] += along_qdot(force, 1)
+        if noise.any():
+            means[:, i] += 0.5 * along_qdot(noise, 2)
+    moments = position[0] @ means
+    moments[:, 0] += position[1] @ along_qdot(velocity, 0)
+    return moments
 
 
 def moments_dataset(
