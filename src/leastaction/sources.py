@@ -12,7 +12,7 @@ import hashlib
 import os
 import time
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -94,14 +94,22 @@ def _path(module: str) -> Path:
 def _imports(path: Path) -> tuple[str, ...]:
     """Modules of this package that a file imports, also inside functions."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in _statements(ast.parse(path.read_bytes()).body):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            for alias in node.names:
-                name = f"{node.module}.{alias.name}"
-                found.append(name if _is_module(name) else node.module)
-    return tuple(name for name in found if name.split(".")[0] == PACKAGE.name)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            ours = str(node.module).partition(".")[0] == PACKAGE.name
+            found += [n if _is_module(n) else node.module for n in names if ours]
+    return tuple(name for name in found if name.partition(".")[0] == PACKAGE.name)
+
+
+def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
+    """All statements, those inside others too; no expression holds an import."""
+    for node in body:
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            yield from _statements(getattr(node, block, ()))
 
 
 def _is_module(name: str) -> bool:

@@ -2,9 +2,7 @@
 
 import numpy as np
 import xarray as xr
-from scipy.interpolate import BSpline
 
-from leastaction.differentiate.demmler_reinsch import DEGREE
 from leastaction.noise_sweep import CHANNELS
 
 
@@ -43,6 +41,10 @@ def kept(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.nda
 
 def spline_bases(derivatives: xr.Dataset) -> list[np.ndarray]:
     """Derivatives 0, 1, 2 of the B-splines at the kept samples, (time_kept, basis)."""
+    from scipy.interpolate import BSpline  # most of a second, and few need it
+
+    from leastaction.differentiate.demmler_reinsch import DEGREE
+
     at = derivatives["knot"].values
     spline = BSpline(at, np.eye(len(at) - DEGREE - 1), DEGREE)
     return [spline(derivatives["time_kept"].values, nu=order) for order in range(3)]

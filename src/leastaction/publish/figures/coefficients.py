@@ -29,6 +29,8 @@ COLOURS = {MAIN: "estimate_color", BASELINE: "published_color"}
 # In mm: beside each other, so that equal estimates do not hide one another.
 OFFSETS = {MAIN: 0.0, BASELINE: 1.3}
 MILLIMETRES_PER_POINT = 25.4 / 72
+# In mm: candidates that are closer have no tick of their own, unless they are labelled.
+CLOSEST = 0.7
 TRUTH_HALF = 2.0
 # No mark reaches beyond this share of the distance between two candidates.
 WIDEST = 0.4
@@ -198,9 +200,11 @@ def _frequencies(strip: Axes, column: Column, settings: Mapping) -> None:
     names = list(candidates[0].selected)
     width = min(0.8 / len(names), 1.5 * len(candidates) / axes_width(settings))
     for j, name in enumerate(names):
+        shares = [c.share(name) if name in c.selected else 0.0 for c in candidates]
+        selected = np.flatnonzero(shares)
         strip.bar(
-            np.arange(len(candidates)) + (j - (len(names) - 1) / 2) * width,
-            [100 * c.share(name) if name in c.selected else 0.0 for c in candidates],
+            selected + (j - (len(names) - 1) / 2) * width,
+            100 * np.take(shares, selected),
             width,
             color=settings[COLOURS[name]],
             linewidth=0,
@@ -210,7 +214,8 @@ def _frequencies(strip: Axes, column: Column, settings: Mapping) -> None:
     strip.set_yticks([0, 100])
     strip.set_xlim(-0.8, len(candidates) - 0.2)
     strip.set_xticks(column.labelled, [candidates[i].label for i in column.labelled])
-    strip.set_xticks(range(len(candidates)), minor=True)
+    if len(candidates) * CLOSEST <= axes_width(settings):
+        strip.set_xticks(range(len(candidates)), minor=True)
     strip.set_xlabel("Candidate term")
     if column.crowded(settings):
         strip.tick_params(axis="x", labelrotation=90)

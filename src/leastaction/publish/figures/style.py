@@ -50,8 +50,9 @@ class StyledFigure(Figure):
         with style(self._settings):
             if isinstance(self.get_layout_engine(), ConstrainedLayoutEngine):
                 # Lay out once: it takes longer than drawing, and has no other result.
+                # None, not "none": its placeholder has each file drawn twice.
                 self.draw_without_rendering()
-                self.set_layout_engine("none")
+                self.set_layout_engine(None)
             super().savefig(*arguments, **options)
 
 
