@@ -13,6 +13,7 @@ from leastaction.publish.scorecard.case import make_row
 from leastaction.publish.scorecard.collect import example_rows, scorecard, to_html
 from leastaction.publish.scorecard.summary import summary
 from leastaction.publish.sweep import is_replica
+from leastaction.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[2]
 ROW = {
@@ -173,3 +174,14 @@ def test_every_erratum_that_a_row_names_is_in_the_list():
     assert len(listed) == len(set(listed))
     named = [number for _, entry in _rows() for number in entry["erratum"]]
     assert named and set(named) <= set(listed)
+
+
+@pytest.mark.parametrize("wrong", [[], [0], [9, 9], ["9"], 9])
+def test_what_is_no_list_of_errata_is_refused(wrong):
+    schema = ROOT / "workflow" / "schemas" / "example.schema.yaml"
+    example = yaml.safe_load(
+        (ROOT / "config/examples/stochastic_lagrangian/harmonic.yaml").read_text()
+    )
+    example["publish"]["rows"][0]["erratum"] = wrong
+    with pytest.raises(ConfigError, match="erratum"):
+        complete(example, yaml.safe_load(schema.read_text()), "harmonic")
