@@ -8,6 +8,11 @@ MAIN, BASELINE = "recommended", "published"
 PAPER_MODE, HONEST_MODE = "shared", "independent"
 
 
+def is_replica(estimator: str) -> bool:
+    """Whether an estimator is a paper's own recipe: ``published``, ``published_…``."""
+    return estimator == BASELINE or estimator.startswith(f"{BASELINE}_")
+
+
 def shown_mode(estimator: str, dataset: xr.Dataset) -> str:
     """Mode of the noise: the paper's for its own method, independent for all others.
 

@@ -217,6 +217,8 @@ def _published_volatility(case: Case, truth: Truth) -> Iterator[dict]:
                 note="half the root of dt E[L^2] regressed on q^2; it hardly "
                 "depends on sigma. Replicates with the exact support"
                 + ("" if np.isnan(printed) else f"; {distance:.1%} off the printed"),
+                draws=of_lagrangian,
+                errata=entry.get("erratum", ()),
             )
         ratio = case.model["volatility_estimate"].values[:, a] / sigma
         yield case.row(
@@ -225,7 +227,6 @@ def _published_volatility(case: Case, truth: Truth) -> Iterator[dict]:
             "1",
             verdict.summary_of(ratio),
             len(ratio),
-            target=entry.get("target"),
             corrected=1.0,
             note="low by sqrt(1/2) = 0.7071: one central difference averages two "
             "independent increments, so that dt E[R^2] tends to sigma^2/2",

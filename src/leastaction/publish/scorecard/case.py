@@ -1,14 +1,15 @@
 """One estimator on one example, and the form of a row of the scorecard."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 import xarray as xr
 
 from leastaction.mechanics.library import Library
-from leastaction.publish.scorecard import verdict
+from leastaction.publish.scorecard import replica, verdict
 from leastaction.publish.scorecard.scores import Truth
+from leastaction.publish.sweep import is_replica
 
 ADDED = "added"
 COVERAGE = "coverage of the 95 % interval: "
@@ -61,7 +62,12 @@ class Case:
         return self.config.get("publish") or {}
 
     def target(self, name: str, kind: str) -> dict | None:
-        """Our own limit `name` as a target; None if the example sets none."""
+        """Our own limit `name` as a target; None if the example sets none.
+
+        A replica of a paper's estimator has none: the limits are those of ours.
+        """
+        if is_replica(self.head["estimator"]):
+            return None
         value = (self.publish.get("targets") or {}).get(name)
         return None if value is None else {kind: value}
 
@@ -83,11 +89,25 @@ def make_row(
     corrected: float = np.nan,
     note: str = "",
     judged: bool = True,
+    draws: np.ndarray | None = None,
+    errata: Sequence[int] = (),
 ) -> dict:
     """One row of the scorecard; `summary` is (median, 5th, 95th percentile).
 
-    With `judged` false, a target is shown, but there is no verdict.
+    With `judged` false, a target is shown, but there is no verdict. `draws` are the
+    replicates to be compared with a printed number, `errata` what explains it
+    (:mod:`leastaction.publish.scorecard.replica`).
     """
+    decided, reason = "", ""
+    if judged:
+        decided = verdict.verdict(target, printed, corrected, summary)
+        if is_replica(head["estimator"]):
+            found = np.empty(0) if draws is None else draws
+            decided, reason = replica.verdict_of(
+                decided, target, printed, found, replicates, errata
+            )
+    if decided == verdict.PAPER_IN_ERROR:
+        reason = replica.errata_text(errata)
     return {
         **head,
         "item": str(item),
@@ -100,8 +120,6 @@ def make_row(
         "ours_high": summary[2],
         "replicates": int(replicates),
         "target": verdict.target_text(target, unit),
-        "verdict": verdict.verdict(target, printed, corrected, summary)
-        if judged
-        else "",
-        "note": note,
+        "verdict": decided,
+        "note": "; ".join(filter(None, (note, reason))),
     }

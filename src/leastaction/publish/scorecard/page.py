@@ -5,10 +5,14 @@ from collections import Counter
 import jinja2
 import numpy as np
 import pandas as pd
+from markupsafe import Markup, escape
 
 from leastaction.publish.readable import number_text
+from leastaction.publish.scorecard.replica import ERRATA
 from leastaction.publish.scorecard.verdict import MEETS, MISSES, PAPER_IN_ERROR
 
+# From results/, where the page lies.
+ERRATA_PAGE = "../docs/errata.md"
 FILTERS = ("paper", "example", "estimator", "verdict")
 UNJUDGED = "no target"
 VERDICTS = (MISSES, PAPER_IN_ERROR, MEETS, UNJUDGED)
@@ -71,6 +75,10 @@ button.v-no-target { border-left-color: #8a95a1; }
 over the replicates, below it the 5th to 95th percentile. <em>Paper in error</em>: the
 printed number disagrees with the corrected one by more than our limit and half a
 printed digit, and ours keeps the limit.</p>
+<p>Estimators called <em>published</em> are the paper's own recipe. Where one does not
+keep our limit, it <em>meets</em> if the printed number is in the range of its draws
+with the right terms, and the paper is in error if an entry of the errata tells why the
+recipe as printed cannot give that number; else it misses.</p>
 <div class="counts">
 {%- for name, count, who in counts %}
 <button type="button" class="v-{{ name | replace(' ', '-') }}" data-verdict="{{ name }}"
@@ -171,6 +179,12 @@ def _choices(name: str, rows: list[dict]) -> list[str]:
     return [v for v in VERDICTS if v in given] if name == "verdict" else sorted(given)
 
 
+def _linked(note: str) -> Markup:
+    """A note, escaped, whose reference to the errata is a link."""
+    link = rf'<a href="{ERRATA_PAGE}">\g<0></a>'
+    return Markup(ERRATA.sub(link, str(escape(note))))
+
+
 def _shown(row: dict) -> dict:
     low, high = row["ours_low"], row["ours_high"]
     same = np.isnan(low) or low == high
@@ -181,4 +195,5 @@ def _shown(row: dict) -> dict:
         "ours_median": number_text(row["ours_median"], 5),
         "range": "" if same else f"{number_text(low, 5)} … {number_text(high, 5)}",
         "verdict": row["verdict"] or UNJUDGED,
+        "note": _linked(row["note"]),
     }

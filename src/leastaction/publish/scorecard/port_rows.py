@@ -38,6 +38,8 @@ def port_rows(case: Case) -> Iterator[dict]:
             printed=entry["printed"],
             corrected=float(entry.get("corrected", np.nan)),
             note=entry.get("note", ""),
+            draws=values,
+            errata=entry.get("erratum", ()),
         )
     for entry in (case.publish.get("targets") or {}).get("efforts") or []:
         if entry["estimator"] != name:

@@ -49,7 +49,16 @@ def printed_rows(case: Case) -> Iterator[dict]:
             printed=entry["printed"],
             corrected=corrected,
             note=entry.get("note", ""),
+            draws=values[_right_terms(case)],
+            errata=entry.get("erratum", ()),
         )
+
+
+def _right_terms(case: Case) -> np.ndarray:
+    """Replicates with the right terms, shape (replicate,); all if none can tell."""
+    if case.truth is None or case.has_sweep:
+        return np.ones(case.model.sizes["replicate"], dtype=bool)
+    return scores.exact_support(case.model, case.truth)
 
 
 def _has(case: Case, ours: Mapping) -> bool:

@@ -74,6 +74,8 @@ def printed_rows(case: Case) -> Iterator[dict]:
             printed=entry["printed"],
             corrected=float(entry.get("corrected", np.nan)),
             note=entry.get("note", ""),
+            draws=values,
+            errata=entry.get("erratum", ()),
         )
 
 

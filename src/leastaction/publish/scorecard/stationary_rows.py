@@ -107,6 +107,8 @@ def _printed(case: Case, found: list[Parameter]) -> Iterator[dict]:
             printed=entry["printed"],
             corrected=float(entry.get("corrected", np.nan)),
             note=entry.get("note", ""),
+            draws=values,
+            errata=entry.get("erratum", ()),
         )
 
 

@@ -26,9 +26,9 @@ reproduced figure by figure and table by table. Each example is solved by
 <b>published</b>, the paper's own recipe with its flaws, and by <b>recommended</b>, the
 best that we know, from the same data. Every number that a paper prints is compared
 with ours, and with what it should be where the paper slips.</p>
-<p><b>{{ good }} of {{ judged }}</b> judged numbers keep the limit that we set. All of
-them, with filters: <a href="scorecard.html">scorecard</a>. A figure opens in full when
-it is clicked.</p>
+<p><b>{{ good }} of {{ judged }}</b> judged numbers keep the limit that we set or, of a
+paper's own recipe, are reproduced or explained. All of them, with filters:
+<a href="scorecard.html">scorecard</a>. A figure opens in full when it is clicked.</p>
 <nav>
 {% for c in chapters %}
 <a href="#story-{{ c.name }}">{{ c.name | replace("_", " ") }}</a>
@@ -43,13 +43,14 @@ it is clicked.</p>
 <p>
 {% for row in c.verdicts if row.estimator in first %}
 {% set good, judged = kept([row]) %}
-<b>{{ row.estimator | capitalize if loop.first else row.estimator }}</b> keeps
-{{ good }} of {{ judged }} limits{{ "," if not loop.last else "." }}
+<b>{{ row.estimator | capitalize if loop.first else row.estimator }}</b> misses
+{{ judged - good }} of {{ judged }} judged numbers{{ "," if not loop.last else "." }}
 {% endfor %}
 {% set wrong = c.verdicts | sum(attribute="paper-in-error") %}
 {% if wrong %}
-Where it says <em>paper-in-error</em> ({{ wrong }}), ours keeps the limit and the
-printed number does not.
+Where it says <em>paper-in-error</em> ({{ wrong }}), the printed number does not keep
+the limit and ours does, or an entry of the errata tells why the recipe as printed
+cannot give the number.
 {% endif %}
 </p>
 <table>
