@@ -1,6 +1,7 @@
 """The identified model: read it, print it, derive from it, simulate it."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
@@ -8,14 +9,16 @@ import xarray as xr
 
 from leastaction import model_export
 from leastaction.contracts import check
-from leastaction.learned_model import LEARNED, LearnedFlow, LearnedModel
 from leastaction.mechanics.density import density_names
 from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System, is_singular
-from leastaction.port_model import EFFORTS, PortModel
+
+if TYPE_CHECKING:
+    from leastaction.learned_model import LearnedFlow, LearnedModel
+    from leastaction.port_model import PortModel
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
@@ -52,6 +55,8 @@ def load_model(
         If the file has no such case.
     """
     from leastaction import datasets
+    from leastaction.learned_model import LEARNED
+    from leastaction.port_model import EFFORTS, PortModel
 
     dataset = datasets.load(path)
     kind = dataset.attrs["contract"]
