@@ -14,9 +14,8 @@ import yaml
 ROOT = Path(__file__).parents[1]
 COPIED = ["Snakefile", "config", "workflow", "profiles", "src", "environment.yml"]
 PAPER = "stochastic_lagrangian"
-# Two systems with coordinates and one field: what each rule does, at little cost.
+# Two systems: what each rule does, at little cost.
 EXAMPLES = ("harmonic", "duffing")
-FIELDS = ("wave",)
 TINY = {
     "replicates": 2,
     "examples": {
@@ -26,13 +25,6 @@ TINY = {
                 "validate": {"trajectories": 10, "samples": 401},
             }
             for name in EXAMPLES
-        }
-        | {
-            name: {
-                "simulate": {"trajectories": 2},
-                "validate": {"trajectories": 5, "samples": 41},
-            }
-            for name in FIELDS
         }
     },
 }
@@ -49,7 +41,7 @@ class Project:
         cls,
         folder: Path,
         config: dict = TINY,
-        examples: tuple[str, ...] | None = (*EXAMPLES, *FIELDS),
+        examples: tuple[str, ...] | None = EXAMPLES,
     ) -> "Project":
         """Copy the project's files into `folder`, with these examples of a paper."""
         ignored = shutil.ignore_patterns("__pycache__", "*.egg-info")

@@ -16,6 +16,8 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
+from leastaction.remembered import remembered
+
 PACKAGE = Path(__file__).parent
 
 
@@ -75,11 +77,15 @@ def _digest(path: Path) -> str:
 
 @lru_cache(maxsize=1)
 def package_digest() -> str:
-    """Digest of every source file of this package."""
+    """Digest of the name and the content of every source file of this package."""
     digest = hashlib.sha256()
-    for path in sorted(PACKAGE.rglob("*.py")):
-        digest.update(path.read_bytes())
+    for path in _package():
+        digest.update(f"{path.relative_to(PACKAGE)} {_digest(path)}\n".encode())
     return digest.hexdigest()
+
+
+def _package() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
 
 
 def _path(module: str) -> Path:
@@ -90,9 +96,24 @@ def _path(module: str) -> Path:
     raise FileNotFoundError(f"{module!r} is not a module of leastaction")
 
 
-@lru_cache(maxsize=512)
-def _imports(path: Path) -> tuple[str, ...]:
+def _imports(path: Path) -> list[str]:
     """Modules of this package that a file imports, also inside functions."""
+    if path.is_relative_to(PACKAGE):
+        return _imports_of_package()[str(path.relative_to(PACKAGE))]
+    return _read_imports(path)
+
+
+@lru_cache(maxsize=1)
+def _imports_of_package() -> dict[str, list[str]]:
+    """Imports of each of its files; remembered, for reading all takes a second."""
+    return remembered(
+        f"imports of {package_digest()}",
+        [__file__],
+        lambda: {str(p.relative_to(PACKAGE)): _read_imports(p) for p in _package()},
+    )
+
+
+def _read_imports(path: Path) -> list[str]:
     found = []
     for node in _statements(ast.parse(path.read_bytes()).body):
         if isinstance(node, ast.Import):
@@ -101,7 +122,7 @@ def _imports(path: Path) -> tuple[str, ...]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             ours = str(node.module).partition(".")[0] == PACKAGE.name
             found += [n if _is_module(n) else node.module for n in names if ours]
-    return tuple(name for name in found if name.partition(".")[0] == PACKAGE.name)
+    return [name for name in found if name.partition(".")[0] == PACKAGE.name]
 
 
 def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:

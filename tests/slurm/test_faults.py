@@ -7,11 +7,17 @@ from contextlib import suppress
 
 import psutil
 from cluster import PROFILE, on_cluster, twin
-from project import TINY, Project
+from project import EXAMPLES, PAPER, TINY, Project
+
+from leastaction.config import merge
 
 FOLDER = "results/stochastic_lagrangian"
 KILLED, STUCK, LARGE = "duffing", "harmonic", "wave"
 TARGETS = [f"{FOLDER}/{name}/observations.nc" for name in (KILLED, STUCK, LARGE)]
+CONFIG = merge(
+    TINY,
+    {"replicates": 20, "examples": {PAPER: {LARGE: {"simulate": {"trajectories": 2}}}}},
+)
 
 
 def with_limits(project):
@@ -44,7 +50,8 @@ def disturb(project, signals):
 
 
 def test_second_attempts(slurm, tmp_path):
-    local = with_limits(Project.copy(tmp_path / "local", {**TINY, "replicates": 20}))
+    local = Project.copy(tmp_path / "local", CONFIG, (*EXAMPLES, LARGE))
+    local = with_limits(local)
     cluster = on_cluster(twin(local, tmp_path / "cluster"))
     cluster_log = tmp_path / "cluster.txt"
     with open(cluster_log, "w") as told:

@@ -28,9 +28,23 @@ def shown_examples(wildcards):
     """The example of the wildcards, or those that a figure or table of a paper shows."""
     if "example" in wildcards.keys():
         return [wildcards.example]
-    entry = numbered(wildcards)
-    names = entry.get("examples") or examples_of(wildcards.paper)
-    return [n for n in names if shows(entry["shows"], EXAMPLES[wildcards.paper, n])]
+    return examples_shown(wildcards.paper, numbered(wildcards))
+
+
+def examples_shown(paper, entry):
+    """Examples of a paper that have what a figure or a table shows."""
+    names = entry.get("examples") or examples_of(paper)
+    return [n for n in names if shows(entry["shows"], EXAMPLES[paper, n])]
+
+
+# A figure of which every example was taken out is not drawn.
+for paper in PAPERS:
+    for part in ("figures", "tables"):
+        config["papers"][paper][part] = {
+            name: entry
+            for name, entry in config["papers"][paper][part].items()
+            if examples_shown(paper, entry)
+        }
 
 
 def panels(wildcards, parts):
