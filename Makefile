@@ -60,7 +60,7 @@ beyond: $(READY)
 	$(SNAKEMAKE) beyond
 
 test: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/python -m pytest
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) $(BIN)/python -m pytest
 
 cluster: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" LEASTACTION_SLURM=1 $(BIN)/python -m pytest -n 0 -rs tests/slurm

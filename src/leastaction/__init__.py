@@ -14,7 +14,7 @@ __version__ = version("leastaction")
 _PUBLIC = {
     "System": "leastaction.mechanics.system",
     "IdentifiedModel": "leastaction.model",
-    "load_model": "leastaction.model",
+    "load_model": "leastaction.load",
 }
 
 __all__ = [*_PUBLIC, "__version__"]

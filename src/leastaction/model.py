@@ -1,14 +1,10 @@
 """The identified model: read it, print it, derive from it, simulate it."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import numpy as np
 import sympy as sp
 import xarray as xr
 
 from leastaction import model_export
-from leastaction.contracts import check
 from leastaction.mechanics.density import density_names
 from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.euler_lagrange import velocity_names
@@ -16,71 +12,8 @@ from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System, is_singular
 
-if TYPE_CHECKING:
-    from leastaction.learned_model import LearnedFlow, LearnedModel
-    from leastaction.port_model import PortModel
-
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
-
-
-def load_model(
-    path: str | Path,
-    replicate: int = 0,
-    noise_level: float | None = None,
-    noise_mode: str | None = None,
-) -> "IdentifiedModel | LearnedModel | LearnedFlow | PortModel":
-    """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
-
-    What was learned without candidates comes as a
-    :class:`~leastaction.learned_model.LearnedModel`, or a ``LearnedFlow``; efforts of a
-    port-Hamiltonian system as a :class:`~leastaction.port_model.PortModel`.
-
-    Parameters
-    ----------
-    path
-        The file.
-    replicate
-        Number of the replicate.
-    noise_level, noise_mode
-        Case of a sweep; the lowest level and the first mode if not given.
-
-    Raises
-    ------
-    ContractError
-        If the file is absent, is not readable or holds something else.
-    IndexError
-        If the file has fewer replicates.
-    KeyError
-        If the file has no such case.
-    """
-    from leastaction import datasets
-    from leastaction.learned_model import LEARNED
-    from leastaction.port_model import EFFORTS, PortModel
-
-    dataset = datasets.load(path)
-    kind = dataset.attrs["contract"]
-    if kind not in (*LEARNED, *EFFORTS):
-        check(dataset, "model", str(path))
-    count = dataset.sizes["replicate"]
-    if not 0 <= replicate < count:
-        raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
-    dataset = _case(dataset, path, noise_level, noise_mode)
-    loaded = dict.fromkeys(EFFORTS, PortModel) | dict(LEARNED)
-    if kind in loaded:
-        return loaded[kind](dataset.isel(replicate=[replicate]))
-    return IdentifiedModel(dataset.isel(replicate=replicate))
-
-
-def _case(dataset: xr.Dataset, path, level, mode) -> xr.Dataset:
-    """One case of a sweep over noise."""
-    for name, wanted in (("noise_level", level), ("noise_mode", mode)):
-        there = list(dataset[name].values) if name in dataset.dims else []
-        if wanted is not None and wanted not in there:
-            raise KeyError(f"{path} has no {name} {wanted!r}; it has {there}")
-        if there:
-            dataset = dataset.sel({name: there[0] if wanted is None else wanted})
-    return dataset
 
 
 class IdentifiedModel:

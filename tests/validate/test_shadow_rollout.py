@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from support import motion_settings, system
 
+from leastaction import load_model
 from leastaction.assemble import assemble
 from leastaction.contracts import check
 from leastaction.datasets import load, save
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
 from leastaction.learned_model import LearnedFlow, LearnedModel
-from leastaction.model import load_model
 from leastaction.simulate import simulate
 from leastaction.validate import validate
 

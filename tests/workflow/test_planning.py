@@ -95,7 +95,7 @@ def test_source_of_the_simulation(restored):
     )
     plan = restored.plan()
     assert {f"Simulating {e}" for e in EXAMPLES} <= plan
-    assert len(plan) == len(EXAMPLES) * (1 + 2 * 4 + 2) + len(BELOW_PAPER) + 1
+    assert len(plan) == len(EXAMPLES) * (1 + 2 * 4 + 2) + len(BELOW_PAPER)
 
 
 def test_style_of_the_figures(restored):
