@@ -4,12 +4,13 @@ import re
 import numpy as np
 import pytest
 import xarray as xr
+from matplotlib import rc_context
 
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import unit
 from leastaction.publish.figures import draw
-from leastaction.publish.figures.style import StyledFigure
+from leastaction.publish.figures.style import DEFAULTS, StyledFigure
 from leastaction.publish.panel import Panel
 from leastaction.publish.unit_label import unit_label
 
@@ -256,3 +257,20 @@ def test_units_are_written_with_exponents():
 def test_the_size_is_the_printed_size():
     figure = StyledFigure({"width": 127.0, "dpi": 100}, 50.8)
     assert tuple(figure.get_size_inches()) == pytest.approx((5.0, 2.0))
+
+
+@pytest.mark.parametrize("engine", ["autolayout", "constrained_layout.use"])
+def test_settings_of_the_user_do_not_change_the_layout(engine):
+    def drawn():
+        figure = StyledFigure(DEFAULTS, 60.0)
+        for axes in figure.subplots(1, 2):
+            axes.set_ylabel("a label")
+        files = [io.BytesIO() for _ in range(2)]
+        for file in files:
+            figure.savefig(file, format="png")
+        return [file.getvalue() for file in files]
+
+    usual = drawn()
+    with rc_context({f"figure.{engine}": True}):
+        assert drawn() == usual
+    assert usual[0] == usual[1]

@@ -123,6 +123,9 @@ def style(settings: Mapping) -> Iterator[dict]:
         "legend.frameon": False,
         "legend.handlelength": 2.4,
         "legend.columnspacing": 1.6,
+        # What no layout engine means would else be up to the user's own settings.
+        "figure.autolayout": False,
+        "figure.constrained_layout.use": False,
         "figure.constrained_layout.h_pad": 0.03,
         "figure.constrained_layout.w_pad": 0.03,
         "svg.hashsalt": "leastaction",
