@@ -16,7 +16,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import netCDF4
@@ -27,6 +27,8 @@ from leastaction.contracts import ContractError, check
 SEAL = b"\nleastaction sha256 "
 SEAL_LENGTH = len(SEAL) + hashlib.sha256().digest_size
 BLOCK = 2**20
+# A variable with more bytes than this is read when it is used.
+LARGE = 2**24
 
 
 @contextmanager
@@ -39,9 +41,7 @@ def open_dataset(path: str | Path) -> Iterator[xr.Dataset]:
         If the file is absent or is not readable NetCDF.
     """
     try:
-        dataset = xr.open_dataset(
-            path, engine="netcdf4", decode_times=False, cache=False
-        )
+        dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
     except FileNotFoundError:
         raise ContractError(f"{path} does not exist; make it with snakemake") from None
     except OSError as error:
@@ -52,8 +52,8 @@ def open_dataset(path: str | Path) -> Iterator[xr.Dataset]:
         yield dataset
 
 
-def check_seal(path: str | Path) -> None:
-    """Check that a file is as it was written; one without a seal is not checked.
+def check_seal(path: str | Path) -> bool:
+    """Check that a file is as it was written; whether it has a seal to tell.
 
     Raises
     ------
@@ -61,7 +61,7 @@ def check_seal(path: str | Path) -> None:
         If a bit of it has changed.
     """
     if not Path(path).is_file():
-        return
+        return False
     with open(path, "rb") as file:
         length = max(0, os.fstat(file.fileno()).st_size - SEAL_LENGTH)
         digest = _digest(file, length)
@@ -70,6 +70,7 @@ def check_seal(path: str | Path) -> None:
         raise ContractError(
             f"{path} is damaged: it is not what was written; {_again(path)}"
         )
+    return seal.startswith(SEAL)
 
 
 def _digest(file, length: int) -> bytes:
@@ -102,8 +103,10 @@ def sizes(path: str | Path) -> dict[str, int]:
 class Replicates:
     """Files read side by side, one replicate at a time, each checked.
 
-    Memory is bounded by one replicate, however many a file holds. Of a `block`, those
-    from its first number up to its second are read.
+    Memory is bounded by one replicate, however many a file holds, and large variables
+    are read when they are used. The numbers of a sealed file are finite: that was
+    checked before it was sealed. Of a `block`, those from its first number up to its
+    second are read.
 
     Raises
     ------
@@ -113,9 +116,9 @@ class Replicates:
 
     def __init__(self, *paths: str | Path, block: Sequence[int | None] | None = None):
         self._paths = paths
-        sizes = {}
+        self._sealed, sizes = {}, {}
         for path in paths:
-            check_seal(path)
+            self._sealed[path] = check_seal(path)
             with open_dataset(path) as dataset:
                 sizes[str(path)] = dataset.sizes.get("replicate")
         if len(set(sizes.values())) != 1 or None in sizes.values():
@@ -127,13 +130,19 @@ class Replicates:
 
     def __iter__(self) -> Iterator[list[xr.Dataset]]:
         for i in self._numbers:
-            pieces = []
-            for path in self._paths:
-                with open_dataset(path) as dataset:
-                    piece = dataset.isel(replicate=slice(i, i + 1)).load()
-                kind = piece.attrs.get("contract")
-                pieces.append(check(piece, kind, f"{path}, replicate {i}"))
-            yield pieces
+            with ExitStack() as opened:
+                yield [
+                    self._piece(opened.enter_context(open_dataset(path)), path, i)
+                    for path in self._paths
+                ]
+
+    def _piece(self, dataset: xr.Dataset, path: str | Path, i: int) -> xr.Dataset:
+        piece = dataset.isel(replicate=slice(i, i + 1))
+        for variable in piece.variables.values():
+            if variable.nbytes <= LARGE:
+                variable.load()
+        kind, source = piece.attrs.get("contract"), f"{path}, replicate {i}"
+        return check(piece, kind, source, numbers=not self._sealed[path])
 
 
 def save(dataset: xr.Dataset, path: str | Path, name: str) -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 
 from leastaction.mechanics.density_evaluator import ModalForces, NodeEvaluator
 from leastaction.mechanics.density_library import DensityLibrary
@@ -75,7 +76,8 @@ def test_functions_at_nodes_are_exact_for_a_uniform_slope():
 
 def test_the_turn_of_an_oscillation_is_its_angle_per_sample():
     angle = np.array([0.01, 0.05, 0.3])
-    u = np.cos(angle * np.arange(5000)[:, None])[None]
+    path = np.cos(angle * np.arange(5000)[:, None])
+    u = xr.DataArray(path[None, None], dims=("replicate", "trajectory", "time", "node"))
     np.testing.assert_allclose(
         turn_per_sample(u, np.eye(3)), 2 * np.sin(angle / 2), rtol=1e-2
     )

@@ -26,6 +26,11 @@ from leastaction.recordings import MODULES, SETTINGS, recording_from_config
 from leastaction.schema import ConfigError, complete
 from leastaction.sources import source_files, write_listing
 
+# The GNU allocator of a job keeps what is freed for the next replicate: memory that is
+# given back and fetched again costs more than many a computation on it.
+for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
+    os.environ.setdefault(threshold, str(2**40))
+
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
 # The stage that makes each file. Later stages have higher priority: what one job writes is

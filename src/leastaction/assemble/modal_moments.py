@@ -34,6 +34,7 @@ from leastaction.mechanics.density import spatial_order
 from leastaction.mechanics.density_evaluator import ModalForces
 from leastaction.mechanics.density_library import DensityLibrary
 from leastaction.mechanics.domain import Domain
+from leastaction.trajectories import one_by_one
 
 CONTRACT = "modal_moments"
 BLOCK = 128
@@ -76,7 +77,7 @@ def assemble(
     group = derivatives["group"].values[0]
     turn = derivatives["turn"].values[0]
     top = used.index(terms.names.index(derivatives.attrs["operator"]))
-    u, dt = observations["u"].values[0], time_step(observations)
+    dt = time_step(observations)
     sums = [
         _Sums(
             ModalForces(
@@ -89,7 +90,7 @@ def assemble(
         )
         for g in range(GROUPS)
     ]
-    for path in u:
+    for path in one_by_one(observations["u"]):
         for start in range(0, len(path) - 2, BLOCK):
             block = path[start : start + BLOCK + 2]
             slopes = sums[0].forces.slopes(block)

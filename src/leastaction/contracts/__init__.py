@@ -31,9 +31,13 @@ class ContractError(ValueError):
     """A dataset that does not hold what its stage promised."""
 
 
-def problems(dataset: xr.Dataset, name: str) -> list[str]:
-    """Everything that is wrong with `dataset` as a ``CONTRACTS[name]``."""
+def problems(dataset: xr.Dataset, name: str, numbers: bool = True) -> list[str]:
+    """Everything that is wrong with `dataset` as a ``CONTRACTS[name]``.
+
+    Without `numbers`, values that are not finite are not looked for.
+    """
     contract = CONTRACTS[name]
+    finite = contract.finite if numbers else ()
     found = []
     for variable, dims in contract.variables.items():
         if variable not in dataset:
@@ -52,7 +56,7 @@ def problems(dataset: xr.Dataset, name: str) -> list[str]:
             if variable in contract.may_be_empty:
                 continue
             found.append(f"{variable!r} is empty: {dict(array.sizes)}")
-        elif variable in contract.finite and not np.isfinite(array.values).all():
+        elif variable in finite and not np.isfinite(array.values).all():
             bad = np.argwhere(~np.isfinite(array.values))
             where = dict(zip(array.dims, map(int, bad[0]), strict=True))
             found.append(
@@ -75,8 +79,10 @@ def _time_problems(time: xr.DataArray) -> list[str]:
     return []
 
 
-def check(dataset: xr.Dataset, name: str, source: str = "dataset") -> xr.Dataset:
-    """Return `dataset` if it honours the contract `name`.
+def check(
+    dataset: xr.Dataset, name: str, source: str = "dataset", numbers: bool = True
+) -> xr.Dataset:
+    """Return `dataset` if it honours the contract `name`; see :func:`problems`.
 
     Raises
     ------
@@ -95,7 +101,7 @@ def check(dataset: xr.Dataset, name: str, source: str = "dataset") -> xr.Dataset
             f"{name!r} (made by {CONTRACTS[name].made_by}) is needed here; "
             "choose methods that fit together"
         )
-    found = problems(dataset, name)
+    found = problems(dataset, name, numbers)
     if found:
         listing = "\n".join(f"  - {problem}" for problem in found)
         raise ContractError(

@@ -61,9 +61,8 @@ def differentiate(
     domain = Domain.from_attributes(observations.attrs)
     terms = DensityLibrary.from_config(library, observations.attrs["field"])
     operator, phi = test_functions(terms, domain)
-    u = observations["u"].values[0]
-    turn = turn_per_sample(u, domain.cell[:, None] * phi)
-    floor = FLOORS * np.sqrt(2 / u.shape[1])
+    turn = turn_per_sample(observations["u"], domain.cell[:, None] * phi)
+    floor = FLOORS * np.sqrt(2 / observations.sizes["time"])
     cuts = [max(settings[name], floor) for name in ("resolved", "dispersive")]
     group = np.searchsorted(cuts, turn).astype("int8")
     if not (group == 0).any():

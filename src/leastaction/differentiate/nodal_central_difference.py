@@ -7,7 +7,7 @@ library of all candidates at all nodes is formed (Tripura et al., section 4.5 an
 Algorithm 1).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -17,6 +17,7 @@ from leastaction.mechanics.density import jet_symbol, spatial_order
 from leastaction.mechanics.density_evaluator import PointEvaluator
 from leastaction.mechanics.density_library import DensityLibrary
 from leastaction.mechanics.domain import Domain
+from leastaction.trajectories import mean_of_paths, one_by_one
 
 CONTRACT = "nodal_derivatives"
 
@@ -58,17 +59,23 @@ def differentiate(
     ]
     slopes = [entry for entry in slopes if entry[2] != 0]
     orders = {i: spatial_order(terms.terms[i], terms.field) for i, *_ in slopes}
-    u, u_t = observations["u"].values[0], observations["u_t"].values[0]
+    mean_path = mean_of_paths(observations["u"])[1:-1]
     parts, labels = [], []
     for points in sorted(set(orders.values())):
         group = [entry for entry in slopes if orders[entry[0]] == points]
-        evaluate = PointEvaluator([e for *_, e in group], terms.field, domain, points)
-        mean = sum(evaluate(path[1:-1]) for path in u) / len(u)
+        mean = _mean_slopes(
+            [e for *_, e in group],
+            terms.field,
+            domain,
+            points,
+            observations["u"],
+            mean_path,
+        )
         for (i, order, _), values in zip(group, mean, strict=True):
             at = np.arange(0, values.shape[1], terms.strides[i])
             parts.append(values[:, at])
             labels += [(i, order, point) for point in at]
-    velocity = u_t.mean(axis=0)
+    velocity = mean_of_paths(observations["u_t"])
     time = observations["time"].values
     span = (time[2:] - time[:-2])[:, None]
     term, order, point = (np.array(part) for part in zip(*labels, strict=True))
@@ -114,3 +121,36 @@ def differentiate(
             if name == "field" or name.startswith("domain_")
         },
     )
+
+
+def _mean_slopes(
+    slopes: Sequence[sp.Expr],
+    field: str,
+    domain: Domain,
+    points: int,
+    u: xr.DataArray,
+    mean_path: np.ndarray,
+) -> list[np.ndarray]:
+    """Ensemble means of functions of the jet, each of shape (time, point).
+
+    Those that are linear in the field need nothing but its own mean, `mean_path`.
+    """
+    linear = [_is_linear(slope) for slope in slopes]
+    means = {}
+    for kind in set(linear):
+        chosen = [s for s, one in zip(slopes, linear, strict=True) if one is kind]
+        evaluate = PointEvaluator(chosen, field, domain, points)
+        if kind:
+            means[kind] = iter(evaluate(mean_path))
+            continue
+        sums = evaluate.zeros(len(mean_path))
+        for path in one_by_one(u):
+            evaluate.add(sums, path[1:-1])
+        sums /= u.sizes["trajectory"]
+        means[kind] = iter(sums)
+    return [next(means[kind]) for kind in linear]
+
+
+def _is_linear(slope: sp.Expr) -> bool:
+    jet = slope.free_symbols
+    return all(sp.diff(slope, a, b) == 0 for a in jet for b in jet)

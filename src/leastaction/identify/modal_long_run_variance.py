@@ -29,6 +29,7 @@ from leastaction.mechanics.modal_basis import (
     test_functions,
     turn_per_sample,
 )
+from leastaction.trajectories import one_by_one
 
 BLOCK = 500
 
@@ -64,7 +65,7 @@ def identify(
     terms, _ = density_candidates(library["volatility"], residual.field)
     squares = _Squares(terms, residual)
     sums, count, pairs = np.zeros(2), 0, 0
-    for path in observations["u"].values[0]:
+    for path in one_by_one(observations["u"]):
         r = residual.along(path)
         sums += (np.vdot(r, r), np.vdot(r[1:], r[:-1]))
         count, pairs = count + r.size, pairs + r[1:].size
@@ -94,9 +95,7 @@ class _Residual:
         self.field, self.dx = str(observations.attrs["field"]), self.domain.dx
         terms = DensityLibrary.from_config(library, self.field)
         _, phi = test_functions(terms, self.domain)
-        turn = turn_per_sample(
-            observations["u"].values[0], self.domain.cell[:, None] * phi
-        )
+        turn = turn_per_sample(observations["u"], self.domain.cell[:, None] * phi)
         largest = estimate.diagnostics["largest_turn"][0]
         self.phi = phi[:, turn <= largest * (1 + 1e-9)]
         chosen = [i for i in terms.forces if estimate.coefficients[i] != 0]

@@ -13,10 +13,15 @@ import xarray as xr
 from leastaction.contracts import time_step
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.stlsq import stlsq
-from leastaction.mechanics.density_evaluator import ModalForces, NodeEvaluator
+from leastaction.mechanics.density_evaluator import (
+    BLOCK,
+    ModalForces,
+    NodeEvaluator,
+)
 from leastaction.mechanics.density_library import DensityLibrary, density_candidates
 from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.expressions import to_text
+from leastaction.trajectories import one_by_one
 
 
 def identify(
@@ -58,18 +63,23 @@ def identify(
         domain,
         np.diag(1 / domain.cell),
     )
+    found = estimate.coefficients[chosen]
     kinetic = 2 * estimate.coefficients[lagrangian.reference]
     dt = time_step(observations)
-    u, u_t = observations["u"].values[0], observations["u_t"].values[0]
-    square = np.zeros((u.shape[1] - 2, domain.nodes))
-    mean = np.zeros((len(varying), *square.shape))
-    for x, v in zip(u, u_t, strict=True):
-        residual = kinetic * (v[2:] - v[:-2]) / (2 * dt)
-        residual -= np.tensordot(estimate.coefficients[chosen], forces(x[1:-1])[1], 1)
-        square += np.square(residual) * (domain.cell / domain.dx)
-        mean += evaluate(x[1:-1], v[1:-1])
-    square *= dt / len(u)
-    mean /= len(u)
+    count, samples = observations.sizes["trajectory"], observations.sizes["time"] - 2
+    square = np.zeros((samples, domain.nodes))
+    sums = evaluate.zeros(samples)
+    paths = (one_by_one(observations[name]) for name in ("u", "u_t"))
+    for x, v in zip(*paths, strict=True):
+        for start in range(0, samples, BLOCK):
+            here = x[1:-1][start : start + BLOCK]
+            residual = v[2:][start : start + BLOCK] - v[:-2][start : start + BLOCK]
+            residual *= kinetic / (2 * dt)
+            residual -= np.tensordot(found, forces.forces(here, here), 1)
+            square[start : start + BLOCK] += np.square(residual)
+        evaluate.add(sums, x[1:-1], v[1:-1])
+    square *= (dt / count) * (domain.cell / domain.dx)
+    mean = evaluate.interpolated(sums) / count
     coefficients = np.zeros((1, len(terms)))
     coefficients[0, varying] = stlsq(
         mean.reshape(len(varying), -1).T, square.ravel(), settings["threshold"]

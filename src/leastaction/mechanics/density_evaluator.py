@@ -23,6 +23,8 @@ for j in range(start[{order}, p], start[{order}, p + 1]):
     {name} += entry[j] * {array}[k, node[j]]"""
 
 ROUNDING = 1e-12
+# Samples at a time, so that what is made of them fits the cache.
+BLOCK = 250
 
 
 class PointEvaluator:
@@ -80,6 +82,18 @@ class PointEvaluator:
         values = np.empty((self._count, len(u), start.shape[1] - 1))
         self._functions.evaluate(u, u_t, start, node, entry, values)
         return values
+
+    def zeros(self, samples: int) -> np.ndarray:
+        """Sums to :meth:`add` to, shape (expression, sample, point)."""
+        return np.zeros((self._count, samples, self._table[0].shape[1] - 1))
+
+    def add(
+        self, sums: np.ndarray, u: np.ndarray, u_t: np.ndarray | None = None
+    ) -> None:
+        """Add the values at one path to the `sums` over several paths."""
+        for start in range(0, len(u), BLOCK):
+            at = slice(start, start + BLOCK)
+            sums[:, at] += self(u[at], None if u_t is None else u_t[at])
 
 
 def _rows(operators) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -167,6 +181,16 @@ class ModalForces:
         `slopes` are those of another instance with the same terms, if known.
         """
         q = u @ self._phi
+        return q, self.forces(u, q, spare, slopes)
+
+    def forces(
+        self,
+        u: np.ndarray,
+        q: np.ndarray,
+        spare: int = 0,
+        slopes: Sequence[np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Forces (term, sample, mode) where the modal displacements `q` are known."""
         forces = np.empty((self.terms + spare, len(u), self._modes))
         for i, eigenvalues in self._diagonal.items():
             np.multiply(q, eigenvalues, out=forces[i])
@@ -181,7 +205,7 @@ class ModalForces:
                 else:
                     np.matmul(slope, projected, out=forces[i])
                     seen.add(i)
-        return q, forces
+        return forces
 
 
 def is_quadratic(term: sp.Expr, field: str) -> bool:
@@ -215,7 +239,7 @@ class NodeEvaluator:
     """
 
     def __init__(self, expressions: Sequence[sp.Expr], field: str, domain: Domain):
-        self._count = len(expressions)
+        self._count, self._nodes = len(expressions), domain.nodes
         self._groups = []
         for points in sorted({spatial_order(e, field) for e in expressions}):
             place = [
@@ -232,7 +256,20 @@ class NodeEvaluator:
 
     def __call__(self, u: np.ndarray, u_t: np.ndarray) -> np.ndarray:
         """Values of shape (expression, sample, node) at fields of (sample, node)."""
-        values = np.empty((self._count, *u.shape))
-        for place, evaluate, mean in self._groups:
-            values[place] = evaluate(u, u_t) @ mean
-        return values
+        return self.interpolated([evaluate(u, u_t) for _, evaluate, _ in self._groups])
+
+    def zeros(self, samples: int) -> list[np.ndarray]:
+        """Sums at the points to :meth:`add` to, an array for each set of points."""
+        return [evaluate.zeros(samples) for _, evaluate, _ in self._groups]
+
+    def add(self, sums: Sequence[np.ndarray], u: np.ndarray, u_t: np.ndarray) -> None:
+        """Add the values at the points of one path to the `sums` over several paths."""
+        for total, (_, evaluate, _) in zip(sums, self._groups, strict=True):
+            evaluate.add(total, u, u_t)
+
+    def interpolated(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """Values at the nodes from those at the points, or from means of those."""
+        found = np.empty((self._count, values[0].shape[1], self._nodes))
+        for (place, _, mean), group in zip(self._groups, values, strict=True):
+            found[place] = group @ mean
+        return found

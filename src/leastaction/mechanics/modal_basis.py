@@ -1,11 +1,13 @@
 """Test functions in space: eigenvectors of a candidate's stiffness."""
 
 import numpy as np
+import xarray as xr
 
 from leastaction.mechanics.density import spatial_order
 from leastaction.mechanics.density_evaluator import is_quadratic, linear_force
 from leastaction.mechanics.density_library import DensityLibrary
 from leastaction.mechanics.domain import Domain
+from leastaction.trajectories import one_by_one
 
 TRIPLES = 20_000
 
@@ -43,19 +45,20 @@ def test_functions(library: DensityLibrary, domain: Domain) -> tuple[str, np.nda
     return library.names[top], vectors / root[:, None]
 
 
-def turn_per_sample(u: np.ndarray, test: np.ndarray) -> np.ndarray:
+def turn_per_sample(u: xr.DataArray, test: np.ndarray) -> np.ndarray:
     """Angle ω dt, rad, by which each mode turns: root of E(Δ²q)² / E(Δq)².
 
     Parameters
     ----------
     u
-        Shape (trajectory, time, node); evenly spaced triples of samples are used.
+        One replicate of the field, shape (replicate=1, trajectory, time, node); evenly
+        spaced triples of samples are used.
     test
         M Φ, shape (node, mode).
     """
-    step = max(1, u.shape[0] * (u.shape[1] - 2) // TRIPLES)
+    step = max(1, u.sizes["trajectory"] * (u.sizes["time"] - 2) // TRIPLES)
     first = second = 0.0
-    for path in u:
+    for path in one_by_one(u):
         start = np.arange(0, len(path) - 2, step)
         before = path[start + 1] - path[start]
         after = path[start + 2] - path[start + 1]
