@@ -13,6 +13,8 @@ from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.library import Library
 
 CONTRACT = "ensemble_derivatives"
+# Samples at a time, so that what is made of them fits the cache.
+BLOCK = 500
 
 
 def differentiate(
@@ -50,8 +52,10 @@ def differentiate(
     evaluate = evaluator([expressions[i] for i in present], coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
     total = np.zeros((q.shape[1], len(present)))
-    for trajectory in range(q.shape[0]):
-        total += evaluate(q[trajectory], qdot[trajectory])
+    for path, rate in zip(q, qdot, strict=True):
+        for start in range(0, len(total), BLOCK):
+            at = slice(start, start + BLOCK)
+            total[at] += evaluate(path[at], rate[at])
     mean = np.zeros((q.shape[1], len(expressions)))
     mean[:, present] = total / q.shape[0]
     mean = mean.reshape(-1, 2, dof, n)

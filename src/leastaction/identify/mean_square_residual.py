@@ -21,6 +21,9 @@ from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import to_text
 
+# Samples at a time, so that what is made of them fits the cache.
+BLOCK = 1000
+
 
 def identify(
     observations: xr.Dataset,
@@ -63,12 +66,15 @@ def identify(
     of_lagrangian = np.zeros(samples - 2)
     position_square = np.zeros((samples - 2, dof))
     mean = np.zeros((samples - 2, len(terms)))
-    for x, v in zip(q, qdot, strict=True):
-        r, lagrangian = residual.central(x, v, dt, estimate.coefficients)
-        square += np.square(r)
-        of_lagrangian += np.square(lagrangian)
-        position_square += np.square(x[1:-1])
-        mean += regressors(x[1:-1], v[1:-1])
+    for path, rate in zip(q, qdot, strict=True):
+        for start in range(0, samples - 2, BLOCK):
+            at = slice(start, start + BLOCK)
+            x, v = path[start : start + BLOCK + 2], rate[start : start + BLOCK + 2]
+            r, lagrangian = residual.central(x, v, dt, estimate.coefficients)
+            square[at] += np.square(r)
+            of_lagrangian[at] += np.square(lagrangian)
+            position_square[at] += np.square(x[1:-1])
+            mean[at] += regressors(x[1:-1], v[1:-1])
     square *= dt / count
     of_lagrangian *= dt / count
     position_square /= count

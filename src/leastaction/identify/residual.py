@@ -1,6 +1,7 @@
 """Residual of the stochastic Euler–Lagrange equation for given coefficients."""
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 import sympy as sp
@@ -39,15 +40,31 @@ class Residual:
         force = [
             sum(x * d for x, d in zip(c, row, strict=True)) for row in terms.forces
         ]
-        rate = rates_along_motion(force, coordinates)
         value = sum(x * d for x, d in zip(c, terms.terms, strict=False))
         self._dof = len(coordinates)
-        self._evaluate = evaluator([*combine, *force, *rate, value], coordinates, names)
+        self._momentum_and_force, self._value = [*combine, *force], value
+        self._coordinates, self._names = coordinates, names
+
+    @cached_property
+    def _with_rates(self):
+        """Compiled momenta, forces and rates of the forces."""
+        forces = self._momentum_and_force[self._dof :]
+        rates = rates_along_motion(forces, self._coordinates)
+        return evaluator(
+            [*self._momentum_and_force, *rates], self._coordinates, self._names
+        )
+
+    @cached_property
+    def _with_value(self):
+        """Compiled momenta, forces and L."""
+        return evaluator(
+            [*self._momentum_and_force, self._value], self._coordinates, self._names
+        )
 
     def increments(self, q, qdot, dt: float, coefficients) -> np.ndarray:
         """Δ(∂L/∂q̇) − ∫∂L/∂q dt of each step, shape (samples − 1, dof)."""
-        momentum, force, rate, _ = self._parts(q, qdot, coefficients)
-        return step_increments(momentum, force, rate, dt)
+        values = self._with_rates(q, qdot, coefficients)
+        return step_increments(*np.split(values, 3, axis=1), dt)
 
     def central(self, q, qdot, dt: float, coefficients) -> tuple[np.ndarray, ...]:
         """Euler–Lagrange residual by central difference, and L, at interior samples.
@@ -56,16 +73,7 @@ class Residual:
         -------
         residual of shape (samples − 2, dof), Lagrangian of shape (samples − 2,)
         """
-        momentum, force, _, value = self._parts(q, qdot, coefficients)
+        values = self._with_value(q, qdot, coefficients)
+        momentum, force = values[:, : self._dof], values[:, self._dof : -1]
         rate = (momentum[2:] - momentum[:-2]) / (2 * dt)
-        return rate - force[1:-1], value[1:-1, 0]
-
-    def _parts(self, q, qdot, coefficients):
-        values = self._evaluate(q, qdot, coefficients)
-        n = self._dof
-        return (
-            values[:, :n],
-            values[:, n : 2 * n],
-            values[:, 2 * n : -1],
-            values[:, -1:],
-        )
+        return rate - force[1:-1], values[1:-1, -1]

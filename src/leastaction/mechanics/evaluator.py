@@ -1,6 +1,7 @@
 """Compiled evaluation of many expressions at many states at once."""
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 import sympy as sp
@@ -31,21 +32,7 @@ def evaluator(
         ``evaluate(q, qdot, parameter_values=())`` with `q` and `qdot` of shape
         (samples, dof); the result has shape (samples, expression).
     """
-    position = [f"q[n, {i}]" for i in range(len(coordinates))]
-    rate = [f"qdot[n, {i}]" for i in range(len(coordinates))]
-    names = [*coordinates, *velocity_names(coordinates)]
-    functions = kernel(
-        KERNEL,
-        {
-            "parameters": unpack(list(parameters), "parameters"),
-            "state": assigned(names, position + rate),
-            "values": assignments(
-                [f"values[n, {i}]" for i in range(len(expressions))],
-                list(expressions),
-                "shared_",
-            ),
-        },
-    )
+    functions = _functions(tuple(expressions), tuple(coordinates), tuple(parameters))
 
     def evaluate(q, qdot, parameter_values=()):
         values = np.empty((q.shape[0], len(expressions)))
@@ -58,3 +45,23 @@ def evaluator(
         return values
 
     return evaluate
+
+
+@lru_cache(maxsize=64)
+def _functions(expressions, coordinates, parameters):
+    """Compiled code, which every replicate asks for again."""
+    position = [f"q[n, {i}]" for i in range(len(coordinates))]
+    rate = [f"qdot[n, {i}]" for i in range(len(coordinates))]
+    names = [*coordinates, *velocity_names(coordinates)]
+    return kernel(
+        KERNEL,
+        {
+            "parameters": unpack(parameters, "parameters"),
+            "state": assigned(names, position + rate),
+            "values": assignments(
+                [f"values[n, {i}]" for i in range(len(expressions))],
+                expressions,
+                "shared_",
+            ),
+        },
+    )

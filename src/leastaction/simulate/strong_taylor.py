@@ -13,6 +13,7 @@ The operators are applied symbolically, so the step is exact to its order for ev
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 import sympy as sp
@@ -72,7 +73,14 @@ def integrator(system: System):
         If the noise is neither additive nor diagonal (g_i may depend on q and on its
         own q̇_i only), because the scheme would then need Lévy areas.
     """
-    functions = kernel(KERNEL, _blocks(system))
+    functions = _functions(
+        system.coordinates,
+        tuple(system.parameters),
+        system.lagrangian,
+        system.dissipation,
+        system.volatility.as_immutable(),
+        system.calculus,
+    )
     parameters = system.parameter_values
 
     def integrate(initial_state, normals, time_step, every=1):
@@ -84,6 +92,21 @@ def integrator(system: System):
         return path
 
     return integrate
+
+
+@lru_cache(maxsize=64)
+def _functions(coordinates, parameters, lagrangian, dissipation, volatility, calculus):
+    """Compiled code of all systems that differ in the values of parameters only."""
+    anything = dict.fromkeys(parameters, 1.0)
+    system = System(
+        coordinates,
+        anything,
+        lagrangian,
+        dissipation,
+        volatility.as_mutable(),
+        calculus,
+    )
+    return kernel(KERNEL, _blocks(system))
 
 
 def _blocks(system: System) -> dict[str, str]:
