@@ -218,7 +218,12 @@ class GradientEfforts:
         x, y = model.training_data
         z = y @ np.linalg.inv(model.transform).T - self.known.efforts(x)
         self.blocks = list(processes(dataset, model.fit, x, z))
-        self._places = [np.ix_(block, block) for block, _ in self.blocks]
+        self._at = [(np.array(block), process.at) for block, process in self.blocks]
+        self._entries = np.concatenate([block for block, _ in self._at])
+        pairs = [np.meshgrid(block, block, indexing="ij") for block, _ in self._at]
+        self._places = tuple(
+            np.concatenate([pair[side].ravel() for pair in pairs]) for side in (0, 1)
+        )
 
     def efforts(self, x: np.ndarray) -> np.ndarray:
         """As :meth:`PortModel.efforts`."""
@@ -237,10 +242,9 @@ class GradientEfforts:
     def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return z and ∂z/∂x at one state."""
         z, slopes = self.known.at(x)
-        for (block, process), place in zip(self.blocks, self._places, strict=True):
-            found, slope = process.at(x[block])
-            z[block] += found
-            slopes[place] += slope
+        found = [at(x[block]) for block, at in self._at]
+        z[self._entries] += np.concatenate([effort for effort, _ in found])
+        slopes[self._places] += np.concatenate([slope.ravel() for _, slope in found])
         return z, slopes
 
     def covariance(self, x: np.ndarray) -> np.ndarray:
