@@ -251,6 +251,22 @@ def test_replicates_come_side_by_side(tmp_path):
         assert not a["q"].equals(b["q"])
 
 
+def test_numbers_without_a_seal_are_looked_through(tmp_path):
+    file = tmp_path / "a.nc"
+    nan(ensemble()).assign_attrs(contract="observations").to_netcdf(file)
+    with pytest.raises(ContractError, match="not finite"):
+        list(Replicates(file))
+
+
+def test_large_variables_are_read_when_they_are_used(tmp_path, monkeypatch):
+    save(ensemble((3, 4)), tmp_path / "a.nc", "observations")
+    at_once = [piece for (piece,) in Replicates(tmp_path / "a.nc")]
+    monkeypatch.setattr("leastaction.datasets.LARGE", 0)
+    for whole, (piece,) in zip(at_once, Replicates(tmp_path / "a.nc"), strict=True):
+        assert not piece["q"].variable._in_memory
+        np.testing.assert_array_equal(piece["q"].values, whole["q"].values)
+
+
 def test_files_that_differ_in_replicates_are_refused(tmp_path):
     save(ensemble((0, 1)), tmp_path / "a.nc", "observations")
     save(ensemble((0,)), tmp_path / "b.nc", "observations")
