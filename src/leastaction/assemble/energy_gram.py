@@ -44,9 +44,7 @@ def _energies(terms: tuple, coordinates: tuple) -> tuple[list, list, Callable]:
     """Degree of every candidate, which ones are used, and their rates, compiled."""
     degrees = [velocity_degree(term, coordinates) for term in terms]
     fit = [k for k, degree in enumerate(degrees) if degree not in (-1, 1)]
-    freedom = gauge_freedom(
-        [terms[k] for k in fit], coordinates, equations=energy_rate
-    )
+    freedom = gauge_freedom([terms[k] for k in fit], coordinates, equations=energy_rate)
     used = [fit[i] for i in freedom.independent]
     rates = [energy_rate(terms[k], coordinates)[0] for k in used]
     return degrees, used, evaluator_of_motion(rates, coordinates)

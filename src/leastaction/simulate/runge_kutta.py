@@ -23,6 +23,7 @@ from leastaction.simulate.noise_draws import noise_draws
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import generator
 
+# Loops instead of array expressions: each of these would take a second to compile.
 KERNEL = """
 @njit(cache=True, nogil=True)
 def rate(time, state, parameters, out):
@@ -33,25 +34,44 @@ def rate(time, state, parameters, out):
 
 
 @njit(cache=True, nogil=True)
+def along(state, step, slope, out):
+    for a in range(state.size):
+        out[a] = state[a] + step * slope[a]
+
+
+@njit(cache=True, nogil=True)
 def integrate(initial, dt, substeps, parameters, path, acceleration):
     size = initial.size
     dof = size // 2
     h = dt / substeps
-    state = initial.copy()
-    k1, k2, k3, k4 = np.empty((4, size))
+    state, middle = initial.copy(), initial.copy()
+    k1, k2 = np.empty(size), np.empty(size)
+    k3, k4 = np.empty(size), np.empty(size)
     for n in range(path.shape[0]):
         rate(n * dt, state, parameters, k1)
-        path[n] = state
-        acceleration[n] = k1[dof:]
+        total = 0.0
+        for a in range(size):
+            path[n, a] = state[a]
+            total += state[a]
+        for a in range(dof):
+            acceleration[n, a] = k1[dof + a]
         if n == path.shape[0] - 1:
+            break
+        if not np.isfinite(total):  # nothing finite comes after it
+            path[n:] = np.nan
+            acceleration[n:] = np.nan
             break
         for i in range(substeps):
             time = n * dt + i * h
             rate(time, state, parameters, k1)
-            rate(time + h / 2, state + h / 2 * k1, parameters, k2)
-            rate(time + h / 2, state + h / 2 * k2, parameters, k3)
-            rate(time + h, state + h * k3, parameters, k4)
-            state = state + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+            along(state, h / 2, k1, middle)
+            rate(time + h / 2, middle, parameters, k2)
+            along(state, h / 2, k2, middle)
+            rate(time + h / 2, middle, parameters, k3)
+            along(state, h, k3, middle)
+            rate(time + h, middle, parameters, k4)
+            for a in range(size):
+                state[a] += h / 6 * (k1[a] + 2 * k2[a] + 2 * k3[a] + k4[a])
 
 
 @njit(cache=True, nogil=True)
@@ -59,7 +79,8 @@ def accelerations(time, state, parameters, acceleration):
     out = np.empty(state.shape[1])
     for n in range(time.size):
         rate(time[n], state[n], parameters, out)
-        acceleration[n] = out[out.size // 2 :]
+        for a in range(acceleration.shape[1]):
+            acceleration[n, a] = out[acceleration.shape[1] + a]
 """
 
 
