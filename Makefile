@@ -22,6 +22,7 @@ TORCH_INDEX := https://download.pytorch.org/whl/cpu
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
+CLUSTER := tests/slurm
 COSTS := stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
@@ -63,7 +64,7 @@ test: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) $(BIN)/python -m pytest
 
 cluster: $(READY)
-	PATH="$(CURDIR)/$(BIN):$$PATH" LEASTACTION_SLURM=1 $(BIN)/python -m pytest -n 0 -rs tests/slurm
+	PATH="$(CURDIR)/$(BIN):$$PATH" LEASTACTION_SLURM=1 $(BIN)/python -m pytest -n 0 -rs $(CLUSTER)
 
 report: $(READY)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG)) --report report.html

@@ -28,12 +28,12 @@ EXAMPLES = {
 }
 
 
-@pytest.fixture(scope="module")
-def targets():
-    return [
-        f"results/{paper}/{example}/recommended/rollout.nc"
-        for paper, (example, _) in EXAMPLES.items()
-    ]
+STAGES = ("simulate", "differentiate", "assemble", "identify", "validate")
+TARGETS = [
+    f"results/{paper}/{example}/recommended/rollout.nc"
+    for paper, (example, _) in EXAMPLES.items()
+]
+FILES = len(EXAMPLES) * len(STAGES)
 
 
 def configuration():
@@ -45,14 +45,35 @@ def configuration():
     return {"replicates": quick["replicates"], "examples": examples}
 
 
-def test_slurm_gives_the_bytes_of_a_workstation(slurm, tmp_path, targets):
-    local = Project.copy(tmp_path / "local", configuration(), None)
-    cluster = on_cluster(twin(local, tmp_path / "cluster"))
-    made = local.snakemake(*targets)
+@pytest.fixture(scope="module")
+def fresh(tmp_path_factory):
+    """A copy in which nothing was run."""
+    return Project.copy(tmp_path_factory.mktemp("fresh"), configuration(), None)
+
+
+@pytest.fixture(scope="module")
+def workstation(slurm, fresh, tmp_path_factory):
+    """What a workstation makes."""
+    local = twin(fresh, tmp_path_factory.mktemp("workstation"))
+    made = local.snakemake(*TARGETS)
     assert made.returncode == 0, made.stdout + made.stderr
-    sent = cluster.snakemake(*targets, *PROFILE)
-    assert sent.returncode == 0, sent.stdout + sent.stderr
-    jobs = len(EXAMPLES) * 5
-    assert (sent.stdout + sent.stderr).count("SLURM jobid") >= jobs
-    assert len(local.digests()) == jobs
-    assert cluster.digests() == local.digests()
+    digests = local.digests()
+    assert len(digests) == FILES
+    return digests
+
+
+@pytest.mark.parametrize(
+    ("groups", "jobs"),
+    [
+        pytest.param([f"{s}=example" for s in STAGES], len(EXAMPLES), id="example"),
+        pytest.param([], FILES, id="stage"),
+    ],
+)
+def test_one_job_each(fresh, workstation, tmp_path, groups, jobs):
+    cluster = on_cluster(twin(fresh, tmp_path / "cluster"))
+    grouped = ["--groups", *groups] if groups else []
+    sent = cluster.snakemake(*TARGETS, *PROFILE, *grouped)
+    text = sent.stdout + sent.stderr
+    assert sent.returncode == 0, text
+    assert text.count("SLURM jobid") == jobs, text
+    assert cluster.digests() == workstation

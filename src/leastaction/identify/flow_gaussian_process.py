@@ -51,9 +51,11 @@ class FlowProcess:
 def _iterate(state, samples, weights, a, every, path):
     size = state.size
     following = np.empty(size)
-    path[0] = state
+    for i in range(size):
+        path[0, i] = state[i]
     for step in range(1, (path.shape[0] - 1) * every + 1):
-        following[:] = 0.0
+        for i in range(size):
+            following[i] = 0.0
         for j in range(samples.shape[0]):
             square = 0.0
             for i in range(size):
@@ -61,9 +63,10 @@ def _iterate(state, samples, weights, a, every, path):
             kernel = np.exp(-a * square)
             for i in range(size):
                 following[i] += kernel * weights[j, i]
-        state[:] = following
-        if step % every == 0:
-            path[step // every] = state
+        for i in range(size):
+            state[i] = following[i]
+            if step % every == 0:
+                path[step // every, i] = state[i]
 
 
 def flow_process(

@@ -24,8 +24,8 @@ def descend(gram, moment, start, rate, penalty, epochs, steps, stationary):
     present, before = start.copy(), start.copy()
     ahead, gradient, opening = start.copy(), np.empty(count), start.copy()
     for epoch in range(epochs):
-        opening[:] = present
-        before[:] = present
+        for k in range(count):
+            opening[k] = before[k] = present[k]
         for i in range(1, steps + 1):
             momentum = (i - 1.0) / (i + 2.0)
             for k in range(count):

@@ -73,10 +73,9 @@ def integrate(start, momentum, velocity, h, points, layout, values, work, tolera
     matrix, hessian = np.empty((n, n)), np.empty((2 * n, 2 * n))
     past = np.empty((5, n))
     known = 1
-    past[0] = first
     second = np.empty(n)
-    path[0] = first
-    momenta[0] = p
+    for i in range(n):
+        past[0, i], path[0, i], momenta[0, i] = first[i], first[i], p[i]
     steps = (path.shape[0] - 1) * every
     for step in range(1, steps + 1):
         for i in range(n):
@@ -129,8 +128,8 @@ def integrate(start, momentum, velocity, h, points, layout, values, work, tolera
                 return step - 1, 3
         known = min(known + 1, 5)
         if step % every == 0:
-            path[step // every] = first
-            momenta[step // every] = p
+            for i in range(n):
+                path[step // every, i], momenta[step // every, i] = first[i], p[i]
     return steps, 0
 
 
