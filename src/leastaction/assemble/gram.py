@@ -70,15 +70,16 @@ def assemble(
     else:
         flat = {n: v[clear] for n, v in motion.items()}
     count = len(flat["q"])
+    freedom = terms.joint_freedom
     independent = gram_matrices(
         compiled,
         flat["q"],
         flat["qdot"],
         flat["qddot"],
         flat.get("input"),
-        terms.joint_freedom.independent,
+        freedom.independent,
     )
-    weights = terms.combinations
+    weights = freedom.combinations
     gram, inertia_gram = (weights.T @ part @ weights for part in independent[:2])
     moment = independent[2] @ weights
     chosen = evenly(count, settings["samples"])

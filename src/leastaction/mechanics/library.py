@@ -206,21 +206,6 @@ class Library:
         return [whole if i == self.reference else self.terms[i] for i in self.columns]
 
     @cached_property
-    def combinations(self) -> np.ndarray:
-        """Euler–Lagrange expressions of all candidates from those of the independent.
-
-        Shape (independent, candidate), candidates of L first, then those of D. What is
-        true of expressions is true of every column that is evaluated from them.
-        """
-        freedom = self.joint_freedom
-        weights = np.eye(len(freedom.status))
-        for candidate, parts in freedom.relations.items():
-            weights[candidate, candidate] = 0.0
-            for other, weight in parts.items():
-                weights[other, candidate] = float(weight)
-        return weights[freedom.independent]
-
-    @cached_property
     def momenta(self) -> list[list[sp.Expr]]:
         """∂D_i/∂q̇_a of L, then zeros of D, one row per degree of freedom."""
         qdot = symbols(velocity_names(self.coordinates))
