@@ -88,6 +88,19 @@ def test_gram_matrices_are_sums_over_samples(equations, motion, chunk):
     np.testing.assert_allclose(moment, np.einsum("nak,na->k", columns, force))
 
 
+def test_redundant_columns_are_combinations_of_the_others(motion):
+    more = ["xdot**2*sin(th)**2", "xdot**2*cos(th)**2", "x**2*xdot", "3*x*thdot"]
+    entries = [*CONFIG["lagrangian"], {"terms": more}]
+    library = Library.from_config(CONFIG | {"lagrangian": entries}, COORDINATES)
+    freedom = library.joint_freedom
+    independent = freedom.independent
+    assert 0 < len(independent) < len(library.terms) + len(library.dissipation) - 2
+    columns, inertia = library_equations(library).columns(*motion)
+    for part in (columns, inertia):
+        made = part[..., independent] @ freedom.combinations
+        np.testing.assert_allclose(made, part, atol=1e-12)
+
+
 def test_switches_are_the_arguments_of_abs(equations, motion):
     q, qdot, _ = motion
     np.testing.assert_array_equal(equations.switches(q, qdot)[:, 0], qdot[:, 0])

@@ -1,6 +1,7 @@
 """Gram matrix of the rates of candidate energies, for Lagrangian-SINDy."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import sympy as sp
@@ -38,6 +39,17 @@ def velocity_degree(term: sp.Expr, coordinates: Sequence[str]) -> int:
     return degrees.pop() if len(degrees) == 1 else -1
 
 
+@lru_cache(maxsize=32)
+def _energies(terms: tuple, coordinates: tuple) -> tuple[list, list, Callable]:
+    """Degree of every candidate, which ones are used, and their rates, compiled."""
+    degrees = [velocity_degree(term, coordinates) for term in terms]
+    fit = [k for k, degree in enumerate(degrees) if degree not in (-1, 1)]
+    freedom = gauge_freedom([terms[k] for k in fit], coordinates, equations=energy_rate)
+    used = [fit[i] for i in freedom.independent]
+    rates = [energy_rate(terms[k], coordinates)[0] for k in used]
+    return degrees, used, evaluator_of_motion(rates, coordinates)
+
+
 def assemble(
     observations: xr.Dataset,
     derivatives: xr.Dataset,
@@ -70,15 +82,7 @@ def assemble(
     check(derivatives, "rates")
     coordinates = [str(name) for name in observations["dof"].values]
     terms = Library.from_config(library, coordinates)
-    degrees = [velocity_degree(term, coordinates) for term in terms.terms]
-    fit = [k for k, degree in enumerate(degrees) if degree not in (-1, 1)]
-    freedom = gauge_freedom(
-        [terms.terms[k] for k in fit], coordinates, equations=energy_rate
-    )
-    used = [fit[i] for i in freedom.independent]
-    evaluate = evaluator_of_motion(
-        [energy_rate(terms.terms[k], coordinates)[0] for k in used], coordinates
-    )
+    degrees, used, evaluate = _energies(terms.terms, tuple(coordinates))
     motion = (
         channel.reshape(-1, len(coordinates))
         for channel in states(observations, derivatives)

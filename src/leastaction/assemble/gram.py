@@ -70,13 +70,18 @@ def assemble(
     else:
         flat = {n: v[clear] for n, v in motion.items()}
     count = len(flat["q"])
-    gram, inertia_gram, moment = gram_matrices(
+    freedom = terms.joint_freedom
+    independent = gram_matrices(
         compiled,
         flat["q"],
         flat["qdot"],
         flat["qddot"],
         flat.get("input"),
+        freedom.independent,
     )
+    weights = freedom.combinations
+    gram, inertia_gram = (weights.T @ part @ weights for part in independent[:2])
+    moment = independent[2] @ weights
     chosen = evenly(count, settings["samples"])
     force = flat.get("input", np.zeros(1))
     square, each = ("replicate", "column", "column_other"), ("replicate", "dof")

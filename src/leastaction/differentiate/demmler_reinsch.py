@@ -55,7 +55,8 @@ def design(
     return [spline(times, nu=order) for order in derivatives]
 
 
-@lru_cache(maxsize=16)
+# A basis of some megabytes serves every replicate of a sweep with its dozens of ratios.
+@lru_cache(maxsize=64)
 def demmler_reinsch(
     samples: int,
     time_step: float,

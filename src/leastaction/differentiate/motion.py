@@ -1,5 +1,7 @@
 """States and accelerations of a motion, however the stage `differentiate` made them."""
 
+from functools import lru_cache
+
 import numpy as np
 import xarray as xr
 
@@ -27,8 +29,10 @@ def states(
     if "spline" not in derivatives:
         return tuple(observations[name].values[0] for name in CHANNELS)
     coefficients = derivatives["spline"].values[0]
-    bases = spline_bases(derivatives)
-    return tuple(np.swapaxes(coefficients @ b.T, 1, 2) for b in bases)
+    series = coefficients.reshape(-1, coefficients.shape[-1])
+    values = (series @ basis.T for basis in spline_bases(derivatives))
+    shape = (*coefficients.shape[:2], -1)
+    return tuple(np.swapaxes(each.reshape(shape), 1, 2) for each in values)
 
 
 def kept(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.ndarray:
@@ -39,12 +43,18 @@ def kept(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.nda
     return observations[name].values[0][:, first : first + count]
 
 
-def spline_bases(derivatives: xr.Dataset) -> list[np.ndarray]:
+def spline_bases(derivatives: xr.Dataset) -> tuple[np.ndarray, ...]:
     """Derivatives 0, 1, 2 of the B-splines at the kept samples, (time_kept, basis)."""
+    return _bases(
+        tuple(derivatives["knot"].values), tuple(derivatives["time_kept"].values)
+    )
+
+
+@lru_cache(maxsize=4)
+def _bases(knots: tuple, times: tuple) -> tuple[np.ndarray, ...]:
     from scipy.interpolate import BSpline  # most of a second, and few need it
 
     from leastaction.differentiate.demmler_reinsch import DEGREE
 
-    at = derivatives["knot"].values
-    spline = BSpline(at, np.eye(len(at) - DEGREE - 1), DEGREE)
-    return [spline(derivatives["time_kept"].values, nu=order) for order in range(3)]
+    spline = BSpline(knots, np.eye(len(knots) - DEGREE - 1), DEGREE)
+    return tuple(spline(times, nu=order) for order in range(3))

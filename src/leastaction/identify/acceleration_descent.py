@@ -44,15 +44,19 @@ def invert(matrix, n, singular, inverse):
                     inverse[a, b, n] -= factor * inverse[i, b, n]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, error_model="numpy")
 def predict(total, right, singular, inverse, predicted):
     dof, count = right.shape
+    if dof == 1:
+        masses, forces = total[0, 0], right[0]
+        reciprocal, found = inverse[0, 0], predicted[0]
+        for n in range(count):
+            regular = abs(masses[n]) > singular
+            reciprocal[n] = 1.0 / masses[n] if regular else 0.0
+            found[n] = reciprocal[n] * forces[n]
+        return
     for n in range(count):
-        if dof == 1:
-            m = total[0, 0, n]
-            inverse[0, 0, n] = 1.0 / m if abs(m) > singular else 0.0
-        else:
-            invert(total, n, singular, inverse)
+        invert(total, n, singular, inverse)
         for a in range(dof):
             predicted[a, n] = 0.0
             for b in range(dof):

@@ -64,15 +64,24 @@ class Ratio:
         )
         return float(values[0]), vectors[:, 0]
 
+    def smallest(self, supports: np.ndarray) -> np.ndarray:
+        """Smallest τ of many supports of equal size, shape (support, size)."""
+        return np.linalg.eigvalsh(self._white(supports)[1])[:, 0]
+
     def minimise_all(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """τ and coefficients of many supports of equal size, shape (support, size)."""
+        root, white = self._white(supports)
+        values, vectors = np.linalg.eigh(white)
+        lowest = vectors[:, :, :1]
+        return values[:, 0], np.linalg.solve(np.swapaxes(root, 1, 2), lowest)[..., 0]
+
+    def _white(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Cholesky factor of G + K, and G in coordinates in which that is one."""
         index = (supports[:, :, None], supports[:, None, :])
         root = np.linalg.cholesky(self.whole[index])
         left = np.linalg.solve(root, self.gram[index])
         white = np.linalg.solve(root, np.swapaxes(left, 1, 2))
-        values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
-        lowest = vectors[:, :, :1]
-        return values[:, 0], np.linalg.solve(np.swapaxes(root, 1, 2), lowest)[..., 0]
+        return root, (white + np.swapaxes(white, 1, 2)) / 2
 
 
 def backward_elimination(ratio: Ratio) -> list[list[int]]:

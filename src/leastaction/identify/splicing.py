@@ -61,19 +61,19 @@ def splicing(
 
     def rank(supports: list[tuple[int, ...]]) -> None:
         """Rank new supports of one size, and keep the best of the size."""
-        new = np.array(sorted(set(supports) - known), dtype=int)
-        if not len(new):
+        unknown = sorted(set(supports) - known)
+        if not unknown:
             return
-        values, vectors = ratio.minimise_all(new)
-        best = np.argsort(values, kind="stable")[:ranked]
-        known.update(tuple(map(int, support)) for support in new)
-        size = new.shape[1] - kept
-        for some in np.array_split(best, range(BATCH, len(best), BATCH)):
+        known.update(unknown)
+        best, vectors = _screened(np.array(unknown), ratio, ranked)
+        size = best.shape[1] - kept
+        for first in range(0, len(best), BATCH):
+            some = slice(first, first + BATCH)
             limit = path.errors.get(size, np.inf)
-            found = error(new[some], vectors[some] / ratio.length[new[some]], limit)
+            found = error(best[some], vectors[some] / ratio.length[best[some]], limit)
             if found.min() < limit:
                 path.errors[size] = float(found.min())
-                path.supports[size] = tuple(map(int, new[some[found.argmin()]]))
+                path.supports[size] = tuple(map(int, best[some][found.argmin()]))
 
     for support in backward_elimination(ratio):
         if len(support) <= largest:
@@ -139,11 +139,18 @@ def larger_supports(
     if size + 1 in path.supports:
         found.add(path.supports[size + 1])
     supports = np.array(sorted(found))
-    values, vectors = ratio.minimise_all(supports)
-    best = np.argsort(values, kind="stable")[:ranked]
-    errors = error(supports[best], vectors[best] / ratio.length[supports[best]])
+    best, vectors = _screened(supports, ratio, ranked)
+    errors = error(best, vectors / ratio.length[best])
     order = np.argsort(errors, kind="stable")[:count]
-    return [tuple(map(int, support)) for support in supports[best[order]]]
+    return [tuple(map(int, support)) for support in best[order]]
+
+
+def _screened(
+    supports: np.ndarray, ratio: Ratio, ranked: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Supports with the smallest τ, best first, and their coefficients."""
+    best = supports[np.argsort(ratio.smallest(supports), kind="stable")[:ranked]]
+    return best, ratio.minimise_all(best)[1]
 
 
 def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, float]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
@@ -48,6 +49,19 @@ class Freedom:
     def independent(self) -> list[int]:
         """Positions of the candidates that a regression may use."""
         return [i for i, status in enumerate(self.status) if status == "independent"]
+
+    @property
+    def combinations(self) -> np.ndarray:
+        """Weights of the independent candidates in each, (independent, candidate).
+
+        What is true of expressions is true of every column evaluated from them.
+        """
+        weights = np.eye(len(self.status))
+        for candidate, parts in self.relations.items():
+            weights[candidate, candidate] = 0.0
+            for other, weight in parts.items():
+                weights[other, candidate] = float(weight)
+        return weights[self.independent]
 
 
 def gauge_freedom(
