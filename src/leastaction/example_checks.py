@@ -28,11 +28,11 @@ from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
 from leastaction.shadow_settings import shadow_problems
+from leastaction.simulate.external_input import input_expressions
 from leastaction.simulate.initial_state import (
     field_initial_states,
     initial_expressions,
 )
-from leastaction.simulate.runge_kutta import input_expressions
 from leastaction.simulate.strong_taylor import check_noise
 from leastaction.simulate.time_grid import step_count
 
