@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from support import observe, oscillator, recommended
 
 from leastaction.contracts import CONTRACTS, ContractError, check, problems
 from leastaction.datasets import (
+    BLOCK,
     SEAL,
     Replicates,
     check_seal,
@@ -289,6 +291,20 @@ def test_a_failed_writer_leaves_nothing(tmp_path, pieces):
     with pytest.raises((ContractError, RuntimeError)):
         save_replicates(pieces(), tmp_path / "a.nc", "observations")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(("room", "error"), [(0.5, OSError), (2, RuntimeError)])
+def test_a_disk_without_room_for_a_piece_is_full(tmp_path, monkeypatch, room, error):
+    data = ensemble(steps=100_000)
+
+    def fails(*_):
+        raise RuntimeError("NetCDF: HDF error")
+
+    free = SimpleNamespace(free=BLOCK + int(room * data.nbytes))
+    monkeypatch.setattr("leastaction.datasets._write", fails)
+    monkeypatch.setattr("leastaction.datasets.shutil.disk_usage", lambda _: free)
+    with pytest.raises(error, match="disk is full" if error is OSError else "HDF"):
+        save(data, tmp_path / "a.nc", "observations")
 
 
 def test_a_failed_writer_leaves_the_older_file_alone(tmp_path):

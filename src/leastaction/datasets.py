@@ -167,7 +167,7 @@ def save_replicates(
         for piece in pieces:
             kind = name or piece.attrs["contract"]
             piece = check(piece.assign_attrs(contract=kind), kind, f"result {path}")
-            with _told_if_full(path):
+            with _told_if_full(path, piece.nbytes):
                 if begun:
                     _append(piece, part)
                 else:
@@ -214,14 +214,17 @@ def _sync(path: Path) -> None:
 
 
 @contextmanager
-def _told_if_full(path: str | Path) -> Iterator[None]:
-    """Say so if writing failed because the disk is full; HDF5 does not."""
+def _told_if_full(path: str | Path, needed: int = 0) -> Iterator[None]:
+    """Say so if writing failed because the disk is full; HDF5 does not.
+
+    It counts as full if there is not room for the bytes `needed`.
+    """
     try:
         yield
     except (OSError, RuntimeError) as error:
         folder = Path(path).parent
         free = shutil.disk_usage(folder).free
-        if free > BLOCK and getattr(error, "errno", None) != errno.ENOSPC:
+        if free > needed + BLOCK and getattr(error, "errno", None) != errno.ENOSPC:
             raise
         raise OSError(
             errno.ENOSPC,
