@@ -44,7 +44,7 @@ def configuration():
     for paper, (example, smaller) in EXAMPLES.items():
         given = quick["examples"].get(paper, {}).get(example) or {}
         examples[paper][example] = {**given, **smaller}
-    return {"replicates": 1, "examples": examples}
+    return {"replicates": quick["replicates"], "examples": examples}
 
 
 @pytest.fixture(scope="module")
