@@ -29,6 +29,8 @@ SEAL_LENGTH = len(SEAL) + hashlib.sha256().digest_size
 BLOCK = 2**20
 # A variable with more bytes than this is read when it is used.
 LARGE = 2**24
+# What is read once, chunk by chunk, needs no cache.
+netCDF4.set_chunk_cache(BLOCK)
 
 
 @contextmanager
@@ -129,12 +131,10 @@ class Replicates:
         return len(self._numbers)
 
     def __iter__(self) -> Iterator[list[xr.Dataset]]:
-        for i in self._numbers:
-            with ExitStack() as opened:
-                yield [
-                    self._piece(opened.enter_context(open_dataset(path)), path, i)
-                    for path in self._paths
-                ]
+        with ExitStack() as opened:
+            files = [(opened.enter_context(open_dataset(p)), p) for p in self._paths]
+            for i in self._numbers:
+                yield [self._piece(dataset, path, i) for dataset, path in files]
 
     def _piece(self, dataset: xr.Dataset, path: str | Path, i: int) -> xr.Dataset:
         piece = dataset.isel(replicate=slice(i, i + 1))

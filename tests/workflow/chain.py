@@ -2,8 +2,8 @@
 
     python chain.py EXAMPLE.yaml ESTIMATOR FOLDER [BLOCKS]
 
-makes the files of one estimator in a folder, each stage in blocks of its replicates and
-the last block first.
+makes the files of one estimator in a folder, each stage in blocks of replicates, the
+last one first. A block reads the same block of the stages before.
 """
 
 import sys
@@ -45,16 +45,16 @@ def make(
     paths = {name: folder / f"{name}.nc" for name in FILES.values()}
     for stage, name in FILES.items():
         settings = SETTINGS[stage](example, estimator)
-        given = {n: paths[n] for n in _inputs(stage)}
         if blocks is None:
+            given = {n: paths[n] for n in _inputs(stage)}
             script(stage)(**given, settings=settings, **{name: paths[name]})
             continue
         pieces = [folder / f"{name}.{i}.nc" for i in range(blocks)]
         for i in reversed(range(blocks)):
+            given = {n: folder / f"{n}.{i}.nc" for n in _inputs(stage)}
             block = [total * i // blocks, total * (i + 1) // blocks]
-            script(stage)(
-                **given, settings=settings | {"block": block}, **{name: pieces[i]}
-            )
+            more = {} if given else {"block": block}
+            script(stage)(**given, settings=settings | more, **{name: pieces[i]})
         script("gather")(pieces, paths[name])
 
 

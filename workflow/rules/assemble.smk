@@ -9,7 +9,7 @@ rule assemble:
         "<logs>/{paper}/{example}/{estimator}/assemble.log",
     benchmark:
         "<logs>/{paper}/{example}/{estimator}/assemble.tsv"
-    priority: 2
+    priority: 3
     conda:
         "../../environment.yml"
     threads: 1

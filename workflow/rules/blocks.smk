@@ -1,8 +1,17 @@
-# Included with `chunks` above one: each stage in blocks of replicates, then gathered.
+# Included with `chunks` above one: each stage in blocks of replicates. A block reads the
+# same block of earlier stages; a whole file is gathered where something else reads it.
 
 
 wildcard_constraints:
     block=r"[0-9]+_of_[0-9]+",
+
+
+def model_of_block(wildcards):
+    """What a block of roll-outs reads: its block of models, or all if fewer are rolled out."""
+    part = ".{block}" if reads_block("validate", example_of(wildcards)) else ""
+    return f"<results>/{{paper}}/{{example}}/{{estimator}}/model{part}.nc".format(
+        **wildcards
+    )
 
 
 ruleorder: gather > simulate
@@ -14,7 +23,7 @@ ruleorder: gather > validate
 
 use rule simulate as simulate_block with:
     output:
-        observations=temp("<results>/{paper}/{example}/observations.{block}.nc"),
+        observations="<results>/{paper}/{example}/observations.{block}.nc",
     log:
         "<logs>/{paper}/{example}/simulate.{block}.log",
     benchmark:
@@ -22,10 +31,11 @@ use rule simulate as simulate_block with:
 
 
 use rule differentiate as differentiate_block with:
+    input:
+        observations="<results>/{paper}/{example}/observations.{block}.nc",
+        sources=sources_of("differentiate"),
     output:
-        derivatives=temp(
-            "<results>/{paper}/{example}/{estimator}/derivatives.{block}.nc"
-        ),
+        derivatives="<results>/{paper}/{example}/{estimator}/derivatives.{block}.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/differentiate.{block}.log",
     benchmark:
@@ -33,8 +43,12 @@ use rule differentiate as differentiate_block with:
 
 
 use rule assemble as assemble_block with:
+    input:
+        observations="<results>/{paper}/{example}/observations.{block}.nc",
+        derivatives="<results>/{paper}/{example}/{estimator}/derivatives.{block}.nc",
+        sources=sources_of("assemble"),
     output:
-        library=temp("<results>/{paper}/{example}/{estimator}/library.{block}.nc"),
+        library="<results>/{paper}/{example}/{estimator}/library.{block}.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/assemble.{block}.log",
     benchmark:
@@ -42,8 +56,12 @@ use rule assemble as assemble_block with:
 
 
 use rule identify as identify_block with:
+    input:
+        observations="<results>/{paper}/{example}/observations.{block}.nc",
+        library="<results>/{paper}/{example}/{estimator}/library.{block}.nc",
+        sources=sources_of("identify"),
     output:
-        model=temp("<results>/{paper}/{example}/{estimator}/model.{block}.nc"),
+        model="<results>/{paper}/{example}/{estimator}/model.{block}.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/identify.{block}.log",
     benchmark:
@@ -51,6 +69,9 @@ use rule identify as identify_block with:
 
 
 use rule validate as validate_block with:
+    input:
+        model=model_of_block,
+        sources=sources_of("validate"),
     output:
         rollout=temp("<results>/{paper}/{example}/{estimator}/rollout.{block}.nc"),
     log:
@@ -73,7 +94,7 @@ rule gather:
         paper=one_of(FOLDERS),
         example=one_of(split_examples()),
         file=rf"observations|({one_of(ESTIMATORS)})/({one_of(STAGE_OF)})",
-    priority: 5
+    priority: 1
     conda:
         "../../environment.yml"
     threads: 1

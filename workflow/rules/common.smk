@@ -34,7 +34,8 @@ for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
 # The stage that makes each file. Later stages have higher priority: what one job writes is
-# read by the next while it is in memory, and few jobs wait for Snakemake to look at.
+# read by the next while it is in memory, and few jobs wait for Snakemake to look at. Figures
+# and tables have none: they are short, and fill the cores while the last long jobs run.
 STAGE_OF = {
     "observations": "simulate",
     "derivatives": "differentiate",
@@ -257,11 +258,18 @@ def blocks_of(stage, example):
     return min(config["chunks"], replicates_of(stage, example))
 
 
+def reads_block(stage, example):
+    """Whether a block of a stage reads the same block of the stage before it."""
+    replicates = [replicates_of(name, example) for name in ("simulate", stage)]
+    return stage != "simulate" and replicates[0] == replicates[1]
+
+
 def block_of(stage, wildcards):
-    """{block: [first, end]}, the replicates of one such job; nothing of a whole one."""
-    if "block" not in wildcards.keys():
+    """{block: [first, end]} where a job is to do these replicates, not all it reads."""
+    example = example_of(wildcards)
+    if "block" not in wildcards.keys() or reads_block(stage, example):
         return {}
-    total = replicates_of(stage, example_of(wildcards))
+    total = replicates_of(stage, example)
     number, blocks = map(int, wildcards.block.split("_of_"))
     return {"block": [total * i // blocks for i in (number - 1, number)]}
 

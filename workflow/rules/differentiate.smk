@@ -8,7 +8,7 @@ rule differentiate:
         "<logs>/{paper}/{example}/{estimator}/differentiate.log",
     benchmark:
         "<logs>/{paper}/{example}/{estimator}/differentiate.tsv"
-    priority: 1
+    priority: 2
     conda:
         "../../environment.yml"
     threads: 1

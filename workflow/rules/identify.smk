@@ -9,7 +9,7 @@ rule identify:
         "<logs>/{paper}/{example}/{estimator}/identify.log",
     benchmark:
         "<logs>/{paper}/{example}/{estimator}/identify.tsv"
-    priority: 3
+    priority: 4
     conda:
         "../../environment.yml"
     threads: 1

@@ -10,6 +10,7 @@ rule import_recording:
         "<logs>/recordings/{example}/import.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
+    priority: 1
     conda:
         "../../environment.yml"
     threads: 1

@@ -34,7 +34,6 @@ rule plot_example:
         "<logs>/{paper}/{example}/plot_example.log",
     benchmark:
         "<logs>/{paper}/{example}/plot_example.tsv"
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -67,7 +66,6 @@ rule plot_paper:
         "<logs>/{paper}/plot_paper_{figure}.log",
     benchmark:
         "<logs>/{paper}/plot_paper_{figure}.tsv"
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -102,7 +100,6 @@ rule tabulate:
         "<logs>/{paper}/tabulate_{table}.log",
     benchmark:
         "<logs>/{paper}/tabulate_{table}.tsv"
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -128,7 +125,6 @@ rule score:
         "<logs>/{paper}/{example}/score.log",
     benchmark:
         "<logs>/{paper}/{example}/score.tsv"
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -162,7 +158,6 @@ rule collect_scores:
         "<logs>/collect_{collection}.tsv"
     wildcard_constraints:
         collection="scorecard|studies",
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -192,7 +187,6 @@ rule plot_study:
         "<logs>/studies/plot_{study}.log",
     benchmark:
         "<logs>/studies/plot_{study}.tsv"
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -233,7 +227,6 @@ rule compare:
         "<logs>/compare.log",
     benchmark:
         "<logs>/compare.tsv"
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -258,7 +251,6 @@ rule summarise:
         "<logs>/summarise.log",
     benchmark:
         "<logs>/summarise.tsv"
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -292,7 +284,6 @@ rule tell:
         "<logs>/story.log",
     benchmark:
         "<logs>/story.tsv"
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -319,7 +310,6 @@ rule shrink:
         "<logs>/gallery/{picture}.tsv"
     wildcard_constraints:
         picture=one_of(config["gallery"]),
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -363,7 +353,6 @@ rule plot_recording:
         "<logs>/recordings/{example}/plot_recording.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -398,7 +387,6 @@ rule write_law:
         "<logs>/recordings/{example}/write_law.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
-    priority: 5
     conda:
         "../../environment.yml"
     threads: 1

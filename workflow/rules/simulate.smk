@@ -9,6 +9,7 @@ rule simulate:
         "<logs>/{paper}/{example}/simulate.tsv"
     wildcard_constraints:
         paper=one_of(FOLDERS),
+    priority: 1
     conda:
         "../../environment.yml"
     threads: 1
@@ -33,6 +34,7 @@ rule record:
         "<logs>/stand_ins/{stand_in}.log",
     benchmark:
         "<logs>/stand_ins/{stand_in}.tsv"
+    priority: 1
     conda:
         "../../environment.yml"
     threads: 1

@@ -10,7 +10,7 @@ rule validate:
         "<logs>/{paper}/{example}/{estimator}/validate.tsv"
     wildcard_constraints:
         paper=one_of(FOLDERS),
-    priority: 4
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
@@ -38,7 +38,7 @@ rule predict:
         "<logs>/recordings/{example}/{estimator}/predict.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
-    priority: 4
+    priority: 5
     conda:
         "../../environment.yml"
     threads: 1
