@@ -38,7 +38,8 @@ NEW_ENOUGH := import sys; v = sys.version_info; \
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c '$(NEW_ENOUGH)'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/$(PIP_INSTALL) -r requirements.lock
+	$(BIN)/$(PIP_INSTALL) --no-compile -r requirements.lock
+	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null
 	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 

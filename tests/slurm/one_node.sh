@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# A real SLURM of one node on this machine, for tests: one_node.sh start | stop FOLDER
+# A real SLURM of one node on this machine, for tests:
+# one_node.sh prepare | start | stop FOLDER
 #
 # Needs root, and Debian or Ubuntu with apt-get or SLURM and MUNGE already there. State
 # and logs lie in FOLDER; everything listens on 127.0.0.1 only. There is no database and
 # no cgroup: memory is sampled each second, and a step above its limit is killed.
 set -euo pipefail
-command=${1:?start or stop} folder=$(realpath -m "${2:?folder}")
+command=${1:?prepare, start or stop} folder=$(realpath -m "${2:?folder}")
 conf=/etc/slurm/slurm.conf
 title="# leastaction tests: "
 mark=$title$folder
@@ -125,10 +126,14 @@ PartitionName=tests Nodes=$host Default=YES MaxTime=INFINITE State=UP
 END
 }
 
-start() {
+prepare() {
   [[ $EUID == 0 ]] || fail "SLURM must be started by root"
   mkdir -p "$folder"
   install_packages
+}
+
+start() {
+  prepare
   refuse_other_cluster
   [[ $(getent ahostsv4 "$(hostname)") == 127.* ]] ||
     fail "the host name $(hostname) does not resolve to 127.0.0.1"
