@@ -116,11 +116,12 @@ def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
 
 def _check_library(example: Mapping, system: System | FieldSystem) -> None:
     library = library_from_config(example["library"], system)
-    _ = library.status
     if isinstance(system, FieldSystem):
+        _ = library.status
         density_candidates(example["library"]["volatility"], system.field)
         _ = library.forces, library.at_points
     else:
+        library.check_references()
         names = [s.name for s in system.state]
         candidates(example["library"].get("volatility", []), names)
 

@@ -22,8 +22,11 @@ def moments(rng, columns=8, truth=(1, 4, 6), noise=1e-3, samples=400):
 def test_many_supports_at_once_are_the_same_minima(rng):
     ratio = Ratio.from_moments(*moments(rng))
     supports = np.array([[0, 1, 2], [1, 4, 6], [3, 5, 7]])
-    values, vectors = ratio.minimise_all(supports)
-    for support, value, vector in zip(supports, values, vectors, strict=True):
+    best, values, vectors = ratio.best(supports, 3)
+    assert list(best[0]) == [1, 4, 6]
+    assert sorted(map(tuple, best)) == sorted(map(tuple, supports))
+    np.testing.assert_array_equal(ratio.best(supports, 2)[0], best[:2])
+    for support, value, vector in zip(best, values, vectors, strict=True):
         alone, expected = ratio.minimise(support)
         assert value == pytest.approx(alone, rel=1e-8)
         assert abs(np.corrcoef(vector, expected)[0, 1]) == pytest.approx(1)
@@ -70,7 +73,7 @@ def test_one_term_is_exchanged_for_two(rng):
     ratio = Ratio.from_moments(*moments(rng, truth=(1, 4, 6)))
 
     def error(supports, coefficients, limit=np.inf):
-        return ratio.minimise_all(supports)[0]
+        return np.array([ratio.minimise(support)[0] for support in supports])
 
     path = splicing(ratio, error, 4, 40)
     path.supports[2] = (1, 3)

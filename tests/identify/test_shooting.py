@@ -24,8 +24,8 @@ SMOOTHING = {
 SETTINGS = {"segment": 0.5, "support": None, "largest": 5, "ranked": 10}
 
 
-def identified(seed=1, c=TRUTH, library=LIBRARY, order=None, **settings):
-    q, _ = motions(seed, c, trajectories=16)
+def identified(seed=1, c=TRUTH, library=LIBRARY, order=None, sigma=SIGMA, **settings):
+    q, _ = motions(seed, c, trajectories=16, sigma=sigma)
     q = q if order is None else q[order]
     observations = xr.Dataset(
         {
@@ -61,6 +61,14 @@ def test_structure_coefficients_and_noise_are_found():
     assert diagnostics["trusted"] == 1
     assert diagnostics["reached"] == 1
     assert diagnostics["largest_score"] < 30 < diagnostics["smallest_wald"]
+
+
+def test_positions_without_noise_give_the_exact_law():
+    """They are weighted by a noise that steps of the integrator can follow."""
+    found = identified(sigma=0.0)
+    assert np.flatnonzero(found.coefficients).tolist() == [0, 1]
+    assert found.coefficients[1] == pytest.approx(2 * 9.81, rel=1e-8)
+    assert found.diagnostics["trusted"][0] == 1
 
 
 def test_trajectories_may_come_in_any_order():

@@ -9,7 +9,8 @@ from leastaction.mechanics.compiled import kernel
 SINGULAR = 1e-12
 
 # Sums over the samples of a batch are innermost, on views from index zero: an index
-# that might be negative would keep them out of the vector registers.
+# that might be negative would keep them out of the vector registers. Arrays are made
+# outside and filled in loops: an array assigned to another takes seconds to compile.
 KERNEL = """
 @njit(cache=True, nogil=True)
 def invert(matrix, n, singular, inverse):
@@ -71,16 +72,18 @@ def step_gradient(
     inverse, predicted, error, weight = work
     size = right.shape[1]
     last = first + size
-    total[:] = 0.0
-    right[:] = 0.0
     for a in range(dof):
         sums = right[a]
+        for n in range(size):
+            sums[n] = 0.0
         for k in range(count):
             column, factor = force[a, k, first:last], c[k]
             for n in range(size):
                 sums[n] -= column[n] * factor
         for b in range(dof):
             sums = total[a, b]
+            for n in range(size):
+                sums[n] = 0.0
             for k in massive:
                 column, factor = mass[a, b, k, first:last], c[k]
                 for n in range(size):
@@ -94,7 +97,8 @@ def step_gradient(
             loss += rest[n] ** 2
     for b in range(dof):
         sums = weight[b]
-        sums[:] = 0.0
+        for n in range(size):
+            sums[n] = 0.0
         for a in range(dof):
             rest, factors = error[a], inverse[a, b]
             for n in range(size):
@@ -121,19 +125,16 @@ def step_gradient(
 
 @njit(cache=True, nogil=True)
 def descend(
-    mass, massive, force, qddot, start, rate, settled_rate, settled_loss, tolerance,
-    penalty, epochs, batch, singular,
+    mass, massive, force, qddot, present, rate, settled_rate, settled_loss, tolerance,
+    penalty, epochs, batch, singular, before, ahead, gradient, total, right, work,
 ):
     dof, count = force.shape[:2]
     batches = qddot.shape[1] // batch
-    present, before = start.copy(), start.copy()
-    ahead, gradient = start.copy(), np.zeros(count)
-    total, right = np.zeros((dof, dof, batch)), np.zeros((dof, batch))
-    work = (np.zeros((dof, dof, batch)), right.copy(), right.copy(), right.copy())
     scale = 2.0 / (batch * dof)
     loss = np.inf
     for epoch in range(epochs):
-        before[:] = present
+        for k in range(count):
+            before[k] = present[k]
         sum_of_squares = 0.0
         for i in range(batches):
             momentum = i / (i + 3.0)
@@ -155,7 +156,7 @@ def descend(
             rate = settled_rate
         if loss <= tolerance:
             break
-    return present, loss
+    return loss
 """
 
 
@@ -212,12 +213,14 @@ def descend(
             f"batch of {batch} is expected; record more, or take a smaller batch"
         )
     settled = stage.get("settled") or {"loss": -1.0, "rate": stage["rate"]}
-    return kernel(KERNEL, {}).descend(
+    dof, count = force.shape[:2]
+    present = np.array(start, dtype=float)
+    loss = kernel(KERNEL, {}).descend(
         np.ascontiguousarray(mass),
         np.flatnonzero(mass.any(axis=(0, 1, 3))),
         np.ascontiguousarray(force),
         np.ascontiguousarray(qddot),
-        np.asarray(start, dtype=float),
+        present,
         float(stage["rate"]),
         float(settled["rate"]),
         float(settled["loss"]),
@@ -226,4 +229,9 @@ def descend(
         int(epochs),
         int(batch),
         SINGULAR,
+        *(np.empty(count) for _ in range(3)),
+        np.empty((dof, dof, batch)),
+        np.empty((dof, batch)),
+        (np.empty((dof, dof, batch)), *(np.empty((dof, batch)) for _ in range(3))),
     )
+    return present, loss

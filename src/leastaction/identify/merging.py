@@ -11,11 +11,11 @@ from leastaction.identify.multiple_shooting import (
     fit_states,
 )
 from leastaction.identify.segments import (
-    ROUNDING,
     Positions,
     Segments,
     enough_steps,
     joined,
+    least_noise,
     start_states,
     voters,
 )
@@ -62,8 +62,8 @@ def with_noise(positions: Positions, fit: Fit) -> Positions:
         return positions
     free = fit.segments.length[vote].sum() - 2 * vote.sum() - len(fit.active) / dof
     square = fit.square[vote].sum(axis=0) / max(free, 1)
-    least = ROUNDING * positions.sigma
-    return positions.with_(sigma=np.maximum(np.sqrt(square), least))
+    sigma = np.maximum(np.sqrt(square), least_noise(positions.q))
+    return positions.with_(sigma=sigma)
 
 
 def rescued(

@@ -64,16 +64,22 @@ class Ratio:
         )
         return float(values[0]), vectors[:, 0]
 
-    def smallest(self, supports: np.ndarray) -> np.ndarray:
-        """Smallest τ of many supports of equal size, shape (support, size)."""
-        return np.linalg.eigvalsh(self._white(supports)[1])[:, 0]
+    def best(
+        self, supports: np.ndarray, count: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of supports of equal size, shape (support, size), those with smallest τ.
 
-    def minimise_all(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """τ and coefficients of many supports of equal size, shape (support, size)."""
+        Returns
+        -------
+        supports, τ, coefficients
+            Of `count` supports, best first.
+        """
         root, white = self._white(supports)
-        values, vectors = np.linalg.eigh(white)
-        lowest = vectors[:, :, :1]
-        return values[:, 0], np.linalg.solve(np.swapaxes(root, 1, 2), lowest)[..., 0]
+        lowest = np.linalg.eigvalsh(white)[:, 0]
+        chosen = np.argsort(lowest, kind="stable")[:count]
+        vectors = np.linalg.eigh(white[chosen])[1][:, :, :1]
+        unit = np.linalg.solve(np.swapaxes(root[chosen], 1, 2), vectors)[..., 0]
+        return supports[chosen], lowest[chosen], unit
 
     def _white(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Cholesky factor of G + K, and G in coordinates in which that is one."""

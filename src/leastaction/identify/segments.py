@@ -15,8 +15,9 @@ LARGEST_STEPS = 16
 CAP = 25.0
 # A segment this many times worse than the median has no say about coefficients.
 VOTE = 9.0
-# Noise below this fraction of a coordinate is rounding; 1 / σ² must stay finite.
-ROUNDING = 1e-20
+# Noise below this fraction of a coordinate is that of no sensor, and no step of ours is
+# short enough for it; 1 / σ² must stay finite.
+LEAST_NOISE = 1e-9
 
 
 @dataclass(frozen=True)
@@ -234,9 +235,13 @@ def noise_level(
     sigma = np.array(sigma)
     agree = np.abs(sigma[1:] / np.maximum(sigma[:-1], 1e-300) - 1) < agreement
     order = np.where(agree.any(axis=0), agree.argmax(axis=0), len(sigma) - 1)
-    size = np.abs(q).max(axis=(0, 1))
-    least = ROUNDING * np.where(size > 0, size, 1.0)
-    return np.maximum(sigma[order, np.arange(q.shape[2])], least)
+    return np.maximum(sigma[order, np.arange(q.shape[2])], least_noise(q))
+
+
+def least_noise(q: np.ndarray) -> np.ndarray:
+    """Lowest σ that positions of shape (..., dof) are weighted by."""
+    size = np.abs(q.reshape(-1, q.shape[-1])).max(axis=0)
+    return LEAST_NOISE * np.where(size > 0, size, 1.0)
 
 
 def enough_steps(

@@ -65,7 +65,7 @@ def splicing(
         if not unknown:
             return
         known.update(unknown)
-        best, vectors = _screened(np.array(unknown), ratio, ranked)
+        best, _, vectors = ratio.best(np.array(unknown), ranked)
         size = best.shape[1] - kept
         for first in range(0, len(best), BATCH):
             some = slice(first, first + BATCH)
@@ -139,18 +139,10 @@ def larger_supports(
     if size + 1 in path.supports:
         found.add(path.supports[size + 1])
     supports = np.array(sorted(found))
-    best, vectors = _screened(supports, ratio, ranked)
+    best, _, vectors = ratio.best(supports, ranked)
     errors = error(best, vectors / ratio.length[best])
     order = np.argsort(errors, kind="stable")[:count]
     return [tuple(map(int, support)) for support in best[order]]
-
-
-def _screened(
-    supports: np.ndarray, ratio: Ratio, ranked: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Supports with the smallest τ, best first, and their coefficients."""
-    best = supports[np.argsort(ratio.smallest(supports), kind="stable")[:ranked]]
-    return best, ratio.minimise_all(best)[1]
 
 
 def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, float]:

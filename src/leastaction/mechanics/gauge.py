@@ -259,8 +259,11 @@ def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
     for equation, expression in enumerate(expressions):
         if expression.has(*trigonometric):
             expression = expression.rewrite(trigonometric, sp.exp)
-        expression = sp.powsimp(sp.expand(expression))
-        for term in sp.Add.make_args(sp.expand(expression)):
+        expression = sp.expand(expression)
+        if not all(power.exp.is_Integer for power in expression.atoms(sp.Pow)):
+            # roots; products of exponentials are one already
+            expression = sp.expand(sp.powsimp(expression))
+        for term in sp.Add.make_args(expression):
             coefficient, function = term.as_independent(
                 *expression.free_symbols, as_Add=False
             )

@@ -158,17 +158,27 @@ class Library:
     def status(self) -> list[str]:
         """``reference``, ``inertial``, or what :class:`Freedom` says, by candidate."""
         status = list(self.freedom.status)
+        self._check_references(status)
+        for i, _ in self.references:
+            status[i] = "reference"
+        for i, term in enumerate(self.terms):
+            if status[i] == "independent" and not self._fits_inertia(term):
+                status[i] = "inertial"
+        return status
+
+    def check_references(self) -> None:
+        """Refuse a redundant reference; only candidates before it can make it so."""
+        last = max(i for i, _ in self.references)
+        earlier = gauge_freedom(self.terms[: last + 1], self.coordinates)
+        self._check_references(earlier.status)
+
+    def _check_references(self, status: Sequence[str]) -> None:
         for i, _ in self.references:
             if status[i] != "independent":
                 raise ValueError(
                     f"reference: {self.terms[i]} is {status[i]} in this library; list "
                     "it earlier"
                 )
-            status[i] = "reference"
-        for i, term in enumerate(self.terms):
-            if status[i] == "independent" and not self._fits_inertia(term):
-                status[i] = "inertial"
-        return status
 
     def _fits_inertia(self, term: sp.Expr) -> bool:
         """Whether `term` agrees with what is known of the kinetic energy."""

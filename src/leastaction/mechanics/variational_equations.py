@@ -160,7 +160,7 @@ class VariationalEquations:
             np.ascontiguousarray(length, dtype=np.int64),
             np.ascontiguousarray(start, dtype=float),
             width - 2 * dof,
-            np.ascontiguousarray(np.broadcast_to(weight, (count, dof)), dtype=float),
+            np.full((count, dof), weight, dtype=float),
             float(dt),
             int(steps),
             sensitive,

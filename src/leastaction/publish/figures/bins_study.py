@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
-from scipy.special import ndtr
 
 from leastaction import assemble, differentiate, identify
 from leastaction.publish.figures.stationary_style import (
@@ -103,6 +102,8 @@ def without_noise(panel: Panel, estimator: str, bins: int) -> list[Parameter]:
 
 def exact_histogram(panel: Panel, bins: int) -> xr.Dataset:
     """Probabilities of the cells: variances c₀ = a²/(2ck) of q and a²/(2c) of q̇."""
+    from scipy.special import ndtr  # half a second to import, and few need it
+
     equation = equation_of(panel.config)
     kinds = [term.kind for term in equation.terms]
     theta = true_coefficients(equation, panel.truth)

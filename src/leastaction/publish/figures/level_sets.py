@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from scipy.interpolate import RectBivariateSpline
 
 from leastaction.publish.figures.shadow_looks import (
     hamiltonian_label,
@@ -158,6 +157,8 @@ def _level_sets(panel, wanted, integrated: bool, shape, settings) -> list[LevelS
 
 def _contours(axes: Axes, axis, true, one: LevelSets, settings: Mapping) -> None:
     """Contours of H^[k], and dotted those of H through the same states of rest."""
+    from scipy.interpolate import RectBivariateSpline  # half a second to import
+
     fine = [np.linspace(side[0], side[-1], FINE) for side in axis]
     through = np.linspace(0, axis[0][-1], CONTOURS + 2)[1:-1]
     for values, style in (
