@@ -39,7 +39,7 @@ $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c '$(NEW_ENOUGH)'
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/$(PIP_INSTALL) --no-compile -r requirements.lock
-	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib >/dev/null
+	-@$(BIN)/python -m compileall -q -j 0 $(VENV)/lib src workflow >/dev/null
 	$(BIN)/$(PIP_INSTALL) --no-deps --no-build-isolation -e .
 	@touch $@
 

@@ -23,6 +23,7 @@ include: "workflow/rules/assemble.smk"
 include: "workflow/rules/identify.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/publish.smk"
+include: "workflow/rules/fork_server.smk"
 
 
 if config["chunks"] > 1:
@@ -40,6 +41,7 @@ onstart:
         f"{workflow.basedir}/src",
         f"{workflow.basedir}/workflow",
     )
+    start_fork_server()
 
 
 wildcard_constraints:

@@ -1,6 +1,8 @@
-"""What a long stage tells while it works: a log file and the terminal."""
+"""What a long stage tells while it works, and what it has cost."""
 
+import atexit
 import logging
+import resource
 import sys
 import time
 from collections.abc import Collection, Iterator
@@ -17,10 +19,12 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-def start_logging(path: str | Path) -> None:
+def start_logging(path: str | Path, benchmark: str | Path | None = None) -> None:
     """Send messages, warnings and a failure's traceback to `path` and the terminal.
 
     A file that is missing, damaged or cannot be written is told without a traceback.
+    At the end of the process, what it has cost goes to `benchmark`: a table of one row
+    with wall and CPU time in s and the largest memory in MB.
 
     A script calls this first; Snakemake's ``log:`` redirects nothing by itself.
     """
@@ -38,6 +42,22 @@ def start_logging(path: str | Path) -> None:
     logging.captureWarnings(True)
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     sys.excepthook = _log_failure
+    if benchmark is not None:
+        # Before this line there were imports, which take as long as their CPU time.
+        start = time.monotonic() - time.process_time()
+        atexit.register(_write_benchmark, Path(benchmark), start)
+
+
+def _write_benchmark(path: Path, start: float) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    row = {
+        "s": time.monotonic() - start,
+        "cpu_time": used.ru_utime + used.ru_stime,
+        "max_rss": used.ru_maxrss / 1024,
+    }
+    path.write_text(
+        "\t".join(row) + "\n" + "\t".join(f"{x:.2f}" for x in row.values()) + "\n"
+    )
 
 
 class _Once(logging.Filter):

@@ -94,11 +94,11 @@ class Disturbed(Project):
     def _worker(self, process: subprocess.Popen) -> psutil.Process:
         end = time.monotonic() + 120
         while time.monotonic() < end:
-            for child in psutil.Process(process.pid).children(recursive=True):
+            for child in psutil.Process(process.pid).children():
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    words = child.cmdline() or [""]
-                    if "bash" not in words[0] and ".snakemake/scripts/" in words[-1]:
-                        return child
+                    if any(word.endswith("serve.py") for word in child.cmdline()):
+                        for job in child.children():
+                            return job
             time.sleep(0.02)
         raise AssertionError(self.told())
 

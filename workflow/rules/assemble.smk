@@ -7,8 +7,7 @@ rule assemble:
         library="<results>/{paper}/{example}/{estimator}/library.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/assemble.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/assemble.tsv"
+        benchmark="<logs>/{paper}/{example}/{estimator}/assemble.tsv",
     priority: 3
     conda:
         "../../environment.yml"

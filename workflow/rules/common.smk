@@ -31,6 +31,10 @@ from leastaction.sources import source_files, write_listing
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
 
+# What a job has cost is written by the job (`benchmark` of its logs). The directive of that
+# name looks at the processes below Snakemake's own, where a forked job is not, and after the
+# first seconds only every half minute.
+
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
 # The stage that makes each file. Later stages have higher priority: what one job writes is

@@ -6,8 +6,7 @@ rule differentiate:
         derivatives="<results>/{paper}/{example}/{estimator}/derivatives.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/differentiate.log",
-    benchmark:
-        "<logs>/{paper}/{example}/{estimator}/differentiate.tsv"
+        benchmark="<logs>/{paper}/{example}/{estimator}/differentiate.tsv",
     priority: 2
     conda:
         "../../environment.yml"

@@ -6,8 +6,7 @@ rule import_recording:
         observations="<results>/recordings/{example}/observations.nc",
     log:
         "<logs>/recordings/{example}/import.log",
-    benchmark:
-        "<logs>/recordings/{example}/import.tsv"
+        benchmark="<logs>/recordings/{example}/import.tsv",
     wildcard_constraints:
         example=one_of(RECORDINGS),
     priority: 1

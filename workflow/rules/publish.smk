@@ -32,8 +32,7 @@ rule plot_example:
         ),
     log:
         "<logs>/{paper}/{example}/plot_example.log",
-    benchmark:
-        "<logs>/{paper}/{example}/plot_example.tsv"
+        benchmark="<logs>/{paper}/{example}/plot_example.tsv",
     conda:
         "../../environment.yml"
     threads: 1
@@ -64,8 +63,7 @@ rule plot_paper:
         others=multiext("<results>/{paper}/figures/{figure}", ".png", ".pdf"),
     log:
         "<logs>/{paper}/plot_paper_{figure}.log",
-    benchmark:
-        "<logs>/{paper}/plot_paper_{figure}.tsv"
+        benchmark="<logs>/{paper}/plot_paper_{figure}.tsv",
     conda:
         "../../environment.yml"
     threads: 1
@@ -98,8 +96,7 @@ rule tabulate:
         ),
     log:
         "<logs>/{paper}/tabulate_{table}.log",
-    benchmark:
-        "<logs>/{paper}/tabulate_{table}.tsv"
+        benchmark="<logs>/{paper}/tabulate_{table}.tsv",
     conda:
         "../../environment.yml"
     threads: 1
@@ -123,8 +120,7 @@ rule score:
         scores="<results>/{paper}/{example}/scores.csv",
     log:
         "<logs>/{paper}/{example}/score.log",
-    benchmark:
-        "<logs>/{paper}/{example}/score.tsv"
+        benchmark="<logs>/{paper}/{example}/score.tsv",
     conda:
         "../../environment.yml"
     threads: 1
@@ -154,8 +150,7 @@ rule collect_scores:
         ),
     log:
         "<logs>/collect_{collection}.log",
-    benchmark:
-        "<logs>/collect_{collection}.tsv"
+        benchmark="<logs>/collect_{collection}.tsv",
     wildcard_constraints:
         collection="scorecard|studies",
     conda:
@@ -185,8 +180,7 @@ rule plot_study:
         others=multiext("<results>/studies/{study}", ".png", ".pdf"),
     log:
         "<logs>/studies/plot_{study}.log",
-    benchmark:
-        "<logs>/studies/plot_{study}.tsv"
+        benchmark="<logs>/studies/plot_{study}.tsv",
     conda:
         "../../environment.yml"
     threads: 1
@@ -225,8 +219,7 @@ rule compare:
         others=multiext("<results>/matrix", ".png", ".pdf"),
     log:
         "<logs>/compare.log",
-    benchmark:
-        "<logs>/compare.tsv"
+        benchmark="<logs>/compare.tsv",
     conda:
         "../../environment.yml"
     threads: 1
@@ -249,8 +242,7 @@ rule summarise:
         page="docs/results.md",
     log:
         "<logs>/summarise.log",
-    benchmark:
-        "<logs>/summarise.tsv"
+        benchmark="<logs>/summarise.tsv",
     conda:
         "../../environment.yml"
     threads: 1
@@ -282,8 +274,7 @@ rule tell:
         ),
     log:
         "<logs>/story.log",
-    benchmark:
-        "<logs>/story.tsv"
+        benchmark="<logs>/story.tsv",
     conda:
         "../../environment.yml"
     threads: 1
@@ -306,8 +297,7 @@ rule shrink:
         picture="docs/images/gallery/{picture}.png",
     log:
         "<logs>/gallery/{picture}.log",
-    benchmark:
-        "<logs>/gallery/{picture}.tsv"
+        benchmark="<logs>/gallery/{picture}.tsv",
     wildcard_constraints:
         picture=one_of(config["gallery"]),
     conda:
@@ -349,8 +339,7 @@ rule plot_recording:
         ),
     log:
         "<logs>/recordings/{example}/plot_recording.log",
-    benchmark:
-        "<logs>/recordings/{example}/plot_recording.tsv"
+        benchmark="<logs>/recordings/{example}/plot_recording.tsv",
     wildcard_constraints:
         example=one_of(RECORDINGS),
     conda:
@@ -383,8 +372,7 @@ rule write_law:
         ),
     log:
         "<logs>/recordings/{example}/write_law.log",
-    benchmark:
-        "<logs>/recordings/{example}/write_law.tsv"
+        benchmark="<logs>/recordings/{example}/write_law.tsv",
     wildcard_constraints:
         example=one_of(RECORDINGS),
     conda:

@@ -5,8 +5,7 @@ rule simulate:
         observations="<results>/{paper}/{example}/observations.nc",
     log:
         "<logs>/{paper}/{example}/simulate.log",
-    benchmark:
-        "<logs>/{paper}/{example}/simulate.tsv"
+        benchmark="<logs>/{paper}/{example}/simulate.tsv",
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 1
@@ -32,8 +31,7 @@ rule record:
         table="<results>/stand_ins/{stand_in}.csv",
     log:
         "<logs>/stand_ins/{stand_in}.log",
-    benchmark:
-        "<logs>/stand_ins/{stand_in}.tsv"
+        benchmark="<logs>/stand_ins/{stand_in}.tsv",
     priority: 1
     conda:
         "../../environment.yml"

@@ -13,5 +13,5 @@ def main(figure: str, picture: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
+    start_logging(*snakemake.log)
     main(snakemake.input.figure, snakemake.output.picture)

@@ -30,7 +30,7 @@ def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) 
 
 
 if __name__ == "__main__":
-    start_logging(snakemake.log[0])
+    start_logging(*snakemake.log)
     main(
         snakemake.input.scorecard,
         snakemake.input.pictures,

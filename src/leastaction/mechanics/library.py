@@ -21,6 +21,7 @@ from leastaction.mechanics.gauge import (
     rayleigh_representation,
     representation,
 )
+from leastaction.mechanics.reference import multiples
 from leastaction.mechanics.system import System
 
 
@@ -92,18 +93,10 @@ class Library:
     def _from_config(cls, config: Mapping, coordinates: tuple[str, ...]) -> "Library":
         names = (*coordinates, *velocity_names(coordinates))
         terms = candidates(config["lagrangian"], names)
-        reference = parse(config["reference"], names)
-        references = _multiple(reference, terms)
-        if references is None:
-            references = tuple(
-                found
-                for part in sp.Add.make_args(sp.expand(reference))
-                for found in _multiple(part, terms) or (_unknown(part, terms),)
-            )
         return cls(
             coordinates,
             terms,
-            references,
+            multiples(parse(config["reference"], names), terms),
             config.get("inertia", "free"),
             candidates(config.get("dissipation", []), names),
             config.get("calculus", "ito"),
@@ -284,22 +277,3 @@ class Library:
 @lru_cache(maxsize=32)
 def _library(config: str, coordinates: tuple[str, ...]) -> Library:
     return Library._from_config(json.loads(config), coordinates)
-
-
-def _multiple(
-    part: sp.Expr, terms: Sequence[sp.Expr]
-) -> tuple[tuple[int, float]] | None:
-    """Position and factor of the candidate that `part` is a multiple of."""
-    for i, term in enumerate(terms):
-        if term.free_symbols == part.free_symbols != set():
-            ratio = sp.simplify(part / term)
-            if ratio.is_number:
-                return ((i, float(ratio)),)
-    return None
-
-
-def _unknown(part: sp.Expr, terms: Sequence[sp.Expr]):
-    raise ValueError(
-        f"reference: {part} is not a multiple of a candidate; "
-        f"the candidates are {', '.join(map(str, terms))}"
-    )

@@ -1,0 +1,32 @@
+# How the Python scripts of rules are started where Snakemake runs them itself.
+
+import shlex
+import socket
+import subprocess
+import sys
+
+
+def start_fork_server():
+    """Let scripts start as copies of one process that has imported the libraries.
+
+    Not for jobs that an executor sends elsewhere, and on Linux only.
+    """
+    if not (config["fork_server"] and workflow.local_exec and sys.platform == "linux"):
+        return
+    folder = Path(workflow.basedir, "workflow", "fork_server")
+    # Relative, because the path of a socket has at most 107 characters.
+    path = Path(".snakemake", f"fork_server.{os.getpid()}")
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        listener.listen()
+        number = listener.fileno()
+        # It ends with this process, which holds the other end of its input.
+        start_fork_server.process = subprocess.Popen(
+            [sys.executable, folder / "serve.py", str(number)],
+            stdin=subprocess.PIPE,
+            pass_fds=[number],
+            env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
+        )
+    submit = shlex.join([sys.executable, "-IS", str(folder / "submit.py"), str(path)])
+    shell.prefix(f"set -euo pipefail; {submit} ".replace("{", "{{").replace("}", "}}"))
