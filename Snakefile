@@ -23,7 +23,7 @@ include: "workflow/rules/assemble.smk"
 include: "workflow/rules/identify.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/publish.smk"
-include: "workflow/rules/fork_server.smk"
+include: "workflow/rules/local.smk"
 
 
 if config["chunks"] > 1:
@@ -42,6 +42,7 @@ onstart:
         f"{workflow.basedir}/workflow",
     )
     start_fork_server()
+    lift_rate_of_jobs()
 
 
 wildcard_constraints:
