@@ -1,13 +1,16 @@
-"""The same bytes whatever the number of cores, and other numbers for another seed."""
+"""The same bytes however jobs are run, and other numbers for another seed."""
 
 from project import TINY, Project
 
 FOLDER = "results/stochastic_lagrangian/harmonic"
 
 
-def test_one_core_gives_the_same_bytes_as_two(finished, tmp_path):
+def test_one_core_and_no_forks_give_the_same_bytes_as_forks_on_two(finished, tmp_path):
     alone = Project.copy(tmp_path)
-    result = alone.snakemake(f"{FOLDER}/recommended/rollout.nc", "--cores", "1")
+    result = alone.snakemake(
+        f"{FOLDER}/recommended/rollout.nc",
+        *("--cores", "1", "--config", "fork_server=false"),
+    )
     assert result.returncode == 0, result.stdout + result.stderr
     one, two = alone.digests(), finished.digests()
     assert len(one) == 1 + 4
