@@ -2,7 +2,7 @@
 
     python benchmarks/shares.py [logs]
 
-A job's wall time is in Snakemake's benchmark file. The stages up to validate log
+A job's wall time is in its benchmark file. The stages up to validate log
 when their first replicate began and their last one was written, and the CPU between:
 the rest of the wall time is start-up (interpreter, imports, compiled kernels read from
 the cache), and what is not CPU is waiting for disk or core. Other jobs are shown whole.
