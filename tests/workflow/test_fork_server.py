@@ -35,6 +35,7 @@ class Project:
             listener.listen()
             self.server = subprocess.Popen(
                 [sys.executable, "-c", SERVE, str(listener.fileno())],
+                env={**os.environ, "OF_THE_SERVER": "1"},
                 stdin=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 pass_fds=[listener.fileno()],
@@ -95,6 +96,7 @@ def test_a_job_has_the_streams_folder_environment_and_arguments_of_its_client(pr
     script = """
 import os, sys
 print(os.getcwd(), os.environ["COLOUR"], sys.argv[1:], __name__, os.getppid())
+assert "OF_THE_SERVER" not in os.environ
 print("trouble", file=sys.stderr)
 sys.exit(7)
 """
@@ -142,6 +144,16 @@ def test_a_job_is_killed_with_its_client(project):
     assert project.submit("print('next')").communicate(timeout=60)[0] == "next\n"
 
 
+def test_a_client_that_dies_before_it_speaks_disturbs_nobody(project):
+    for said in (b"", b"\0\0\0", bytes(7) + b"\5{"):
+        with socket.socket(socket.AF_UNIX) as client:
+            client.connect("server")
+            client.sendall(said)
+    client = project.submit("import os; print(os.getppid())")
+    assert client.communicate(timeout=60)[0] == f"{project.server.pid}\n"
+    assert not psutil.Process(project.server.pid).children()
+
+
 def test_a_job_is_killed_with_the_server_and_its_client_says_so(project):
     client = project.submit(WORK)
     job = project.job()
@@ -157,6 +169,7 @@ def test_the_server_ends_with_snakemake_after_its_last_job(project):
     project.server.stdin.close()
     while (project.folder / "server").exists():
         time.sleep(0.01)
+    time.sleep(0.5)
     assert project.server.poll() is None
     (project.folder / "here" / "enough").touch()
     assert client.communicate(timeout=60)[0] == "worked\n"

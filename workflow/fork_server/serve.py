@@ -56,6 +56,8 @@ LIBRARIES = (
 )
 # Numbers of prctl(2).
 SET_PARENT_DEATH_SIGNAL, SET_NAME = 1, 15
+# Seconds for a client to say what it wants.
+PATIENCE = 10.0
 
 
 def import_libraries() -> None:
@@ -102,11 +104,13 @@ class Server:
 
     def _accept(self) -> dict | None:
         connection, _ = self._listener.accept()
-        with connection.makefile("rb") as stream:
-            head, files, _, _ = socket.recv_fds(connection, 8, 3)
-            job = json.loads(stream.read(int.from_bytes(head, "big")))
-        server = os.getpid()
-        process = os.fork()
+        try:
+            job, files = receive(connection)
+            server, process = os.getpid(), os.fork()
+        except (OSError, ValueError):
+            # The client was killed meanwhile; or no memory: it starts on its own.
+            connection.close()
+            return None
         if process == 0:
             # The connections of other jobs go with the selector that watches them.
             self._selector.close()
@@ -116,9 +120,10 @@ class Server:
             return job
         for file in files:
             os.close(file)
-        connection.sendall(b"\0")
         handle = os.pidfd_open(process)
         self._jobs += 1
+        with contextlib.suppress(OSError):
+            connection.sendall(b"\0")
 
         def finish() -> None:
             _, status = os.waitpid(process, 0)
@@ -143,6 +148,16 @@ class Server:
         return None
 
 
+def receive(connection: socket.socket) -> tuple[dict, list[int]]:
+    """What a client wants to be run, and its standard streams."""
+    connection.settimeout(PATIENCE)
+    head, files, _, _ = socket.recv_fds(connection, 8, 3)
+    with connection.makefile("rb") as stream:
+        job = json.loads(stream.read(int.from_bytes(head, "big")))
+    connection.settimeout(None)
+    return job, files
+
+
 def become(job: dict, files: list[int], server: int) -> None:
     """Take over what the client was given by Snakemake; die with the server."""
     control = ctypes.CDLL(None).prctl
@@ -165,6 +180,8 @@ def become(job: dict, files: list[int], server: int) -> None:
 def main() -> None:
     """Serve; in the copy for a job, run its script."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # A system without these handles of processes is told before a job relies on them.
+    os.close(os.pidfd_open(os.getpid()))
     listener = socket.socket(fileno=int(sys.argv[1]))
     import_libraries()
     job = Server(listener).serve()
