@@ -71,7 +71,9 @@ class Disturbed(Project):
         """
         with open(self.folder / "caught.txt", "w") as told:
             process = self.start(
-                self.target, "--cores", "1", stdout=told, stderr=subprocess.STDOUT
+                *(self.target, "--cores", "1", "--config", "fork_server=1"),
+                stdout=told,
+                stderr=subprocess.STDOUT,
             )
             try:
                 worker = self._worker(process)

@@ -9,7 +9,7 @@ def test_one_core_and_no_forks_give_the_same_bytes_as_forks_on_two(finished, tmp
     alone = Project.copy(tmp_path)
     result = alone.snakemake(
         f"{FOLDER}/recommended/rollout.nc",
-        *("--cores", "1", "--config", "fork_server=false"),
+        *("--cores", "1", "--config", "fork_server=0"),
     )
     assert result.returncode == 0, result.stdout + result.stderr
     one, two = alone.digests(), finished.digests()

@@ -8,7 +8,8 @@ import sys
 
 def start_fork_server():
     """Let scripts start as copies of one process that has imported the libraries."""
-    if not (config["fork_server"] and workflow.local_exec and sys.platform == "linux"):
+    least, jobs = config["fork_server"], sum(1 for _ in workflow.dag.needrun_jobs())
+    if not (workflow.local_exec and sys.platform == "linux" and 0 < least <= jobs):
         return
     folder = Path(workflow.basedir, "workflow", "fork_server")
     # Relative, because the path of a socket has at most 107 characters.
