@@ -125,7 +125,7 @@ def verdict(timings: list[dict], required: float | None) -> str:
         f"Required: {required} times the fastest.",
         f"Measured: {others[name]:.3g} ({name}); {word}.",
     ]
-    agree = {t["name"] for t in timings if t.get("agrees", True)}
+    agree = {t["name"] for t in timings if t["agrees"]}
     equal = {other: ratio for other, ratio in others.items() if other in agree}
     if equal and name not in equal:
         best = min(equal, key=equal.get)
