@@ -1,5 +1,6 @@
 # How jobs are started where Snakemake runs them itself, not an executor elsewhere.
 
+import atexit
 import shlex
 import socket
 import subprocess
@@ -20,12 +21,14 @@ def start_fork_server():
         listener.listen()
         number = listener.fileno()
         # It ends with this process, which holds the other end of its input.
-        start_fork_server.process = subprocess.Popen(
+        server = subprocess.Popen(
             [sys.executable, folder / "serve.py", str(number)],
             stdin=subprocess.PIPE,
             pass_fds=[number],
             env={**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"},
         )
+    # Whoever measures Snakemake measures its jobs, if it waits for their parent.
+    atexit.register(server.communicate)
     submit = shlex.join([sys.executable, "-IS", str(folder / "submit.py"), str(path)])
     shell.prefix(f"set -euo pipefail; {submit} ".replace("{", "{{").replace("}", "}}"))
 
