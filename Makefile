@@ -1,7 +1,7 @@
 # `make` only prepares .venv; the real interface is Snakemake (see README.md).
 #
 #   make reproduce   every figure, table and the scorecard of the papers
-#   make quick       the same with one example of each kind: about five minutes
+#   make quick       the same with one example of each kind: about three minutes
 #   make beyond      our own studies
 #   make test        the tests
 #   make cluster     as root: the tests on a SLURM of one node, which it installs
