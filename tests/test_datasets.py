@@ -208,11 +208,13 @@ def test_no_changed_bit_passes(tmp_path):
                 check_seal(tmp_path / "b.nc")
 
 
-def test_the_last_to_start_writes_the_file(tmp_path):
+@pytest.mark.parametrize("written", [0, 1])
+def test_the_last_to_start_writes_the_file(tmp_path, written):
     def overtaken():
-        yield ensemble((0,))
+        for replicate in range(written):
+            yield ensemble((replicate,))
         save(ensemble((5,)), tmp_path / "a.nc", "observations")
-        yield ensemble((1,))
+        yield ensemble((written,))
 
     with pytest.raises(OSError, match="another job has begun to write this file"):
         save_replicates(overtaken(), tmp_path / "a.nc", "observations")

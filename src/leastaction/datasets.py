@@ -167,6 +167,7 @@ def save_replicates(
         for piece in pieces:
             kind = name or piece.attrs["contract"]
             piece = check(piece.assign_attrs(contract=kind), kind, f"result {path}")
+            part.stat()  # netCDF4 would create what another job has removed
             with _told_if_full(path, piece.nbytes):
                 if begun:
                     _append(piece, part)
@@ -193,13 +194,15 @@ def whole(path: str | Path) -> Iterator[Path]:
     for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         other.unlink(missing_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
+    with _told_if_full(path):
+        part.touch()
     try:
         yield part
         with _told_if_full(path):
             _sync(part)
         os.replace(part, path)
-    except FileNotFoundError as error:
-        if Path(error.filename or "") != part:
+    except OSError as error:
+        if Path(error.filename or "") != part or part.exists():
             raise
         reason = "another job has begun to write this file; this one gives way"
         raise OSError(errno.EBUSY, reason, str(path)) from None
@@ -249,7 +252,6 @@ def _write(dataset: xr.Dataset, path: Path) -> None:
 
 
 def _append(dataset: xr.Dataset, path: Path) -> None:
-    path.stat()  # netCDF4 would create what another job has removed
     with netCDF4.Dataset(path, "a") as file:
         start = len(file.dimensions["replicate"])
         stop = start + dataset.sizes["replicate"]

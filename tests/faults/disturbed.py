@@ -91,7 +91,8 @@ class Disturbed(Project):
 
     def _writing(self, worker: psutil.Process) -> bool:
         place = self.folder / self.target
-        return any(place.parent.glob(f".{place.name}.*.part"))
+        parts = place.parent.glob(f".{place.name}.*.part")
+        return any(part.stat().st_size for part in parts)
 
     def _worker(self, process: subprocess.Popen) -> psutil.Process:
         end = time.monotonic() + 120
