@@ -20,7 +20,7 @@ from examples import example_of, observations_of
 
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.simulate.strong_taylor import integrator
-from leastaction.simulate.wiener import generator, increments, standard_normals
+from leastaction.simulate.wiener import increments, white_noise
 
 PAPER, NAME, SEED = "stochastic_lagrangian", "duffing", 1
 REQUIRED = 50
@@ -171,8 +171,8 @@ def strong_order(duffing: Duffing, system) -> str:
     import sdeint
 
     dt = duffing.dt / REFINED
-    rng = generator(SEED, NAME, "simulate", 0, 0)
-    normals = standard_normals(rng, REFINED * duffing.steps, 1)
+    noise = white_noise(SEED, NAME, "simulate", 0, 1)
+    normals = noise(range(REFINED * duffing.steps), range(1))[..., 0]
     reference = integrator(system)(duffing.start, normals, dt)[::REFINED, 0]
     matrix, fine = np.array([[0.0], [duffing.volatility]]), increments(normals, dt)[0]
     errors = []

@@ -86,7 +86,7 @@ def test_its_system_has_the_law_of_its_coefficients(path):
 
 
 def test_it_simulates_like_the_truth_it_came_from(path, rng):
-    normals = rng.standard_normal((2000, 1, 2))
+    normals = rng.standard_normal((2, 2000, 1))
     start = np.array([1.0, 0.0])
     found, true = (
         integrator(s)(start, normals, 1e-3)
@@ -123,7 +123,7 @@ def test_correlated_noise_keeps_its_covariance(pair, s):
 def test_correlated_noise_is_simulated_as_such(pair, rng):
     covariance = np.array([[1.0, 0.6], [0.6, 2.0]])
     run = integrator(model(pair, FREE, covariance).system)
-    normals = rng.standard_normal((20_000, 2, 2))
+    normals = rng.standard_normal((2, 20_000, 2))
     steps = np.diff(run(np.zeros(4), normals, 0.01)[:, 2:], axis=0)
     found = steps.T @ steps / (0.01 * len(steps))
     np.testing.assert_allclose(found, covariance, atol=4.5 * 2 * np.sqrt(2 / 20_000))

@@ -46,13 +46,13 @@ def coarsened(normals, dt, ratio):
     big = ratio * dt
     first = big_dw / np.sqrt(big)
     second = np.sqrt(3) * (2 * big_dz / big**1.5 - first)
-    return np.stack([first, second], axis=-1)
+    return np.stack([first, second])
 
 
 def test_coarse_increments_are_those_of_a_coarse_step(rng):
     """The reconstruction used below is itself a pair of independent N(0, 1)."""
-    coarse = coarsened(rng.standard_normal((80_000, 1, 2)), 0.01, 8)[:, 0]
-    np.testing.assert_allclose(np.cov(coarse.T), np.eye(2), atol=4.5 * np.sqrt(2e-4))
+    coarse = coarsened(rng.standard_normal((2, 80_000, 1)), 0.01, 8)[..., 0]
+    np.testing.assert_allclose(np.cov(coarse), np.eye(2), atol=4.5 * np.sqrt(2e-4))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -66,7 +66,7 @@ def test_strong_order_is_one_and_a_half(name):
     start = np.r_[np.full(truth.dof, 0.5), np.full(truth.dof, 0.2)]
     square = np.zeros((len(ratios), 2 * truth.dof))
     for _ in range(300):
-        normals = rng.standard_normal((fine, truth.wiener_processes, 2))
+        normals = rng.standard_normal((2, fine, truth.wiener_processes))
         reference = run(start, normals, 1 / fine)[-1]
         for i, ratio in enumerate(ratios):
             coarse = coarsened(normals, 1 / fine, ratio)
@@ -88,7 +88,7 @@ def test_the_mean_of_a_step_is_the_taylor_expansion_by_the_generator(name):
     run, start, h = integrator(truth), np.full(2 * truth.dof, 0.4), 0.1
     mean = np.zeros(2 * truth.dof)
     for choice in np.ndindex(*[3] * (2 * w)):
-        normals = nodes[list(choice)].reshape(1, w, 2)
+        normals = nodes[list(choice)].reshape(2, 1, w)
         mean += weights[list(choice)].prod() * run(start, normals, h)[-1]
     at = dict(zip(truth.state, start, strict=True)) | {dt: h}
     for k, (x, a) in enumerate(zip(truth.state, drift, strict=True)):
@@ -118,12 +118,12 @@ def test_the_limit_is_the_solution_in_the_chosen_calculus(name, calculus):
     g = sp.lambdify((x, v), CASES[name].diffusion[0], "numpy")
     paths, steps = 200, 4096
     dt = 1 / steps
-    normals = np.random.default_rng(3).standard_normal((paths, steps, 1, 2))
+    normals = np.random.default_rng(3).standard_normal((paths, 2, steps, 1))
     run = integrator(truth)
     found = np.array([run([0.5, 0.2], n, dt)[-1] for n in normals])
     q, p = np.full(paths, 0.5), np.full(paths, 0.2)
     for k in range(steps):
-        dw = np.sqrt(dt) * normals[:, k, 0, 0]
+        dw = np.sqrt(dt) * normals[:, 0, k, 0]
         slope = p, acceleration(q, p)
         noise = g(q, p)
         guess_q, guess_p = q + dt * slope[0], p + dt * slope[1] + noise * dw
@@ -157,7 +157,7 @@ def test_moments_of_a_linear_system_are_those_of_the_matrix_exponential():
     for dt in (0.02, 0.01):
 
         def one(start, normals, dt=dt):
-            return run(np.array(start), np.array(normals).reshape(1, 1, 2), dt)[-1]
+            return run(np.array(start), np.array(normals).reshape(2, 1, 1), dt)[-1]
 
         drift = np.column_stack([one(e, [0.0, 0.0]) for e in np.eye(2)])
         kick = np.column_stack([one([0.0, 0.0], n) for n in np.eye(2)])
@@ -188,7 +188,7 @@ def test_mean_energy_grows_by_itos_isometry():
     run, rng = integrator(truth), np.random.default_rng(11)
     start = np.array([0.7, 0.0])
     final = np.array(
-        [run(start, rng.standard_normal((400, 1, 2)), 5e-3)[-1] for _ in range(3000)]
+        [run(start, rng.standard_normal((2, 400, 1)), 5e-3)[-1] for _ in range(3000)]
     )
     gain = energy(*final.T) - energy(*start)
     expected = float(truth.evaluated(truth.energy_growth)) * 2.0
@@ -217,7 +217,7 @@ def test_without_noise_it_solves_the_ordinary_equation(truth, start=0.6):
         lambda _, y: right(*y), (0, 1), initial, rtol=1e-10, atol=1e-12
     ).y[:, -1]
     errors = [
-        np.abs(roll(truth, initial, np.zeros((n, 0, 2)), 1 / n)[-1] - exact).max()
+        np.abs(roll(truth, initial, np.zeros((2, n, 0)), 1 / n)[-1] - exact).max()
         for n in (500, 1000)
     ]
     assert errors[1] < 1e-4
@@ -227,7 +227,7 @@ def test_without_noise_it_solves_the_ordinary_equation(truth, start=0.6):
 def test_noise_of_size_zero_changes_nothing(rng):
     quiet = system("xdot**2/2 - x**4", parameters={"s": 0.0}, volatility={"x": "s"})
     still = system("xdot**2/2 - x**4")
-    normals = rng.standard_normal((100, 1, 2))
+    normals = rng.standard_normal((2, 100, 1))
     np.testing.assert_allclose(
         roll(quiet, [1.0, 0.0], normals, 0.01), roll(still, [1.0, 0.0], normals, 0.01)
     )
@@ -260,12 +260,3 @@ def test_noise_that_needs_levy_areas_is_refused(volatility):
 @pytest.mark.parametrize("volatility", COVERED, ids=str)
 def test_only_that_noise_is_refused(volatility):
     step(excited(volatility))
-
-
-def test_every_stores_each_so_many_states(rng):
-    normals = rng.standard_normal((60, 1, 2))
-    run = integrator(ADDITIVE)
-    start = np.array([0.3, 0.1])
-    np.testing.assert_array_equal(
-        run(start, normals, 0.01, 20), run(start, normals, 0.01)[::20]
-    )

@@ -6,15 +6,25 @@ import numpy as np
 import pytest
 from support import observe, oscillator, roll, system
 
-from leastaction.simulate.wiener import generator, increments, standard_normals
+from leastaction.simulate.generators import generator
+from leastaction.simulate.wiener import increments, white_noise
 
 KEY = {"seed": 1, "example": "a", "purpose": "simulate", "replicate": 0}
 
 
+def of_steps(n):
+    return white_noise(**KEY, processes=1)(range(n), range(1))[..., 0]
+
+
+def of_trajectories(n):
+    return white_noise(**KEY, processes=1)(range(1), range(n))[:, :, 0].swapaxes(1, 2)
+
+
+@pytest.mark.parametrize("drawn", [of_steps, of_trajectories])
 @pytest.mark.parametrize("dt", [1e-3, 0.5])
-def test_increments_have_the_covariance_of_the_wiener_process(dt):
+def test_increments_have_the_covariance_of_the_wiener_process(dt, drawn):
     n = 200_000
-    normals = standard_normals(generator(**KEY, trajectory=0), n, 1)
+    normals = drawn(n)
     dw, dz = (a[:, 0] for a in increments(normals, dt))
     exact = np.array([[dt, dt**2 / 2], [dt**2 / 2, dt**3 / 3]])
     found = np.cov(dw, dz)
@@ -26,7 +36,7 @@ def test_increments_have_the_covariance_of_the_wiener_process(dt):
 
 def test_the_integrator_uses_the_same_increments(rng):
     """For a free particle, q̇ is the sum of ΔW and q moves by q̇ dt + ΔZ, exactly."""
-    normals = standard_normals(rng, 50, 2)
+    normals = rng.standard_normal((2, 50, 2))
     dw, dz = increments(normals, 0.1)
     free = system("adot**2/2 + bdot**2/2", ("a", "b"), volatility={"a": "1", "b": "2"})
     path = roll(free, np.zeros(4), normals, 0.1)
@@ -42,6 +52,37 @@ def test_every_part_of_the_key_changes_the_numbers():
     )
     first = [generator(*key).standard_normal() for key in keys]
     assert len(set(first)) == 32
+
+
+def test_every_part_of_the_key_changes_the_white_noise():
+    keys = itertools.product((1, 2), ("a", "b"), ("simulate", "validate"), (0, 1))
+    each = [white_noise(*key, 2)(range(2), range(2)).ravel() for key in keys]
+    assert len(set(np.concatenate(each))) == 16 * 16
+
+
+@pytest.mark.parametrize("steps", [range(7, 19), range(8, 19), range(7, 8)], ids=str)
+def test_white_noise_is_had_by_random_access(steps):
+    """Two steps share a counter, so odd ends are the ones to look at."""
+    noise = white_noise(**KEY, processes=3)
+    whole = noise(range(40), range(21))
+    part = noise(steps, range(5, 16))
+    np.testing.assert_array_equal(part, whole[:, steps.start : steps.stop, :, 5:16])
+    fewer = white_noise(**KEY, processes=1)(range(40), range(21))
+    np.testing.assert_array_equal(fewer, whole[:, :, :1])
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, 3], ids=["pair", "step", "process", "path"])
+def test_white_noise_is_white(axis):
+    """Neighbours along each axis are independent, in value and in size."""
+    noise = white_noise(**KEY, processes=4)(range(200), range(200))
+    shifted = np.moveaxis(noise, axis, 0)
+    for f in (np.asarray, np.square):
+        one, other = f(shifted[:-1]).ravel(), f(shifted[1:]).ravel()
+        assert abs(np.corrcoef(one, other)[0, 1]) < 4.5 / np.sqrt(one.size)
+
+
+def test_no_noise_is_none_of_it():
+    assert white_noise(**KEY, processes=0)(range(3), range(2)).shape == (2, 3, 0, 2)
 
 
 def test_the_same_key_gives_the_same_numbers():

@@ -1,14 +1,17 @@
 """Ensembles of trajectories of a stochastic system."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from leastaction.mechanics.system import System
-from leastaction.simulate.initial_state import initial_states
+from leastaction.simulate.blocks import fill_paths
+from leastaction.simulate.generators import generator
+from leastaction.simulate.initial_state import ensemble_starts
 from leastaction.simulate.time_grid import step_count
-from leastaction.simulate.wiener import generator, standard_normals
+from leastaction.simulate.wiener import white_noise
 
 
 class DivergenceError(ArithmeticError):
@@ -30,7 +33,7 @@ def ensemble(
     Parameters
     ----------
     integrator
-        Compiles a system into ``integrate(initial_state, normals, time_step)``.
+        Compiles a system into ``integrate(states, normals, time_step)``.
     system
         The truth.
     settings
@@ -53,24 +56,41 @@ def ensemble(
     """
     integrate = integrator(system)
     steps = step_count(settings["duration"], settings["time_step"])
-    draw = initial_states(settings["initial_state"], system)
-    dt = settings["time_step"]
-    n, dof = settings["trajectories"], system.dof
-    q = np.empty((1, n, steps + 1, dof))
+    dt, n = settings["time_step"], settings["trajectories"]
+    key = seed, example, "simulate", replicate
+    starts = ensemble_starts(
+        settings["initial_state"], system, partial(generator, *key), n
+    )
+    noise = white_noise(*key, system.wiener_processes)
+    q = np.empty((1, n, steps + 1, system.dof))
     qdot = np.empty_like(q)
-    for trajectory in range(n):
-        rng = generator(seed, example, "simulate", replicate, trajectory)
-        start = draw(rng)
-        normals = standard_normals(rng, steps, system.wiener_processes)
-        path = integrate(start, normals, dt)
-        if not np.isfinite(path).all():
-            when = dt * int(np.argmax(~np.isfinite(path).all(axis=1)))
-            raise DivergenceError(
-                f"trajectory {trajectory} of replicate {replicate} is not finite from "
-                f"t = {when:g} s on; reduce simulate.time_step ({dt:g} s)"
-            )
-        q[0, trajectory], qdot[0, trajectory] = path[:, :dof], path[:, dof:]
+    with np.errstate(over="ignore", invalid="ignore"):
+        fill_paths(integrate, starts, noise, dt, q[0], qdot[0])
+    check_finite(q[0], qdot[0], dt, replicate)
     return _dataset(q, qdot, system, dt, replicate, units)
+
+
+def check_finite(
+    q: np.ndarray, qdot: np.ndarray, time_step: float, replicate: int
+) -> None:
+    """Refuse an ensemble that left the range of floating-point numbers.
+
+    What is not finite stays so: a step adds to the state before it.
+
+    Raises
+    ------
+    DivergenceError
+    """
+    last = np.isfinite(q[:, -1]).all(axis=1) & np.isfinite(qdot[:, -1]).all(axis=1)
+    if last.all():
+        return
+    trajectory = int(np.argmin(last))
+    path = np.hstack([q[trajectory], qdot[trajectory]])
+    when = time_step * int(np.argmin(np.isfinite(path).all(axis=1)))
+    raise DivergenceError(
+        f"trajectory {trajectory} of replicate {replicate} is not finite from "
+        f"t = {when:g} s on; reduce simulate.time_step ({time_step:g} s)"
+    )
 
 
 def _dataset(q, qdot, system, dt, replicate, units) -> xr.Dataset:

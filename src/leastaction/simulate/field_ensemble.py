@@ -8,9 +8,9 @@ import xarray as xr
 from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.field_system import FieldSystem
 from leastaction.simulate.ensemble import DivergenceError
+from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import field_initial_states
 from leastaction.simulate.time_grid import step_count
-from leastaction.simulate.wiener import generator
 
 
 def field_ensemble(

@@ -43,6 +43,23 @@ def initial_states(
     return lambda rng: state_of(draw_names(rng))
 
 
+def ensemble_starts(
+    settings: Mapping,
+    system: System,
+    generators: Callable[[int], np.random.Generator],
+    trajectories: int,
+) -> np.ndarray:
+    """Initial states of an ensemble, shape (trajectory, state).
+
+    `generators` makes the generator of a trajectory, which takes longer than many steps
+    of it: none is made more than once, and one only if nothing is random.
+    """
+    draw = initial_states(settings, system)
+    if not settings.get("random"):
+        return np.tile(draw(generators(0)), (trajectories, 1))
+    return np.array([draw(generators(t)) for t in range(trajectories)])
+
+
 def state_of_names(settings: Mapping, system: System) -> Callable[[dict], np.ndarray]:
     """State of given values of the names under ``random``, as a function."""
     expressions = [system.evaluated(e) for e in initial_expressions(settings, system)]

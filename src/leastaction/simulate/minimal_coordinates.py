@@ -16,9 +16,9 @@ import xarray as xr
 from leastaction.mechanics.expressions import parse, unknown
 from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
 from leastaction.mechanics.port_inputs import input_function
+from leastaction.simulate.generators import generator
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.training_sets import draw_sets
-from leastaction.simulate.wiener import generator
 
 # Tolerances of DOP853, relative to a state of order one.
 TOLERANCE = 1e-12

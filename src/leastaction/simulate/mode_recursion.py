@@ -16,7 +16,6 @@ import numpy as np
 
 from leastaction.mechanics.compiled import kernel
 from leastaction.mechanics.field_system import FieldSystem
-from leastaction.simulate.wiener import standard_normals
 
 KERNEL = """
 @njit(cache=True, nogil=True)
@@ -112,7 +111,7 @@ def modal_paths(
     normals = np.empty((steps, omega.size, 2))
     for trajectory, rng in enumerate(generators):
         position[0], velocity[0] = starts[trajectory] @ to_modes
-        standard_normals(rng, steps, omega.size, out=normals)
+        rng.standard_normal(out=normals)
         advance(transition, noise, normals, position, velocity)
         np.matmul(position, phi.T, out=u[trajectory])
         np.matmul(velocity, phi.T, out=u_t[trajectory])

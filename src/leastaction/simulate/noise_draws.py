@@ -16,7 +16,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.noise_sweep import CHANNELS
-from leastaction.simulate.wiener import generator
+from leastaction.simulate.generators import generator
 
 MODES = ("independent", "shared")
 

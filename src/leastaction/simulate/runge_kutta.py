@@ -19,10 +19,10 @@ from leastaction.mechanics.system import System
 from leastaction.noise_sweep import CHANNELS
 from leastaction.simulate.ensemble import DivergenceError
 from leastaction.simulate.external_input import input_expressions, input_force
+from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import random_names, state_of_names
 from leastaction.simulate.noise_draws import noise_draws
 from leastaction.simulate.time_grid import step_count
-from leastaction.simulate.wiener import generator
 
 # All that is compiled for a model; the loops below call it by its address.
 KERNEL = """

@@ -10,9 +10,9 @@ import sympy as sp
 
 from leastaction.mechanics.system import System
 from leastaction.simulate.external_input import input_force
+from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import random_names, state_of_names
 from leastaction.simulate.runge_kutta import motion_of
-from leastaction.simulate.wiener import generator
 
 # Velocity below which Coulomb friction turns around, as a fraction of the largest.
 SLIDING = 1e-3

@@ -8,10 +8,10 @@ import numpy as np
 from leastaction.mechanics.system import System
 from leastaction.progress import tracked
 from leastaction.simulate.ensemble import DivergenceError
+from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import initial_states
 from leastaction.simulate.runge_kutta_gill import integrator
 from leastaction.simulate.time_grid import step_count
-from leastaction.simulate.wiener import generator
 
 # Steps that are handed on at once, and trajectories that are integrated side by side.
 PIECE = 4096

@@ -29,21 +29,25 @@ from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.system import System
 from leastaction.simulate.ensemble import ensemble
 
+# Every step depends on the one before, but not on other trajectories. Side by side, the
+# loop over them becomes vector instructions, where no sine or the like is in it: the
+# arithmetic of each stays the same, bit by bit.
 KERNEL = """
-@njit(cache=True, nogil=True)
-def integrate(initial, normals, dt, parameters, every, path):
+@njit(cache=True, nogil=True, error_model="numpy")
+def integrate(normals, dt, parameters, path):
     root = math.sqrt(dt)
     {time_step}
     {parameters}
-    {load}
-    {record_start}
-    for n in range(normals.shape[0]):
-        {increments}
-        {step}
-        {advance}
-        if (n + 1) % every == 0:
-            row = (n + 1) // every
-            {record}
+    states = path[0].copy()
+    for n in range(normals.shape[1]):
+        for m in range(path.shape[2]):
+            {load}
+            {increments}
+            {step}
+            {advance}
+        for i in range(states.shape[0]):
+            for m in range(states.shape[1]):
+                path[n + 1, i, m] = states[i, m]
 """
 
 
@@ -62,10 +66,12 @@ def integrator(system: System):
     Returns
     -------
     callable
-        ``integrate(initial_state, normals, time_step, every=1)`` with the state
-        (q, q̇) of shape (state,) and `normals` of shape (steps, wiener, 2) from
-        :func:`leastaction.simulate.wiener.standard_normals`; it returns the path of
-        shape (steps // every + 1, state). Parameter values are those of `system`.
+        ``integrate(states, normals, time_step)`` with the states (q, q̇) of shape
+        (state, trajectory) and `normals` of shape (2, steps, wiener, trajectory), as of
+        :func:`leastaction.simulate.wiener.white_noise`; it returns the path of shape
+        (steps + 1, state, trajectory), the given states first. For one trajectory, the
+        last axis may be left out of all of them. Parameter values are those of
+        `system`.
 
     Raises
     ------
@@ -83,11 +89,16 @@ def integrator(system: System):
     )
     parameters = system.parameter_values
 
-    def integrate(initial_state, normals, time_step, every=1):
-        initial_state = np.ascontiguousarray(initial_state, dtype=float)
-        path = np.empty((normals.shape[0] // every + 1, initial_state.size))
+    def integrate(states, normals, time_step):
+        states = np.asarray(states, dtype=float)
+        path = np.empty((normals.shape[1] + 1, *states.shape))
+        path[0] = states
+        trajectories = states.shape[1:] or (1,)
         functions.integrate(
-            initial_state, normals, float(time_step), parameters, every, path
+            np.ascontiguousarray(normals).reshape(*normals.shape[:3], *trajectories),
+            float(time_step),
+            parameters,
+            path.reshape(*path.shape[:2], *trajectories),
         )
         return path
 
@@ -116,24 +127,18 @@ def _blocks(system: System) -> dict[str, str]:
     dz = [f"dz_{j}" for j in wiener]
     new = [f"new_{name}" for name in state]
     increments = "\n".join(
-        f"{local(dw[j])} = root * normals[n, {j}, 0]\n"
+        f"{local(dw[j])} = root * normals[0, n, {j}, m]\n"
         f"{local(dz[j])} = 0.5 * dt * root * "
-        f"(normals[n, {j}, 0] + normals[n, {j}, 1] / math.sqrt(3.0))"
+        f"(normals[0, n, {j}, m] + normals[1, n, {j}, m] / math.sqrt(3.0))"
         for j in wiener
     )
     return {
         "time_step": assigned(["dt"], ["dt"]),
         "parameters": unpack(list(system.parameters), "parameters"),
-        "load": unpack(state, "initial"),
-        "record_start": "\n".join(
-            f"path[0, {i}] = {local(s)}" for i, s in enumerate(state)
-        ),
+        "load": assigned(state, [f"states[{i}, m]" for i in range(len(state))]),
         "increments": increments,
         "step": assignments(new, step(system), "shared_"),
-        "advance": assigned(state, new),
-        "record": "\n".join(
-            f"path[row, {i}] = {local(s)}" for i, s in enumerate(state)
-        ),
+        "advance": "\n".join(f"states[{i}, m] = {s}" for i, s in enumerate(new)),
     }
 
 

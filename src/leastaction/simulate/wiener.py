@@ -1,36 +1,34 @@
-"""Wiener increments, keyed so that they never depend on how the work is divided."""
+"""Wiener processes: white noise by random access, and the increments it makes."""
 
-import zlib
+from collections.abc import Callable
 
 import numpy as np
 
-PURPOSES = {"simulate": 0, "validate": 1, "sensor": 2}
+from leastaction.simulate import box_muller, philox
+from leastaction.simulate.generators import seed_sequence
 
 
-def generator(
-    seed: int, example: str, purpose: str, replicate: int, trajectory: int
-) -> np.random.Generator:
-    """Random generator of one trajectory.
+def white_noise(
+    seed: int, example: str, purpose: str, replicate: int, processes: int
+) -> Callable[[range, range], np.ndarray]:
+    """Normal numbers of any steps of any trajectories, by random access.
 
-    The key is (seed, example, purpose, replicate, trajectory): the same numbers come
-    out whatever the chunking, the core count or the order of the jobs.
+    Returns
+    -------
+    callable
+        ``normals(steps, trajectories)``: two independent N(0, 1) per step, Wiener
+        process and trajectory, shape (2, steps, wiener, trajectory), of consecutive
+        steps and trajectories, by :mod:`~leastaction.simulate.philox` and
+        :mod:`~leastaction.simulate.box_muller`. A number depends on (seed, example,
+        purpose, replicate) and on its own step, process and trajectory alone.
     """
-    key = (zlib.crc32(example.encode()), PURPOSES[purpose], replicate, trajectory)
-    sequence = np.random.SeedSequence(entropy=seed, spawn_key=key)
-    return np.random.Generator(np.random.PCG64DXSM(sequence))
+    key = seed_sequence(seed, example, purpose, replicate).generate_state(2)
 
+    def normals(steps: range, trajectories: range) -> np.ndarray:
+        words = philox.random_words(key, steps, processes, trajectories)
+        return box_muller.standard_normals(words)
 
-def standard_normals(
-    rng: np.random.Generator,
-    steps: int,
-    wiener_processes: int,
-    out: np.ndarray | None = None,
-) -> np.ndarray:
-    """Two independent N(0, 1) per step and Wiener process.
-
-    Shape (steps, wiener, 2); put into `out` if that is given.
-    """
-    return rng.standard_normal((steps, wiener_processes, 2), out=out)
+    return normals
 
 
 def increments(normals: np.ndarray, time_step: float) -> tuple[np.ndarray, np.ndarray]:
@@ -39,12 +37,19 @@ def increments(normals: np.ndarray, time_step: float) -> tuple[np.ndarray, np.nd
     Var ΔW = dt, Var ΔZ = dt³/3, Cov(ΔW, ΔZ) = dt²/2 (Kloeden and Platen 1992,
     eq. 10.4.3).
 
+    Parameters
+    ----------
+    normals
+        Shape (2, steps, wiener), or with a further axis of trajectories.
+    time_step
+        dt, s.
+
     Returns
     -------
     dW, dZ
-        Shape (steps, wiener), s^0.5 and s^1.5.
+        Shape (steps, wiener), or with that axis, s^0.5 and s^1.5.
     """
-    first, second = normals[..., 0], normals[..., 1]
+    first, second = normals
     dw = np.sqrt(time_step) * first
     dz = 0.5 * time_step**1.5 * (first + second / np.sqrt(3.0))
     return dw, dz

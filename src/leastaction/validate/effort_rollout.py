@@ -14,10 +14,10 @@ import xarray as xr
 
 from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
 from leastaction.port_model import PortModel
+from leastaction.simulate.generators import generator
 from leastaction.simulate.minimal_coordinates import path
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.training_sets import draw_sets
-from leastaction.simulate.wiener import generator
 from leastaction.validate.port_coupled import coupled_motion
 from leastaction.validate.port_motion import port_motion
 from leastaction.validate.port_structure import structure_scores

@@ -16,9 +16,9 @@ from leastaction.mechanics.field_system import FieldSystem
 from leastaction.model import IdentifiedModel
 from leastaction.simulate import modal
 from leastaction.simulate.field_ensemble import node_coordinate
+from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import field_initial_states
 from leastaction.simulate.mode_recursion import advance
-from leastaction.simulate.wiener import generator, standard_normals
 from leastaction.validate.comparison import comparison
 
 CONTRACT = "field_rollout"
@@ -74,7 +74,7 @@ def validate(
     for trajectory in range(n):
         rng = generator(seed, example, "validate", replicate, trajectory)
         start = draw(rng)
-        normals = standard_normals(rng, len(time) - 1, system.dof)
+        normals = rng.standard_normal((len(time) - 1, system.dof, 2))
         for run in (truth, found):
             if run is not None:
                 run.add(start, normals)

@@ -7,6 +7,7 @@ paths the scatter of two finite ensembles would hide the error of a good model.
 import logging
 import math
 from collections.abc import Mapping
+from functools import partial
 from importlib import import_module
 
 import numpy as np
@@ -17,9 +18,11 @@ from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System, is_singular
 from leastaction.model import IdentifiedModel
 from leastaction.simulate import METHODS
-from leastaction.simulate.initial_state import initial_states
+from leastaction.simulate.blocks import fill_paths
+from leastaction.simulate.generators import generator
+from leastaction.simulate.initial_state import ensemble_starts
 from leastaction.simulate.time_grid import step_count
-from leastaction.simulate.wiener import generator, standard_normals
+from leastaction.simulate.wiener import white_noise
 from leastaction.validate.comparison import comparison
 
 log = logging.getLogger(__name__)
@@ -67,30 +70,31 @@ def validate(
     training = simulation["duration"]
     steps = step_count(settings["lengths"] * training, simulation["time_step"])
     every = math.ceil(steps / (settings["samples"] - 1))
-    n = settings["trajectories"]
     scheme = import_module(METHODS[simulation["method"]])
-    runs = [scheme.integrator(system), _model_integrator(scheme, estimate)]
-    paths = [np.empty((n, steps // every + 1, 2 * system.dof)) for _ in runs]
     wiener = max(system.wiener_processes, estimate.wiener_processes)
-    draw = initial_states(simulation["initial_state"], system)
+    key = seed, example, "validate", replicate
+    starts = ensemble_starts(
+        simulation["initial_state"],
+        system,
+        partial(generator, *key),
+        settings["trajectories"],
+    )
+    noise = white_noise(*key, wiener)
 
-    def randomness(trajectory):
-        rng = generator(seed, example, "validate", replicate, trajectory)
-        return draw(rng), standard_normals(rng, steps, wiener)
+    def paths(integrate, noise):
+        path = np.empty((len(starts), steps // every + 1, 2 * system.dof))
+        q, qdot = path[..., : system.dof], path[..., system.dof :]
+        fill_paths(integrate, starts, noise, simulation["time_step"], q, qdot, every)
+        return path
 
-    start, normals = randomness(0)
-    along = runs[0](start, normals, simulation["time_step"], every)
-    turn_of_pairs = np.kron(_alignment(system, estimate, wiener, along).T, np.eye(2))
-    for trajectory in range(n):
-        start, normals = randomness(trajectory)
-        turned = (normals.reshape(steps, -1) @ turn_of_pairs).reshape(normals.shape)
-        for run, path, own in zip(runs, paths, (normals, turned), strict=True):
-            path[trajectory] = run(start, own, simulation["time_step"], every)
+    along = paths(scheme.integrator(system), noise)
+    turn = _alignment(system, estimate, wiener, along[0])
+    followed = paths(_model_integrator(scheme, estimate), _turned(noise, turn))
     time = np.arange(steps // every + 1) * every * simulation["time_step"]
     projection = Library.from_config(library, system.coordinates).projection(system)
     scale = 1.0 if projection is None else projection[1]
-    truth = _statistics(paths[0], system, scale)
-    found = _statistics(paths[1], estimate, 1.0)
+    truth = _statistics(along, system, scale)
+    found = _statistics(followed, estimate, 1.0)
     names = [s.name for s in system.state]
     return comparison(
         truth,
@@ -115,10 +119,19 @@ def _model_integrator(scheme, model: System):
         model.lagrangian,
     )
 
-    def nowhere(initial_state, normals, time_step, every=1):
-        return np.full((len(normals) // every + 1, len(initial_state)), np.nan)
+    def nowhere(states, normals, time_step):
+        return np.full((normals.shape[1] + 1, *states.shape), np.nan)
 
     return nowhere
+
+
+def _turned(noise, rotation: np.ndarray):
+    """The same `noise` of Wiener processes Q W."""
+
+    def turned(steps, trajectories):
+        return rotation @ noise(steps, trajectories)
+
+    return turned
 
 
 def _alignment(system: System, estimate: System, wiener: int, path) -> np.ndarray:

@@ -8,7 +8,7 @@ import xarray as xr
 
 from leastaction.mechanics.system import System
 from leastaction.noise_sweep import cases, gathered
-from leastaction.simulate.wiener import generator
+from leastaction.simulate.generators import generator
 from leastaction.validate import shadow_checks as checks
 from leastaction.validate.shadow_close_ups import close_ups
 from leastaction.validate.shadow_model import KINDS

@@ -1,0 +1,69 @@
+"""Blocks of trajectories and steps: no number depends on how the work is cut."""
+
+import numpy as np
+import pytest
+from support import system
+
+from leastaction.simulate.blocks import fill_paths
+from leastaction.simulate.strong_taylor import integrator
+from leastaction.simulate.wiener import white_noise
+
+CASES = {
+    "vector instructions": system(
+        "xdot**2/2 - 2*x**2 - 3*x**4", volatility={"x": "1.5"}
+    ),
+    "sine": system("xdot**2/2 + 9*cos(x)", volatility={"x": "1 + sin(2*x)"}),
+    "two processes": system(
+        "adot**2/2 + bdot**2/2 - a**2 - b**2 - a**2*b**2/2",
+        ("a", "b"),
+        volatility={"a": "1 + b*adot/4", "b": "2"},
+    ),
+    "no noise": system("xdot**2/2 - 2*x**2"),
+}
+
+
+def paths(truth, trajectories=13, samples=31, every=1, **block):
+    starts = np.linspace(0.1, 0.5, trajectories * 2 * truth.dof)
+    q = np.full((trajectories, samples, truth.dof), np.nan)
+    qdot = np.full_like(q, np.nan)
+    noise = white_noise(3, "a", "simulate", 0, truth.wiener_processes)
+    fill_paths(
+        integrator(truth),
+        starts.reshape(trajectories, -1),
+        noise,
+        0.01,
+        q,
+        qdot,
+        every,
+        **block,
+    )
+    return np.concatenate([q, qdot], axis=2)
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("abreast, numbers", [(1, 1), (4, 300), (5, 100), (13, 2**20)])
+def test_blocks_change_no_bit(name, abreast, numbers):
+    whole = paths(CASES[name])
+    assert np.isfinite(whole).all()
+    cut = paths(CASES[name], abreast=abreast, numbers=numbers)
+    np.testing.assert_array_equal(cut, whole)
+
+
+@pytest.mark.parametrize("numbers", [1, 100, 250, 2**20])
+@pytest.mark.parametrize("every", [2, 3, 7])
+def test_every_keeps_each_so_many_states(every, numbers):
+    truth = CASES["two processes"]
+    every_step = paths(truth, samples=8 * every + 1)
+    kept = paths(truth, samples=9, every=every, numbers=numbers)
+    np.testing.assert_array_equal(kept, every_step[:, ::every])
+
+
+def test_a_trajectory_is_what_it_is_alone():
+    truth = CASES["vector instructions"]
+    together = paths(truth, trajectories=9)
+    noise = white_noise(3, "a", "simulate", 0, 1)
+    starts = np.linspace(0.1, 0.5, 18).reshape(9, 2)
+    for t in (0, 4, 8):
+        normals = noise(range(30), range(t, t + 1))[..., 0]
+        alone = integrator(truth)(starts[t], normals, 0.01)
+        np.testing.assert_array_equal(alone, together[t])
