@@ -21,6 +21,8 @@ PIP_INSTALL := pip install --quiet --disable-pip-version-check
 TORCH_INDEX := https://download.pytorch.org/whl/cpu
 ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 	XLA_FLAGS="--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+# As workflow/rules/common.smk does: the GNU allocator keeps what is freed.
+KEEP_MEMORY := MALLOC_TRIM_THRESHOLD_=1099511627776 MALLOC_MMAP_THRESHOLD_=1099511627776
 PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
 CLUSTER := tests/slurm
 COSTS := stochastic_lagrangian shadow_integration fokker_planck
@@ -74,7 +76,7 @@ bench: $(BENCH)/ready
 	rm -rf build/bench
 	@set -e; for name in $(PEERS); do \
 		echo "benchmarks/$$name.py"; \
-		$(ONE_THREAD) $(BENCH)/bin/python benchmarks/$$name.py; \
+		$(ONE_THREAD) $(KEEP_MEMORY) $(BENCH)/bin/python benchmarks/$$name.py; \
 	done
 	$(BENCH)/bin/python benchmarks/report.py
 

@@ -38,9 +38,10 @@ INTRODUCTION = """\
 # Benchmarks beside other packages
 
 Written by `make bench`; not by hand. Every comparison runs in one process, on the same
-data, with one thread, all ways of doing it in turn, round by round. Seconds are medians
-of the repeats with the least and the largest in brackets, without a first call where
-that compiles or fills caches. A ratio is the time of a way over that of the first line
+data, with one thread where a package can be told so, and with memory that is kept when
+it is freed, as in the jobs of the workflow, all ways of doing it in turn, round by round.
+Seconds are medians of the repeats with the least and the largest in brackets, without a
+first call where that compiles or fills caches. A ratio is the time of a way over that of the first line
 of its table in the same round: median, least and largest. Above 1 the first line is
 faster. CPU time counts all threads; wall time depends on what else the machine did.
 """
@@ -129,7 +130,10 @@ def verdict(timings: list[dict], required: float | None) -> str:
     equal = {other: ratio for other, ratio in others.items() if other in agree}
     if equal and name not in equal:
         best = min(equal, key=equal.get)
-        text.append(f"Of those whose result agrees: {equal[best]:.3g} ({best}).")
+        also = "met" if equal[best] >= required else "missed"
+        text.append(
+            f"Of those whose result agrees: {equal[best]:.3g} ({best}); {also}."
+        )
     for mine in timings[1:]:
         if mine["name"].startswith(package):
             least = min(

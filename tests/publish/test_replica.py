@@ -76,6 +76,9 @@ def test_the_reason_is_noted():
     assert row(spread(9.4, 9.6), erratum=[9, 19])["note"] == "see errata 9, 19"
     found = row(spread(8.9, 9.4), erratum=[9, 19], note="as printed")["note"]
     assert found == "as printed; reproduced: 5 to 95 % of the draws are 8.925 to 9.375"
+    missed = row(spread(9.4, 9.6, wrong=1))["note"]
+    assert missed.startswith("not reproduced: 5 to 95 % of the draws are 9.41 to 9.59")
+    assert missed.endswith("(21 of 22, those with the right terms)")
     ours = row(spread(9.0, 9.0), "recommended", erratum=[3])
     assert (ours["verdict"], ours["note"]) == ("paper-in-error", "see erratum 3")
 

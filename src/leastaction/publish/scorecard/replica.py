@@ -64,7 +64,10 @@ def verdict_of(
     near = (target or {}).get("relative_error", 0.0) if single else 0.0
     if in_range(printed, draws, near):
         return MEETS, f"reproduced: {_range_text(draws, of)}"
-    return (PAPER_IN_ERROR if errata else MISSES), ""
+    if errata:
+        return PAPER_IN_ERROR, ""
+    told = draws.size and np.isfinite([*draws, float(printed)]).all()
+    return MISSES, f"not reproduced: {_range_text(draws, of)}" if told else ""
 
 
 def in_range(printed: float | str, draws: np.ndarray, near: float = 0.0) -> bool:
