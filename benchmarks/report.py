@@ -38,12 +38,13 @@ INTRODUCTION = """\
 # Benchmarks beside other packages
 
 Written by `make bench`; not by hand. Every comparison runs in one process, on the same
-data, with one thread where a package can be told so, and with memory that is kept when
-it is freed, as in the jobs of the workflow, all ways of doing it in turn, round by round.
-Seconds are medians of the repeats with the least and the largest in brackets, without a
-first call where that compiles or fills caches. A ratio is the time of a way over that of the first line
-of its table in the same round: median, least and largest. Above 1 the first line is
-faster. CPU time counts all threads; wall time depends on what else the machine did.
+data, with one thread where a package can be told so and with memory that is kept when
+it is freed, as in the jobs of the workflow; all ways of doing it take turns, round by
+round. Seconds are medians of the repeats with the least and the largest in brackets,
+without a first call where that compiles or fills caches. A ratio is the time of a way
+over that of the first line of its table in the same round: median, least and largest.
+Above 1 the first line is faster. CPU time counts all threads; wall time depends on what
+else the machine did.
 """
 
 
