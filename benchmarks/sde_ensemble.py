@@ -234,6 +234,7 @@ def compare() -> None:
     kept: dict[str, np.ndarray] = {}
 
     def ours():
+        kept.clear()  # so that its memory is there for the next
         data = simulate(
             system,
             example["simulate"],
