@@ -137,7 +137,7 @@ def test_both_calculi_differ_by_the_correction_on_the_same_noise(rng):
     difference = truth.acceleration[0] - ito.acceleration[0]
     assert sp.simplify(difference - (2 + v) / 2) == 0
     for dt in (1e-3, 1e-4):
-        normals = rng.standard_normal((1, 1, 2))
+        normals = rng.standard_normal((2, 1, 1))
         start = [1.0, 0.7]
         change = np.diff(
             [roll(s, start, normals, dt)[-1] for s in (ito, truth)], axis=0

@@ -137,7 +137,7 @@ def test_any_name_of_a_coordinate_will_do(rng):
     motion = Motion(names, system.acceleration, {"evaluate": 2.0})
     _, acceleration = motion.integrate([*q[0], *qdot[0]], 2, 0.1)
     np.testing.assert_allclose(acceleration[0], found[0])
-    start, normals = np.concatenate([q[0], qdot[0]]), np.zeros((4, 0, 2))
+    start, normals = np.concatenate([q[0], qdot[0]]), np.zeros((2, 4, 0))
     np.testing.assert_allclose(integrator(system)(start, normals, 0.1)[0], start)
     terms = ["qdot**2", *(f"cos({name})" for name in names)]
     library = {"reference": "qdot**2", "lagrangian": [{"terms": terms}]}

@@ -152,7 +152,7 @@ def test_energy_is_conserved_along_deterministic_paths(truth, start):
     energy = sp.lambdify(truth.state, truth.evaluated(truth.hamiltonian), "numpy")
     drifts = []
     for dt in (2e-3, 1e-3):
-        path = roll(truth, start, np.zeros((round(1 / dt), 0, 2)), dt)
+        path = roll(truth, start, np.zeros((2, round(1 / dt), 0)), dt)
         values = energy(*path.T)
         drifts.append(np.ptp(values))
     assert drifts[1] < 1e-4 * np.abs(values).max()

@@ -233,6 +233,23 @@ def test_noise_of_size_zero_changes_nothing(rng):
     )
 
 
+@pytest.mark.parametrize(
+    "states, normals",
+    [
+        ((2,), (5, 1, 2)),
+        ((2,), (2, 5, 0)),
+        ((4,), (2, 5, 1)),
+        ((2, 3), (2, 5, 1)),
+        ((2, 3), (2, 5, 1, 4)),
+        ((2,), (2, 5, 1, 1)),
+        ((2, 3, 1), (2, 5, 1, 3, 1)),
+    ],
+)
+def test_shapes_that_do_not_fit_are_refused(states, normals):
+    with pytest.raises(ValueError, match=r"expected \(2, trajectory\)"):
+        integrator(ADDITIVE)(np.zeros(states), np.zeros(normals), 0.1)
+
+
 DEMANDING = [
     {"a": "1 + bdot", "b": "1"},
     {"a": "bdot", "b": "adot"},

@@ -4,10 +4,11 @@
 
     x = \\sqrt{-2 \\ln u}\\, \\cos φ, \\qquad y = \\sqrt{-2 \\ln u}\\, \\sin φ
 
-with u uniform in (0, 1] and φ on the circle (Box and Muller 1958). It takes as many
-bits for every pair and never rejects one, so its loops become vector instructions.
-Logarithm, sine and cosine are the series below, for a call of a mathematical library
-would end that; they are as exact as such a call.
+with u uniform in (0, 1) and φ on the circle (Box and Muller 1958). It takes as many
+bits for every pair and never rejects one, so its loops become vector instructions, with
+fused multiplications and additions where the processor has them. Logarithm, sine and
+cosine are the series below, for a call of a mathematical library would end that; they
+are as exact as such a call.
 """
 
 import math
@@ -16,7 +17,6 @@ import numpy as np
 from numba import njit, uint64
 
 UNIT = 2.0**-32
-
 # Bits of floating-point numbers: below the exponent, of 1, and of √½.
 SHIFT, MANTISSA = uint64(52), uint64(2**52 - 1)
 ONE, ROOT_HALF = (uint64(np.float64(x).view(np.uint64)) for x in (1.0, math.sqrt(0.5)))

@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.mechanics.system import System
-from leastaction.simulate.blocks import fill_paths
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import ensemble_starts
+from leastaction.simulate.paths import fill_paths
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import white_noise
 

@@ -78,6 +78,8 @@ def integrator(system: System):
     NoiseError
         If the noise is neither additive nor diagonal (g_i may depend on q and on its
         own q̇_i only), because the scheme would then need Lévy areas.
+    ValueError
+        By ``integrate``, if shapes do not fit together.
     """
     functions = _functions(
         system.coordinates,
@@ -91,6 +93,7 @@ def integrator(system: System):
 
     def integrate(states, normals, time_step):
         states = np.asarray(states, dtype=float)
+        _check(system, states, normals)
         path = np.empty((normals.shape[1] + 1, *states.shape))
         path[0] = states
         trajectories = states.shape[1:] or (1,)
@@ -103,6 +106,19 @@ def integrator(system: System):
         return path
 
     return integrate
+
+
+def _check(system: System, states: np.ndarray, normals: np.ndarray) -> None:
+    least = system.wiener_processes
+    trajectories = states.shape[1:]
+    fits = normals.ndim == 3 + len(trajectories) and len(normals) == 2
+    fits = fits and normals.shape[2] >= least and normals.shape[3:] == trajectories
+    if len(states) != 2 * system.dof or len(trajectories) > 1 or not fits:
+        raise ValueError(
+            f"states of shape {states.shape} and normals of shape {normals.shape}; "
+            f"expected ({2 * system.dof}, trajectory) and (2, steps, {least} or more, "
+            "trajectory), the last axis of both or of neither"
+        )
 
 
 @lru_cache(maxsize=64)

@@ -18,9 +18,9 @@ from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System, is_singular
 from leastaction.model import IdentifiedModel
 from leastaction.simulate import METHODS
-from leastaction.simulate.blocks import fill_paths
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import ensemble_starts
+from leastaction.simulate.paths import fill_paths
 from leastaction.simulate.time_grid import step_count
 from leastaction.simulate.wiener import white_noise
 from leastaction.validate.comparison import comparison

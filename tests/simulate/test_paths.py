@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import system
 
-from leastaction.simulate.blocks import fill_paths
+from leastaction.simulate.paths import fill_paths
 from leastaction.simulate.strong_taylor import integrator
 from leastaction.simulate.wiener import white_noise
 
