@@ -20,6 +20,7 @@ import numpy as np
 from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of
 from sde_peers import (
+    SEED,
     Duffing,
     with_diffrax,
     with_sdeint,
@@ -32,7 +33,7 @@ from leastaction.simulate import simulate
 from leastaction.simulate.strong_taylor import integrator
 from leastaction.simulate.wiener import increments, white_noise
 
-PAPER, NAME, SEED = "stochastic_lagrangian", "duffing", 1
+PAPER, NAME = "stochastic_lagrangian", "duffing"
 REQUIRED = 50
 INSTANTS = np.linspace(0.1, 1.0, 10)
 PATHS_OF_SDEINT, LARGEST_Z, REFINED, AGREEING = 1, 4.0, 4, 16

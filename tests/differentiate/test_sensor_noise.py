@@ -83,7 +83,7 @@ def test_the_random_force_is_seen_without_noise():
         float(found(clean_ensemble(r))["realised_covariation"][0, 0, 0])
         for r in range(8)
     ]
-    assert np.mean(squares) == pytest.approx(1, abs=0.04)
+    assert np.mean(squares) == pytest.approx(1, rel=0.03)
     assert squares == pytest.approx([1] * 8, abs=0.1)
 
 

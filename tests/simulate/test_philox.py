@@ -25,10 +25,9 @@ KNOWN = {
 def words_of(counter, key):
     """The four words of one counter, whose third one, a process, must be small."""
     low, trajectory, process, high = counter
-    step = 2 * (low | high << 32)
     key = np.array(key, dtype=np.uint64)
     words = np.empty((2, 2, process + 1, 1), dtype=np.int32)
-    philox.fill(step // 2, trajectory, key, words)
+    philox.fill(low | high << 32, trajectory, key, words)
     return [int(w) % 2**32 for w in words[:, :, -1, 0].T.ravel()]
 
 

@@ -7,7 +7,7 @@ import xarray as xr
 
 from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.field_system import FieldSystem
-from leastaction.simulate.ensemble import DivergenceError
+from leastaction.simulate.ensemble import check_finite
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import field_initial_states
 from leastaction.simulate.time_grid import step_count
@@ -61,12 +61,7 @@ def field_ensemble(
     u_t = np.empty_like(u)
     with np.errstate(over="ignore", invalid="ignore"):
         paths(system, starts, generators, dt, u[0], u_t[0])
-    last = np.isfinite(u[0, :, -1]).all(axis=1) & np.isfinite(u_t[0, :, -1]).all(axis=1)
-    if not last.all():
-        raise DivergenceError(
-            f"trajectory {int(np.argmin(last))} of replicate {replicate} does not stay "
-            f"finite; reduce simulate.time_step ({dt:g} s)"
-        )
+    check_finite(u[0], u_t[0], dt, replicate)
     return _dataset(u, u_t, system, dt, replicate, units[system.field])
 
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-# Trajectories side by side, and the normal numbers and states of a block; its steps are
-# even in number, for Philox draws two at once.
+# Trajectories side by side, and the states of a block with as many normal numbers; its
+# steps are even in number, for Philox draws two at once.
 ABREAST, NUMBERS, EVEN = 256, 2**17, 2
 
 
@@ -51,8 +51,7 @@ def fill_paths(
     for group in _ranges(len(starts), abreast):
         lanes = slice(group.start, group.stop)
         states = starts[lanes].T
-        drawn = noise(range(1), group).size
-        length = max(1, numbers // (drawn + states.size) // EVEN) * EVEN
+        length = max(1, numbers // (2 * states.size) // EVEN) * EVEN
         for block in _ranges(steps, length):
             path = integrate(states, noise(block, group), time_step)
             states = path[-1]
