@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 from recorded import imported, rig, rows, swing, write
 
+from leastaction.core.unequal_trajectories import held_out, pieces, training
 from leastaction.import_ import splitting
-from leastaction.trajectories import held_out, pieces, training
 
 ROWS = rows()
 

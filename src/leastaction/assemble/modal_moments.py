@@ -30,11 +30,11 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import check, time_step
+from leastaction.core.unequal_trajectories import one_by_one
 from leastaction.mechanics.density import spatial_order
 from leastaction.mechanics.density_evaluator import ModalForces
 from leastaction.mechanics.density_library import DensityLibrary
 from leastaction.mechanics.domain import Domain
-from leastaction.trajectories import one_by_one
 
 CONTRACT = "modal_moments"
 BLOCK = 128

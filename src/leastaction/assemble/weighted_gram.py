@@ -10,9 +10,9 @@ import xarray as xr
 
 from leastaction.assemble.gram import candidate_names, evenly, freedom_entries
 from leastaction.contracts import check
+from leastaction.core.unequal_trajectories import training
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_equations import gram_matrices, library_equations
-from leastaction.trajectories import training
 
 CONTRACT = "gram"
 # A trajectory quieter than this fraction of the loudest (in variance) counts less.

@@ -11,11 +11,11 @@ import xarray as xr
 from scipy.interpolate import BSpline
 
 from leastaction.contracts import check
+from leastaction.core.unequal_trajectories import pieces, training
 from leastaction.differentiate.demmler_reinsch import DEGREE, knots
 from leastaction.differentiate.joint_spline import joint_spline
 from leastaction.differentiate.recording_spectrum import difference_noise, spectrum
 from leastaction.noise_sweep import CHANNELS
-from leastaction.trajectories import pieces, training
 
 CONTRACT = "smoothed_motion"
 KNOTS_PER_BANDWIDTH = 5

@@ -13,11 +13,11 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.unequal_trajectories import mean_of_paths, one_by_one
 from leastaction.mechanics.density import jet_symbol, spatial_order
 from leastaction.mechanics.density_evaluator import PointEvaluator
 from leastaction.mechanics.density_library import DensityLibrary
 from leastaction.mechanics.domain import Domain
-from leastaction.trajectories import mean_of_paths, one_by_one
 
 CONTRACT = "nodal_derivatives"
 

@@ -12,6 +12,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.contracts import check
+from leastaction.core.unequal_trajectories import training
 from leastaction.identify.drift import without_doubtful
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.held_out_search import Candidate, Problem, fitted, search
@@ -31,7 +32,6 @@ from leastaction.mechanics.variational_equations import (
     VariationalEquations,
     variational_equations,
 )
-from leastaction.trajectories import training
 
 CONTRACT = "gram"
 # Coulomb friction turns around within this fraction of the rms velocity.

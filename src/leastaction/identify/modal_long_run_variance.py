@@ -18,6 +18,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import time_step
+from leastaction.core.unequal_trajectories import one_by_one
 from leastaction.identify import variance_function
 from leastaction.identify.dispersive_moments import NUMEROV
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
@@ -29,7 +30,6 @@ from leastaction.mechanics.modal_basis import (
     test_functions,
     turn_per_sample,
 )
-from leastaction.trajectories import one_by_one
 
 BLOCK = 500
 

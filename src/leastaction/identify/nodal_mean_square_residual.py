@@ -11,6 +11,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import time_step
+from leastaction.core.unequal_trajectories import one_by_one
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.stlsq import stlsq
 from leastaction.mechanics.density_evaluator import (
@@ -21,7 +22,6 @@ from leastaction.mechanics.density_evaluator import (
 from leastaction.mechanics.density_library import DensityLibrary, density_candidates
 from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.expressions import to_text
-from leastaction.trajectories import one_by_one
 
 
 def identify(

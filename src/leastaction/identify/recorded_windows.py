@@ -5,9 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from leastaction.core.unequal_trajectories import pieces
 from leastaction.identify.segments import Positions, Segments
 from leastaction.mechanics.variational_equations import VariationalEquations
-from leastaction.trajectories import pieces
 
 # Steps of the integrator, and samples at least, per inverse bandwidth.
 PER_BANDWIDTH = 10

@@ -5,8 +5,8 @@ import logging
 import numpy as np
 import xarray as xr
 
+from leastaction.core.unequal_trajectories import pieces
 from leastaction.differentiate.recording_spectrum import spectrum
-from leastaction.trajectories import pieces
 
 # Trajectories that a recording is cut into at least: error bars need so many.
 TRAJECTORIES = 40

@@ -3,11 +3,11 @@
 import numpy as np
 import xarray as xr
 
+from leastaction.core.unequal_trajectories import one_by_one
 from leastaction.mechanics.density import spatial_order
 from leastaction.mechanics.density_evaluator import is_quadratic, linear_force
 from leastaction.mechanics.density_library import DensityLibrary
 from leastaction.mechanics.domain import Domain
-from leastaction.trajectories import one_by_one
 
 TRIPLES = 20_000
 
