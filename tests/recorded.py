@@ -10,7 +10,7 @@ from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
 from leastaction.import_ import import_recording
-from leastaction.recordings import SETTINGS, recording_from_config
+from leastaction.recordings.configuration import SETTINGS, recording_from_config
 from leastaction.validate import predict
 
 ROOT = Path(__file__).parents[1]

@@ -8,7 +8,7 @@ from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
 from leastaction.import_ import import_recording
-from leastaction.recordings import SETTINGS
+from leastaction.recordings.configuration import SETTINGS
 
 STIFFNESS, DAMPING, STRENGTH = 40.0, 1.0, 2.0
 RATE, FINE = 200.0, 20

@@ -22,7 +22,7 @@ from leastaction.config import (
 )
 from leastaction.mechanics.from_config import is_field
 from leastaction.recipes import is_random
-from leastaction.recordings import MODULES, SETTINGS, recording_from_config
+from leastaction.recordings.configuration import MODULES, SETTINGS, recording_from_config
 from leastaction.schema import ConfigError, complete
 from leastaction.sources import source_files, write_listing
 
