@@ -28,8 +28,8 @@ from examples import example_of, observations_of
 
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
-from leastaction.identify.effort_model import training_set, transform_of
-from leastaction.identify.structured_gaussian_process import StructuredProcess, fit
+from leastaction.ports.effort_model import training_set, transform_of
+from leastaction.ports.structured_gaussian_process import StructuredProcess, fit
 
 PAPER = "port_hamiltonian"
 EXAMPLES = "electrical_network", "constrained_pendulum"

@@ -11,7 +11,7 @@ from leastaction.contracts import check
 from leastaction.differentiate import differentiate
 from leastaction.identify import contract, identify
 from leastaction.mechanics.from_config import declared_units, system_from_config
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
+from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 from leastaction.recipes import with_recommended_methods
 from leastaction.schema import complete
 from leastaction.simulate import simulate

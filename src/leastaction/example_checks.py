@@ -23,7 +23,7 @@ from leastaction.mechanics.from_config import (
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.mechanics.system import System
 from leastaction.mechanics.units import check_dimensions
-from leastaction.port_settings import check_kind, check_port
+from leastaction.ports.port_settings import check_kind, check_port
 from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError

@@ -8,7 +8,7 @@ from leastaction import datasets
 from leastaction.contracts import check
 from leastaction.learned_model import LEARNED, LearnedFlow, LearnedModel
 from leastaction.model import IdentifiedModel
-from leastaction.port_model import EFFORTS, PortModel
+from leastaction.ports.port_model import EFFORTS, PortModel
 
 
 def load_model(
@@ -21,7 +21,7 @@ def load_model(
 
     What was learned without candidates comes as a
     :class:`~leastaction.learned_model.LearnedModel`, or a ``LearnedFlow``; efforts of a
-    port-Hamiltonian system as a :class:`~leastaction.port_model.PortModel`.
+    port-Hamiltonian system as a :class:`~leastaction.ports.port_model.PortModel`.
 
     Parameters
     ----------

@@ -6,8 +6,8 @@ from port_support import identified, observations
 
 from leastaction import datasets, load_model
 from leastaction.differentiate import differentiate
-from leastaction.differentiate.finite_difference import difference
-from leastaction.port_model import PortModel
+from leastaction.ports.finite_difference import difference
+from leastaction.ports.port_model import PortModel
 
 CASES = [
     (name, estimator)

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from leastaction.identify.gradient_kernel import GradientProcess, fit
-from leastaction.identify.gradient_likelihood import Blocks, negative_log_likelihood
+from leastaction.ports.gradient_kernel import GradientProcess, fit
+from leastaction.ports.gradient_likelihood import Blocks, negative_log_likelihood
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 

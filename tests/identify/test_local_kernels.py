@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from leastaction.identify.local_kernels import (
+from leastaction.ports.local_kernels import (
     LocalProcess,
     fit,
     negative_log_likelihood,

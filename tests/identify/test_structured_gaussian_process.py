@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from leastaction.identify.structured_gaussian_process import StructuredProcess, fit
-from leastaction.identify.structured_likelihood import (
+from leastaction.ports.structured_gaussian_process import StructuredProcess, fit
+from leastaction.ports.structured_likelihood import (
     negative_log_likelihood,
     square_distances,
 )

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from port_support import completed, system, written
 
-from leastaction.mechanics.energy_balance import energy_balance
-from leastaction.mechanics.port_coupling import couple
-from leastaction.mechanics.port_dae import SingularDaeError
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
-from leastaction.simulate.minimal_coordinates import path
+from leastaction.ports.energy_balance import energy_balance
+from leastaction.ports.minimal_coordinates import path
+from leastaction.ports.port_coupling import couple
+from leastaction.ports.port_dae import SingularDaeError
+from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 
 START = {
     "electrical_network": {"x1": 2.0},

@@ -7,10 +7,10 @@ import pytest
 from port_support import system, written
 
 from leastaction.mechanics.from_config import declared_units
-from leastaction.mechanics.port_checks import PortHamiltonianError
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
-from leastaction.mechanics.port_units import check_port_dimensions
 from leastaction.mechanics.units import DimensionError
+from leastaction.ports.port_checks import PortHamiltonianError
+from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
+from leastaction.ports.port_units import check_port_dimensions
 
 POINTS = np.random.default_rng(3).uniform(0.2, 1.2, (20, 2))
 INPUTS = np.random.default_rng(4).uniform(-1.0, 1.0, (20, 1))

@@ -6,9 +6,9 @@ from port_support import small, system
 
 from leastaction.contracts import check
 from leastaction.mechanics.from_config import declared_units, system_from_config
+from leastaction.ports.minimal_coordinates import path
+from leastaction.ports.training_sets import draw_sets
 from leastaction.simulate import simulate
-from leastaction.simulate.minimal_coordinates import path
-from leastaction.simulate.training_sets import draw_sets
 
 
 def observations(name="electrical_network", replicate=0, **simulate_settings):

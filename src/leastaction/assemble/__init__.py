@@ -8,7 +8,7 @@ METHODS = {
     "moment_fokker_planck": "leastaction.assemble.moment_fokker_planck",
     "stationary_residual": "leastaction.assemble.stationary_residual",
     "weak_fokker_planck": "leastaction.assemble.weak_fokker_planck",
-    "effort_targets": "leastaction.assemble.effort_targets",
+    "effort_targets": "leastaction.ports.effort_targets",
     "energy_gram": "leastaction.assemble.energy_gram",
     "ensemble_mean": "leastaction.assemble.ensemble_mean",
     "gram": "leastaction.assemble.gram",

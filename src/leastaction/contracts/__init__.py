@@ -9,11 +9,11 @@ from leastaction.contracts import (
     measurements,
     models,
     motions,
-    ports,
     shadow,
     states,
 )
 from leastaction.noise_sweep import SWEEP
+from leastaction.ports import contracts as ports
 
 CONTRACTS = (
     states.CONTRACTS

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from leastaction.mechanics.field_system import FieldSystem
-    from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
     from leastaction.mechanics.system import System
+    from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 
 
 def is_field(config: Mapping) -> bool:
@@ -47,7 +47,7 @@ def system_from_config(
         See the methods `from_config` of the three classes.
     """
     if is_port(config):
-        from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
+        from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 
         return PortHamiltonianSystem.from_config(config)
     if is_field(config):

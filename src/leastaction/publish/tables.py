@@ -13,8 +13,8 @@ import pandas as pd
 import xarray as xr
 
 from leastaction.mechanics.library import Library
+from leastaction.ports.effort_table import effort_table
 from leastaction.publish import readable
-from leastaction.publish.effort_table import effort_table
 from leastaction.publish.formula_table import modified_lagrangians
 from leastaction.publish.identification_table import identification
 from leastaction.publish.noise_table import (

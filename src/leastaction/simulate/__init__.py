@@ -10,7 +10,7 @@ METHODS = {
     "runge_kutta": "leastaction.simulate.runge_kutta",
     "gill_histogram": "leastaction.simulate.gill_histogram",
     "gill_moments": "leastaction.simulate.gill_moments",
-    "minimal_coordinates": "leastaction.simulate.minimal_coordinates",
+    "minimal_coordinates": "leastaction.ports.minimal_coordinates",
 }
 # What each method makes: observations of coordinates, of a field, recordings of motions
 # without random forces, paths of a port-Hamiltonian system, or what is left of a long

@@ -6,8 +6,8 @@ from leastaction import simulate
 
 # By the model that was identified, else by what the `simulate` stage makes.
 METHODS = {
-    "effort_gradient": "leastaction.validate.effort_rollout",
-    "effort_process": "leastaction.validate.effort_rollout",
+    "effort_gradient": "leastaction.ports.effort_rollout",
+    "effort_process": "leastaction.ports.effort_rollout",
     "learned_flow": "leastaction.validate.shadow_rollout",
     "learned_lagrangian": "leastaction.validate.shadow_rollout",
     "observations": "leastaction.validate.rollout",
@@ -38,7 +38,7 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     :func:`leastaction.validate.field_rollout.validate`,
     :func:`leastaction.validate.motion_rollout.validate`,
     :func:`leastaction.validate.shadow_rollout.validate`,
-    :func:`leastaction.validate.effort_rollout.validate`, and
+    :func:`leastaction.ports.effort_rollout.validate`, and
     :func:`leastaction.validate.density_rollout.validate` of stationary densities.
     """
     kind = model.attrs.get("contract")

@@ -4,26 +4,27 @@ from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.alignment import alignment
-from leastaction.publish.figures.bins_study import bins_study
-from leastaction.publish.figures.channel_study import channel_study
-from leastaction.publish.figures.coefficients import coefficients
-from leastaction.publish.figures.coverage_study import coverage_study
-from leastaction.publish.figures.damping_study import damping_study
-from leastaction.publish.figures.density import density
-from leastaction.publish.figures.effort_reconstruction import (
+from leastaction.ports.figures.coverage_study import coverage_study
+from leastaction.ports.figures.effort_reconstruction import (
     effort_extrapolation,
     effort_reconstruction,
 )
-from leastaction.publish.figures.energy import energy
-from leastaction.publish.figures.escape_energy import escape_energy
-from leastaction.publish.figures.escape_paths import escape_paths
-from leastaction.publish.figures.hamiltonian import hamiltonian
-from leastaction.publish.figures.learning_curves import (
+from leastaction.ports.figures.learning_curves import (
     derivative_influence,
     effort_errors,
     learning_curves,
 )
+from leastaction.ports.figures.port_motion import port_energy, port_motion
+from leastaction.publish.figures.alignment import alignment
+from leastaction.publish.figures.bins_study import bins_study
+from leastaction.publish.figures.channel_study import channel_study
+from leastaction.publish.figures.coefficients import coefficients
+from leastaction.publish.figures.damping_study import damping_study
+from leastaction.publish.figures.density import density
+from leastaction.publish.figures.energy import energy
+from leastaction.publish.figures.escape_energy import escape_energy
+from leastaction.publish.figures.escape_paths import escape_paths
+from leastaction.publish.figures.hamiltonian import hamiltonian
 from leastaction.publish.figures.level_set import level_set
 from leastaction.publish.figures.level_sets import (
     governing_hamiltonian,
@@ -38,7 +39,6 @@ from leastaction.publish.figures.objective import (
     objective_dependent,
     objective_independent,
 )
-from leastaction.publish.figures.port_motion import port_energy, port_motion
 from leastaction.publish.figures.response import response
 from leastaction.publish.figures.saddle_channels import saddle_channels
 from leastaction.publish.figures.samples_study import samples_study

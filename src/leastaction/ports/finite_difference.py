@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import time_step
-from leastaction.differentiate.exact_flow import flow_data, taken
+from leastaction.ports.exact_flow import flow_data, taken
 
 CONTRACT = "flow_data"
 

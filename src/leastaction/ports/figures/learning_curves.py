@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.port_looks import (
+from leastaction.ports.figures.port_looks import (
     COMPONENTS,
     LEAST,
     component,
@@ -15,8 +15,8 @@ from leastaction.publish.figures.port_looks import (
     look,
     present,
 )
+from leastaction.ports.learning_curve import curves
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.learning_curve import curves
 from leastaction.publish.panel import Panel, panel_title
 
 ROW_HEIGHT = 58.0

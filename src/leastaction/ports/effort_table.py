@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from leastaction.publish.learning_curve import curves
+from leastaction.ports.learning_curve import curves
 
 BANDS = "inside the 95 % bands"
 

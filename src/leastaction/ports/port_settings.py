@@ -6,13 +6,13 @@ import numpy as np
 
 from leastaction.mechanics.expressions import unknown
 from leastaction.mechanics.from_config import declared_units, is_port
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
-from leastaction.mechanics.port_inputs import input_function
-from leastaction.mechanics.port_units import check_port_dimensions
-from leastaction.simulate import minimal_coordinates
-from leastaction.simulate.minimal_coordinates import start
+from leastaction.ports import minimal_coordinates
+from leastaction.ports.minimal_coordinates import start
+from leastaction.ports.port_coupled import coupling_of
+from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
+from leastaction.ports.port_inputs import input_function
+from leastaction.ports.port_units import check_port_dimensions
 from leastaction.simulate.time_grid import step_count
-from leastaction.validate.port_coupled import coupling_of
 
 ROUNDING = 1e-9
 

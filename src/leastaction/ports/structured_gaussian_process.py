@@ -17,7 +17,7 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import minimize
 
-from leastaction.identify.structured_likelihood import (
+from leastaction.ports.structured_likelihood import (
     StructuredSpectra,
     negative_log_likelihood,
     square_distances,

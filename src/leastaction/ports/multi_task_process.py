@@ -1,7 +1,7 @@
 """Efforts as one multi-task Gaussian process behind J − R, as published.
 
 Zaspel and Günther (2024), section 3.3. The likelihood, its gradient and the posterior
-are in :mod:`leastaction.identify.structured_gaussian_process`.
+are in :mod:`leastaction.ports.structured_gaussian_process`.
 """
 
 from collections.abc import Mapping
@@ -9,15 +9,12 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.effort_model import (
+from leastaction.ports.effort_model import (
     fitted_dataset,
     training_data,
     transform_of,
 )
-from leastaction.identify.structured_gaussian_process import (
-    StructuredProcess,
-    fit,
-)
+from leastaction.ports.structured_gaussian_process import StructuredProcess, fit
 
 DIMS = {
     "length_scale": (("process",), "length scale of the Gaussian kernel"),
@@ -36,7 +33,7 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     equations
         Contract ``effort_data``.
     settings
-        Of :func:`~leastaction.identify.structured_gaussian_process.fit`: `starts` and
+        Of :func:`~leastaction.ports.structured_gaussian_process.fit`: `starts` and
         the `seed` of those that are random, `noise_floor`, `iterations`.
 
     Returns

@@ -9,8 +9,8 @@ process of H_b with observed gradients. J, R, B and the constraints g are known.
 so that Eᵀz = ∇H holds, and algebraic efforts depend on their own states: the equation
 keeps its index, which it loses if "zero on the data" is learned as "zero everywhere".
 
-Efforts of one state use :mod:`leastaction.identify.local_kernels`, of several
-:mod:`leastaction.identify.gradient_kernel`.
+Efforts of one state use :mod:`leastaction.ports.local_kernels`, of several
+:mod:`leastaction.ports.gradient_kernel`.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.effort_model import PASSED_ON, training_data, transform_of
-from leastaction.mechanics.constraint_geometry import ConstraintGeometry
+from leastaction.ports.constraint_geometry import ConstraintGeometry
+from leastaction.ports.effort_model import PASSED_ON, training_data, transform_of
 
 NO_BLOCK = -1
 
@@ -77,7 +77,7 @@ def _stored(key: str, values: Sequence, about: Mapping) -> tuple:
 
 def search_of(block: Sequence[int]) -> Callable:
     """Return the search for hyperparameters of a block: `fit(x, z, random=...)`."""
-    from leastaction.identify import gradient_kernel, local_kernels
+    from leastaction.ports import gradient_kernel, local_kernels
 
     return local_kernels.fit if len(block) == 1 else gradient_kernel.fit
 
@@ -85,10 +85,10 @@ def search_of(block: Sequence[int]) -> Callable:
 def process_of(block: Sequence[int]) -> type:
     """Class of the processes of a block: with `efforts`, `jacobian`, `hamiltonian`."""
     if len(block) == 1:
-        from leastaction.identify.local_kernels import LocalProcess
+        from leastaction.ports.local_kernels import LocalProcess
 
         return LocalProcess
-    from leastaction.identify.gradient_kernel import GradientProcess
+    from leastaction.ports.gradient_kernel import GradientProcess
 
     return GradientProcess
 

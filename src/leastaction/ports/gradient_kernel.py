@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
-from leastaction.identify.gradient_likelihood import Blocks, gradient_search
+from leastaction.ports.gradient_likelihood import Blocks, gradient_search
 
 
 @dataclass(frozen=True, eq=False)

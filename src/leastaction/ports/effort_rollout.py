@@ -12,15 +12,15 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
-from leastaction.port_model import PortModel
+from leastaction.ports.minimal_coordinates import path
+from leastaction.ports.port_coupled import coupled_motion
+from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
+from leastaction.ports.port_model import PortModel
+from leastaction.ports.port_motion import port_motion
+from leastaction.ports.port_structure import structure_scores
+from leastaction.ports.training_sets import draw_sets
 from leastaction.simulate.generators import generator
-from leastaction.simulate.minimal_coordinates import path
 from leastaction.simulate.time_grid import step_count
-from leastaction.simulate.training_sets import draw_sets
-from leastaction.validate.port_coupled import coupled_motion
-from leastaction.validate.port_motion import port_motion
-from leastaction.validate.port_structure import structure_scores
 
 NORMAL_95 = 1.959963984540054
 

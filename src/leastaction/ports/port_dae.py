@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastaction.mechanics.constraint_geometry import ConstraintGeometry
+from leastaction.ports.constraint_geometry import ConstraintGeometry
 
 ROUNDING = 1e-10
 # Newton's method for algebraic states: steps at most, and where it is done.

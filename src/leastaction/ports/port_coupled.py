@@ -7,14 +7,14 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.energy_balance import energy_balance
-from leastaction.mechanics.port_coupling import couple
-from leastaction.mechanics.port_dae import PortDae, SingularDaeError
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
-from leastaction.mechanics.port_inputs import input_function
-from leastaction.simulate.minimal_coordinates import start
+from leastaction.ports.energy_balance import energy_balance
+from leastaction.ports.minimal_coordinates import start
+from leastaction.ports.port_coupling import couple
+from leastaction.ports.port_dae import PortDae, SingularDaeError
+from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
+from leastaction.ports.port_inputs import input_function
+from leastaction.ports.port_motion import order_of
 from leastaction.simulate.time_grid import step_count
-from leastaction.validate.port_motion import order_of
 
 IDENTIFIED, KNOWN = "identified", "known"
 
@@ -47,7 +47,7 @@ def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
     Parameters
     ----------
     model
-        :class:`leastaction.port_model.PortModel`.
+        :class:`leastaction.ports.port_model.PortModel`.
     system
         Truth of the identified subsystem.
     settings

@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from scipy.linalg import block_diag
 
-from leastaction.mechanics.constraint_geometry import ConstraintGeometry
-from leastaction.mechanics.port_dae import PortDae
+from leastaction.ports.constraint_geometry import ConstraintGeometry
+from leastaction.ports.port_dae import PortDae
 
 ROUNDING = 1e-12
 

@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.port_looks import component, handle
+from leastaction.ports.figures.port_looks import component, handle
+from leastaction.ports.training_sets import ALL, EARLY
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
-from leastaction.simulate.training_sets import ALL, EARLY
 
 HEIGHT = 74.0
 ESTIMATOR = "published"

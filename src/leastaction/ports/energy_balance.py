@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.integrate import cumulative_trapezoid
 
-from leastaction.mechanics.port_dae import PortDae
+from leastaction.ports.port_dae import PortDae
 
 # In units of the largest energy: what round-off makes of an equality.
 ROUNDING = 1e-12

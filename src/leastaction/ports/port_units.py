@@ -15,7 +15,7 @@ def check_port_dimensions(system, units: Mapping[str, str]) -> None:
     Parameters
     ----------
     system
-        :class:`~leastaction.mechanics.port_hamiltonian.PortHamiltonianSystem`.
+        :class:`~leastaction.ports.port_hamiltonian.PortHamiltonianSystem`.
     units
         Unit of every state, input, parameter and minimal coordinate.
 

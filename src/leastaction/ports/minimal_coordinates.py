@@ -14,11 +14,11 @@ import numpy as np
 import xarray as xr
 
 from leastaction.mechanics.expressions import parse, unknown
-from leastaction.mechanics.port_hamiltonian import PortHamiltonianSystem
-from leastaction.mechanics.port_inputs import input_function
+from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
+from leastaction.ports.port_inputs import input_function
+from leastaction.ports.training_sets import draw_sets
 from leastaction.simulate.generators import generator
 from leastaction.simulate.time_grid import step_count
-from leastaction.simulate.training_sets import draw_sets
 
 # Tolerances of DOP853, relative to a state of order one.
 TOLERANCE = 1e-12
@@ -150,7 +150,7 @@ def simulate(
     settings
         The `simulate` section: `schemes`, `time_step` and `duration` (s),
         `initial_state` (minimal coordinates), `input` (expressions in `time`),
-        `training` (:func:`leastaction.simulate.training_sets.draw_sets`), `flow_noise`,
+        `training` (:func:`leastaction.ports.training_sets.draw_sets`), `flow_noise`,
         the standard deviation of what is added to E ẋ.
     example, seed, replicate
         Key of the random numbers.

@@ -15,14 +15,14 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.differentiation_index import differentiation_index
 from leastaction.mechanics.expressions import check_name, parse, symbol
-from leastaction.mechanics.port_checks import (
+from leastaction.ports.differentiation_index import differentiation_index
+from leastaction.ports.port_checks import (
     PortHamiltonianError,
     check_port_system,
     solved,
 )
-from leastaction.mechanics.port_dae import PortDae, constraint_geometry
+from leastaction.ports.port_dae import PortDae, constraint_geometry
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class PortHamiltonianSystem:
         ValueError
             If a name or an expression is no good, a matrix has the wrong shape, or the
             system is not port-Hamiltonian
-            (:func:`~leastaction.mechanics.port_checks.check_port_system`).
+            (:func:`~leastaction.ports.port_checks.check_port_system`).
         """
         states, inputs = tuple(config["states"]), tuple(config.get("inputs") or {})
         parameters = {k: float(v["value"]) for k, v in config["parameters"].items()}

@@ -11,8 +11,8 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import time_step
-from leastaction.differentiate.exact_flow import flow_data, taken
-from leastaction.differentiate.gaussian_process_derivative import (
+from leastaction.ports.exact_flow import flow_data, taken
+from leastaction.ports.gaussian_process_derivative import (
     derivative_on_grid,
     derivative_on_subset,
 )

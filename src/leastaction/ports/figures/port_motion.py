@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from leastaction.publish.figures.port_looks import COMPONENTS, handle
+from leastaction.ports.figures.port_looks import COMPONENTS, handle
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import MAIN, Panel, panel_title
 

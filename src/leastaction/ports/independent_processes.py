@@ -9,13 +9,13 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.effort_model import (
+from leastaction.ports.effort_model import (
     fitted_dataset,
     training_data,
     transform_of,
 )
-from leastaction.identify.multi_task_process import DIMS
-from leastaction.identify.structured_gaussian_process import fit
+from leastaction.ports.multi_task_process import DIMS
+from leastaction.ports.structured_gaussian_process import fit
 
 
 def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
@@ -26,7 +26,7 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     equations
         Contract ``effort_data``.
     settings
-        As :func:`leastaction.identify.multi_task_process.identify`.
+        As :func:`leastaction.ports.multi_task_process.identify`.
 
     Returns
     -------

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.effort_model import training_set, transform_of
-from leastaction.mechanics.port_dae import PortDae
+from leastaction.ports.effort_model import training_set, transform_of
+from leastaction.ports.port_dae import PortDae
 
 
 class PortModel:
@@ -126,7 +126,7 @@ class JointEfforts:
     """All efforts as one multi-task process."""
 
     def __init__(self, model: PortModel):
-        from leastaction.identify.structured_gaussian_process import StructuredProcess
+        from leastaction.ports.structured_gaussian_process import StructuredProcess
 
         own = model.dataset.isel(replicate=0, fit=model.fit)
         x, y = model.training_data
@@ -161,7 +161,7 @@ class IndependentEfforts:
     """Every effort as a process of its own."""
 
     def __init__(self, model: PortModel):
-        from leastaction.identify.structured_gaussian_process import StructuredProcess
+        from leastaction.ports.structured_gaussian_process import StructuredProcess
 
         own = model.dataset.isel(replicate=0, fit=model.fit)
         x, y = model.training_data
@@ -208,7 +208,7 @@ class GradientEfforts:
     """Efforts that are the gradient of a Hamiltonian, block by block."""
 
     def __init__(self, model: PortModel):
-        from leastaction.identify.hamiltonian_gradient import known_part, processes
+        from leastaction.ports.hamiltonian_gradient import known_part, processes
 
         dataset = model.dataset
         self.known = known_part(dataset, dataset["multiplier"].values)

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.energy_balance import energy_balance
-from leastaction.mechanics.port_dae import SingularDaeError
-from leastaction.mechanics.port_inputs import input_function
-from leastaction.simulate.minimal_coordinates import path
+from leastaction.ports.energy_balance import energy_balance
+from leastaction.ports.minimal_coordinates import path
+from leastaction.ports.port_dae import SingularDaeError
+from leastaction.ports.port_inputs import input_function
 from leastaction.simulate.time_grid import step_count
 
 _SI = "SI units of each state"
@@ -20,7 +20,7 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
     Parameters
     ----------
     model
-        :class:`leastaction.port_model.PortModel`.
+        :class:`leastaction.ports.port_model.PortModel`.
     system
         The truth.
     settings

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts.ports import MATRICES
+from leastaction.ports.contracts import MATRICES
 
 CONTRACT = "effort_data"
 

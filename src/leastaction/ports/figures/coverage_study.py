@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.port_looks import component, handle
+from leastaction.ports.figures.port_looks import component, handle
+from leastaction.ports.learning_curve import curves
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.learning_curve import curves
 from leastaction.publish.panel import Panel
 
 HEIGHT = 62.0

@@ -20,7 +20,7 @@ def differentiation_index(system) -> int:
     ----------
     system
         With E, J, R, B, z as expressions
-        (:class:`~leastaction.mechanics.port_hamiltonian.PortHamiltonianSystem`).
+        (:class:`~leastaction.ports.port_hamiltonian.PortHamiltonianSystem`).
 
     Raises
     ------
