@@ -4,8 +4,8 @@ import numpy as np
 from scipy.stats import norm
 
 from leastaction import assemble, differentiate, identify
+from leastaction.densities.gill_histogram import histogram_dataset
 from leastaction.mechanics.system import System
-from leastaction.simulate.gill_histogram import histogram_dataset
 
 LIBRARY = {
     "reference": "xdot**2/2",

@@ -10,10 +10,10 @@ from importlib import import_module
 import numpy as np
 
 from leastaction import simulate
+from leastaction.densities.fokker_planck import StationaryEquation
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.density_library import density_candidates
 from leastaction.mechanics.field_system import FieldSystem
-from leastaction.mechanics.fokker_planck import StationaryEquation
 from leastaction.mechanics.from_config import (
     declared_units,
     is_field,

@@ -14,9 +14,9 @@ from density_support import (
 )
 
 from leastaction import assemble, differentiate
-from leastaction.assemble.moment_fokker_planck import DegreeError
 from leastaction.contracts import check
-from leastaction.simulate import gill_moments
+from leastaction.densities import gill_moments
+from leastaction.densities.moment_fokker_planck import DegreeError
 
 BOTH = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
 TRUTH = np.array([1.0, 1.0, 0.5, 1.0, 0.0])

@@ -5,8 +5,8 @@ import pytest
 from density_support import SETTINGS, dataset, exact, shares
 
 from leastaction.contracts import check
-from leastaction.differentiate import bump_functions, central_stencil
-from leastaction.differentiate.density_grid import coarsened
+from leastaction.densities import bump_functions, central_stencil
+from leastaction.densities.density_grid import coarsened
 
 
 def test_the_difference_is_exact_for_quadratics_and_zero_in_the_outer_layer():

@@ -13,13 +13,13 @@ from density_support import (
 )
 
 from leastaction.contracts import check
-from leastaction.identify.ito_gmm import Isometry
-from leastaction.identify.split_sample_residual import (
+from leastaction.densities.gill_histogram import simulate
+from leastaction.densities.ito_gmm import Isometry
+from leastaction.densities.split_sample_residual import (
     cross_product,
     without_each_batch,
 )
 from leastaction.model import IdentifiedModel
-from leastaction.simulate.gill_histogram import simulate
 
 TRUTH = np.array([1.0, 0.5])
 UNKNOWN_NOISE = {**LIBRARY, "known": {"lagrangian": {"-x**2/2": 1.0}}}

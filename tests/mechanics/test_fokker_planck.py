@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 from density_support import LIBRARY, oscillator
 
-from leastaction.mechanics.fokker_planck import StationaryEquation
+from leastaction.densities.fokker_planck import StationaryEquation
 
 BOTH = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
 

@@ -5,15 +5,15 @@ import pytest
 import xarray as xr
 from density_support import LIBRARY, drawn, exact, identified, simulation
 
-from leastaction.publish.figures import draw
-from leastaction.publish.figures.bins_study import without_noise
-from leastaction.publish.panel import Panel
-from leastaction.publish.scorecard.collect import example_rows
-from leastaction.publish.stationary_parameters import (
+from leastaction.densities.figures.bins_study import without_noise
+from leastaction.densities.stationary_parameters import (
     equation_of,
     parameters,
     true_coefficients,
 )
+from leastaction.publish.figures import draw
+from leastaction.publish.panel import Panel
+from leastaction.publish.scorecard.collect import example_rows
 from leastaction.publish.tables import TABLES
 from leastaction.validate import validate
 

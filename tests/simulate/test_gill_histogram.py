@@ -5,8 +5,8 @@ import pytest
 from density_support import oscillator, simulation
 
 from leastaction.contracts import check
-from leastaction.simulate import gill_histogram, gill_moments
-from leastaction.simulate.streamed_path import stream
+from leastaction.densities import gill_histogram, gill_moments
+from leastaction.densities.streamed_path import stream
 
 KEY = {"example": "test", "seed": 3, "replicate": 0}
 MOMENTS = {"degree": 4, "every": 7}

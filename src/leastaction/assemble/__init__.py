@@ -5,9 +5,9 @@ from importlib import import_module
 METHODS = {
     "continuous_euler_lagrange": "leastaction.assemble.continuous_euler_lagrange",
     "discrete_euler_lagrange": "leastaction.assemble.discrete_euler_lagrange",
-    "moment_fokker_planck": "leastaction.assemble.moment_fokker_planck",
-    "stationary_residual": "leastaction.assemble.stationary_residual",
-    "weak_fokker_planck": "leastaction.assemble.weak_fokker_planck",
+    "moment_fokker_planck": "leastaction.densities.moment_fokker_planck",
+    "stationary_residual": "leastaction.densities.stationary_residual",
+    "weak_fokker_planck": "leastaction.densities.weak_fokker_planck",
     "effort_targets": "leastaction.ports.effort_targets",
     "energy_gram": "leastaction.assemble.energy_gram",
     "ensemble_mean": "leastaction.assemble.ensemble_mean",

@@ -4,7 +4,6 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import (
-    densities,
     fields,
     measurements,
     models,
@@ -12,6 +11,7 @@ from leastaction.contracts import (
     shadow,
     states,
 )
+from leastaction.densities import contracts as densities
 from leastaction.noise_sweep import SWEEP
 from leastaction.ports import contracts as ports
 

@@ -4,10 +4,10 @@ from importlib import import_module
 
 METHODS = {
     "bandwidth_spline": "leastaction.differentiate.bandwidth_spline",
-    "bump_functions": "leastaction.differentiate.bump_functions",
+    "bump_functions": "leastaction.densities.bump_functions",
     "central_difference": "leastaction.differentiate.central_difference",
-    "central_stencil": "leastaction.differentiate.central_stencil",
-    "monomial_functions": "leastaction.differentiate.monomial_functions",
+    "central_stencil": "leastaction.densities.central_stencil",
+    "monomial_functions": "leastaction.densities.monomial_functions",
     "realised_variation": "leastaction.differentiate.realised_variation",
     "exact_flow": "leastaction.ports.exact_flow",
     "finite_difference": "leastaction.ports.finite_difference",

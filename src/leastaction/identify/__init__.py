@@ -3,9 +3,9 @@
 from importlib import import_module
 
 METHODS = {
-    "ito_gmm": "leastaction.identify.ito_gmm",
-    "residual_least_squares": "leastaction.identify.residual_least_squares",
-    "split_sample_residual": "leastaction.identify.split_sample_residual",
+    "ito_gmm": "leastaction.densities.ito_gmm",
+    "residual_least_squares": "leastaction.densities.residual_least_squares",
+    "split_sample_residual": "leastaction.densities.split_sample_residual",
     "acceleration_gradient": "leastaction.identify.acceleration_gradient",
     "cross_validated_shooting": "leastaction.identify.cross_validated_shooting",
     "evidence_maximisation": "leastaction.identify.evidence_maximisation",

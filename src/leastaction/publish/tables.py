@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from leastaction.densities.stationary_table import stationary_errors
 from leastaction.mechanics.library import Library
 from leastaction.ports.effort_table import effort_table
 from leastaction.publish import readable
@@ -24,7 +25,6 @@ from leastaction.publish.noise_table import (
 from leastaction.publish.render import render as render
 from leastaction.publish.scorecard import scores
 from leastaction.publish.sheet import Sheet
-from leastaction.publish.stationary_table import stationary_errors
 
 PRINTED, CORRECTED = "printed", "corrected"
 COEFFICIENT_ERROR = "coefficient error (%)"

@@ -8,8 +8,8 @@ METHODS = {
     "leapfrog": "leastaction.simulate.leapfrog",
     "newmark": "leastaction.simulate.newmark",
     "runge_kutta": "leastaction.simulate.runge_kutta",
-    "gill_histogram": "leastaction.simulate.gill_histogram",
-    "gill_moments": "leastaction.simulate.gill_moments",
+    "gill_histogram": "leastaction.densities.gill_histogram",
+    "gill_moments": "leastaction.densities.gill_moments",
     "minimal_coordinates": "leastaction.ports.minimal_coordinates",
 }
 # What each method makes: observations of coordinates, of a field, recordings of motions

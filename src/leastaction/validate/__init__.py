@@ -14,8 +14,8 @@ METHODS = {
     "field_observations": "leastaction.validate.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
     "measurements": "leastaction.validate.measured_rollout",
-    "histogram": "leastaction.validate.density_rollout",
-    "state_moments": "leastaction.validate.density_rollout",
+    "histogram": "leastaction.densities.density_rollout",
+    "state_moments": "leastaction.densities.density_rollout",
 }
 MAKES = {
     "effort_gradient": "port_rollout",
@@ -39,7 +39,7 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     :func:`leastaction.validate.motion_rollout.validate`,
     :func:`leastaction.validate.shadow_rollout.validate`,
     :func:`leastaction.ports.effort_rollout.validate`, and
-    :func:`leastaction.validate.density_rollout.validate` of stationary densities.
+    :func:`leastaction.densities.density_rollout.validate` of stationary densities.
     """
     kind = model.attrs.get("contract")
     if kind not in METHODS:

@@ -4,6 +4,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from matplotlib.figure import Figure
 
+from leastaction.densities.figures.bins_study import bins_study
+from leastaction.densities.figures.density import density
+from leastaction.densities.figures.level_set import level_set
+from leastaction.densities.figures.marginals import marginals
+from leastaction.densities.figures.objective import (
+    density_surface,
+    objective_dependent,
+    objective_independent,
+)
+from leastaction.densities.figures.samples_study import samples_study
+from leastaction.densities.figures.stationary_parameters import (
+    stationary_parameters,
+)
 from leastaction.ports.figures.coverage_study import coverage_study
 from leastaction.ports.figures.effort_reconstruction import (
     effort_extrapolation,
@@ -16,32 +29,22 @@ from leastaction.ports.figures.learning_curves import (
 )
 from leastaction.ports.figures.port_motion import port_energy, port_motion
 from leastaction.publish.figures.alignment import alignment
-from leastaction.publish.figures.bins_study import bins_study
 from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.damping_study import damping_study
-from leastaction.publish.figures.density import density
 from leastaction.publish.figures.energy import energy
 from leastaction.publish.figures.escape_energy import escape_energy
 from leastaction.publish.figures.escape_paths import escape_paths
 from leastaction.publish.figures.hamiltonian import hamiltonian
-from leastaction.publish.figures.level_set import level_set
 from leastaction.publish.figures.level_sets import (
     governing_hamiltonian,
     identified_hamiltonian,
 )
-from leastaction.publish.figures.marginals import marginals
 from leastaction.publish.figures.modified_energy import modified_energy
 from leastaction.publish.figures.noise_coefficients import noise_coefficients
 from leastaction.publish.figures.noise_limits import noise_limits
-from leastaction.publish.figures.objective import (
-    density_surface,
-    objective_dependent,
-    objective_independent,
-)
 from leastaction.publish.figures.response import response
 from leastaction.publish.figures.saddle_channels import saddle_channels
-from leastaction.publish.figures.samples_study import samples_study
 from leastaction.publish.figures.scheme_study import scheme_study
 from leastaction.publish.figures.sensor_study import sensor_study
 from leastaction.publish.figures.shadow_energy import shadow_energy
@@ -50,7 +53,6 @@ from leastaction.publish.figures.shadow_noise_study import shadow_noise_study
 from leastaction.publish.figures.shadow_path import shadow_path
 from leastaction.publish.figures.snapshots import snapshots
 from leastaction.publish.figures.space_time import space_time
-from leastaction.publish.figures.stationary_parameters import stationary_parameters
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.success_study import success_study
 from leastaction.publish.figures.survival_study import survival_study

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from leastaction.densities.stationary_parameters import is_stationary
+from leastaction.densities.stationary_rows import stationary_rows
 from leastaction.mechanics.from_config import is_port, system_from_config
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.ports.port_rows import port_rows
@@ -19,8 +21,6 @@ from leastaction.publish.scorecard.printed_noise_rows import printed_noise_rows
 from leastaction.publish.scorecard.printed_rows import printed_rows
 from leastaction.publish.scorecard.recovery import recovery
 from leastaction.publish.scorecard.shadow_rows import shadow_rows
-from leastaction.publish.scorecard.stationary_rows import stationary_rows
-from leastaction.publish.stationary_parameters import is_stationary
 
 NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
 COLUMNS = (

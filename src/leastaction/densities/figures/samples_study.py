@@ -5,16 +5,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.stationary_style import (
+from leastaction.densities.figures.stationary_style import (
     COLOURS,
     MARKERS,
     estimator_handles,
     parameter_label,
     plain_numbers,
 )
+from leastaction.densities.stationary_parameters import parameters
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import MAIN, Panel
-from leastaction.publish.stationary_parameters import parameters
 
 ROW_HEIGHT = 58.0
 LEGEND_HEIGHT = 10.0

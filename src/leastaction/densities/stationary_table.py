@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from leastaction.publish.stationary_parameters import parameters
+from leastaction.densities.stationary_parameters import parameters
 
 
 def stationary_errors(panels: Sequence) -> pd.DataFrame:

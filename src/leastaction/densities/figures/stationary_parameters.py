@@ -6,17 +6,17 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.stationary_style import (
+from leastaction.densities.figures.stationary_style import (
     COLOURS,
     MARKERS,
     estimator_handles,
     parameter_label,
     plain_numbers,
 )
+from leastaction.densities.stationary_parameters import parameters
 from leastaction.publish.figures.study import range_bar
 from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
-from leastaction.publish.stationary_parameters import parameters
 
 ROW_HEIGHT = 62.0
 LEGEND_HEIGHT = 10.0

@@ -7,24 +7,24 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from leastaction import assemble, differentiate, identify
-from leastaction.publish.figures.stationary_style import (
+from leastaction.densities.figures.stationary_style import (
     COLOURS,
     MARKERS,
     estimator_handles,
     parameter_label,
     plain_numbers,
 )
-from leastaction.publish.figures.study import range_bar
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import BASELINE, MAIN, Panel
-from leastaction.publish.stationary_parameters import (
+from leastaction.densities.gill_histogram import histogram_dataset
+from leastaction.densities.stationary_parameters import (
     Parameter,
     equation_of,
     parameters,
     stationary_library,
     true_coefficients,
 )
-from leastaction.simulate.gill_histogram import histogram_dataset
+from leastaction.publish.figures.study import range_bar
+from leastaction.publish.figures.style import StyledFigure, legend_on_top
+from leastaction.publish.panel import BASELINE, MAIN, Panel
 
 HEIGHT = 75.0
 FINEST = (20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200)

@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.density import axes_names, cells
-from leastaction.publish.figures.stationary_style import COLOURS, words
+from leastaction.densities.figures.density import axes_names, cells
+from leastaction.densities.figures.stationary_style import COLOURS, words
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
 

@@ -13,7 +13,7 @@ quadratic form θᵀ G θ. Paper: eq. (7) integrates over the domain, but the nu
 printed are those of a sum without the area of a cell.
 
 Products of *different* batches are kept apart, too: their counts are independent, so
-their mean has no noise in it (:mod:`leastaction.identify.split_sample_residual`).
+their mean has no noise in it (:mod:`leastaction.densities.split_sample_residual`).
 """
 
 from collections.abc import Mapping
@@ -21,7 +21,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.assemble.density_terms import (
+from leastaction.densities.density_terms import (
     equation_dataset,
     equation_of,
     terms_on_cells,

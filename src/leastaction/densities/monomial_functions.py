@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.simulate.gill_moments import exponents
+from leastaction.densities.gill_moments import exponents
 
 CONTRACT = "monomial_tests"
 

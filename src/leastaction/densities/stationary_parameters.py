@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 
 from leastaction.assemble import STATIONARY_PARTS
+from leastaction.densities.fokker_planck import StationaryEquation
 from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.fokker_planck import StationaryEquation
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.mechanics.system import System
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.density_grid import CELLS, coarsened, shares, spacing
+from leastaction.densities.density_grid import CELLS, coarsened, shares, spacing
 
 CONTRACT = "density_stencil"
 

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.density_grid import CELLS, coarsened, shares
+from leastaction.densities.density_grid import CELLS, coarsened, shares
 
 CONTRACT = "density_tests"
 POWER = 4

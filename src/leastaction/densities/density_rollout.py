@@ -12,13 +12,13 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.bump_functions import bumps, sheppard
+from leastaction.densities.bump_functions import bumps, sheppard
+from leastaction.densities.histogram import PlaneHistogram
+from leastaction.densities.streamed_path import stream
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.system import System
 from leastaction.model import IdentifiedModel
 from leastaction.simulate.ensemble import DivergenceError
-from leastaction.simulate.histogram import PlaneHistogram
-from leastaction.simulate.streamed_path import stream
 
 log = logging.getLogger(__name__)
 

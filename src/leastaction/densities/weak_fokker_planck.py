@@ -22,12 +22,12 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.assemble.density_terms import (
+from leastaction.densities.density_terms import (
     equation_dataset,
     equation_of,
     terms_on_cells,
 )
-from leastaction.mechanics.fokker_planck import StationaryEquation
+from leastaction.densities.fokker_planck import StationaryEquation
 
 CONTRACT = "generator_moments"
 

@@ -13,9 +13,13 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.densities.stationary_estimate import stationary_estimate
+from leastaction.densities.stationary_solution import (
+    Solution,
+    nonnegative,
+    unknown,
+)
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.stationary_estimate import stationary_estimate
-from leastaction.identify.stationary_solution import Solution, nonnegative, unknown
 
 EPSILON = np.finfo(float).eps
 

@@ -1,7 +1,7 @@
 """Weighted moments of the stationary generator (GMM), with weights by the Itô isometry.
 
 The moments ḡ(θ) = Σ θ_i ḡ_i are linear in the coefficients, and their covariance
-Ω(θ) is known from the noise strengths (:mod:`leastaction.assemble.weak_fokker_planck`).
+Ω(θ) is known from the noise strengths (:mod:`leastaction.densities.weak_fokker_planck`).
 The estimate minimises (Hansen 1982)
 
 .. math:: J(θ) = ḡ(θ)^T Ω^{-1} ḡ(θ),
@@ -18,9 +18,13 @@ import numpy as np
 import xarray as xr
 from scipy.special import chdtrc
 
+from leastaction.densities.stationary_estimate import stationary_estimate
+from leastaction.densities.stationary_solution import (
+    Solution,
+    nonnegative,
+    unknown,
+)
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.stationary_estimate import stationary_estimate
-from leastaction.identify.stationary_solution import Solution, nonnegative, unknown
 
 # Smallest noise strength in the weights, relative to the mean over all noise terms.
 FLOOR = 1e-3

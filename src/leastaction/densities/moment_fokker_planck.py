@@ -1,6 +1,6 @@
 """Weak form of the stationary Fokker–Planck equation with monomials over samples.
 
-The same equations as those of :mod:`leastaction.assemble.weak_fokker_planck`, for any
+The same equations as those of :mod:`leastaction.densities.weak_fokker_planck`, for any
 number of degrees of freedom,
 
 .. math::
@@ -18,8 +18,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.assemble.density_terms import equation_of
-from leastaction.assemble.weak_fokker_planck import moments_dataset
+from leastaction.densities.density_terms import equation_of
+from leastaction.densities.weak_fokker_planck import moments_dataset
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 
 CONTRACT = "generator_moments"

@@ -5,15 +5,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.stationary_style import (
+from leastaction.densities.figures.stationary_style import (
     COLOURS,
     MARKERS,
     estimator_handles,
     plain_numbers,
 )
+from leastaction.densities.stationary_parameters import (
+    equation_of,
+    true_coefficients,
+)
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel
-from leastaction.publish.stationary_parameters import equation_of, true_coefficients
 
 HEIGHT = 75.0
 

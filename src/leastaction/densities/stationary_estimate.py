@@ -6,21 +6,21 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.detailed_balance import (
+from leastaction.densities.detailed_balance import (
     TOLD,
     explanation,
     level_set,
     ratios,
     scale_score,
 )
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.gram_estimate import lagrangian_estimate
-from leastaction.identify.stationary_solution import (
+from leastaction.densities.stationary_solution import (
     Solution,
     Solver,
     replaced,
     standard_errors,
 )
+from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.identify.gram_estimate import lagrangian_estimate
 
 log = logging.getLogger(__name__)
 

@@ -5,10 +5,13 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.density import axes_names, cells
+from leastaction.densities.figures.density import axes_names, cells
+from leastaction.densities.stationary_parameters import (
+    equation_of,
+    true_coefficients,
+)
 from leastaction.publish.figures.style import StyledFigure
 from leastaction.publish.panel import BASELINE, MAIN, Panel
-from leastaction.publish.stationary_parameters import equation_of, true_coefficients
 
 HEIGHT = 85.0
 POINTS = 61

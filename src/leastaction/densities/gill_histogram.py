@@ -9,9 +9,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.densities.histogram import PlaneHistogram, check_domain
+from leastaction.densities.streamed_path import stream
 from leastaction.mechanics.system import System
-from leastaction.simulate.histogram import PlaneHistogram, check_domain
-from leastaction.simulate.streamed_path import stream
 from leastaction.simulate.time_grid import step_count
 
 
