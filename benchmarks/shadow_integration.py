@@ -17,7 +17,7 @@ from examples import example_of, observations_of
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
-from leastaction.learned_model import LearnedModel
+from leastaction.snapshots.learned_model import LearnedModel
 
 PAPER = "shadow_integration"
 FORMS = ("recommended", "published")

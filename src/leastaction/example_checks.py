@@ -27,7 +27,6 @@ from leastaction.ports.port_settings import check_kind, check_port
 from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
-from leastaction.shadow_settings import shadow_problems
 from leastaction.simulate.external_input import input_expressions
 from leastaction.simulate.initial_state import (
     field_initial_states,
@@ -35,6 +34,7 @@ from leastaction.simulate.initial_state import (
 )
 from leastaction.simulate.strong_taylor import check_noise
 from leastaction.simulate.time_grid import step_count
+from leastaction.snapshots.shadow_settings import shadow_problems
 
 
 def check_example(example: Mapping, where: str) -> None:

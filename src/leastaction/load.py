@@ -6,9 +6,9 @@ import xarray as xr
 
 from leastaction import datasets
 from leastaction.contracts import check
-from leastaction.learned_model import LEARNED, LearnedFlow, LearnedModel
 from leastaction.model import IdentifiedModel
 from leastaction.ports.port_model import EFFORTS, PortModel
+from leastaction.snapshots.learned_model import LEARNED, LearnedFlow, LearnedModel
 
 
 def load_model(
@@ -20,7 +20,7 @@ def load_model(
     """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
 
     What was learned without candidates comes as a
-    :class:`~leastaction.learned_model.LearnedModel`, or a ``LearnedFlow``; efforts of a
+    :class:`~leastaction.snapshots.learned_model.LearnedModel`, or a ``LearnedFlow``; efforts of a
     port-Hamiltonian system as a :class:`~leastaction.ports.port_model.PortModel`.
 
     Parameters

@@ -4,15 +4,15 @@ import numpy as np
 import pytest
 import shadow_support as support
 
-from leastaction.assemble.shadow_rows import (
+from leastaction.snapshots.constrained_rows import constrained
+from leastaction.snapshots.learned_lagrangian import LearnedLagrangian
+from leastaction.snapshots.length_scale import VELOCITY_RATIO, most_probable_basis
+from leastaction.snapshots.shadow_rows import (
     mass_conditions,
     positions_of,
     shadow_rows,
     weight_space,
 )
-from leastaction.identify.constrained_rows import constrained
-from leastaction.identify.length_scale import VELOCITY_RATIO, most_probable_basis
-from leastaction.mechanics.learned_lagrangian import LearnedLagrangian
 
 
 def fitted(positions, time_step, degree, scale):

@@ -4,17 +4,19 @@ import numpy as np
 import pytest
 import shadow_support as support
 
-from leastaction.assemble import continuous_euler_lagrange, discrete_euler_lagrange
-from leastaction.assemble.shadow_rows import whitened
 from leastaction.contracts import check
-from leastaction.differentiate import halton_velocity, repeated_central_difference
-from leastaction.identify import (
+from leastaction.snapshots import (
+    continuous_euler_lagrange,
+    discrete_euler_lagrange,
     evidence_maximisation,
     flow_gaussian_process,
+    halton_velocity,
     minimum_norm,
+    repeated_central_difference,
 )
-from leastaction.identify.one_step_error import one_step_errors
-from leastaction.mechanics.learned_lagrangian import lagrangian_of
+from leastaction.snapshots.learned_lagrangian import lagrangian_of
+from leastaction.snapshots.one_step_error import one_step_errors
+from leastaction.snapshots.shadow_rows import whitened
 
 
 def learned(observations, damping="evidence", **changes):

@@ -3,14 +3,14 @@ import pytest
 import shadow_support as support
 
 from leastaction.contracts import check
-from leastaction.identify import tanh_network
-from leastaction.identify.tanh_network import ShadowNetwork
-from leastaction.mechanics.discrete_lagrangian import (
+from leastaction.snapshots import tanh_network
+from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     mean_discrete_mass,
 )
-from leastaction.mechanics.learned_lagrangian import lagrangian_of
-from leastaction.mechanics.tanh_layer import TanhLayer
+from leastaction.snapshots.learned_lagrangian import lagrangian_of
+from leastaction.snapshots.tanh_layer import TanhLayer
+from leastaction.snapshots.tanh_network import ShadowNetwork
 
 RNG = np.random.default_rng(6)
 RULES = ["midpoint", "trapezoidal"]

@@ -3,22 +3,22 @@
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.backward_error import (
+from leastaction.mechanics.euler_lagrange import symbols
+from leastaction.mechanics.expressions import parse, symbol
+from leastaction.snapshots.backward_error import (
     STEP,
     energy,
     general_coefficient,
     inverse_modified_lagrangian,
     modified_lagrangian,
 )
-from leastaction.mechanics.backward_error_terms import (
+from leastaction.snapshots.backward_error_terms import (
     RULES,
     bernoulli,
     meshed_lagrangian,
     on_shell,
     total_derivative,
 )
-from leastaction.mechanics.euler_lagrange import symbols
-from leastaction.mechanics.expressions import parse, symbol
 
 x, y, xdot, ydot, h = symbols(["x", "y", "xdot", "ydot", "h"])
 OSCILLATOR = xdot**2 / 2 - x**2 / 2

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from leastaction.mechanics import backward_error as formulas
-from leastaction.mechanics import backward_error_numerical as numerical
-from leastaction.mechanics.backward_error_jets import monomials, multi_indices
-from leastaction.mechanics.backward_error_numerical import (
+from leastaction.mechanics.euler_lagrange import symbols
+from leastaction.mechanics.expressions import parse
+from leastaction.snapshots import backward_error as formulas
+from leastaction.snapshots import backward_error_numerical as numerical
+from leastaction.snapshots.backward_error_jets import monomials, multi_indices
+from leastaction.snapshots.backward_error_numerical import (
     POINTS,
     energy,
     inverse_modified_lagrangian,
@@ -18,9 +20,7 @@ from leastaction.mechanics.backward_error_numerical import (
     needed_order,
     partial_derivatives,
 )
-from leastaction.mechanics.backward_error_terms import RULES
-from leastaction.mechanics.euler_lagrange import symbols
-from leastaction.mechanics.expressions import parse
+from leastaction.snapshots.backward_error_terms import RULES
 
 NAMES = ("x", "y", "z")
 # Not mechanical, not separable, with magnetic terms; regular near the start.

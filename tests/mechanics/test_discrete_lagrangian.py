@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.discrete_lagrangian import (
+from leastaction.snapshots.discrete_lagrangian import (
     corner_momenta,
     discrete_euler_lagrange,
     discrete_mass,

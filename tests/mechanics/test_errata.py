@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.discrete_lagrangian import (
+from leastaction.mechanics.euler_lagrange import euler_lagrange
+from leastaction.mechanics.expressions import symbol
+from leastaction.snapshots.discrete_lagrangian import (
     corner_momenta,
     discrete_euler_lagrange,
     mean_discrete_mass,
 )
-from leastaction.mechanics.euler_lagrange import euler_lagrange
-from leastaction.mechanics.expressions import symbol
 
 Q, V, A = map(symbol, ("q", "qdot", "qddot"))
 POTENTIAL = sp.Function("V")(Q)

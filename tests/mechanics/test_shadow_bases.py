@@ -3,9 +3,9 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from leastaction.mechanics.radial_basis import RadialBasis
-from leastaction.mechanics.tanh_layer import TanhLayer
-from leastaction.mechanics.weight_space import (
+from leastaction.snapshots.radial_basis import RadialBasis
+from leastaction.snapshots.tanh_layer import TanhLayer
+from leastaction.snapshots.weight_space import (
     WeightSpace,
     multi_indices,
     scaled_inputs,

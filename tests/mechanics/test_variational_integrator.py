@@ -1,17 +1,17 @@
 import numpy as np
 import pytest
 
-from leastaction.identify.minimum_norm import minimum_norm
-from leastaction.mechanics.discrete_lagrangian import (
+from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     discrete_mass,
     discrete_momenta,
 )
-from leastaction.mechanics.jets import packed
-from leastaction.mechanics.radial_basis import RadialBasis
-from leastaction.mechanics.tanh_layer import TanhLayer
-from leastaction.mechanics.variational_integrator import VariationalIntegrator
-from leastaction.mechanics.weight_space import WeightSpace
+from leastaction.snapshots.jets import packed
+from leastaction.snapshots.minimum_norm import minimum_norm
+from leastaction.snapshots.radial_basis import RadialBasis
+from leastaction.snapshots.tanh_layer import TanhLayer
+from leastaction.snapshots.variational_integrator import VariationalIntegrator
+from leastaction.snapshots.weight_space import WeightSpace
 
 RNG = np.random.default_rng(3)
 H = 0.2

@@ -3,11 +3,11 @@
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.backward_error import modified_lagrangian
 from leastaction.mechanics.expressions import parse, symbol
-from leastaction.publish.formula_table import modified_lagrangians
 from leastaction.publish.panel import Panel
 from leastaction.publish.render import render
+from leastaction.snapshots.backward_error import modified_lagrangian
+from leastaction.snapshots.formula_table import modified_lagrangians
 
 SYSTEM = {
     "coordinates": {"th": {"unit": "rad"}},

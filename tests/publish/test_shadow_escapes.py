@@ -7,8 +7,10 @@ import pytest
 import synthetic_shadow as synthetic
 
 from leastaction.publish.figures import draw
-from leastaction.publish.figures.shadow_mechanism_study import cyclic_coordinates
-from leastaction.publish.figures.survival_study import (
+from leastaction.snapshots.figures.shadow_mechanism_study import (
+    cyclic_coordinates,
+)
+from leastaction.snapshots.figures.survival_study import (
     kaplan_meier,
     survival_quantile,
 )

@@ -8,9 +8,9 @@ from synthetic_shadow import box, config, model, panel, rollout
 
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.publish.figures import draw
-from leastaction.publish.figures.energy_lines import largest_by_window
 from leastaction.publish.tables import TABLES, render
 from leastaction.recipes import EXAMPLE_FIGURES
+from leastaction.snapshots.figures.energy_lines import largest_by_window
 
 OF_EXAMPLE = tuple(EXAMPLE_FIGURES["snapshots"].values())
 OF_PAPER = ("snapshots", "modified_energy")

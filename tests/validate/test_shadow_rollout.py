@@ -10,8 +10,8 @@ from leastaction.contracts import check
 from leastaction.datasets import load, save
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
-from leastaction.learned_model import LearnedFlow, LearnedModel
 from leastaction.simulate import simulate
+from leastaction.snapshots.learned_model import LearnedFlow, LearnedModel
 from leastaction.validate import validate
 
 KEY = {"example": "e", "seed": 1}

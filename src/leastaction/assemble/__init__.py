@@ -3,8 +3,8 @@
 from importlib import import_module
 
 METHODS = {
-    "continuous_euler_lagrange": "leastaction.assemble.continuous_euler_lagrange",
-    "discrete_euler_lagrange": "leastaction.assemble.discrete_euler_lagrange",
+    "continuous_euler_lagrange": "leastaction.snapshots.continuous_euler_lagrange",
+    "discrete_euler_lagrange": "leastaction.snapshots.discrete_euler_lagrange",
     "moment_fokker_planck": "leastaction.densities.moment_fokker_planck",
     "stationary_residual": "leastaction.densities.stationary_residual",
     "weak_fokker_planck": "leastaction.densities.weak_fokker_planck",
@@ -17,7 +17,7 @@ METHODS = {
     "martingale_moments": "leastaction.assemble.martingale_moments",
     "modal_moments": "leastaction.assemble.modal_moments",
     "nodal_ensemble_mean": "leastaction.assemble.nodal_ensemble_mean",
-    "none": "leastaction.assemble.none",
+    "none": "leastaction.snapshots.no_equations",
     "weak_moments": "leastaction.assemble.weak_moments",
     "weighted_gram": "leastaction.assemble.weighted_gram",
 }

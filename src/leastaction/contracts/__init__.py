@@ -3,17 +3,11 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import (
-    fields,
-    measurements,
-    models,
-    motions,
-    shadow,
-    states,
-)
+from leastaction.contracts import fields, measurements, models, motions, states
 from leastaction.densities import contracts as densities
 from leastaction.noise_sweep import SWEEP
 from leastaction.ports import contracts as ports
+from leastaction.snapshots import contracts as shadow
 
 CONTRACTS = (
     states.CONTRACTS

@@ -12,14 +12,14 @@ METHODS = {
     "exact_flow": "leastaction.ports.exact_flow",
     "finite_difference": "leastaction.ports.finite_difference",
     "gaussian_process": "leastaction.ports.gaussian_process",
-    "halton_velocity": "leastaction.differentiate.halton_velocity",
+    "halton_velocity": "leastaction.snapshots.halton_velocity",
     "joint_spline": "leastaction.differentiate.joint_spline",
     "measured": "leastaction.differentiate.measured",
     "modal_projection": "leastaction.differentiate.modal_projection",
     "nodal_central_difference": "leastaction.differentiate.nodal_central_difference",
-    "none": "leastaction.differentiate.none",
+    "none": "leastaction.snapshots.no_derivatives",
     "repeated_central_difference": (
-        "leastaction.differentiate.repeated_central_difference"
+        "leastaction.snapshots.repeated_central_difference"
     ),
     "sensor_noise": "leastaction.differentiate.sensor_noise",
 }

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from leastaction.publish.printed_formulas import printed_formulas
 from leastaction.publish.sweep import HONEST_MODE, MAIN
+from leastaction.snapshots.printed_formulas import printed_formulas
 from leastaction.unknown import unknown
 
 MODES = ("independent", "shared")

@@ -16,8 +16,6 @@ from leastaction.densities.stationary_table import stationary_errors
 from leastaction.mechanics.library import Library
 from leastaction.ports.effort_table import effort_table
 from leastaction.publish import readable
-from leastaction.publish.formula_table import modified_lagrangians
-from leastaction.publish.identification_table import identification
 from leastaction.publish.noise_table import (
     lagrangian_by_every_noise,
     lagrangian_by_noise,
@@ -25,6 +23,8 @@ from leastaction.publish.noise_table import (
 from leastaction.publish.render import render as render
 from leastaction.publish.scorecard import scores
 from leastaction.publish.sheet import Sheet
+from leastaction.snapshots.formula_table import modified_lagrangians
+from leastaction.snapshots.identification_table import identification
 
 PRINTED, CORRECTED = "printed", "corrected"
 COEFFICIENT_ERROR = "coefficient error (%)"

@@ -8,8 +8,8 @@ from leastaction import simulate
 METHODS = {
     "effort_gradient": "leastaction.ports.effort_rollout",
     "effort_process": "leastaction.ports.effort_rollout",
-    "learned_flow": "leastaction.validate.shadow_rollout",
-    "learned_lagrangian": "leastaction.validate.shadow_rollout",
+    "learned_flow": "leastaction.snapshots.shadow_rollout",
+    "learned_lagrangian": "leastaction.snapshots.shadow_rollout",
     "observations": "leastaction.validate.rollout",
     "field_observations": "leastaction.validate.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
@@ -37,7 +37,7 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     See :func:`leastaction.validate.rollout.validate`,
     :func:`leastaction.validate.field_rollout.validate`,
     :func:`leastaction.validate.motion_rollout.validate`,
-    :func:`leastaction.validate.shadow_rollout.validate`,
+    :func:`leastaction.snapshots.shadow_rollout.validate`,
     :func:`leastaction.ports.effort_rollout.validate`, and
     :func:`leastaction.densities.density_rollout.validate` of stationary densities.
     """

@@ -28,37 +28,39 @@ from leastaction.ports.figures.learning_curves import (
     learning_curves,
 )
 from leastaction.ports.figures.port_motion import port_energy, port_motion
-from leastaction.publish.figures.alignment import alignment
 from leastaction.publish.figures.channel_study import channel_study
 from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.damping_study import damping_study
 from leastaction.publish.figures.energy import energy
-from leastaction.publish.figures.escape_energy import escape_energy
-from leastaction.publish.figures.escape_paths import escape_paths
 from leastaction.publish.figures.hamiltonian import hamiltonian
-from leastaction.publish.figures.level_sets import (
-    governing_hamiltonian,
-    identified_hamiltonian,
-)
-from leastaction.publish.figures.modified_energy import modified_energy
 from leastaction.publish.figures.noise_coefficients import noise_coefficients
 from leastaction.publish.figures.noise_limits import noise_limits
 from leastaction.publish.figures.response import response
-from leastaction.publish.figures.saddle_channels import saddle_channels
 from leastaction.publish.figures.scheme_study import scheme_study
 from leastaction.publish.figures.sensor_study import sensor_study
-from leastaction.publish.figures.shadow_energy import shadow_energy
-from leastaction.publish.figures.shadow_mechanism_study import shadow_mechanism_study
-from leastaction.publish.figures.shadow_noise_study import shadow_noise_study
-from leastaction.publish.figures.shadow_path import shadow_path
-from leastaction.publish.figures.snapshots import snapshots
 from leastaction.publish.figures.space_time import space_time
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.success_study import success_study
-from leastaction.publish.figures.survival_study import survival_study
 from leastaction.publish.figures.trajectories import trajectories
 from leastaction.publish.figures.volatility_study import volatility_study
 from leastaction.publish.panel import Panel
+from leastaction.snapshots.figures.alignment import alignment
+from leastaction.snapshots.figures.escape_energy import escape_energy
+from leastaction.snapshots.figures.escape_paths import escape_paths
+from leastaction.snapshots.figures.level_sets import (
+    governing_hamiltonian,
+    identified_hamiltonian,
+)
+from leastaction.snapshots.figures.modified_energy import modified_energy
+from leastaction.snapshots.figures.saddle_channels import saddle_channels
+from leastaction.snapshots.figures.shadow_energy import shadow_energy
+from leastaction.snapshots.figures.shadow_mechanism_study import (
+    shadow_mechanism_study,
+)
+from leastaction.snapshots.figures.shadow_noise_study import shadow_noise_study
+from leastaction.snapshots.figures.shadow_path import shadow_path
+from leastaction.snapshots.figures.snapshots import snapshots
+from leastaction.snapshots.figures.survival_study import survival_study
 
 FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "coefficients": coefficients,

@@ -20,7 +20,7 @@ from leastaction.publish.scorecard.page import to_html
 from leastaction.publish.scorecard.printed_noise_rows import printed_noise_rows
 from leastaction.publish.scorecard.printed_rows import printed_rows
 from leastaction.publish.scorecard.recovery import recovery
-from leastaction.publish.scorecard.shadow_rows import shadow_rows
+from leastaction.snapshots.shadow_scores import shadow_rows
 
 NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
 COLUMNS = (

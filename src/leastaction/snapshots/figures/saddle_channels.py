@@ -1,0 +1,146 @@
+"""Learned potential and its channels at the saddles: Figure 9 of shadow integration."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
+from leastaction.publish.panel import Panel
+from leastaction.publish.readable import scientific
+from leastaction.snapshots.figures.equipotentials import (
+    levels,
+    on_grid,
+    separatrix,
+    square,
+)
+from leastaction.snapshots.figures.shadow_looks import shadow_look
+from leastaction.snapshots.shadow_panel import Learned, chosen
+
+SHOWN = ("published", "recommended")
+ORDER = 2
+ROW_HEIGHT = 52.0
+LEGEND_HEIGHT = 12.0
+FORBIDDEN = "0.88"
+
+
+def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Energy at rest V^[2](q) = H^[2](q, 0) of LSI beside the true potential.
+
+    Left: its contour lines over those of the truth (dashed), shifted to the same mean
+    inside the separatrix. Then a close-up of each saddle: grey is where the motion of
+    the start has not enough energy to be, V^[2] > H^[2](start). A white channel from
+    one side to the other is open. Dashed: the border of the true region. Printed: the
+    margin, V^[2] at the saddle minus H^[2] of the start over the scale, for the true
+    saddle's position and for the true potential. First replicate, lowest noise.
+
+    Raises
+    ------
+    ValueError
+        If a panel lacks rollouts with a `potential` of two coordinates and saddles.
+    """
+    found = [(panel, one) for panel in panels for one in chosen(panel, SHOWN)]
+    for panel, one in found:
+        if "near_estimate" not in one.rollout:
+            raise ValueError(
+                f"example {panel.example!r}: the rollout of {one.estimator!r} has no "
+                "close-ups of saddles; give it validate.shadow.potential with saddles "
+                "in two coordinates"
+            )
+    columns = 1 + max(one.rollout.sizes["saddle"] for _, one in found)
+    figure = StyledFigure(settings, ROW_HEIGHT * len(found) + LEGEND_HEIGHT)
+    grid = figure.subplots(len(found), columns, squeeze=False)
+    for row, (panel, one) in zip(grid, found, strict=True):
+        _whole(row[0], panel, one, settings)
+        for i, axes in enumerate(row[1:]):
+            _close_up(axes, panel, one, i, settings)
+    legend_on_top(figure, _handles([one for _, one in found], settings))
+    return figure
+
+
+def _order(one: Learned) -> int:
+    return ORDER if ORDER in one.orders else one.main
+
+
+def _whole(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
+    first = one.first
+    colour = shadow_look(one.estimator).color(settings)
+    drawn = sorted([*levels(panel), separatrix(panel)])
+    values = first["potential_estimate"].sel(order=_order(one)).values
+    axes.contour(*on_grid(first, values), levels=drawn, colors=colour, linewidths=0.9)
+    axes.contour(
+        *on_grid(first, first["potential_true"].values),
+        levels=drawn,
+        colors="black",
+        linewidths=0.6,
+        linestyles=[(0, (3, 2))],
+    )
+    error = float(first["potential_error"].sel(order=_order(one)))
+    axes.set_title(
+        f"{shadow_look(one.estimator).label}\nerror inside ≤ {scientific(error)} J"
+    )
+    square(axes, panel)
+
+
+def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
+    first = one.first
+    offsets = first["near_offset"].values
+    x, y = (np.unique(side) for side in offsets.T)
+    near = first["near_estimate"].sel(order=_order(one)).values[i]
+    near, true = (
+        np.reshape(values, (x.size, y.size)).T
+        for values in (near, first["near_true"].values[i])
+    )
+    colour = shadow_look(one.estimator).color(settings)
+    if near.max() > 0:
+        axes.contourf(x, y, near, levels=[0, near.max()], colors=[FORBIDDEN])
+    axes.contour(x, y, near, levels=[0], colors=colour, linewidths=0.9)
+    axes.contour(
+        x, y, true, levels=[0], colors="black", linewidths=0.6, linestyles=[(0, (3, 2))]
+    )
+    margins = first["saddle_margin"].isel(saddle=i)
+    margin = float(margins.sel(order=_order(one)))
+    lines = [f"{'closed' if margin > 0 else 'open'}, margin {scientific(margin)} J"]
+    others = [k for k in one.orders if k > _order(one)]
+    lines += [
+        f"with $h^{k}$: {scientific(float(margins.sel(order=k)))} J" for k in others
+    ]
+    axes.set_title("\n".join(lines), fontsize=SMALL * settings["font_size"])
+    axes.set_aspect("equal")
+    at = panel.config["validate"]["shadow"]["potential"]["saddles"][i]
+    for name, value, put in zip(
+        panel.truth.coordinates, at, (axes.set_xlabel, axes.set_ylabel), strict=True
+    ):
+        sign = "-" if value >= 0 else "+"
+        put(f"{panel.label(name)} ${sign}\\,{abs(value):.4g}$", labelpad=1)
+    axes.ticklabel_format(style="sci", scilimits=(-2, 3))
+    axes.locator_params(nbins=3)
+
+
+def _handles(found: Sequence[Learned], settings: Mapping) -> list:
+    true = float(found[0].first["saddle_margin_true"].min())
+    return [
+        *(
+            Line2D(
+                [],
+                [],
+                color=shadow_look(one.estimator).color(settings),
+                linewidth=0.9,
+                label=rf"$V^{{[\![{_order(one)}]\!]}}$, "
+                + shadow_look(one.estimator).label,
+            )
+            for one in found
+        ),
+        Line2D(
+            [],
+            [],
+            color="black",
+            linewidth=0.6,
+            linestyle=(0, (3, 2)),
+            label=f"truth, margin {scientific(true)} J",
+        ),
+        Patch(facecolor=FORBIDDEN, label="not enough energy"),
+    ]

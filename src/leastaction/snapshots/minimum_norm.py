@@ -1,0 +1,61 @@
+"""Least squares of minimum norm, with the normalisation among the rows (published)."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.contracts import check
+from leastaction.snapshots.learned_dataset import learned_model
+
+CONTRACT = "shadow_equations"
+
+
+def minimum_norm(
+    rows: np.ndarray, target: np.ndarray, cut: float | None = None
+) -> tuple[np.ndarray, int]:
+    """Solution of least squares with the smallest norm, and the numerical rank.
+
+    Parameters
+    ----------
+    rows, target
+        Shapes (row, function) and (row,).
+    cut
+        Singular values below this part of the largest count as zero; by default machine
+        epsilon times the larger dimension, as in numpy.
+    """
+    solution, _, rank, _ = np.linalg.lstsq(rows, target, rcond=cut)
+    return solution, int(rank)
+
+
+def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
+    """Lagrangian of minimum norm for one case.
+
+    Parameters
+    ----------
+    equations
+        Contract ``shadow_equations``.
+    settings
+        `cut`: see :func:`minimum_norm`; absent or null for the default of numpy.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``learned_lagrangian``, with `rank` and `residual_square`.
+    """
+    check(equations, "shadow_equations")
+    theta, condition, value = (
+        equations[name].values[0] for name in ("theta", "condition", "condition_value")
+    )
+    rows = np.vstack([theta, condition])
+    target = np.concatenate([np.zeros(len(theta)), value])
+    coefficients, rank = minimum_norm(rows, target, settings.get("cut"))
+    square = float(((rows @ coefficients - target) ** 2).sum())
+    return learned_model(
+        equations,
+        coefficients,
+        {
+            "rank": (rank, "1", "numerical rank of the rows"),
+            "residual_square": (square, "mixed", "sum of squares of the residual"),
+        },
+    )

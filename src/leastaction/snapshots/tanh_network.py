@@ -1,0 +1,206 @@
+"""One layer of tanh units for L, trained on discrete Euler–Lagrange rows.
+
+The network variant of the paper (section 2.5.1), without a deep-learning framework: the
+Jacobian has a closed form. With u = w·z + c a row of the discrete Euler–Lagrange
+equation is a sum of (α·w) tanh'(u) over its states z, with α the weights of ∂L/∂z
+there; the discrete mass is a sum of (w·β w) tanh''(u).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from scipy.optimize import least_squares
+from scipy.special import ndtri
+
+from leastaction.contracts import time_step
+from leastaction.simulate.halton import halton
+from leastaction.snapshots.constrained_rows import constrained
+from leastaction.snapshots.discrete_lagrangian import pair_states, rule_points
+from leastaction.snapshots.learned_dataset import learned_model
+from leastaction.snapshots.learned_lagrangian import basis_variables
+from leastaction.snapshots.shadow_rows import (
+    mass_conditions,
+    pairs,
+    positions_of,
+    shadow_rows,
+)
+from leastaction.snapshots.tanh_layer import TanhLayer, tanh_derivatives
+from leastaction.snapshots.weight_space import scaled_inputs
+
+MASS_WEIGHT = 1.0
+
+
+class ShadowNetwork:
+    """Residuals and Jacobian of L = Σ b_k tanh(w_k·z + c_k) on positions.
+
+    Parameters
+    ----------
+    positions
+        Shape (trajectory, time, dof).
+    time_step
+        h, s.
+    rule
+        ``midpoint`` or ``trapezoidal``.
+    """
+
+    def __init__(self, positions: np.ndarray, time_step: float, rule: str):
+        n, h = positions.shape[-1], time_step
+        self._size, rows = 2 * n, []
+        identity = np.eye(n)
+        spans = [(positions[:, :-2], positions[:, 1:-1], True)]
+        spans += [(positions[:, 1:-1], positions[:, 2:], False)]
+        for first, second, earlier in spans:
+            for weight, theta in rule_points(rule):
+                z = pair_states(first.reshape(-1, n), second.reshape(-1, n), h, theta)
+                part, sign = (theta, 1.0) if earlier else (1 - theta, -1.0)
+                alpha = weight * np.hstack([part * identity, sign * identity / h])
+                rows.append((z, alpha))
+        self._rows = rows
+        first, second = pairs(positions)
+        self._masses = []
+        for weight, theta in rule_points(rule):
+            beta = np.zeros((2 * n, 2 * n))
+            beta[n:, n:] = identity
+            beta[:n, :n] = -(h**2) * theta * (1 - theta) * identity
+            beta[:n, n:] = beta[n:, :n] = -h * (1 - 2 * theta) / 2 * identity
+            self._masses.append(
+                (pair_states(first, second, h, theta), weight * beta / n)
+            )
+
+    def _split(self, parameters: np.ndarray):
+        table = parameters.reshape(-1, self._size + 2)
+        return table[:, 0], table[:, 1], table[:, 2:]
+
+    def residuals(self, parameters: np.ndarray) -> np.ndarray:
+        """Rows over the root of their number, then the mean discrete mass minus 1."""
+        return self._evaluate(parameters, False)[0]
+
+    def jacobian(self, parameters: np.ndarray) -> np.ndarray:
+        """Derivatives of the residuals by (b_k, c_k, w_k) of every unit k."""
+        return self._evaluate(parameters, True)[1]
+
+    def _evaluate(self, parameters, derived):
+        b, c, w = self._split(parameters)
+        samples, n = len(self._rows[0][0]), self._size // 2
+        rows = np.zeros((samples, n))
+        jacobian = np.zeros((samples, n, len(b), self._size + 2)) if derived else None
+        for z, alpha in self._rows:
+            _, first, second = tanh_derivatives(z @ w.T + c, 2)
+            slope = alpha @ w.T
+            rows += np.einsum("sk,ik,k->si", first, slope, b)
+            if derived:
+                by_argument = second[:, None] * (slope * b)
+                jacobian[..., 0] += first[:, None] * slope
+                jacobian[..., 1] += by_argument
+                jacobian[..., 2:] += by_argument[..., None] * z[:, None, None]
+                jacobian[..., 2:] += (first * b)[:, None, :, None] * alpha[
+                    None, :, None
+                ]
+        mass, gradient = -1.0, np.zeros((len(b), self._size + 2))
+        for z, beta in self._masses:
+            _, _, second, third = tanh_derivatives(z @ w.T + c, 3)
+            image = w @ beta
+            square = (image * w).sum(axis=1)
+            mean = second.mean(axis=0)
+            mass += (b * square * mean).sum()
+            gradient[:, 0] += square * mean
+            gradient[:, 1] += b * square * third.mean(axis=0)
+            along = third.T @ z / len(z)
+            gradient[:, 2:] += b[:, None] * (
+                2 * image * mean[:, None] + square[:, None] * along
+            )
+        scale = 1 / np.sqrt(rows.size)
+        residuals = np.append(scale * rows.ravel(), MASS_WEIGHT * mass)
+        if not derived:
+            return residuals, None
+        table = scale * jacobian.reshape(rows.size, -1)
+        return residuals, np.vstack([table, MASS_WEIGHT * gradient.ravel()])
+
+
+def random_layer(positions: np.ndarray, time_step: float, units: int) -> TanhLayer:
+    """Layer with normal weights in units of the data, from a Halton sequence."""
+    states = pair_states(*pairs(positions), time_step)
+    inputs, centre = scaled_inputs(states)
+    draws = ndtri(halton(1, states.shape[1] + 1, units))
+    weights = draws[:, 1:] @ inputs
+    return TanhLayer(weights, draws[:, 0] - weights @ centre)
+
+
+def trained_network(
+    positions: np.ndarray, time_step: float, rule: str, units: int, evaluations: int
+) -> tuple[TanhLayer, np.ndarray, dict]:
+    """Train all weights by least squares, from the best outer weights of random ones.
+
+    Returns
+    -------
+    tuple
+        Layer, outer weights b, diagnostics.
+    """
+    layer = random_layer(positions, time_step, units)
+    rows = shadow_rows(layer, positions, time_step, rule).reshape(-1, units)
+    conditions = mass_conditions(layer, positions, time_step, rule)
+    system = constrained(rows, *conditions)
+    start = system.coefficients(system.most_probable()[0])
+    network = ShadowNetwork(positions, time_step, rule)
+    table = np.column_stack([start, layer.offsets, layer.weights])
+    found = least_squares(
+        network.residuals,
+        table.ravel(),
+        network.jacobian,
+        method="trf",
+        x_scale="jac",
+        xtol=1e-15,
+        ftol=None,
+        gtol=None,
+        max_nfev=evaluations,
+    )
+    b, c, w = network._split(found.x)
+    diagnostics = {
+        "row_error": (
+            float(np.linalg.norm(found.fun[:-1])),
+            "mixed",
+            "rms of the rows",
+        ),
+        "mass_error": (float(found.fun[-1]), "1", "mean discrete mass minus 1"),
+        "evaluations": (float(found.nfev), "1", "evaluations of the network"),
+    }
+    return TanhLayer(w, c), b, diagnostics
+
+
+def identify(
+    equations: xr.Dataset | None,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
+) -> xr.Dataset:
+    """Network of one case, contract ``learned_lagrangian``.
+
+    Parameters
+    ----------
+    equations, library
+        Not used: the network has its own functions.
+    settings
+        `units` of the layer, `evaluations` at most, `rule`.
+    observations
+        The case, contract ``motion``.
+    """
+    h = time_step(observations)
+    layer, b, diagnostics = trained_network(
+        positions_of(observations),
+        h,
+        settings["rule"],
+        settings["units"],
+        settings["evaluations"],
+    )
+    about = xr.Dataset(
+        basis_variables(layer),
+        coords={"replicate": observations["replicate"].values},
+        attrs={
+            "time_step": h,
+            "rule": settings["rule"],
+            "shadow": 1,
+            "dof": [str(name) for name in observations["dof"].values],
+        },
+    )
+    return learned_model(about, b, diagnostics)
