@@ -2,16 +2,18 @@
 
 import numpy as np
 
-from leastaction.assemble import modal_moments, nodal_ensemble_mean
-from leastaction.differentiate import modal_projection, nodal_central_difference
-from leastaction.identify import (
+from leastaction.fields import (
     modal_gmm,
     modal_long_run_variance,
+    modal_moments,
+    modal_projection,
+    nodal_central_difference,
+    nodal_ensemble_mean,
     nodal_mean_square_residual,
     nodal_stlsq,
 )
+from leastaction.fields.field_system import FieldSystem
 from leastaction.identify.model import model_dataset
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.simulate import simulate
 
 LIBRARY = {

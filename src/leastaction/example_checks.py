@@ -11,9 +11,9 @@ import numpy as np
 
 from leastaction import simulate
 from leastaction.densities.fokker_planck import StationaryEquation
+from leastaction.fields.density_library import density_candidates
+from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.density_library import density_candidates
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.from_config import (
     declared_units,
     is_field,

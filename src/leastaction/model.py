@@ -5,11 +5,11 @@ import sympy as sp
 import xarray as xr
 
 from leastaction import model_export
-from leastaction.mechanics.density import density_names
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.density import density_names
+from leastaction.fields.domain import Domain
+from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import parse, symbol
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System, is_singular
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.

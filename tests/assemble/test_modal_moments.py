@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from field_recipes import LIBRARY, Recommended, observe, string
 
-from leastaction.assemble import modal_moments
 from leastaction.contracts import problems
+from leastaction.fields import modal_moments
 
 SUMS = ("moment", "instrument_gram")
 

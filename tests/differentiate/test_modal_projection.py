@@ -5,7 +5,7 @@ import pytest
 from field_recipes import LIBRARY, observe, string
 
 from leastaction.contracts import problems
-from leastaction.differentiate import modal_projection
+from leastaction.fields import modal_projection
 
 CUTS = {"resolved": 0.1, "dispersive": 0.4}
 

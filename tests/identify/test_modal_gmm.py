@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from field_recipes import LIBRARY, TERM, Recommended, observe, string
 
-from leastaction.identify.time_scheme import scheme_name
+from leastaction.fields.time_scheme import scheme_name
 
 SCHEMES = {
     "modal": ("exact", 0.0, 0.25),

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
-from leastaction.mechanics.density_evaluator import ModalForces, NodeEvaluator
-from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.density_evaluator import ModalForces, NodeEvaluator
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.domain import Domain
+from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.modal_basis import test_functions as basis_of
+from leastaction.fields.modal_basis import turn_per_sample
 from leastaction.mechanics.expressions import parse
-from leastaction.mechanics.field_system import FieldSystem
-from leastaction.mechanics.modal_basis import test_functions as basis_of
-from leastaction.mechanics.modal_basis import turn_per_sample
 
 DOMAINS = [
     Domain(1.0, 9, "fixed", "fixed"),

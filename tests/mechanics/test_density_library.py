@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.density import density_euler_lagrange, jet_symbol
-from leastaction.mechanics.density_library import (
+from leastaction.fields.density import density_euler_lagrange, jet_symbol
+from leastaction.fields.density_library import (
     DensityLibrary,
     count_functions,
     density_candidates,
 )
-from leastaction.mechanics.domain import Domain
-from leastaction.mechanics.field_system import FieldSystem
+from leastaction.fields.domain import Domain
+from leastaction.fields.field_system import FieldSystem
 
 WAVE = Domain(0.51, 50, "fixed", "fixed")
 BEAM = Domain(1.0, 100, "clamped", "free")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.domain import Domain
 
 ENDS = [
     ("fixed", "fixed"),

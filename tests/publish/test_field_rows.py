@@ -7,7 +7,7 @@ import pytest
 from field_support import model_of
 from test_space_time import CONFIG
 
-from leastaction.identify.time_scheme import EXACT, LEAPFROG
+from leastaction.fields.time_scheme import EXACT, LEAPFROG
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.publish.scorecard.collect import example_rows
 

@@ -9,7 +9,7 @@ from field_support import model_of
 from test_figures import svg, words
 from test_space_time import CONFIG as FIELD
 
-from leastaction.identify.time_scheme import EXACT, LEAPFROG, NEWMARK
+from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.publish.figures import draw
 from leastaction.publish.figures.sensor_study import (

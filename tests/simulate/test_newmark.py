@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from field_support import cantilever, observe
 
-from leastaction.simulate import modal, newmark
+from leastaction.fields import modal, newmark
 
 OMEGA = np.array([0.5, 3.0, 80.0, 1e4])
 

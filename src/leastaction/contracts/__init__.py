@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import fields, measurements, models, motions, states
+from leastaction.contracts import measurements, models, motions, states
 from leastaction.densities import contracts as densities
+from leastaction.fields import contracts as fields
 from leastaction.noise_sweep import SWEEP
 from leastaction.ports import contracts as ports
 from leastaction.snapshots import contracts as shadow

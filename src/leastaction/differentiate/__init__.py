@@ -15,8 +15,8 @@ METHODS = {
     "halton_velocity": "leastaction.snapshots.halton_velocity",
     "joint_spline": "leastaction.differentiate.joint_spline",
     "measured": "leastaction.differentiate.measured",
-    "modal_projection": "leastaction.differentiate.modal_projection",
-    "nodal_central_difference": "leastaction.differentiate.nodal_central_difference",
+    "modal_projection": "leastaction.fields.modal_projection",
+    "nodal_central_difference": "leastaction.fields.nodal_central_difference",
     "none": "leastaction.snapshots.no_derivatives",
     "repeated_central_difference": (
         "leastaction.snapshots.repeated_central_difference"

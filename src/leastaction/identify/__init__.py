@@ -15,10 +15,10 @@ METHODS = {
     "multi_task_process": "leastaction.ports.multi_task_process",
     "lagrangian_sindy": "leastaction.identify.lagrangian_sindy",
     "minimum_norm": "leastaction.snapshots.minimum_norm",
-    "modal_gmm": "leastaction.identify.modal_gmm",
+    "modal_gmm": "leastaction.fields.modal_gmm",
     "moment_gmm": "leastaction.identify.moment_gmm",
     "moving_average_gmm": "leastaction.identify.moving_average_gmm",
-    "nodal_stlsq": "leastaction.identify.nodal_stlsq",
+    "nodal_stlsq": "leastaction.fields.nodal_stlsq",
     "null_vector": "leastaction.identify.null_vector",
     "proximal_gradient": "leastaction.identify.proximal_gradient",
     "shooting": "leastaction.identify.shooting",
@@ -28,9 +28,9 @@ METHODS = {
 }
 VOLATILITY_METHODS = {
     "mean_square_residual": "leastaction.identify.mean_square_residual",
-    "modal_long_run_variance": "leastaction.identify.modal_long_run_variance",
+    "modal_long_run_variance": "leastaction.fields.modal_long_run_variance",
     "moving_average_likelihood": "leastaction.identify.moving_average_likelihood",
-    "nodal_mean_square_residual": "leastaction.identify.nodal_mean_square_residual",
+    "nodal_mean_square_residual": "leastaction.fields.nodal_mean_square_residual",
     "squared_increments": "leastaction.identify.squared_increments",
 }
 NEEDS = {

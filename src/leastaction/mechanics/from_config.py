@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from leastaction.mechanics.field_system import FieldSystem
+    from leastaction.fields.field_system import FieldSystem
     from leastaction.mechanics.system import System
     from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 
@@ -51,7 +51,7 @@ def system_from_config(
 
         return PortHamiltonianSystem.from_config(config)
     if is_field(config):
-        from leastaction.mechanics.field_system import FieldSystem
+        from leastaction.fields.field_system import FieldSystem
 
         return FieldSystem.from_config(config)
     from leastaction.mechanics.system import System

@@ -4,11 +4,11 @@ from collections.abc import Mapping
 
 import sympy as sp
 
-from leastaction.mechanics.density import density_euler_lagrange, density_names
-from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.fields.density import density_euler_lagrange, density_names
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.euler_lagrange import euler_lagrange, velocity_names
 from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System
 

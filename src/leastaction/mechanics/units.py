@@ -6,9 +6,9 @@ from functools import lru_cache
 import pint
 import sympy as sp
 
-from leastaction.mechanics.density import density_names
+from leastaction.fields.density import density_names
+from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.field_system import FieldSystem
 
 
 class DimensionError(ValueError):

@@ -9,9 +9,9 @@ import pint
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.expressions import parse, symbol
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.from_config import is_field, system_from_config
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_from_config import library_from_config

@@ -6,7 +6,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.fields.density_library import DensityLibrary
 from leastaction.mechanics.euler_lagrange import rayleigh_force, symbols
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.mechanics.library_from_config import (

@@ -4,9 +4,9 @@ from importlib import import_module
 
 METHODS = {
     "strong_taylor": "leastaction.simulate.strong_taylor",
-    "modal": "leastaction.simulate.modal",
-    "leapfrog": "leastaction.simulate.leapfrog",
-    "newmark": "leastaction.simulate.newmark",
+    "modal": "leastaction.fields.modal",
+    "leapfrog": "leastaction.fields.leapfrog",
+    "newmark": "leastaction.fields.newmark",
     "runge_kutta": "leastaction.simulate.runge_kutta",
     "gill_histogram": "leastaction.densities.gill_histogram",
     "gill_moments": "leastaction.densities.gill_moments",
@@ -36,7 +36,7 @@ def simulate(system, settings, *, example, seed, replicate, units):
     """Simulate one replicate with the scheme and the sensors named in `settings`.
 
     See :func:`leastaction.simulate.ensemble.ensemble`,
-    :func:`leastaction.simulate.field_ensemble.field_ensemble` and
+    :func:`leastaction.fields.field_ensemble.field_ensemble` and
     :func:`leastaction.simulate.sensor.measure`.
     """
     observations = import_module(METHODS[settings["method"]]).simulate(

@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import sympy as sp
 
+from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.expressions import parse, symbol
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.system import System
 from leastaction.simulate.halton import first_index, halton_starts
 

@@ -11,7 +11,7 @@ METHODS = {
     "learned_flow": "leastaction.snapshots.shadow_rollout",
     "learned_lagrangian": "leastaction.snapshots.shadow_rollout",
     "observations": "leastaction.validate.rollout",
-    "field_observations": "leastaction.validate.field_rollout",
+    "field_observations": "leastaction.fields.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
     "measurements": "leastaction.validate.measured_rollout",
     "histogram": "leastaction.densities.density_rollout",
@@ -35,7 +35,7 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     """Roll out one replicate.
 
     See :func:`leastaction.validate.rollout.validate`,
-    :func:`leastaction.validate.field_rollout.validate`,
+    :func:`leastaction.fields.field_rollout.validate`,
     :func:`leastaction.validate.motion_rollout.validate`,
     :func:`leastaction.snapshots.shadow_rollout.validate`,
     :func:`leastaction.ports.effort_rollout.validate`, and

@@ -17,6 +17,8 @@ from leastaction.densities.figures.samples_study import samples_study
 from leastaction.densities.figures.stationary_parameters import (
     stationary_parameters,
 )
+from leastaction.fields.figures.scheme_study import scheme_study
+from leastaction.fields.figures.space_time import space_time
 from leastaction.ports.figures.coverage_study import coverage_study
 from leastaction.ports.figures.effort_reconstruction import (
     effort_extrapolation,
@@ -36,9 +38,7 @@ from leastaction.publish.figures.hamiltonian import hamiltonian
 from leastaction.publish.figures.noise_coefficients import noise_coefficients
 from leastaction.publish.figures.noise_limits import noise_limits
 from leastaction.publish.figures.response import response
-from leastaction.publish.figures.scheme_study import scheme_study
 from leastaction.publish.figures.sensor_study import sensor_study
-from leastaction.publish.figures.space_time import space_time
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.success_study import success_study
 from leastaction.publish.figures.trajectories import trajectories

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from leastaction.fields.library_size import functions_over_nodes
 from leastaction.publish.figures.candidate import (
     Candidate,
     of_dissipation,
@@ -12,7 +13,6 @@ from leastaction.publish.figures.candidate import (
 )
 from leastaction.publish.figures.heading import exact_supports, identified, selection
 from leastaction.publish.figures.style import fill_lines, text_width
-from leastaction.publish.library_size import functions_over_nodes
 from leastaction.publish.panel import BASELINE, Panel
 
 AXES_SHARE = 0.38

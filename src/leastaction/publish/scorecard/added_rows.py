@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
+from leastaction.fields.field_rows import field_rows
 from leastaction.publish.scorecard import scores, verdict, volatility_law
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
-from leastaction.publish.scorecard.field_rows import field_rows
 from leastaction.publish.scorecard.noise_rows import noise_rows
 from leastaction.publish.scorecard.scores import Truth
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.publish.library_size import functions_over_nodes
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.library_size import functions_over_nodes
 from leastaction.publish.scorecard import scores, verdict
 from leastaction.publish.scorecard.case import Case
 

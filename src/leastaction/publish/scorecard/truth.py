@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.density_library import DensityLibrary
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.expressions import ExpressionError, parse
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.from_config import system_from_config
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_from_config import (

@@ -7,7 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.identify.time_scheme import DISPERSION
+from leastaction.fields.time_scheme import DISPERSION
+from leastaction.fields.time_scheme_rows import SCHEME_OF, right_scheme
 from leastaction.publish.figures.study import (
     COLOURS,
     FAINTEST,
@@ -19,7 +20,6 @@ from leastaction.publish.figures.study import (
 )
 from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
 from leastaction.publish.panel import BASELINE, MAIN, Panel
-from leastaction.publish.scorecard.time_scheme import SCHEME_OF, right_scheme
 
 ROW_HEIGHT = 52.0
 LEGEND_HEIGHT = 9.0

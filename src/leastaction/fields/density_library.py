@@ -7,16 +7,16 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.density import (
+from leastaction.fields.density import (
     density_euler_lagrange,
     density_names,
     jet_symbol,
     spatial_order,
 )
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.domain import Domain
+from leastaction.fields.field_system import FieldSystem
+from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.expressions import parse, symbol, to_text
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.mechanics.gauge import Freedom, gauge_freedom, representation
 
 

@@ -16,12 +16,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.domain import Domain
-from leastaction.mechanics.modal_basis import (
-    test_functions,
-    turn_per_sample,
-)
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.domain import Domain
+from leastaction.fields.modal_basis import test_functions, turn_per_sample
 
 CONTRACT = "modal_basis"
 FLOORS = 5

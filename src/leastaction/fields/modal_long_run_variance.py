@@ -1,6 +1,6 @@
 """Volatility of a field from the long-run variance of modal second differences.
 
-The residual r of :mod:`leastaction.identify.modal_gmm` is a moving average of order
+The residual r of :mod:`leastaction.fields.modal_gmm` is a moving average of order
 one, whose weights depend on how time was discretised. Its long-run variance does not:
 
 .. math::  γ_0 + 2 γ_1 = S^2\\,dx\\,dt .
@@ -19,17 +19,14 @@ import xarray as xr
 
 from leastaction.contracts import time_step
 from leastaction.core.unequal_trajectories import one_by_one
+from leastaction.fields.density_evaluator import ModalForces, NodeEvaluator
+from leastaction.fields.density_library import DensityLibrary, density_candidates
+from leastaction.fields.dispersive_moments import NUMEROV
+from leastaction.fields.domain import Domain
+from leastaction.fields.modal_basis import test_functions, turn_per_sample
 from leastaction.identify import variance_function
-from leastaction.identify.dispersive_moments import NUMEROV
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.mechanics.density_evaluator import ModalForces, NodeEvaluator
-from leastaction.mechanics.density_library import DensityLibrary, density_candidates
-from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.expressions import to_text
-from leastaction.mechanics.modal_basis import (
-    test_functions,
-    turn_per_sample,
-)
 
 BLOCK = 500
 

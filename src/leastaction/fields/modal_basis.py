@@ -4,10 +4,10 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.unequal_trajectories import one_by_one
-from leastaction.mechanics.density import spatial_order
-from leastaction.mechanics.density_evaluator import is_quadratic, linear_force
-from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.density import spatial_order
+from leastaction.fields.density_evaluator import is_quadratic, linear_force
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.domain import Domain
 
 TRIPLES = 20_000
 

@@ -19,9 +19,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import check
-from leastaction.mechanics.density import spatial_order
-from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.density import spatial_order
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.domain import Domain
 
 CONTRACT = "nodal_regression"
 EMPTY = -1

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from leastaction.mechanics.density_library import count_functions, density_candidates
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.density_library import count_functions, density_candidates
+from leastaction.fields.domain import Domain
 
 
 def functions_over_nodes(config: Mapping, of: str) -> int:

@@ -20,8 +20,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastaction.mechanics.field_system import FieldSystem
-from leastaction.simulate.field_ensemble import field_ensemble
+from leastaction.fields.field_ensemble import field_ensemble
+from leastaction.fields.field_system import FieldSystem
 
 STABLE = 2.0
 
@@ -31,7 +31,7 @@ class UnstableError(ValueError):
 
 
 def simulate(system: FieldSystem, settings: Mapping, **key):
-    """One replicate; see :func:`leastaction.simulate.field_ensemble.field_ensemble`."""
+    """One replicate; see :func:`leastaction.fields.field_ensemble.field_ensemble`."""
     return field_ensemble(paths, system, settings, **key)
 
 

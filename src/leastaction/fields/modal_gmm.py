@@ -2,7 +2,7 @@
 
 Terms are selected on the well-resolved modes, where every scheme agrees to
 O((ω dt)²). With the terms fixed, faster modes join, and with them the dispersion ρ of
-:mod:`leastaction.assemble.modal_moments` as one more unknown:
+:mod:`leastaction.fields.modal_moments` as one more unknown:
 
 .. math::
 
@@ -29,11 +29,11 @@ import xarray as xr
 from scipy.special import chdtrc
 
 from leastaction.contracts import check
+from leastaction.fields.dispersive_moments import DispersiveMoments
+from leastaction.fields.time_scheme import scheme_name
 from leastaction.identify.best_subset import best_subset, extended_penalty
-from leastaction.identify.dispersive_moments import DispersiveMoments
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.moment_selection import INDISTINGUISHABLE, MOST_ITERATIONS
-from leastaction.identify.time_scheme import scheme_name
 
 CONTRACT = "modal_moments"
 # A residual this much below the second differences, in variance, is not noise.

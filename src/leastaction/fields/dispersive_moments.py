@@ -12,7 +12,7 @@ NUMEROV = 1 / 12
 
 @dataclass(frozen=True)
 class DispersiveMoments:
-    """Moments of some of the modes (:mod:`leastaction.assemble.modal_moments`).
+    """Moments of some of the modes (:mod:`leastaction.fields.modal_moments`).
 
     Attributes
     ----------

@@ -21,16 +21,16 @@ from functools import partial
 
 import numpy as np
 
-from leastaction.mechanics.field_system import FieldSystem
-from leastaction.simulate.field_ensemble import field_ensemble
-from leastaction.simulate.mode_recursion import check as check
-from leastaction.simulate.mode_recursion import modal_paths
+from leastaction.fields.field_ensemble import field_ensemble
+from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.mode_recursion import check as check
+from leastaction.fields.mode_recursion import modal_paths
 
 SERIES_BELOW = 1e-2
 
 
 def simulate(system: FieldSystem, settings: Mapping, **key):
-    """One replicate; see :func:`leastaction.simulate.field_ensemble.field_ensemble`."""
+    """One replicate; see :func:`leastaction.fields.field_ensemble.field_ensemble`."""
     return field_ensemble(
         partial(modal_paths, transition, noise), system, settings, **key
     )

@@ -14,10 +14,10 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.unequal_trajectories import mean_of_paths, one_by_one
-from leastaction.mechanics.density import jet_symbol, spatial_order
-from leastaction.mechanics.density_evaluator import PointEvaluator
-from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.density import jet_symbol, spatial_order
+from leastaction.fields.density_evaluator import PointEvaluator
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.domain import Domain
 
 CONTRACT = "nodal_derivatives"
 

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.compiled import kernel
-from leastaction.mechanics.field_system import FieldSystem
 
 KERNEL = """
 @njit(cache=True, nogil=True)

@@ -10,15 +10,15 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.density import density_names
+from leastaction.fields import modal
+from leastaction.fields.density import density_names
+from leastaction.fields.field_ensemble import node_coordinate
+from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.mode_recursion import advance
 from leastaction.mechanics.expressions import parse, symbol
-from leastaction.mechanics.field_system import FieldSystem
 from leastaction.model import IdentifiedModel
-from leastaction.simulate import modal
-from leastaction.simulate.field_ensemble import node_coordinate
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import field_initial_states
-from leastaction.simulate.mode_recursion import advance
 from leastaction.validate.comparison import comparison
 
 CONTRACT = "field_rollout"

@@ -31,10 +31,10 @@ import xarray as xr
 
 from leastaction.contracts import check, time_step
 from leastaction.core.unequal_trajectories import one_by_one
-from leastaction.mechanics.density import spatial_order
-from leastaction.mechanics.density_evaluator import ModalForces
-from leastaction.mechanics.density_library import DensityLibrary
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.density import spatial_order
+from leastaction.fields.density_evaluator import ModalForces
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.domain import Domain
 
 CONTRACT = "modal_moments"
 BLOCK = 128

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.time_scheme import DISPERSION, EXACT, LEAPFROG, NEWMARK
+from leastaction.fields.time_scheme import DISPERSION, EXACT, LEAPFROG, NEWMARK
 
 # By `simulate.method`.
 SCHEME_OF = {"modal": EXACT, "leapfrog": LEAPFROG, "newmark": NEWMARK}

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.time_scheme import DISPERSION
-from leastaction.publish.scorecard import time_scheme, verdict
+from leastaction.fields import time_scheme_rows as time_scheme
+from leastaction.fields.time_scheme import DISPERSION
+from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import ADDED, Case
 from leastaction.publish.scorecard.scores import Truth
 

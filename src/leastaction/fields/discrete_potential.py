@@ -6,7 +6,7 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.domain import Domain, Operator
+from leastaction.fields.domain import Domain, Operator
 
 
 @dataclass(frozen=True)

@@ -12,15 +12,11 @@ import xarray as xr
 
 from leastaction.contracts import time_step
 from leastaction.core.unequal_trajectories import one_by_one
+from leastaction.fields.density_evaluator import BLOCK, ModalForces, NodeEvaluator
+from leastaction.fields.density_library import DensityLibrary, density_candidates
+from leastaction.fields.domain import Domain
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.stlsq import stlsq
-from leastaction.mechanics.density_evaluator import (
-    BLOCK,
-    ModalForces,
-    NodeEvaluator,
-)
-from leastaction.mechanics.density_library import DensityLibrary, density_candidates
-from leastaction.mechanics.domain import Domain
 from leastaction.mechanics.expressions import to_text
 
 

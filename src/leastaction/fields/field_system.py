@@ -21,14 +21,14 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.density import (
+from leastaction.fields.density import (
     declared_names,
     density_euler_lagrange,
     density_names,
     jet_symbol,
 )
-from leastaction.mechanics.discrete_potential import DiscretePotential
-from leastaction.mechanics.domain import Domain
+from leastaction.fields.discrete_potential import DiscretePotential
+from leastaction.fields.domain import Domain
 from leastaction.mechanics.expressions import parse, symbol
 
 ROUNDING = 1e-10

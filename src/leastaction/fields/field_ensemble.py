@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.domain import Domain
-from leastaction.mechanics.field_system import FieldSystem
+from leastaction.fields.domain import Domain
+from leastaction.fields.field_system import FieldSystem
 from leastaction.simulate.ensemble import check_finite
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import field_initial_states
