@@ -28,10 +28,10 @@ from sde_peers import (
     with_torchsde,
 )
 
+from leastaction.ensembles.strong_taylor import integrator
+from leastaction.ensembles.wiener import increments, white_noise
 from leastaction.mechanics.from_config import declared_units, system_from_config
 from leastaction.simulate import simulate
-from leastaction.simulate.strong_taylor import integrator
-from leastaction.simulate.wiener import increments, white_noise
 
 PAPER, NAME = "stochastic_lagrangian", "duffing"
 REQUIRED = 50

@@ -8,12 +8,12 @@ import yaml
 
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
-from leastaction.identify import moment_gmm, squared_increments
+from leastaction.ensembles import moment_gmm, squared_increments
+from leastaction.ensembles.strong_taylor import integrator
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.identify.model import model_dataset
 from leastaction.mechanics.system import System
 from leastaction.simulate import simulate
-from leastaction.simulate.strong_taylor import integrator
 
 EXAMPLES = Path(__file__).parents[1] / "config" / "examples"
 

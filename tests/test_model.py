@@ -15,7 +15,7 @@ from support import (
 from leastaction import IdentifiedModel, load_model
 from leastaction.contracts import ContractError
 from leastaction.datasets import save
-from leastaction.simulate.strong_taylor import integrator
+from leastaction.ensembles.strong_taylor import integrator
 
 
 @pytest.fixture(scope="module")
@@ -174,7 +174,7 @@ def test_the_calculus_is_kept_in_the_file(tmp_path, observations):
 
 
 def test_models_of_one_support_share_their_compiled_integrator(pair):
-    from leastaction.simulate.strong_taylor import _blocks
+    from leastaction.ensembles.strong_taylor import _blocks
 
     one, other = (
         model(pair, {**FREE, "a**2": k}, np.eye(2)).system for k in (-1.0, -3.0)

@@ -4,7 +4,7 @@ import os
 
 from leastaction.sources import PACKAGE, source_files, write_listing
 
-FILES = source_files(["leastaction.identify.moment_gmm"])
+FILES = source_files(["leastaction.ensembles.moment_gmm"])
 
 
 def test_a_list_names_every_file_that_is_imported(tmp_path):

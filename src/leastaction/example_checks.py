@@ -11,6 +11,7 @@ import numpy as np
 
 from leastaction import simulate
 from leastaction.densities.fokker_planck import StationaryEquation
+from leastaction.ensembles.strong_taylor import check_noise
 from leastaction.fields.density_library import density_candidates
 from leastaction.fields.field_system import FieldSystem
 from leastaction.mechanics.candidates import candidates
@@ -32,7 +33,6 @@ from leastaction.simulate.initial_state import (
     field_initial_states,
     initial_expressions,
 )
-from leastaction.simulate.strong_taylor import check_noise
 from leastaction.simulate.time_grid import step_count
 from leastaction.snapshots.shadow_settings import shadow_problems
 

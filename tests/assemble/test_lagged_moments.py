@@ -5,14 +5,18 @@ import pytest
 import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator, system
 
-from leastaction.assemble import lagged_moments, martingale_moments
-from leastaction.assemble.lagged_moments import (
+from leastaction.contracts import check
+from leastaction.ensembles import (
+    lagged_moments,
+    martingale_moments,
+    realised_variation,
+    sensor_noise,
+)
+from leastaction.ensembles.lagged_moments import (
     long_run_gram,
     trailing_mean,
     triangle_products,
 )
-from leastaction.contracts import check
-from leastaction.differentiate import realised_variation, sensor_noise
 
 
 @pytest.fixture(scope="module")

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
-from leastaction.assemble import martingale_moments
 from leastaction.contracts import ContractError, problems
-from leastaction.identify import moment_gmm
+from leastaction.ensembles import martingale_moments, moment_gmm
 from leastaction.mechanics.library import Library
 
 SUMS = ("instrument_gram", "increment_gram")

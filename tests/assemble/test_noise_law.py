@@ -9,7 +9,7 @@ from support import observe, oscillator, recommended, roll, system
 
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
-from leastaction.identify import moment_gmm
+from leastaction.ensembles import moment_gmm
 
 LIBRARY = {
     "reference": "xdot**2/2",

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
-from leastaction.assemble import weak_moments
-from leastaction.assemble.weak_form import Windows
 from leastaction.contracts import check
-from leastaction.differentiate import sensor_noise
+from leastaction.ensembles import sensor_noise, weak_moments
+from leastaction.ensembles.weak_form import Windows
 
 SETTINGS = {"instrument_degree": 2, "most_instruments": 40}
 HALVES = [4, 7, 8, 16, 40]

@@ -6,7 +6,7 @@ from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.contracts import problems
 from leastaction.differentiate import differentiate
-from leastaction.identify.residual import Residual
+from leastaction.ensembles.residual import Residual
 from leastaction.mechanics.library import Library
 
 K = 25.0

@@ -9,7 +9,7 @@ from support import observe, oscillator, system
 
 from leastaction.contracts import problems
 from leastaction.differentiate import differentiate
-from leastaction.simulate.sensor import measure
+from leastaction.ensembles.sensor import measure
 
 
 def realised(observations):

@@ -5,8 +5,8 @@ import pytest
 from support import observe, oscillator
 
 from leastaction.contracts import check
-from leastaction.differentiate.sensor_noise import differentiate, memory
-from leastaction.simulate.sensor import measure
+from leastaction.ensembles.sensor import measure
+from leastaction.ensembles.sensor_noise import differentiate, memory
 
 
 def clean_ensemble(replicate):

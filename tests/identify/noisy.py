@@ -4,10 +4,14 @@ from functools import cache
 
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
-from leastaction.assemble import lagged_moments, weak_moments
-from leastaction.differentiate import sensor_noise
-from leastaction.identify import moving_average_gmm, moving_average_likelihood
-from leastaction.simulate.sensor import measure
+from leastaction.ensembles import (
+    lagged_moments,
+    moving_average_gmm,
+    moving_average_likelihood,
+    sensor_noise,
+    weak_moments,
+)
+from leastaction.ensembles.sensor import measure
 
 
 def ensemble(level, *, replicate=0, correlation=1, channels=("q", "qdot"), **size):

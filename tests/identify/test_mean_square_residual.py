@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
 
-from leastaction.identify import mean_square_residual
+from leastaction.ensembles import mean_square_residual
 
 
 def published(sigma):

@@ -5,7 +5,7 @@ import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
 from leastaction.contracts import ContractError
-from leastaction.identify import moment_gmm
+from leastaction.ensembles import moment_gmm
 
 K = 25.0
 SUPPORT = {"x**2", "xdot**2"}

@@ -5,7 +5,7 @@ import pytest
 from noisy import Found, ensemble, replicated
 from support import OSCILLATOR_LIBRARY, oscillator, system
 
-from leastaction.identify import squared_increments
+from leastaction.ensembles import squared_increments
 from leastaction.identify.model import model_dataset
 
 RECIPES = [("q", "qdot"), ("q",)]

@@ -11,6 +11,7 @@ import pytest
 import sympy as sp
 from support import OSCILLATOR_LIBRARY
 
+from leastaction.ensembles.strong_taylor import integrator
 from leastaction.mechanics.compiled import fill
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import parse, symbol
@@ -18,7 +19,6 @@ from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_equations import library_equations
 from leastaction.mechanics.system import System
 from leastaction.simulate.runge_kutta import Motion
-from leastaction.simulate.strong_taylor import integrator
 
 x, v = symbol("x"), symbol("xdot")
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from test_figures import ONE, panel, words
 
+from leastaction.ensembles.figures.candidate import Candidate, of_dissipation
+from leastaction.ensembles.figures.heading import MOST_COLUMNS, selection
 from leastaction.publish.figures import draw
-from leastaction.publish.figures.candidate import Candidate, of_dissipation
-from leastaction.publish.figures.heading import MOST_COLUMNS, selection
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 
 

@@ -9,16 +9,16 @@ from field_support import model_of
 from test_figures import svg, words
 from test_space_time import CONFIG as FIELD
 
-from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
-from leastaction.mechanics.from_config import system_from_config
-from leastaction.publish.figures import draw
-from leastaction.publish.figures.sensor_study import (
+from leastaction.ensembles.figures.sensor_study import (
     BOTH,
     COLOURED,
     DISPLACEMENTS,
     kind_of,
     level_of,
 )
+from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
+from leastaction.mechanics.from_config import system_from_config
+from leastaction.publish.figures import draw
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 
 

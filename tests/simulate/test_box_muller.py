@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from leastaction.simulate.box_muller import standard_normals
+from leastaction.ensembles.box_muller import standard_normals
 
 LEAST, LARGEST = -(2**31), 2**31 - 1
 

@@ -5,7 +5,7 @@ import pytest
 from support import observe, oscillator, system
 
 from leastaction.contracts import problems
-from leastaction.simulate.ensemble import DivergenceError
+from leastaction.ensembles.ensemble import DivergenceError
 from leastaction.simulate.initial_state import initial_states
 from leastaction.simulate.time_grid import step_count
 

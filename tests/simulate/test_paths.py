@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support import system
 
-from leastaction.simulate.paths import fill_paths
-from leastaction.simulate.strong_taylor import integrator
-from leastaction.simulate.wiener import white_noise
+from leastaction.ensembles.paths import fill_paths
+from leastaction.ensembles.strong_taylor import integrator
+from leastaction.ensembles.wiener import white_noise
 
 CASES = {
     "vector instructions": system(

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.simulate import philox
+from leastaction.ensembles import philox
 
 ONES = 0xFFFFFFFF
 # kat_vectors of Random123 1.14: counter, key and result of philox4x32-10.

@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 from support import PENDULUM, motion_settings, system
 
 from leastaction.contracts import check
+from leastaction.ensembles.ensemble import DivergenceError
 from leastaction.simulate import simulate
-from leastaction.simulate.ensemble import DivergenceError
 from leastaction.simulate.halton import halton_starts
 from leastaction.simulate.runge_kutta import motion_of
 

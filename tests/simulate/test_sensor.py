@@ -5,8 +5,8 @@ import pytest
 from support import observe, oscillator
 
 from leastaction.contracts import check
+from leastaction.ensembles.sensor import measure
 from leastaction.simulate import contract, simulate
-from leastaction.simulate.sensor import measure
 
 
 @pytest.fixture(scope="module")

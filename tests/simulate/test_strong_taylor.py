@@ -7,8 +7,8 @@ from scipy.integrate import solve_ivp
 from scipy.linalg import expm
 from support import roll, system
 
-from leastaction.simulate.strong_taylor import NoiseError, integrator, step
-from leastaction.simulate.wiener import increments
+from leastaction.ensembles.strong_taylor import NoiseError, integrator, step
+from leastaction.ensembles.wiener import increments
 
 ADDITIVE = system("xdot**2/2 - 2*x**2 - 3*x**4", volatility={"x": "1.5"})
 POSITION = system("xdot**2/2 - 2*x**2 - x**4/4", volatility={"x": "1 + sin(2*x)"})

@@ -75,7 +75,7 @@ def test_threshold_of_the_published_estimator(restored):
 def test_source_of_one_identification_method(restored):
     edit(
         restored,
-        "src/leastaction/identify/moment_gmm.py",
+        "src/leastaction/ensembles/moment_gmm.py",
         "theta**2 / 3) ** 2",
         "theta**2 / 4) ** 2",
     )

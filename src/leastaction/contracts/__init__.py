@@ -3,8 +3,9 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import measurements, models, motions, states
+from leastaction.contracts import measurements, models, motions
 from leastaction.densities import contracts as densities
+from leastaction.ensembles import contracts as states
 from leastaction.fields import contracts as fields
 from leastaction.noise_sweep import SWEEP
 from leastaction.ports import contracts as ports

@@ -15,10 +15,10 @@ import xarray as xr
 from leastaction.densities.bump_functions import bumps, sheppard
 from leastaction.densities.histogram import PlaneHistogram
 from leastaction.densities.streamed_path import stream
+from leastaction.ensembles.ensemble import DivergenceError
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.system import System
 from leastaction.model import IdentifiedModel
-from leastaction.simulate.ensemble import DivergenceError
 
 log = logging.getLogger(__name__)
 

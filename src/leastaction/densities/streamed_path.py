@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from leastaction.densities.runge_kutta_gill import integrator
+from leastaction.ensembles.ensemble import DivergenceError
 from leastaction.mechanics.system import System
 from leastaction.progress import tracked
-from leastaction.simulate.ensemble import DivergenceError
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import initial_states
 from leastaction.simulate.time_grid import step_count

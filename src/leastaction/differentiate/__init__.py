@@ -5,10 +5,10 @@ from importlib import import_module
 METHODS = {
     "bandwidth_spline": "leastaction.differentiate.bandwidth_spline",
     "bump_functions": "leastaction.densities.bump_functions",
-    "central_difference": "leastaction.differentiate.central_difference",
+    "central_difference": "leastaction.ensembles.central_difference",
     "central_stencil": "leastaction.densities.central_stencil",
     "monomial_functions": "leastaction.densities.monomial_functions",
-    "realised_variation": "leastaction.differentiate.realised_variation",
+    "realised_variation": "leastaction.ensembles.realised_variation",
     "exact_flow": "leastaction.ports.exact_flow",
     "finite_difference": "leastaction.ports.finite_difference",
     "gaussian_process": "leastaction.ports.gaussian_process",
@@ -21,7 +21,7 @@ METHODS = {
     "repeated_central_difference": (
         "leastaction.snapshots.repeated_central_difference"
     ),
-    "sensor_noise": "leastaction.differentiate.sensor_noise",
+    "sensor_noise": "leastaction.ensembles.sensor_noise",
 }
 
 READS = {

@@ -5,9 +5,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.ensembles.ensemble import check_finite
 from leastaction.fields.domain import Domain
 from leastaction.fields.field_system import FieldSystem
-from leastaction.simulate.ensemble import check_finite
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import field_initial_states
 from leastaction.simulate.time_grid import step_count

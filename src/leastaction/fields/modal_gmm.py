@@ -15,7 +15,7 @@ The residual of overlapping second differences is a moving average of order one 
 autocovariances γ₀, γ₁ (ratio ¼ for data that are exact in time, 0 for leapfrog, ½ for
 average acceleration), and its long-run variance γ₀ + 2γ₁ is that of the noise for all
 of them. J(c, ρ) = gᵀ Cov⁻¹ g is minimised (Hansen 1982); subsets compete as in
-:mod:`leastaction.identify.moment_gmm`. If ρ comes out with a standard error above
+:mod:`leastaction.ensembles.moment_gmm`. If ρ comes out with a standard error above
 `dispersion_error`, the modes are too slow to tell, ρ does not matter, and the estimate
 on the well-resolved modes stands.
 """

@@ -16,8 +16,8 @@ METHODS = {
     "lagrangian_sindy": "leastaction.identify.lagrangian_sindy",
     "minimum_norm": "leastaction.snapshots.minimum_norm",
     "modal_gmm": "leastaction.fields.modal_gmm",
-    "moment_gmm": "leastaction.identify.moment_gmm",
-    "moving_average_gmm": "leastaction.identify.moving_average_gmm",
+    "moment_gmm": "leastaction.ensembles.moment_gmm",
+    "moving_average_gmm": "leastaction.ensembles.moving_average_gmm",
     "nodal_stlsq": "leastaction.fields.nodal_stlsq",
     "null_vector": "leastaction.identify.null_vector",
     "proximal_gradient": "leastaction.identify.proximal_gradient",
@@ -27,11 +27,11 @@ METHODS = {
     "tanh_network": "leastaction.snapshots.tanh_network",
 }
 VOLATILITY_METHODS = {
-    "mean_square_residual": "leastaction.identify.mean_square_residual",
+    "mean_square_residual": "leastaction.ensembles.mean_square_residual",
     "modal_long_run_variance": "leastaction.fields.modal_long_run_variance",
-    "moving_average_likelihood": "leastaction.identify.moving_average_likelihood",
+    "moving_average_likelihood": "leastaction.ensembles.moving_average_likelihood",
     "nodal_mean_square_residual": "leastaction.fields.nodal_mean_square_residual",
-    "squared_increments": "leastaction.identify.squared_increments",
+    "squared_increments": "leastaction.ensembles.squared_increments",
 }
 NEEDS = {
     "ito_gmm": ("weak_fokker_planck", "moment_fokker_planck"),

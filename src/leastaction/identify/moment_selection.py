@@ -3,7 +3,7 @@
 Whitened moments turn the Hansen statistic into a sum of squares over rows. Subsets
 compete by J plus the penalty of the extended BIC, J in units of each subset's own
 residual variance where that is smaller than the weighting one
-(:mod:`leastaction.identify.moment_gmm`).
+(:mod:`leastaction.ensembles.moment_gmm`).
 """
 
 import logging

@@ -13,6 +13,7 @@ import pandas as pd
 import xarray as xr
 
 from leastaction.densities.stationary_table import stationary_errors
+from leastaction.ensembles.sheet import Sheet
 from leastaction.mechanics.library import Library
 from leastaction.ports.effort_table import effort_table
 from leastaction.publish import readable
@@ -22,7 +23,6 @@ from leastaction.publish.noise_table import (
 )
 from leastaction.publish.render import render as render
 from leastaction.publish.scorecard import scores
-from leastaction.publish.sheet import Sheet
 from leastaction.snapshots.formula_table import modified_lagrangians
 from leastaction.snapshots.identification_table import identification
 

@@ -3,7 +3,7 @@
 from importlib import import_module
 
 METHODS = {
-    "strong_taylor": "leastaction.simulate.strong_taylor",
+    "strong_taylor": "leastaction.ensembles.strong_taylor",
     "modal": "leastaction.fields.modal",
     "leapfrog": "leastaction.fields.leapfrog",
     "newmark": "leastaction.fields.newmark",
@@ -29,15 +29,15 @@ MAKES = {
 # What is kept of a stationary path, by what the method makes.
 DENSITIES = ("histogram", "state_moments")
 
-SENSOR = "leastaction.simulate.sensor"
+SENSOR = "leastaction.ensembles.sensor"
 
 
 def simulate(system, settings, *, example, seed, replicate, units):
     """Simulate one replicate with the scheme and the sensors named in `settings`.
 
-    See :func:`leastaction.simulate.ensemble.ensemble`,
+    See :func:`leastaction.ensembles.ensemble.ensemble`,
     :func:`leastaction.fields.field_ensemble.field_ensemble` and
-    :func:`leastaction.simulate.sensor.measure`.
+    :func:`leastaction.ensembles.sensor.measure`.
     """
     observations = import_module(METHODS[settings["method"]]).simulate(
         system,

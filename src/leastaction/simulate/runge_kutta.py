@@ -13,11 +13,11 @@ import sympy as sp
 import xarray as xr
 from numba import njit
 
+from leastaction.ensembles.ensemble import DivergenceError
 from leastaction.mechanics.compiled import assigned, assignments, kernel, unpack
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.system import System
 from leastaction.noise_sweep import CHANNELS
-from leastaction.simulate.ensemble import DivergenceError
 from leastaction.simulate.external_input import input_expressions, input_force
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import random_names, state_of_names

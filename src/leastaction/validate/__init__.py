@@ -10,7 +10,7 @@ METHODS = {
     "effort_process": "leastaction.ports.effort_rollout",
     "learned_flow": "leastaction.snapshots.shadow_rollout",
     "learned_lagrangian": "leastaction.snapshots.shadow_rollout",
-    "observations": "leastaction.validate.rollout",
+    "observations": "leastaction.ensembles.rollout",
     "field_observations": "leastaction.fields.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
     "measurements": "leastaction.validate.measured_rollout",
@@ -34,7 +34,7 @@ MAKES = {
 def validate(system, model, simulation, settings, library, *, example, seed):
     """Roll out one replicate.
 
-    See :func:`leastaction.validate.rollout.validate`,
+    See :func:`leastaction.ensembles.rollout.validate`,
     :func:`leastaction.fields.field_rollout.validate`,
     :func:`leastaction.validate.motion_rollout.validate`,
     :func:`leastaction.snapshots.shadow_rollout.validate`,

@@ -9,7 +9,7 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.response import errors_text
+from leastaction.ensembles.figures.response import errors_text
 from leastaction.publish.figures.style import SMALL, StyledFigure
 from leastaction.publish.panel import MAIN, Panel, panel_title
 

@@ -17,6 +17,11 @@ from leastaction.densities.figures.samples_study import samples_study
 from leastaction.densities.figures.stationary_parameters import (
     stationary_parameters,
 )
+from leastaction.ensembles.figures.coefficients import coefficients
+from leastaction.ensembles.figures.hamiltonian import hamiltonian
+from leastaction.ensembles.figures.response import response
+from leastaction.ensembles.figures.sensor_study import sensor_study
+from leastaction.ensembles.figures.volatility_study import volatility_study
 from leastaction.fields.figures.scheme_study import scheme_study
 from leastaction.fields.figures.space_time import space_time
 from leastaction.ports.figures.coverage_study import coverage_study
@@ -31,18 +36,13 @@ from leastaction.ports.figures.learning_curves import (
 )
 from leastaction.ports.figures.port_motion import port_energy, port_motion
 from leastaction.publish.figures.channel_study import channel_study
-from leastaction.publish.figures.coefficients import coefficients
 from leastaction.publish.figures.damping_study import damping_study
 from leastaction.publish.figures.energy import energy
-from leastaction.publish.figures.hamiltonian import hamiltonian
 from leastaction.publish.figures.noise_coefficients import noise_coefficients
 from leastaction.publish.figures.noise_limits import noise_limits
-from leastaction.publish.figures.response import response
-from leastaction.publish.figures.sensor_study import sensor_study
 from leastaction.publish.figures.style import style
 from leastaction.publish.figures.success_study import success_study
 from leastaction.publish.figures.trajectories import trajectories
-from leastaction.publish.figures.volatility_study import volatility_study
 from leastaction.publish.panel import Panel
 from leastaction.snapshots.figures.alignment import alignment
 from leastaction.snapshots.figures.escape_energy import escape_energy

@@ -9,16 +9,16 @@ import xarray as xr
 
 from leastaction.densities.stationary_parameters import is_stationary
 from leastaction.densities.stationary_rows import stationary_rows
+from leastaction.ensembles.added_rows import added_rows
+from leastaction.ensembles.printed_rows import printed_rows
 from leastaction.mechanics.from_config import is_port, system_from_config
 from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.ports.port_rows import port_rows
 from leastaction.publish.readable import number_text
 from leastaction.publish.scorecard import scores, verdict
-from leastaction.publish.scorecard.added_rows import added_rows
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case, make_row
 from leastaction.publish.scorecard.page import to_html
 from leastaction.publish.scorecard.printed_noise_rows import printed_noise_rows
-from leastaction.publish.scorecard.printed_rows import printed_rows
 from leastaction.publish.scorecard.recovery import recovery
 from leastaction.snapshots.shadow_scores import shadow_rows
 

@@ -13,6 +13,8 @@ from importlib import import_module
 import numpy as np
 import xarray as xr
 
+from leastaction.ensembles.paths import fill_paths
+from leastaction.ensembles.wiener import white_noise
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.system import System, is_singular
@@ -20,9 +22,7 @@ from leastaction.model import IdentifiedModel
 from leastaction.simulate import METHODS
 from leastaction.simulate.generators import generator
 from leastaction.simulate.initial_state import ensemble_starts
-from leastaction.simulate.paths import fill_paths
 from leastaction.simulate.time_grid import step_count
-from leastaction.simulate.wiener import white_noise
 from leastaction.validate.comparison import comparison
 
 log = logging.getLogger(__name__)

@@ -30,12 +30,12 @@ def fill_paths(
     ----------
     integrate
         ``integrate(states, normals, time_step)``, as of
-        :func:`leastaction.simulate.strong_taylor.integrator`.
+        :func:`leastaction.ensembles.strong_taylor.integrator`.
     starts
         Initial states (q, q̇), shape (trajectory, state).
     noise
         ``noise(steps, trajectories)``, as of
-        :func:`leastaction.simulate.wiener.white_noise`.
+        :func:`leastaction.ensembles.wiener.white_noise`.
     time_step
         dt, s.
     q, qdot

@@ -28,8 +28,9 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.assemble.noise_law import NoiseLaw
 from leastaction.contracts import check, time_step
+from leastaction.ensembles.increments import step_increments
+from leastaction.ensembles.noise_law import NoiseLaw
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import (
     rates_along_motion,
@@ -38,7 +39,6 @@ from leastaction.mechanics.euler_lagrange import (
     velocity_names,
 )
 from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.increments import step_increments
 from leastaction.mechanics.library import Library
 
 CONTRACT = "moments"

@@ -17,16 +17,16 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.assemble.martingale_moments import monomial_instruments
-from leastaction.assemble.moving_average_moments import (
+from leastaction.contracts import check, time_step
+from leastaction.ensembles.appell import unbiased
+from leastaction.ensembles.martingale_moments import monomial_instruments
+from leastaction.ensembles.moving_average_moments import (
     Moments,
     by_term,
     lagged_gram,
     moments_dataset,
 )
-from leastaction.assemble.weak_form import Windows
-from leastaction.contracts import check, time_step
-from leastaction.mechanics.appell import unbiased
+from leastaction.ensembles.weak_form import Windows
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import symbol

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
+from leastaction.ensembles.increments import step_increments
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import (
     rates_along_motion,
@@ -14,7 +15,6 @@ from leastaction.mechanics.euler_lagrange import (
 )
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.increments import step_increments
 
 BLOCK = 2000
 THINNED = 20_000

@@ -4,14 +4,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from leastaction.fields.library_size import functions_over_nodes
-from leastaction.publish.figures.candidate import (
+from leastaction.ensembles.figures.candidate import (
     Candidate,
     of_dissipation,
     of_lagrangian,
     of_volatility,
 )
-from leastaction.publish.figures.heading import exact_supports, identified, selection
+from leastaction.ensembles.figures.heading import (
+    exact_supports,
+    identified,
+    selection,
+)
+from leastaction.fields.library_size import functions_over_nodes
 from leastaction.publish.figures.style import fill_lines, text_width
 from leastaction.publish.panel import BASELINE, Panel
 

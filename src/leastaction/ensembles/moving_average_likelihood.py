@@ -26,15 +26,14 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import time_step
-from leastaction.differentiate.sensor_noise import (
+from leastaction.ensembles.noisy_residual import Linearised, NoisyResidual
+from leastaction.ensembles.sensor_noise import (
     INTEGRATED_WALK,
     LONGEST_MEMORY,
     deviation,
     last_significant,
 )
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.noisy_residual import Linearised, NoisyResidual
-from leastaction.identify.sine_likelihood import (
+from leastaction.ensembles.sine_likelihood import (
     Fit,
     autocovariance_of,
     cross_spectrum,
@@ -43,6 +42,7 @@ from leastaction.identify.sine_likelihood import (
     frequencies,
     sine_transform,
 )
+from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import to_text

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from leastaction.simulate import box_muller, philox
+from leastaction.ensembles import box_muller, philox
 from leastaction.simulate.generators import seed_sequence
 
 
@@ -18,8 +18,8 @@ def white_noise(
     callable
         ``normals(steps, trajectories)``: two independent N(0, 1) per step, Wiener
         process and trajectory, shape (2, steps, wiener, trajectory), of consecutive
-        steps and trajectories, by :mod:`~leastaction.simulate.philox` and
-        :mod:`~leastaction.simulate.box_muller`. A number depends on (seed, example,
+        steps and trajectories, by :mod:`~leastaction.ensembles.philox` and
+        :mod:`~leastaction.ensembles.box_muller`. A number depends on (seed, example,
         purpose, replicate) and on its own step, process and trajectory alone.
     """
     key = seed_sequence(seed, example, purpose, replicate).generate_state(2)

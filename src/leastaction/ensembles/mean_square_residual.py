@@ -13,8 +13,8 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import time_step
+from leastaction.ensembles.residual import Residual
 from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.residual import Residual
 from leastaction.identify.stlsq import stlsq
 from leastaction.mechanics.candidates import candidates
 from leastaction.mechanics.euler_lagrange import velocity_names

@@ -6,12 +6,12 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
+from leastaction.ensembles.increments import step_increments
 from leastaction.mechanics.euler_lagrange import (
     rates_along_motion,
 )
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.increments import step_increments
 from leastaction.mechanics.library import Library
 
 

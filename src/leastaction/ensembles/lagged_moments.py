@@ -1,6 +1,6 @@
 """Martingale moments of noisy measurements of q and q̇.
 
-What :mod:`~leastaction.assemble.martingale_moments` pairs is noisy on both sides: the
+What :mod:`~leastaction.ensembles.martingale_moments` pairs is noisy on both sides: the
 increment k → k+1 contains the sensor noise of samples k and k+1. Three changes make the
 moments right again:
 
@@ -18,15 +18,16 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.assemble.martingale_moments import monomial_instruments
-from leastaction.assemble.moving_average_moments import (
+from leastaction.contracts import check, time_step
+from leastaction.ensembles.appell import unbiased
+from leastaction.ensembles.increments import step_increments
+from leastaction.ensembles.martingale_moments import monomial_instruments
+from leastaction.ensembles.moving_average_moments import (
     Moments,
     by_term,
     lagged_gram,
     moments_dataset,
 )
-from leastaction.contracts import check, time_step
-from leastaction.mechanics.appell import unbiased
 from leastaction.mechanics.euler_lagrange import (
     rates_along_motion,
     symbols,
@@ -34,7 +35,6 @@ from leastaction.mechanics.euler_lagrange import (
 )
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.increments import step_increments
 from leastaction.mechanics.library import Library
 
 CONTRACT = "moving_average_moments"

@@ -10,7 +10,7 @@ which is no Kronecker product. Around the long-run covariance Ω = Σ_h Γ_h it 
 Ω ⊗ Σ Z Zᵀ plus terms in differences of instruments, which smooth instruments keep
 small. Weighting with Γ_0 alone would overstate the noise by the factor 1 + 2ξ².
 
-Everything else is as in :mod:`~leastaction.identify.moment_gmm`: best subsets, extended
+Everything else is as in :mod:`~leastaction.ensembles.moment_gmm`: best subsets, extended
 BIC, J in units of the smaller noise, weights repeated until the selection repeats.
 """
 
@@ -61,7 +61,7 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     Returns
     -------
     LagrangianEstimate
-        As of :func:`leastaction.identify.moment_gmm.identify`; `noise_covariance` is
+        As of :func:`leastaction.ensembles.moment_gmm.identify`; `noise_covariance` is
         the long-run covariance of the residual. Of several scales of smoothing, the one
         with the smallest mean of log(SE/|c|) among those that J accepts is taken; it is
         the diagnostic ``smoothing_window``, in samples.

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leastaction.publish.figures.candidate import Candidate
+from leastaction.ensembles.figures.candidate import Candidate
 from leastaction.publish.panel import BASELINE, MAIN
 
 # As many columns as have room for their labels.

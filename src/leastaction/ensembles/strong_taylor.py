@@ -18,6 +18,7 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 
+from leastaction.ensembles.ensemble import ensemble
 from leastaction.mechanics.compiled import (
     assigned,
     assignments,
@@ -27,7 +28,6 @@ from leastaction.mechanics.compiled import (
 )
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.system import System
-from leastaction.simulate.ensemble import ensemble
 
 # Every step depends on the one before, but not on other trajectories. Side by side, the
 # loop over them becomes vector instructions, where no sine or the like is in it: the
@@ -56,7 +56,7 @@ class NoiseError(ValueError):
 
 
 def simulate(system: System, settings: Mapping, **key):
-    """One replicate; see :func:`leastaction.simulate.ensemble.ensemble`."""
+    """One replicate; see :func:`leastaction.ensembles.ensemble.ensemble`."""
     return ensemble(integrator, system, settings, **key)
 
 
@@ -68,7 +68,7 @@ def integrator(system: System):
     callable
         ``integrate(states, normals, time_step)`` with the states (q, q̇) of shape
         (state, trajectory) and `normals` of shape (2, steps, wiener, trajectory), as of
-        :func:`leastaction.simulate.wiener.white_noise`; it returns the path of shape
+        :func:`leastaction.ensembles.wiener.white_noise`; it returns the path of shape
         (steps + 1, state, trajectory), the given states first. For one trajectory, the
         last axis may be left out of all of them. Parameter values are those of
         `system`.

@@ -6,6 +6,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.ensembles.noise_text import found_volatility, true_volatility
 from leastaction.fields.density_library import DensityLibrary
 from leastaction.mechanics.euler_lagrange import rayleigh_force, symbols
 from leastaction.mechanics.from_config import system_from_config
@@ -15,7 +16,6 @@ from leastaction.mechanics.library_from_config import (
     library_from_config,
 )
 from leastaction.publish import readable
-from leastaction.publish.noise_text import found_volatility, true_volatility
 from leastaction.publish.scorecard import scores
 
 FIRST = ("recommended", "published")
