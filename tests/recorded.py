@@ -9,8 +9,8 @@ import yaml
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
-from leastaction.import_ import import_recording
 from leastaction.recordings.configuration import SETTINGS, recording_from_config
+from leastaction.recordings.import_recording import import_recording
 from leastaction.validate import predict
 
 ROOT = Path(__file__).parents[1]

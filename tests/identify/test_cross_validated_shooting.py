@@ -5,10 +5,10 @@ import pytest
 import yaml
 from recorded import ROOT, identified
 
-from leastaction.identify.leave_one_out import LeaveOneOut
 from leastaction.mechanics.euler_lagrange import symbols
 from leastaction.mechanics.variational_equations import variational_equations
-from leastaction.simulate.stand_in import recorded_table
+from leastaction.recordings.leave_one_out import LeaveOneOut
+from leastaction.recordings.stand_in import recorded_table
 
 
 def recording(folder, changes=None):

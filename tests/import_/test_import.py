@@ -9,7 +9,7 @@ import xarray as xr
 from recorded import imported, rig, rows, swing, write
 
 from leastaction.core.unequal_trajectories import held_out, pieces, training
-from leastaction.import_ import splitting
+from leastaction.recordings import splitting
 
 ROWS = rows()
 
@@ -162,7 +162,7 @@ def test_a_long_recording_is_cut_and_thinned_by_stretches(tmp_path, monkeypatch)
 
 
 def test_pieces_of_a_file_make_no_difference(plain, tmp_path, monkeypatch):
-    from leastaction import recorded_tables
+    from leastaction.recordings import recorded_tables
 
     monkeypatch.setattr(recorded_tables, "ROWS", 137)
     write(tmp_path, ROWS)

@@ -7,8 +7,8 @@ from recorded import completed, rig, write
 from leastaction.assemble import assemble
 from leastaction.differentiate import differentiate
 from leastaction.identify import identify
-from leastaction.import_ import import_recording
 from leastaction.recordings.configuration import SETTINGS
+from leastaction.recordings.import_recording import import_recording
 
 STIFFNESS, DAMPING, STRENGTH = 40.0, 1.0, 2.0
 RATE, FINE = 200.0, 20

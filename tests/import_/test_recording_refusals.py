@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 from recorded import RATE, imported, rig, rows, swing, write
 
-from leastaction.import_.error import RecordingError
-from leastaction.recorded_tables import Table
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.recorded_tables import Table
 from leastaction.schema import ConfigError
 
 GOOD = rows()

@@ -1,9 +1,9 @@
 """Rule `import_recording`: tables of sensors to observations, or one plain refusal."""
 
 from leastaction.datasets import save
-from leastaction.import_ import import_recording
 from leastaction.progress import start_logging
-from leastaction.recorded_tables import unchanged
+from leastaction.recordings.import_recording import import_recording
+from leastaction.recordings.recorded_tables import unchanged
 
 
 def main(settings: dict, observations: str) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from leastaction.datasets import load, save_figure
 from leastaction.progress import start_logging
-from leastaction.publish.figures.prediction import prediction
-from leastaction.publish.figures.residuals import residuals
+from leastaction.recordings.figures.prediction import prediction
+from leastaction.recordings.figures.residuals import residuals
 
 
 def main(model: str, rollout: str, style: dict, files: list) -> None:

@@ -2,7 +2,7 @@
 
 from leastaction.datasets import save_text
 from leastaction.progress import start_logging
-from leastaction.simulate.stand_in import recorded_table
+from leastaction.recordings.stand_in import recorded_table
 
 
 def main(settings: dict, table: str) -> None:

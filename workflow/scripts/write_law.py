@@ -2,7 +2,7 @@
 
 from leastaction.datasets import load, save_text
 from leastaction.progress import start_logging
-from leastaction.publish.recorded_law import law_text, random_law_text
+from leastaction.recordings.recorded_law import law_text, random_law_text
 
 
 def main(observations: str, model: str, rollouts: list, title: str, law: str) -> None:

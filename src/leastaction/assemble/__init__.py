@@ -19,7 +19,7 @@ METHODS = {
     "nodal_ensemble_mean": "leastaction.fields.nodal_ensemble_mean",
     "none": "leastaction.snapshots.no_equations",
     "weak_moments": "leastaction.ensembles.weak_moments",
-    "weighted_gram": "leastaction.assemble.weighted_gram",
+    "weighted_gram": "leastaction.recordings.weighted_gram",
 }
 
 NEEDS = {

@@ -3,12 +3,13 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import measurements, models, motions
+from leastaction.contracts import models, motions
 from leastaction.densities import contracts as densities
 from leastaction.ensembles import contracts as states
 from leastaction.fields import contracts as fields
 from leastaction.noise_sweep import SWEEP
 from leastaction.ports import contracts as ports
+from leastaction.recordings import contracts as measurements
 from leastaction.snapshots import contracts as shadow
 
 CONTRACTS = (

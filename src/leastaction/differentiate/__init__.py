@@ -3,7 +3,7 @@
 from importlib import import_module
 
 METHODS = {
-    "bandwidth_spline": "leastaction.differentiate.bandwidth_spline",
+    "bandwidth_spline": "leastaction.recordings.bandwidth_spline",
     "bump_functions": "leastaction.densities.bump_functions",
     "central_difference": "leastaction.ensembles.central_difference",
     "central_stencil": "leastaction.densities.central_stencil",

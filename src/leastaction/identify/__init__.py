@@ -7,7 +7,7 @@ METHODS = {
     "residual_least_squares": "leastaction.densities.residual_least_squares",
     "split_sample_residual": "leastaction.densities.split_sample_residual",
     "acceleration_gradient": "leastaction.identify.acceleration_gradient",
-    "cross_validated_shooting": "leastaction.identify.cross_validated_shooting",
+    "cross_validated_shooting": "leastaction.recordings.cross_validated_shooting",
     "evidence_maximisation": "leastaction.snapshots.evidence_maximisation",
     "flow_gaussian_process": "leastaction.snapshots.flow_gaussian_process",
     "hamiltonian_gradient": "leastaction.ports.hamiltonian_gradient",

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from leastaction import recipes, validate
-from leastaction.import_.error import RecordingError
+from leastaction.recordings.error import RecordingError
 from leastaction.schema import ConfigError, complete
 
 FOLDER = "recordings"
@@ -42,9 +42,9 @@ def recording_from_config(
     ConfigError
         Listing all problems.
     """
-    from leastaction.import_.columns import columns_of, time_factor
     from leastaction.mechanics.expressions import check_name
     from leastaction.mechanics.system import declared_names
+    from leastaction.recordings.columns import columns_of, time_factor
 
     where = f"recording {name}"
     given = _long_form(given)
@@ -120,7 +120,7 @@ def _is_made(path: str, made: Path | None) -> bool:
 
 
 def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
-    from leastaction.recorded_tables import Table
+    from leastaction.recordings.recorded_tables import Table
 
     uses = {c.use: c.name for group in channels.values() for c in group.values()}
     if settings.get("trajectory"):
@@ -139,7 +139,7 @@ def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
 def _library(example: Mapping, channels: Mapping, problems: list) -> dict:
     """Recommended candidates, or those of the YAML, and what it adds."""
     from leastaction.mechanics.library import Library
-    from leastaction.mechanics.recommended_library import (
+    from leastaction.recordings.recommended_library import (
         random_library,
         recommended_library,
     )
@@ -183,6 +183,6 @@ SETTINGS: Mapping[str, Callable] = {
 }
 MODULES: Mapping[str, Callable] = {
     **recipes.MODULES,
-    "import": lambda example, estimator: ["leastaction.import_.recording"],
+    "import": lambda example, estimator: ["leastaction.recordings.recording"],
     "predict": lambda example, estimator: [validate.METHODS["measurements"]],
 }

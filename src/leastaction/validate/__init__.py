@@ -13,7 +13,7 @@ METHODS = {
     "observations": "leastaction.ensembles.rollout",
     "field_observations": "leastaction.fields.field_rollout",
     "recordings": "leastaction.validate.motion_rollout",
-    "measurements": "leastaction.validate.measured_rollout",
+    "measurements": "leastaction.recordings.measured_rollout",
     "histogram": "leastaction.densities.density_rollout",
     "state_moments": "leastaction.densities.density_rollout",
 }
@@ -52,6 +52,6 @@ def validate(system, model, simulation, settings, library, *, example, seed):
 def predict(observations, model, settings):
     """Roll out one model from the begin of recorded trajectories.
 
-    See :func:`leastaction.validate.measured_rollout.predict`.
+    See :func:`leastaction.recordings.measured_rollout.predict`.
     """
     return import_module(METHODS["measurements"]).predict(observations, model, settings)

@@ -7,12 +7,12 @@ import xarray as xr
 
 from leastaction.contracts import check
 from leastaction.core.unequal_trajectories import held_out, pieces
-from leastaction.identify.cross_validated_shooting import smooth_friction
 from leastaction.identify.multiple_shooting import fit_states
 from leastaction.identify.segments import Positions, Segments, enough_steps
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import parse
 from leastaction.mechanics.variational_equations import variational_equations
+from leastaction.recordings.cross_validated_shooting import smooth_friction
 
 # Part of a trajectory that fixes its initial state, main periods.
 START = 0.45
@@ -116,7 +116,7 @@ class _Law:
         )
 
     def _nodes(self, force):
-        from leastaction.identify.recorded_windows import input_nodes
+        from leastaction.recordings.recorded_windows import input_nodes
 
         return input_nodes(force, np.arange(len(force)), 1)
 

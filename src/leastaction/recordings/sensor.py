@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leastaction.differentiate.recording_spectrum import difference_noise
+from leastaction.recordings.recording_spectrum import difference_noise
 
 LEVELS = 5000
 COARSE = 1.0

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from leastaction.identify.held_out_search import Candidate, Problem, fitted
-from leastaction.identify.recorded_windows import Recording
+from leastaction.recordings.held_out_search import Candidate, Problem, fitted
+from leastaction.recordings.recorded_windows import Recording
 
 CONFIDENCE = 0.95
 # A term of doubtful size stays if without it the error left out is this many times.

@@ -8,12 +8,12 @@ from fnmatch import fnmatch
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.recording_spectrum import spectrum
-from leastaction.import_.checks import DEGREES, refuse, warnings_of
-from leastaction.import_.columns import columns_of, time_factor
-from leastaction.import_.error import RecordingError
-from leastaction.import_.resampling import Clock, resample
-from leastaction.import_.splitting import Trajectory, read_trajectories
+from leastaction.recordings.checks import DEGREES, refuse, warnings_of
+from leastaction.recordings.columns import columns_of, time_factor
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.recording_spectrum import spectrum
+from leastaction.recordings.resampling import Clock, resample
+from leastaction.recordings.splitting import Trajectory, read_trajectories
 
 # Share of the trajectories that validation keeps for itself.
 HELD_OUT = 4

@@ -8,17 +8,17 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastaction.differentiate.recording_spectrum import difference_noise, spectrum
-from leastaction.import_.error import RecordingError
-from leastaction.import_.resampling import Clock
-from leastaction.import_.sensor import (
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.recording_spectrum import difference_noise, spectrum
+from leastaction.recordings.resampling import Clock
+from leastaction.recordings.sensor import (
     clipped_run,
     encoder_step,
     random_share,
     repeated_share,
     spikes,
 )
-from leastaction.import_.splitting import Trajectory
+from leastaction.recordings.splitting import Trajectory
 
 LEAST_PER_PERIOD, FEW_PER_PERIOD = 8.0, 20.0
 LEAST_PERIODS, FEW_PERIODS = 3.0, 10.0

@@ -6,13 +6,13 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.drift import drift, total_std
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.gram_estimate import lagrangian_estimate
-from leastaction.identify.held_out_search import Candidate, Problem, rank
-from leastaction.identify.leave_one_out import LeaveOneOut
-from leastaction.identify.recorded_windows import Recording, longest_window
 from leastaction.mechanics.library import Library
+from leastaction.recordings.drift import drift, total_std
+from leastaction.recordings.held_out_search import Candidate, Problem, rank
+from leastaction.recordings.leave_one_out import LeaveOneOut
+from leastaction.recordings.recorded_windows import Recording, longest_window
 
 MOST_ALTERNATIVES = 8
 # Laws with an error beyond this multiple are no alternative, however few the blocks.

@@ -13,24 +13,29 @@ import xarray as xr
 
 from leastaction.contracts import check
 from leastaction.core.unequal_trajectories import training
-from leastaction.identify.drift import without_doubtful
 from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.held_out_search import Candidate, Problem, fitted, search
 from leastaction.identify.null_vector import free_columns
 from leastaction.identify.null_vector import search as null_vector_path
-from leastaction.identify.recorded_estimate import estimate
-from leastaction.identify.recorded_windows import (
-    blocks,
-    longest_window,
-    recording,
-    windows,
-)
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.library import Library
 from leastaction.mechanics.library_equations import library_equations
 from leastaction.mechanics.variational_equations import (
     VariationalEquations,
     variational_equations,
+)
+from leastaction.recordings.drift import without_doubtful
+from leastaction.recordings.held_out_search import (
+    Candidate,
+    Problem,
+    fitted,
+    search,
+)
+from leastaction.recordings.recorded_estimate import estimate
+from leastaction.recordings.recorded_windows import (
+    blocks,
+    longest_window,
+    recording,
+    windows,
 )
 
 CONTRACT = "gram"
@@ -62,7 +67,7 @@ def identify(
        (:mod:`leastaction.identify.scale_free`), refitted by shooting over one main
        period; the best by its error on blocks left out.
     2. Windows of one, three and ten main periods. On each level terms are added,
-       dropped, swapped and exchanged (:mod:`leastaction.identify.held_out_search`).
+       dropped, swapped and exchanged (:mod:`leastaction.recordings.held_out_search`).
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
     4. Terms of L whose interval holds zero are dropped, unless they are needed.
     5. Error bars by the jackknife over blocks, with half the difference between large

@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.model import IdentifiedModel
-from leastaction.publish.verdicts import verdicts
+from leastaction.recordings.verdicts import verdicts
 
 CONFIDENCE = 0.95
 NORMAL = 1.96

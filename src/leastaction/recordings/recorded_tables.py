@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
-from leastaction.import_.error import RecordingError
+from leastaction.recordings.error import RecordingError
 from leastaction.unknown import unknown
 
 ROWS = 200_000

@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.unequal_trajectories import pieces
-from leastaction.differentiate.recording_spectrum import spectrum
+from leastaction.recordings.recording_spectrum import spectrum
 
 # Trajectories that a recording is cut into at least: error bars need so many.
 TRAJECTORIES = 40

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastaction.import_.error import RecordingError
-from leastaction.import_.splitting import Trajectory
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.splitting import Trajectory
 
 # Deviation of a clock from a straight line that counts as rounding of its digits.
 ROUNDING = 0.55

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leastaction.import_.error import RecordingError
-from leastaction.recorded_tables import Table
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.recorded_tables import Table
 
 # Rows of one trajectory, and of all that are kept: a longer recording is cut, and of
 # its stretches every second, fourth, ... is kept.

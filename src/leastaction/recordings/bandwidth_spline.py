@@ -14,8 +14,8 @@ from leastaction.contracts import check
 from leastaction.core.unequal_trajectories import pieces, training
 from leastaction.differentiate.demmler_reinsch import DEGREE, knots
 from leastaction.differentiate.joint_spline import joint_spline
-from leastaction.differentiate.recording_spectrum import difference_noise, spectrum
 from leastaction.noise_sweep import CHANNELS
+from leastaction.recordings.recording_spectrum import difference_noise, spectrum
 
 CONTRACT = "smoothed_motion"
 KNOTS_PER_BANDWIDTH = 5
