@@ -29,8 +29,8 @@ from leastaction.identify import identify
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import library_equations
 from leastaction.noise_sweep import recorded
+from leastaction.trajectories.library_equations import library_equations
 
 PAPER, NAME, SEED = "xl_sindy", "cart", 1
 NOISE, BATCH, EPOCHS_OF_STAGE, EPOCHS = 0.02, 128, 101, 1

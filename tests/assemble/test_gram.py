@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from motions import LIBRARY, SPLINE, pendulum, recording
 
-from leastaction.assemble import gram as method
 from leastaction.contracts import check
-from leastaction.differentiate import joint_spline, measured
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import library_equations
+from leastaction.trajectories import gram as method
+from leastaction.trajectories import joint_spline, measured
+from leastaction.trajectories.library_equations import library_equations
 
 
 def assembled(observations, library=LIBRARY, samples="all", smooth=False):

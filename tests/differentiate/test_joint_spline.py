@@ -5,11 +5,11 @@ import pytest
 from motions import SPLINE, pendulum, recording
 
 from leastaction.contracts import check
-from leastaction.differentiate import joint_spline as method
-from leastaction.differentiate import measured
-from leastaction.differentiate.demmler_reinsch import demmler_reinsch, design
-from leastaction.differentiate.joint_spline import joint_spline
-from leastaction.differentiate.motion import kept, states
+from leastaction.trajectories import joint_spline as method
+from leastaction.trajectories import measured
+from leastaction.trajectories.demmler_reinsch import demmler_reinsch, design
+from leastaction.trajectories.joint_spline import joint_spline
+from leastaction.trajectories.motion import kept, states
 
 
 @pytest.fixture(scope="module")

@@ -4,15 +4,15 @@ from functools import lru_cache
 
 import numpy as np
 
-from leastaction.identify.multiple_shooting import fit_jointly, fit_states
-from leastaction.identify.segments import (
+from leastaction.mechanics.expressions import parse
+from leastaction.trajectories.multiple_shooting import fit_jointly, fit_states
+from leastaction.trajectories.segments import (
     Positions,
     noise_level,
     split,
     start_states,
 )
-from leastaction.mechanics.expressions import parse
-from leastaction.mechanics.variational_equations import variational_equations
+from leastaction.trajectories.variational_equations import variational_equations
 
 NAMES = ("th", "thdot")
 # The gauge term th*thdot has no equation of motion; D is the last one.

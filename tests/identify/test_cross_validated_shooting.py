@@ -6,9 +6,9 @@ import yaml
 from recorded import ROOT, identified
 
 from leastaction.mechanics.euler_lagrange import symbols
-from leastaction.mechanics.variational_equations import variational_equations
 from leastaction.recordings.leave_one_out import LeaveOneOut
 from leastaction.recordings.stand_in import recorded_table
+from leastaction.trajectories.variational_equations import variational_equations
 
 
 def recording(folder, changes=None):

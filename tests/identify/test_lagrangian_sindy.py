@@ -5,17 +5,16 @@ import pytest
 import sympy as sp
 from support import PENDULUM, motion_settings, system
 
-from leastaction.assemble import energy_gram
-from leastaction.assemble.energy_gram import energy_rate, velocity_degree
-from leastaction.differentiate import measured
-from leastaction.identify.lagrangian_sindy import (
+from leastaction.mechanics.candidates import candidates
+from leastaction.noise_sweep import recorded
+from leastaction.simulate import simulate
+from leastaction.trajectories import energy_gram, measured
+from leastaction.trajectories.energy_gram import energy_rate, velocity_degree
+from leastaction.trajectories.lagrangian_sindy import (
     identify,
     lagrangian_of_energy,
     sparse_null_vector,
 )
-from leastaction.mechanics.candidates import candidates
-from leastaction.noise_sweep import recorded
-from leastaction.simulate import simulate
 
 NAMES = ("x", "y", "xdot", "ydot")
 LIBRARY = {

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 from pendulum import fitted, positions
 
-from leastaction.identify.merging import Level, divided, lengthen, rescued, with_noise
-from leastaction.identify.segments import normal_equations
+from leastaction.trajectories.merging import (
+    Level,
+    divided,
+    lengthen,
+    rescued,
+    with_noise,
+)
+from leastaction.trajectories.segments import normal_equations
 
 WRONG = np.array([0.5, 0, -4.0, 0, 0, 0, 0])  # a linear oscillator
 

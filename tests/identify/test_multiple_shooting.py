@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from pendulum import ACTIVE, DAMPED, SIGMA, TRUTH, fitted, positions
 
-from leastaction.identify.merging import with_noise
-from leastaction.identify.multiple_shooting import fit_jointly
+from leastaction.trajectories.merging import with_noise
+from leastaction.trajectories.multiple_shooting import fit_jointly
 
 
 def test_without_noise_the_coefficients_are_exact():

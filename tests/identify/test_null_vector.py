@@ -13,19 +13,18 @@ from motions import (
     recording,
 )
 
-from leastaction.assemble import gram
-from leastaction.differentiate import joint_spline, measured
-from leastaction.identify import null_vector as method
-from leastaction.identify.acceleration_error import AccelerationError
-from leastaction.identify.errors_in_variables import (
+from leastaction.mechanics.library import Library
+from leastaction.trajectories import gram, joint_spline, measured
+from leastaction.trajectories import null_vector as method
+from leastaction.trajectories.acceleration_error import AccelerationError
+from leastaction.trajectories.errors_in_variables import (
     corrected_moments,
     null_vectors,
     refit,
 )
-from leastaction.identify.scale_free import Ratio
-from leastaction.identify.smoothed_states import Smoothed
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import library_equations
+from leastaction.trajectories.library_equations import library_equations
+from leastaction.trajectories.scale_free import Ratio
+from leastaction.trajectories.smoothed_states import Smoothed
 
 PENDULUM = ("thdot**2", "cos(th)")
 

@@ -5,7 +5,11 @@ import pytest
 import xarray as xr
 from scipy.optimize import minimize
 
-from leastaction.identify.proximal_gradient import descend, identify, staged_descent
+from leastaction.trajectories.proximal_gradient import (
+    descend,
+    identify,
+    staged_descent,
+)
 
 ABOUT = {"units": "1", "long_name": "made up"}
 STAGE = {"rate": 1.0, "penalty": 0.5, "threshold": 1e-6}

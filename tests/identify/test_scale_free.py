@@ -5,8 +5,12 @@ import itertools
 import numpy as np
 import pytest
 
-from leastaction.identify.scale_free import Ratio, backward_elimination
-from leastaction.identify.splicing import larger_supports, size_by_jump, splicing
+from leastaction.trajectories.scale_free import Ratio, backward_elimination
+from leastaction.trajectories.splicing import (
+    larger_supports,
+    size_by_jump,
+    splicing,
+)
 
 
 def moments(rng, columns=8, truth=(1, 4, 6), noise=1e-3, samples=400):

@@ -6,10 +6,10 @@ import xarray as xr
 from motions import CART, CART_LIBRARY, cart, recording
 from pendulum import DAMPED, DAMPING, SIGMA, TERMS, TRUTH, motions
 
-from leastaction.assemble.gram import assemble
-from leastaction.differentiate.joint_spline import differentiate
-from leastaction.identify import shooting
-from leastaction.identify.shooting import identify
+from leastaction.trajectories import shooting
+from leastaction.trajectories.gram import assemble
+from leastaction.trajectories.joint_spline import differentiate
+from leastaction.trajectories.shooting import identify
 
 LIBRARY = {"reference": "thdot**2", "lagrangian": [{"terms": list(TERMS)}]}
 WITH_DAMPING = LIBRARY | {"dissipation": [{"terms": list(DAMPING)}]}

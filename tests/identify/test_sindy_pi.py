@@ -4,14 +4,13 @@ import numpy as np
 import pytest
 from support import motion_settings, system
 
-from leastaction.assemble import implicit_library as stage
-from leastaction.differentiate import measured
-from leastaction.identify import sindy_pi
-from leastaction.implicit_model import ImplicitModel
 from leastaction.mechanics.expressions import symbol
 from leastaction.mechanics.implicit_library import ImplicitLibrary, is_true_equation
 from leastaction.noise_sweep import recorded
 from leastaction.simulate import simulate
+from leastaction.trajectories import implicit_library as stage
+from leastaction.trajectories import measured, sindy_pi
+from leastaction.trajectories.implicit_model import ImplicitModel
 
 CART = system(
     "thdot**2/4 + 3*xdot**2/4 + xdot*thdot*cos(th)/2 + 4.905*cos(th)", ("th", "x")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from pendulum import DAMPED, INERTIA, TRUTH, positions
 
-from leastaction.identify.multiple_shooting import fit_jointly
-from leastaction.identify.segments import split, start_states
-from leastaction.identify.trajectory_search import (
+from leastaction.trajectories.multiple_shooting import fit_jointly
+from leastaction.trajectories.segments import split, start_states
+from leastaction.trajectories.trajectory_search import (
     best_start,
     criterion,
     quadratic,

@@ -16,9 +16,9 @@ from leastaction.mechanics.compiled import fill
 from leastaction.mechanics.evaluator import evaluator
 from leastaction.mechanics.expressions import parse, symbol
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import library_equations
 from leastaction.mechanics.system import System
 from leastaction.simulate.runge_kutta import Motion
+from leastaction.trajectories.library_equations import library_equations
 
 x, v = symbol("x"), symbol("xdot")
 

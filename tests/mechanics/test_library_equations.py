@@ -12,7 +12,10 @@ from leastaction.mechanics.euler_lagrange import (
     velocity_names,
 )
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import gram_matrices, library_equations
+from leastaction.trajectories.library_equations import (
+    gram_matrices,
+    library_equations,
+)
 
 COORDINATES = ("x", "th")
 CONFIG = {

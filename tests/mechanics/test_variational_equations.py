@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from leastaction.mechanics.expressions import parse
-from leastaction.mechanics.variational_equations import variational_equations
+from leastaction.trajectories.variational_equations import variational_equations
 
 COORDINATES = ("c", "x")  # names that the generated code uses itself
 NAMES = (*COORDINATES, "cdot", "xdot")

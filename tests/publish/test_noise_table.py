@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from synthetic_sweep import PENDULUM, swept
 
-from leastaction.publish.noise_table import (
+from leastaction.publish.panel import Panel
+from leastaction.publish.render import render
+from leastaction.trajectories.noise_table import (
     lagrangian_by_every_noise,
     lagrangian_by_noise,
     number,
 )
-from leastaction.publish.panel import Panel
-from leastaction.publish.render import render
 
 PRINTED = [
     {

@@ -12,12 +12,12 @@ from test_figures import svg, words
 
 from leastaction.publish.figures import draw
 from leastaction.publish.figures.level_axis import level_axis
-from leastaction.publish.figures.methods import label_of_level
-from leastaction.publish.figures.noise_limits import printed_limits
 from leastaction.publish.figures.style import StyledFigure
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 from leastaction.publish.panels import joined
 from leastaction.publish.sweep import shown_case, shown_mode
+from leastaction.trajectories.figures.methods import label_of_level
+from leastaction.trajectories.figures.noise_limits import printed_limits
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)
 ROWS = [

@@ -10,7 +10,7 @@ from leastaction.identify.model import model_dataset
 from leastaction.mechanics.library import Library
 from leastaction.noise_sweep import over_cases
 from leastaction.simulate import simulate
-from leastaction.validate.motion_rollout import validate
+from leastaction.trajectories.motion_rollout import validate
 
 LIBRARY = {
     "reference": "thdot**2/2",

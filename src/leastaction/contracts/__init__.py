@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import models, motions
+from leastaction.contracts import models
 from leastaction.densities import contracts as densities
 from leastaction.ensembles import contracts as states
 from leastaction.fields import contracts as fields
@@ -11,6 +11,7 @@ from leastaction.noise_sweep import SWEEP
 from leastaction.ports import contracts as ports
 from leastaction.recordings import contracts as measurements
 from leastaction.snapshots import contracts as shadow
+from leastaction.trajectories import contracts as motions
 
 CONTRACTS = (
     states.CONTRACTS

@@ -9,8 +9,8 @@ import xarray as xr
 from leastaction.fields.field_rows import field_rows
 from leastaction.publish.scorecard import scores, verdict, volatility_law
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
-from leastaction.publish.scorecard.noise_rows import noise_rows
 from leastaction.publish.scorecard.scores import Truth
+from leastaction.trajectories.noise_rows import noise_rows
 
 
 def added_rows(case: Case) -> Iterator[dict]:

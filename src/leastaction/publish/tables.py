@@ -17,14 +17,14 @@ from leastaction.ensembles.sheet import Sheet
 from leastaction.mechanics.library import Library
 from leastaction.ports.effort_table import effort_table
 from leastaction.publish import readable
-from leastaction.publish.noise_table import (
-    lagrangian_by_every_noise,
-    lagrangian_by_noise,
-)
 from leastaction.publish.render import render as render
 from leastaction.publish.scorecard import scores
 from leastaction.snapshots.formula_table import modified_lagrangians
 from leastaction.snapshots.identification_table import identification
+from leastaction.trajectories.noise_table import (
+    lagrangian_by_every_noise,
+    lagrangian_by_noise,
+)
 
 PRINTED, CORRECTED = "printed", "corrected"
 COEFFICIENT_ERROR = "coefficient error (%)"

@@ -12,10 +12,10 @@ from scipy.interpolate import BSpline
 
 from leastaction.contracts import check
 from leastaction.core.unequal_trajectories import pieces, training
-from leastaction.differentiate.demmler_reinsch import DEGREE, knots
-from leastaction.differentiate.joint_spline import joint_spline
 from leastaction.noise_sweep import CHANNELS
 from leastaction.recordings.recording_spectrum import difference_noise, spectrum
+from leastaction.trajectories.demmler_reinsch import DEGREE, knots
+from leastaction.trajectories.joint_spline import joint_spline
 
 CONTRACT = "smoothed_motion"
 KNOTS_PER_BANDWIDTH = 5

@@ -14,15 +14,8 @@ import xarray as xr
 from leastaction.contracts import check
 from leastaction.core.unequal_trajectories import training
 from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.null_vector import free_columns
-from leastaction.identify.null_vector import search as null_vector_path
 from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import library_equations
-from leastaction.mechanics.variational_equations import (
-    VariationalEquations,
-    variational_equations,
-)
 from leastaction.recordings.drift import without_doubtful
 from leastaction.recordings.held_out_search import (
     Candidate,
@@ -36,6 +29,13 @@ from leastaction.recordings.recorded_windows import (
     longest_window,
     recording,
     windows,
+)
+from leastaction.trajectories.library_equations import library_equations
+from leastaction.trajectories.null_vector import free_columns
+from leastaction.trajectories.null_vector import search as null_vector_path
+from leastaction.trajectories.variational_equations import (
+    VariationalEquations,
+    variational_equations,
 )
 
 CONTRACT = "gram"
@@ -64,7 +64,7 @@ def identify(
     """Identify L and D of recordings; nothing is set per system.
 
     1. Skeleton: supports of every size from smoothed accelerations
-       (:mod:`leastaction.identify.scale_free`), refitted by shooting over one main
+       (:mod:`leastaction.trajectories.scale_free`), refitted by shooting over one main
        period; the best by its error on blocks left out.
     2. Windows of one, three and ten main periods. On each level terms are added,
        dropped, swapped and exchanged (:mod:`leastaction.recordings.held_out_search`).

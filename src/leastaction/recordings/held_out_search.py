@@ -6,10 +6,14 @@ from itertools import combinations
 
 import numpy as np
 
-from leastaction.identify.multiple_shooting import Fit, fit_jointly, fit_states
-from leastaction.identify.segments import Positions, Segments, enough_steps
-from leastaction.identify.trajectory_search import references
 from leastaction.recordings.leave_one_out import LeaveOneOut, leave_one_out
+from leastaction.trajectories.multiple_shooting import (
+    Fit,
+    fit_jointly,
+    fit_states,
+)
+from leastaction.trajectories.segments import Positions, Segments, enough_steps
+from leastaction.trajectories.trajectory_search import references
 
 # Absent terms that are combined with each other, and losses that are exchanged at once.
 POOL = 10

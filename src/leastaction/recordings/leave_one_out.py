@@ -11,8 +11,8 @@ from functools import cached_property
 
 import numpy as np
 
-from leastaction.identify.multiple_shooting import Fit
-from leastaction.identify.segments import Positions, normal_equations
+from leastaction.trajectories.multiple_shooting import Fit
+from leastaction.trajectories.segments import Positions, normal_equations
 
 # A further term must lower the error by this factor.
 FALL = 0.8

@@ -7,12 +7,12 @@ import xarray as xr
 
 from leastaction.contracts import check
 from leastaction.core.unequal_trajectories import held_out, pieces
-from leastaction.identify.multiple_shooting import fit_states
-from leastaction.identify.segments import Positions, Segments, enough_steps
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.mechanics.expressions import parse
-from leastaction.mechanics.variational_equations import variational_equations
 from leastaction.recordings.cross_validated_shooting import smooth_friction
+from leastaction.trajectories.multiple_shooting import fit_states
+from leastaction.trajectories.segments import Positions, Segments, enough_steps
+from leastaction.trajectories.variational_equations import variational_equations
 
 # Part of a trajectory that fixes its initial state, main periods.
 START = 0.45

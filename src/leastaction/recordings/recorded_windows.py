@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.unequal_trajectories import pieces
-from leastaction.identify.segments import Positions, Segments
-from leastaction.mechanics.variational_equations import VariationalEquations
+from leastaction.trajectories.segments import Positions, Segments
+from leastaction.trajectories.variational_equations import VariationalEquations
 
 # Steps of the integrator, and samples at least, per inverse bandwidth.
 PER_BANDWIDTH = 10

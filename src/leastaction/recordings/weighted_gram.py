@@ -8,11 +8,14 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.assemble.gram import candidate_names, evenly, freedom_entries
 from leastaction.contracts import check
 from leastaction.core.unequal_trajectories import training
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import gram_matrices, library_equations
+from leastaction.trajectories.gram import candidate_names, evenly, freedom_entries
+from leastaction.trajectories.library_equations import (
+    gram_matrices,
+    library_equations,
+)
 
 CONTRACT = "gram"
 # A trajectory quieter than this fraction of the loudest (in variance) counts less.

@@ -10,10 +10,10 @@ import numpy as np
 
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import ADDED, Case
-from leastaction.publish.scorecard.noise_rows import case_text
 from leastaction.publish.sweep import HONEST_MODE, MAIN
 from leastaction.snapshots.shadow_motion_rows import motion_rows
 from leastaction.snapshots.shadow_panel import Learned, learned_at
+from leastaction.trajectories.noise_rows import case_text
 
 
 def shadow_rows(case: Case) -> Iterator[dict]:

@@ -12,7 +12,7 @@ METHODS = {
     "learned_lagrangian": "leastaction.snapshots.shadow_rollout",
     "observations": "leastaction.ensembles.rollout",
     "field_observations": "leastaction.fields.field_rollout",
-    "recordings": "leastaction.validate.motion_rollout",
+    "recordings": "leastaction.trajectories.motion_rollout",
     "measurements": "leastaction.recordings.measured_rollout",
     "histogram": "leastaction.densities.density_rollout",
     "state_moments": "leastaction.densities.density_rollout",
@@ -36,7 +36,7 @@ def validate(system, model, simulation, settings, library, *, example, seed):
 
     See :func:`leastaction.ensembles.rollout.validate`,
     :func:`leastaction.fields.field_rollout.validate`,
-    :func:`leastaction.validate.motion_rollout.validate`,
+    :func:`leastaction.trajectories.motion_rollout.validate`,
     :func:`leastaction.snapshots.shadow_rollout.validate`,
     :func:`leastaction.ports.effort_rollout.validate`, and
     :func:`leastaction.densities.density_rollout.validate` of stationary densities.

@@ -35,14 +35,7 @@ from leastaction.ports.figures.learning_curves import (
     learning_curves,
 )
 from leastaction.ports.figures.port_motion import port_energy, port_motion
-from leastaction.publish.figures.channel_study import channel_study
-from leastaction.publish.figures.damping_study import damping_study
-from leastaction.publish.figures.energy import energy
-from leastaction.publish.figures.noise_coefficients import noise_coefficients
-from leastaction.publish.figures.noise_limits import noise_limits
 from leastaction.publish.figures.style import style
-from leastaction.publish.figures.success_study import success_study
-from leastaction.publish.figures.trajectories import trajectories
 from leastaction.publish.panel import Panel
 from leastaction.snapshots.figures.alignment import alignment
 from leastaction.snapshots.figures.escape_energy import escape_energy
@@ -61,6 +54,13 @@ from leastaction.snapshots.figures.shadow_noise_study import shadow_noise_study
 from leastaction.snapshots.figures.shadow_path import shadow_path
 from leastaction.snapshots.figures.snapshots import snapshots
 from leastaction.snapshots.figures.survival_study import survival_study
+from leastaction.trajectories.figures.channel_study import channel_study
+from leastaction.trajectories.figures.damping_study import damping_study
+from leastaction.trajectories.figures.energy import energy
+from leastaction.trajectories.figures.noise_coefficients import noise_coefficients
+from leastaction.trajectories.figures.noise_limits import noise_limits
+from leastaction.trajectories.figures.success_study import success_study
+from leastaction.trajectories.figures.trajectories import trajectories
 
 FIGURES: Mapping[str, Callable[[Sequence[Panel], Mapping], Figure]] = {
     "coefficients": coefficients,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from leastaction.publish.figures.methods import label_of_level
 from leastaction.publish.panel import Panel
+from leastaction.trajectories.figures.methods import label_of_level
 
 
 def levels_of(panels: Sequence[Panel]) -> list[float]:

@@ -18,9 +18,9 @@ from leastaction.publish.readable import number_text
 from leastaction.publish.scorecard import scores, verdict
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case, make_row
 from leastaction.publish.scorecard.page import to_html
-from leastaction.publish.scorecard.printed_noise_rows import printed_noise_rows
 from leastaction.publish.scorecard.recovery import recovery
 from leastaction.snapshots.shadow_scores import shadow_rows
+from leastaction.trajectories.printed_noise_rows import printed_noise_rows
 
 NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
 COLUMNS = (

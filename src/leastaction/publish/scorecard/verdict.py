@@ -18,7 +18,7 @@ A target is one of
     a ≤ value ≤ b (a share);
 ``{factor: x}``
     printed / x ≤ value ≤ printed · x, for the ratio of two measurements, of which there
-    is no truth (:mod:`leastaction.publish.scorecard.equal_data`).
+    is no truth (:mod:`leastaction.trajectories.equal_data`).
 """
 
 from collections.abc import Mapping

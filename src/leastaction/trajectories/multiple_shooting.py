@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastaction.identify.segments import (
+from leastaction.trajectories.segments import (
     Positions,
     Segments,
     capped,

@@ -6,9 +6,9 @@ import numpy as np
 
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import Case
-from leastaction.publish.scorecard.noise_rows import limit_of
 from leastaction.publish.scorecard.recovery import Limit
 from leastaction.publish.sweep import shown_mode
+from leastaction.trajectories.noise_rows import limit_of
 
 UNDECIDED = "not judged: the levels are too coarse"
 

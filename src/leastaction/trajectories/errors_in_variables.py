@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from leastaction.differentiate.motion import kept
-from leastaction.identify.scale_free import RIDGE
-from leastaction.identify.smoothed_states import Smoothed, smoothed
-from leastaction.mechanics.library_equations import LibraryEquations
 from leastaction.noise_sweep import CHANNELS
+from leastaction.trajectories.library_equations import LibraryEquations
+from leastaction.trajectories.motion import kept
+from leastaction.trajectories.scale_free import RIDGE
+from leastaction.trajectories.smoothed_states import Smoothed, smoothed
 
 LEAST_GROUPS = 20
 SIGNIFICANT = 3.0

@@ -7,13 +7,13 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import check
-from leastaction.differentiate.motion import kept, states
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import (
+from leastaction.trajectories.library_equations import (
     LibraryEquations,
     gram_matrices,
     library_equations,
 )
+from leastaction.trajectories.motion import kept, states
 
 CONTRACT = "gram"
 LEAST_CLEAR = 0.1
@@ -36,7 +36,7 @@ def assemble(
         A_k = m_k q̈ + f_k
 
     over the N samples and all degrees of freedom, for candidates of L and then of the
-    Rayleigh function (:class:`leastaction.mechanics.library_equations`).
+    Rayleigh function (:class:`leastaction.trajectories.library_equations`).
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def assemble(
     -------
     xr.Dataset
         Contract ``gram``. What `derivatives` holds is passed on, so that a method can
-        return to all samples (:func:`leastaction.differentiate.motion.states`).
+        return to all samples (:func:`leastaction.trajectories.motion.states`).
     """
     check(observations, "motion")
     check(derivatives, "rates")

@@ -22,8 +22,11 @@ import numpy as np
 import sympy as sp
 
 from leastaction.mechanics.compiled import assignments, kernel, unpack
-from leastaction.mechanics.polynomial_table import PolynomialTable, polynomial_table
-from leastaction.mechanics.shooting_kernel import KERNEL
+from leastaction.trajectories.polynomial_table import (
+    PolynomialTable,
+    polynomial_table,
+)
+from leastaction.trajectories.shooting_kernel import KERNEL
 
 
 @dataclass(frozen=True)

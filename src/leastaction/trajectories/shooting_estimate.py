@@ -7,11 +7,15 @@ import xarray as xr
 
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.gram_estimate import lagrangian_estimate
-from leastaction.identify.merging import Level
-from leastaction.identify.multiple_shooting import Fit
-from leastaction.identify.segments import Positions
-from leastaction.identify.trajectory_search import Quadratic, criterion, references
 from leastaction.mechanics.library import Library
+from leastaction.trajectories.merging import Level
+from leastaction.trajectories.multiple_shooting import Fit
+from leastaction.trajectories.segments import Positions
+from leastaction.trajectories.trajectory_search import (
+    Quadratic,
+    criterion,
+    references,
+)
 
 # A wrong structure cannot be lengthened; noise that exceeds what differences of the
 # positions show by this factor is a misfit.

@@ -6,7 +6,6 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from leastaction.publish.figures.level_axis import level_axis, levels_of, places
-from leastaction.publish.figures.methods import MODES, handles, in_order, look_of
 from leastaction.publish.figures.recovery_axes import (
     mark_infinite,
     median_error,
@@ -15,6 +14,12 @@ from leastaction.publish.figures.recovery_axes import (
 from leastaction.publish.figures.style import StyledFigure, legend_on_top
 from leastaction.publish.panel import Panel, panel_title
 from leastaction.publish.panels import joined
+from leastaction.trajectories.figures.methods import (
+    MODES,
+    handles,
+    in_order,
+    look_of,
+)
 
 ROW_HEIGHT = 42.0
 LEGEND_HEIGHT = 14.0

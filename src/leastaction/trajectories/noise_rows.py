@@ -8,8 +8,8 @@ import xarray as xr
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
 from leastaction.publish.scorecard.recovery import Limit, coverage, largest_noise
-from leastaction.publish.scorecard.trust_rows import trust_rows
 from leastaction.publish.sweep import MAIN, at_level, shown_mode
+from leastaction.trajectories.trust_rows import trust_rows
 
 NOISE_FOUND = ("noise_std", "noise_q", "noise_qdot", "noise_qddot")
 ALL = ("q", "qdot", "qddot")

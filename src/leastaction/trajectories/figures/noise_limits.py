@@ -7,16 +7,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.methods import (
+from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
+from leastaction.publish.panel import Panel, panel_title
+from leastaction.publish.panels import joined
+from leastaction.publish.scorecard.recovery import Limit, largest_noise
+from leastaction.trajectories.figures.methods import (
     MODES,
     in_order,
     label_of_level,
     look_of,
 )
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
-from leastaction.publish.panels import joined
-from leastaction.publish.scorecard.recovery import Limit, largest_noise
 
 LINE_HEIGHT = 6.5
 REST_HEIGHT = 28.0

@@ -9,10 +9,13 @@ from leastaction.mechanics.equivalence import canonical, compare
 from leastaction.mechanics.euler_lagrange import velocity_names
 from leastaction.publish import readable
 from leastaction.publish.panel import BASELINE, MAIN, Panel
-from leastaction.publish.printed import PrintedLagrangian, printed_lagrangians
 from leastaction.publish.scorecard import scores
 from leastaction.publish.scorecard.recovery import is_driven, law_of, true_law
 from leastaction.publish.sweep import shown_case, shown_mode
+from leastaction.trajectories.printed import (
+    PrintedLagrangian,
+    printed_lagrangians,
+)
 
 EXTRA, MISSING = "[+]", "[-]"
 NOT_DONE = ["not done"]

@@ -8,7 +8,6 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.contracts import check
-from leastaction.differentiate.motion import states
 from leastaction.mechanics.euler_lagrange import (
     symbols,
     total_derivative,
@@ -17,6 +16,7 @@ from leastaction.mechanics.euler_lagrange import (
 from leastaction.mechanics.gauge import gauge_freedom
 from leastaction.mechanics.implicit_library import evaluator_of_motion
 from leastaction.mechanics.library import Library
+from leastaction.trajectories.motion import states
 
 CONTRACT = "energy_gram"
 

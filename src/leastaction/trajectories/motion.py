@@ -54,7 +54,7 @@ def spline_bases(derivatives: xr.Dataset) -> tuple[np.ndarray, ...]:
 def _bases(knots: tuple, times: tuple) -> tuple[np.ndarray, ...]:
     from scipy.interpolate import BSpline  # most of a second, and few need it
 
-    from leastaction.differentiate.demmler_reinsch import DEGREE
+    from leastaction.trajectories.demmler_reinsch import DEGREE
 
     spline = BSpline(knots, np.eye(len(knots) - DEGREE - 1), DEGREE)
     return tuple(spline(times, nu=order) for order in range(3))

@@ -5,13 +5,16 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from leastaction.mechanics.equivalence import canonical
-from leastaction.publish.printed import PrintedLagrangian, printed_lagrangians
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import Case
-from leastaction.publish.scorecard.equal_data import equal_data_rows
-from leastaction.publish.scorecard.noise_rows import case_text, limit_of
 from leastaction.publish.scorecard.recovery import is_driven, law_of, true_law
 from leastaction.publish.sweep import BASELINE, MAIN, shown_case, shown_mode
+from leastaction.trajectories.equal_data import equal_data_rows
+from leastaction.trajectories.noise_rows import case_text, limit_of
+from leastaction.trajectories.printed import (
+    PrintedLagrangian,
+    printed_lagrangians,
+)
 
 # A printed ratio is worth as many digits as the numbers that it is made of.
 DIGITS = 4

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.assemble.gram import evenly
 from leastaction.contracts import check
-from leastaction.differentiate.motion import states
 from leastaction.mechanics.implicit_library import ImplicitLibrary
+from leastaction.trajectories.gram import evenly
+from leastaction.trajectories.motion import states
 
 CONTRACT = "implicit_regression"
 EVERY = 5

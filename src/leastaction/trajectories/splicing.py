@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leastaction.identify.scale_free import Ratio, backward_elimination
+from leastaction.trajectories.scale_free import Ratio, backward_elimination
 
 MOST_ROUNDS = 6
 BATCH = 8

@@ -11,14 +11,14 @@ from itertools import combinations
 
 import numpy as np
 
-from leastaction.identify.merging import rescued
-from leastaction.identify.multiple_shooting import (
+from leastaction.trajectories.merging import rescued
+from leastaction.trajectories.multiple_shooting import (
     Eliminated,
     Fit,
     fit_jointly,
     fit_states,
 )
-from leastaction.identify.segments import (
+from leastaction.trajectories.segments import (
     Positions,
     Segments,
     misfit_scale,

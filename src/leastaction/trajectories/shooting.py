@@ -14,11 +14,15 @@ import xarray as xr
 
 from leastaction.contracts import check
 from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.merging import Level, divided, lengthen
-from leastaction.identify.multiple_shooting import Fit, fit_jointly
-from leastaction.identify.null_vector import free_columns
-from leastaction.identify.null_vector import search as null_vector_path
-from leastaction.identify.segments import (
+from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.mechanics.expressions import parse
+from leastaction.mechanics.library import Library
+from leastaction.trajectories.library_equations import library_equations
+from leastaction.trajectories.merging import Level, divided, lengthen
+from leastaction.trajectories.multiple_shooting import Fit, fit_jointly
+from leastaction.trajectories.null_vector import free_columns
+from leastaction.trajectories.null_vector import search as null_vector_path
+from leastaction.trajectories.segments import (
     LARGEST_STEPS,
     Positions,
     enough_steps,
@@ -26,19 +30,15 @@ from leastaction.identify.segments import (
     split,
     start_states,
 )
-from leastaction.identify.shooting_estimate import estimate
-from leastaction.identify.trajectory_search import (
+from leastaction.trajectories.shooting_estimate import estimate
+from leastaction.trajectories.trajectory_search import (
     Quadratic,
     best_start,
     quadratic,
     refit,
     search,
 )
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.expressions import parse
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import library_equations
-from leastaction.mechanics.variational_equations import variational_equations
+from leastaction.trajectories.variational_equations import variational_equations
 
 CONTRACT = "gram"
 # Sizes beyond the largest start that the search looks at: supports come from both
@@ -66,11 +66,11 @@ def identify(
 
     is minimised over the states x_s of all segments s and the coefficients c.
 
-    1. Start: supports of the smoothed motion (:mod:`leastaction.identify.null_vector`),
+    1. Start: supports of the smoothed motion (:mod:`leastaction.trajectories.null_vector`),
        refitted to short segments of some trajectories; the best by χ² + 30 per term.
-    2. Structure: :func:`leastaction.identify.trajectory_search.search`, on these and
+    2. Structure: :func:`leastaction.trajectories.trajectory_search.search`, on these and
        then on all trajectories.
-    3. :func:`leastaction.identify.merging.lengthen`, with σ estimated anew.
+    3. :func:`leastaction.trajectories.merging.lengthen`, with σ estimated anew.
     4. Structure again on the long segments, where tests are sharper; if it changes, 3.
 
     Parameters

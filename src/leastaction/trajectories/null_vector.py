@@ -13,15 +13,27 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import check
-from leastaction.differentiate.motion import kept
-from leastaction.identify.acceleration_error import AccelerationError
-from leastaction.identify.errors_in_variables import Refit, fitting_states, refit
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.gram_estimate import lagrangian_estimate
-from leastaction.identify.scale_free import Ratio
-from leastaction.identify.splicing import Path, larger_supports, size_by_jump, splicing
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import LibraryEquations, library_equations
+from leastaction.trajectories.acceleration_error import AccelerationError
+from leastaction.trajectories.errors_in_variables import (
+    Refit,
+    fitting_states,
+    refit,
+)
+from leastaction.trajectories.library_equations import (
+    LibraryEquations,
+    library_equations,
+)
+from leastaction.trajectories.motion import kept
+from leastaction.trajectories.scale_free import Ratio
+from leastaction.trajectories.splicing import (
+    Path,
+    larger_supports,
+    size_by_jump,
+    splicing,
+)
 
 CONTRACT = "gram"
 TRUSTED_JUMP = 1.5

@@ -12,12 +12,12 @@ import scipy.special
 import xarray as xr
 
 from leastaction.contracts import check, time_step
-from leastaction.differentiate.demmler_reinsch import (
+from leastaction.noise_sweep import CHANNELS
+from leastaction.trajectories.demmler_reinsch import (
     DEGREE,
     demmler_reinsch,
     knots,
 )
-from leastaction.noise_sweep import CHANNELS
 
 CONTRACT = "rates"
 

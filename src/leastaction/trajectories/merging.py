@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastaction.identify.multiple_shooting import (
+from leastaction.trajectories.multiple_shooting import (
     Fit,
     allowed_rise,
     fit_jointly,
     fit_states,
 )
-from leastaction.identify.segments import (
+from leastaction.trajectories.segments import (
     Positions,
     Segments,
     enough_steps,

@@ -6,7 +6,7 @@ from math import comb
 
 import numpy as np
 
-from leastaction.mechanics.variational_equations import VariationalEquations
+from leastaction.trajectories.variational_equations import VariationalEquations
 
 # Windows (samples, degree) of the local polynomials that start a segment.
 WINDOWS = ((3, 1), (4, 2), (6, 1), (8, 2), (12, 3), (20, 3), (40, 4))

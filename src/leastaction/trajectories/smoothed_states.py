@@ -6,12 +6,12 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
 
-from leastaction.assemble.gram import clear_of_switches
 from leastaction.contracts import time_step
-from leastaction.differentiate.demmler_reinsch import demmler_reinsch
-from leastaction.differentiate.motion import spline_bases, states
-from leastaction.mechanics.library_equations import LibraryEquations
 from leastaction.noise_sweep import CHANNELS
+from leastaction.trajectories.demmler_reinsch import demmler_reinsch
+from leastaction.trajectories.gram import clear_of_switches
+from leastaction.trajectories.library_equations import LibraryEquations
+from leastaction.trajectories.motion import spline_bases, states
 
 # The bias of the smoothing must be small against its noise, which is corrected for.
 LIGHTER = 10.0

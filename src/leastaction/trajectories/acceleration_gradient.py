@@ -6,7 +6,6 @@ import numpy as np
 import xarray as xr
 
 from leastaction.contracts import check
-from leastaction.identify.acceleration_descent import descend
 from leastaction.identify.estimate import LagrangianEstimate
 from leastaction.identify.gram_estimate import (
     lagrangian_estimate,
@@ -14,7 +13,8 @@ from leastaction.identify.gram_estimate import (
     usable,
 )
 from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_equations import library_equations
+from leastaction.trajectories.acceleration_descent import descend
+from leastaction.trajectories.library_equations import library_equations
 
 CONTRACT = "gram"
 
