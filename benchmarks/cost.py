@@ -25,9 +25,9 @@ import yaml
 from cpu import FOLDER, Way, save, side_by_side
 from examples import ROOT, example_of, observations_of
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
-from leastaction.identify import identify
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.identify import identify
 from leastaction.ports.effort_model import training_set, transform_of
 from leastaction.ports.structured_gaussian_process import fit
 from leastaction.recipes import with_recommended_methods

@@ -16,11 +16,11 @@ import yaml
 from cpu import seconds_of
 
 from leastaction.acceptance import acceptance
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
-from leastaction.identify import identify
-from leastaction.mechanics.from_config import declared_units, system_from_config
-from leastaction.simulate import simulate
+from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.identify import identify
+from leastaction.core.stages.simulate import simulate
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "fokker_planck"

@@ -26,8 +26,8 @@ import torch
 from cpu import Timing, imported, progress, save, seconds_of
 from examples import example_of, observations_of
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
 from leastaction.ports.effort_model import training_set, transform_of
 from leastaction.ports.structured_gaussian_process import StructuredProcess, fit
 

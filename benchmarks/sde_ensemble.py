@@ -28,10 +28,10 @@ from sde_peers import (
     with_torchsde,
 )
 
+from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.stages.simulate import simulate
 from leastaction.ensembles.strong_taylor import integrator
 from leastaction.ensembles.wiener import increments, white_noise
-from leastaction.mechanics.from_config import declared_units, system_from_config
-from leastaction.simulate import simulate
 
 PAPER, NAME = "stochastic_lagrangian", "duffing"
 REQUIRED = 50

@@ -14,9 +14,9 @@ import numpy as np
 from cpu import cpu_seconds
 from examples import example_of, observations_of
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
-from leastaction.identify import identify
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.identify import identify
 from leastaction.snapshots.learned_model import LearnedModel
 
 PAPER = "shadow_integration"

@@ -23,13 +23,13 @@ import sympy as sp
 from cpu import Timing, Way, imported, progress, save, seconds_of, side_by_side
 from examples import example_of, observations_of
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
-from leastaction.identify import identify
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.library import Library
-from leastaction.noise_sweep import recorded
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.evaluator import evaluator
+from leastaction.core.library import Library
+from leastaction.core.noise_sweep import recorded
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.identify import identify
 from leastaction.trajectories.library_equations import library_equations
 
 PAPER, NAME, SEED = "xl_sindy", "cart", 1

@@ -3,9 +3,9 @@
 import numpy as np
 from scipy.stats import norm
 
-from leastaction import assemble, differentiate, identify
+from leastaction.core.stages import assemble, differentiate, identify
+from leastaction.core.system import System
 from leastaction.densities.gill_histogram import histogram_dataset
-from leastaction.mechanics.system import System
 
 LIBRARY = {
     "reference": "xdot**2/2",

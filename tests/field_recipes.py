@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from leastaction.core.model_dataset import model_dataset
+from leastaction.core.stages.simulate import simulate
 from leastaction.fields import (
     modal_gmm,
     modal_long_run_variance,
@@ -13,8 +15,6 @@ from leastaction.fields import (
     nodal_stlsq,
 )
 from leastaction.fields.field_system import FieldSystem
-from leastaction.identify.model import model_dataset
-from leastaction.simulate import simulate
 
 LIBRARY = {
     "reference": "u_t**2/2",

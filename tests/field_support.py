@@ -3,9 +3,9 @@
 import numpy as np
 import xarray as xr
 
+from leastaction.core.stages.simulate import simulate
 from leastaction.fields.field_ensemble import domain_attributes
 from leastaction.fields.field_system import FieldSystem
-from leastaction.simulate import simulate
 
 FIRST_CANTILEVER_ROOT = 1.8751040687119611
 

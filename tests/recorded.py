@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
-from leastaction.identify import identify
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.identify import identify
+from leastaction.core.stages.validate import predict
 from leastaction.recordings.configuration import SETTINGS, recording_from_config
 from leastaction.recordings.import_recording import import_recording
-from leastaction.validate import predict
 
 ROOT = Path(__file__).parents[1]
 RATE = 100.0

@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.simulate.halton import halton_starts
+from leastaction.core.halton import halton_starts
 
 
 def pendulum_rate(state):

@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.model_dataset import model_dataset
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.simulate import simulate
+from leastaction.core.system import System
 from leastaction.ensembles import moment_gmm, squared_increments
 from leastaction.ensembles.strong_taylor import integrator
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.model import model_dataset
-from leastaction.mechanics.system import System
-from leastaction.simulate import simulate
 
 EXAMPLES = Path(__file__).parents[1] / "config" / "examples"
 

@@ -11,9 +11,9 @@ import yaml
 from leastaction import acceptance as module
 from leastaction.acceptance import acceptance
 from leastaction.config import merge
+from leastaction.core.remembered import cache_folder
 from leastaction.example_checks import check_example
 from leastaction.recipes import with_recommended_methods
-from leastaction.remembered import cache_folder
 from leastaction.schema import ConfigError, complete, inlined
 
 ROOT = Path(__file__).parents[1]

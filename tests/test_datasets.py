@@ -11,8 +11,8 @@ import pytest
 import xarray as xr
 from support import observe, oscillator, recommended
 
-from leastaction.contracts import CONTRACTS, ContractError, check, problems
-from leastaction.datasets import (
+from leastaction.core.contracts import CONTRACTS, ContractError, check, problems
+from leastaction.core.datasets import (
     BLOCK,
     SEAL,
     Replicates,
@@ -159,7 +159,7 @@ def test_equal_content_gives_equal_bytes(tmp_path):
     save(ensemble(), tmp_path / "a.nc", "observations")
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "from test_datasets import ensemble; from leastaction.datasets import save;"
+        "from test_datasets import ensemble; from leastaction.core.datasets import save;"
         "save(ensemble(), sys.argv[2], 'observations')"
     )
     subprocess.run(
@@ -265,7 +265,7 @@ def test_numbers_without_a_seal_are_looked_through(tmp_path):
 def test_large_variables_are_read_when_they_are_used(tmp_path, monkeypatch):
     save(ensemble((3, 4)), tmp_path / "a.nc", "observations")
     at_once = [piece for (piece,) in Replicates(tmp_path / "a.nc")]
-    monkeypatch.setattr("leastaction.datasets.LARGE", 0)
+    monkeypatch.setattr("leastaction.core.datasets.LARGE", 0)
     for whole, (piece,) in zip(at_once, Replicates(tmp_path / "a.nc"), strict=True):
         assert not piece["q"].variable._in_memory
         np.testing.assert_array_equal(piece["q"].values, whole["q"].values)
@@ -303,8 +303,8 @@ def test_a_disk_without_room_for_a_piece_is_full(tmp_path, monkeypatch, room, er
         raise RuntimeError("NetCDF: HDF error")
 
     free = SimpleNamespace(free=BLOCK + int(room * data.nbytes))
-    monkeypatch.setattr("leastaction.datasets._write", fails)
-    monkeypatch.setattr("leastaction.datasets.shutil.disk_usage", lambda _: free)
+    monkeypatch.setattr("leastaction.core.datasets._write", fails)
+    monkeypatch.setattr("leastaction.core.datasets.shutil.disk_usage", lambda _: free)
     with pytest.raises(error, match="disk is full" if error is OSError else "HDF"):
         save(data, tmp_path / "a.nc", "observations")
 

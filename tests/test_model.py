@@ -13,8 +13,8 @@ from support import (
 )
 
 from leastaction import IdentifiedModel, load_model
-from leastaction.contracts import ContractError
-from leastaction.datasets import save
+from leastaction.core.contracts import ContractError
+from leastaction.core.datasets import save
 from leastaction.ensembles.strong_taylor import integrator
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from leastaction.mechanics.system import System
-from leastaction.model_export import latex, simulate, to_function
+from leastaction.core.model_export import latex, simulate, to_function
+from leastaction.core.system import System
 
 DOUBLE = System.from_config(
     {

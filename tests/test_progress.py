@@ -6,7 +6,7 @@ import sys
 
 import pandas as pd
 
-from leastaction.progress import start_logging, tracked
+from leastaction.core.progress import start_logging, tracked
 
 
 def test_a_warning_is_given_once_and_a_message_every_time(tmp_path):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leastaction.remembered import cache_folder, remembered
+from leastaction.core.remembered import cache_folder, remembered
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """Learn the law behind measured motion.
 
 The stages are functions of the same name in their packages, such as
-:func:`leastaction.identify.identify`; they take and return :class:`xarray.Dataset`.
+:func:`leastaction.core.stages.identify.identify`; they take and return :class:`xarray.Dataset`.
 
 Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unless said; SI units.
 """
@@ -12,9 +12,9 @@ from importlib.metadata import version
 __version__ = version("leastaction")
 
 _PUBLIC = {
-    "System": "leastaction.mechanics.system",
-    "IdentifiedModel": "leastaction.model",
-    "load_model": "leastaction.load",
+    "System": "leastaction.core.system",
+    "IdentifiedModel": "leastaction.core.identified_model",
+    "load_model": "leastaction.core.load",
 }
 
 __all__ = [*_PUBLIC, "__version__"]

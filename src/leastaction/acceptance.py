@@ -9,8 +9,8 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 
+from leastaction.core.remembered import remembered
 from leastaction.recipes import with_recommended_methods
-from leastaction.remembered import remembered
 from leastaction.schema import complete, inlined
 from leastaction.sources import package_digest
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 import yaml
 
+from leastaction.core.unknown import unknown
 from leastaction.schema import ConfigError
-from leastaction.unknown import unknown
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {

@@ -9,31 +9,31 @@ from importlib import import_module
 
 import numpy as np
 
-from leastaction import simulate
-from leastaction.densities.fokker_planck import StationaryEquation
-from leastaction.ensembles.strong_taylor import check_noise
-from leastaction.fields.density_library import density_candidates
-from leastaction.fields.field_system import FieldSystem
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.from_config import (
+from leastaction.core.candidates import candidates
+from leastaction.core.external_input import input_expressions
+from leastaction.core.from_config import (
     declared_units,
     is_field,
     is_port,
     system_from_config,
 )
-from leastaction.mechanics.library_from_config import library_from_config
-from leastaction.mechanics.system import System
-from leastaction.mechanics.units import check_dimensions
+from leastaction.core.initial_state import (
+    field_initial_states,
+    initial_expressions,
+)
+from leastaction.core.library_from_config import library_from_config
+from leastaction.core.stages import simulate
+from leastaction.core.system import System
+from leastaction.core.time_grid import step_count
+from leastaction.core.units import check_dimensions
+from leastaction.densities.fokker_planck import StationaryEquation
+from leastaction.ensembles.strong_taylor import check_noise
+from leastaction.fields.density_library import density_candidates
+from leastaction.fields.field_system import FieldSystem
 from leastaction.ports.port_settings import check_kind, check_port
 from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
 from leastaction.schema import ConfigError
-from leastaction.simulate.external_input import input_expressions
-from leastaction.simulate.initial_state import (
-    field_initial_states,
-    initial_expressions,
-)
-from leastaction.simulate.time_grid import step_count
 from leastaction.snapshots.shadow_settings import shadow_problems
 
 

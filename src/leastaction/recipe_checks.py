@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from leastaction import assemble, differentiate, identify, simulate
-from leastaction.noise_sweep import CHANNELS
+from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.stages import assemble, differentiate, identify, simulate
 
 
 def recipe_problems(example: Mapping) -> list[str]:

@@ -8,8 +8,14 @@ methods named in the configuration live in; what they import follows from their 
 
 from collections.abc import Callable, Collection, Mapping
 
-from leastaction import assemble, differentiate, identify, simulate, validate
-from leastaction.mechanics.from_config import is_field, is_port
+from leastaction.core.from_config import is_field, is_port
+from leastaction.core.stages import (
+    assemble,
+    differentiate,
+    identify,
+    simulate,
+    validate,
+)
 
 
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
@@ -67,7 +73,7 @@ def validate_settings(example: Mapping, estimator: str) -> dict:
 
 
 def kind_of_rollout(example: Mapping, estimator: str) -> str:
-    """Key of :data:`leastaction.validate.METHODS`: by the model, then by the data."""
+    """Key of :data:`leastaction.core.stages.validate.METHODS`: by the model, then by the data."""
     found = identify.contract(example["estimators"][estimator]["identify"])
     made = simulate.MAKES[example["simulate"]["method"]]
     return found if found in validate.METHODS else made

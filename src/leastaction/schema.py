@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 
-from leastaction.unknown import unknown
+from leastaction.core.unknown import unknown
 
 
 class ConfigError(ValueError):

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from leastaction.remembered import remembered
+from leastaction.core.remembered import remembered
 
 PACKAGE = Path(__file__).parent
 

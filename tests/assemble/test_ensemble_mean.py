@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY
 
-from leastaction.assemble import assemble
-from leastaction.contracts import problems
-from leastaction.differentiate import differentiate
+from leastaction.core.contracts import problems
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
 
 
 @pytest.fixture(scope="module")

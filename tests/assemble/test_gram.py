@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from motions import LIBRARY, SPLINE, pendulum, recording
 
-from leastaction.contracts import check
-from leastaction.mechanics.library import Library
+from leastaction.core.contracts import check
+from leastaction.core.library import Library
 from leastaction.trajectories import gram as method
 from leastaction.trajectories import joint_spline, measured
 from leastaction.trajectories.library_equations import library_equations

@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator, system
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.ensembles import (
     lagged_moments,
     martingale_moments,

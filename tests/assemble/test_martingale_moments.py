@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
-from leastaction.contracts import ContractError, problems
+from leastaction.core.contracts import ContractError, problems
+from leastaction.core.library import Library
 from leastaction.ensembles import martingale_moments, moment_gmm
-from leastaction.mechanics.library import Library
 
 SUMS = ("instrument_gram", "increment_gram")
 
@@ -137,7 +137,7 @@ def test_the_integral_is_exact_enough_for_coarse_steps():
 
 
 def test_a_derivative_of_the_wrong_kind_gets_the_advice(observations):
-    from leastaction.differentiate import differentiate
+    from leastaction.core.stages.differentiate import differentiate
 
     wrong = differentiate(
         observations.isel(trajectory=slice(0, 1)),

@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 from support import observe, oscillator, recommended, roll, system
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
 from leastaction.ensembles import moment_gmm
 
 LIBRARY = {

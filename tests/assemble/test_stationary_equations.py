@@ -13,8 +13,8 @@ from density_support import (
     simulation,
 )
 
-from leastaction import assemble, differentiate
-from leastaction.contracts import check
+from leastaction.core.contracts import check
+from leastaction.core.stages import assemble, differentiate
 from leastaction.densities import gill_moments
 from leastaction.densities.moment_fokker_planck import DegreeError
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.ensembles import sensor_noise, weak_moments
 from leastaction.ensembles.weak_form import Windows
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
-from leastaction.contracts import problems
-from leastaction.differentiate import differentiate
+from leastaction.core.contracts import problems
+from leastaction.core.library import Library
+from leastaction.core.stages.differentiate import differentiate
 from leastaction.ensembles.residual import Residual
-from leastaction.mechanics.library import Library
 
 K = 25.0
 LIBRARY = {

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from density_support import SETTINGS, dataset, exact, shares
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.densities import bump_functions, central_stencil
 from leastaction.densities.density_grid import coarsened
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from motions import SPLINE, pendulum, recording
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.trajectories import joint_spline as method
 from leastaction.trajectories import measured
 from leastaction.trajectories.demmler_reinsch import demmler_reinsch, design

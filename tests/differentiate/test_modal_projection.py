@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from field_recipes import LIBRARY, observe, string
 
-from leastaction.contracts import problems
+from leastaction.core.contracts import problems
 from leastaction.fields import modal_projection
 
 CUTS = {"resolved": 0.1, "dispersive": 0.4}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import observe, oscillator
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.ensembles.sensor import measure
 from leastaction.ensembles.sensor_noise import differentiate, memory
 

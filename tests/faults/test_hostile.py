@@ -25,7 +25,7 @@ from leastaction.config import (
     parse_yaml,
     with_variants,
 )
-from leastaction.mechanics.expressions import ExpressionError, parse
+from leastaction.core.expressions import ExpressionError, parse
 from leastaction.recipes import MODULES, SETTINGS
 from leastaction.schema import ConfigError, complete
 

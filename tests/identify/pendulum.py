@@ -4,7 +4,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from leastaction.mechanics.expressions import parse
+from leastaction.core.expressions import parse
 from leastaction.trajectories.multiple_shooting import fit_jointly, fit_states
 from leastaction.trajectories.segments import (
     Positions,

@@ -5,7 +5,7 @@ import pytest
 import yaml
 from recorded import ROOT, identified
 
-from leastaction.mechanics.euler_lagrange import symbols
+from leastaction.core.euler_lagrange import symbols
 from leastaction.recordings.leave_one_out import LeaveOneOut
 from leastaction.recordings.stand_in import recorded_table
 from leastaction.trajectories.variational_equations import variational_equations

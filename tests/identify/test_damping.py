@@ -5,7 +5,7 @@ import pytest
 from support import observe, oscillator, recommended, system
 
 from leastaction import IdentifiedModel
-from leastaction.contracts import problems
+from leastaction.core.contracts import problems
 
 CANDIDATES = ["xdot**2", "abs(xdot)", "xdot**4", "x**2*xdot**2"]
 CONSERVATIVE = {

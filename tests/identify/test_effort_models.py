@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from port_support import identified, observations
 
-from leastaction import datasets, load_model
-from leastaction.differentiate import differentiate
+from leastaction import load_model
+from leastaction.core import datasets
+from leastaction.core.stages.differentiate import differentiate
 from leastaction.ports.finite_difference import difference
 from leastaction.ports.port_model import PortModel
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, example
 
-from leastaction.assemble import assemble
-from leastaction.contracts import problems
-from leastaction.differentiate import differentiate
-from leastaction.identify import identify
+from leastaction.core.contracts import problems
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.identify import identify
 
 RECOMMENDED = {
     "method": "moment_gmm",
@@ -63,9 +63,9 @@ def test_the_noise_covariance_is_the_squared_volatility(model):
 
 
 def test_settings_of_the_examples_name_methods_that_exist():
-    from leastaction import assemble as assembling
-    from leastaction import differentiate as differentiating
-    from leastaction import identify as identifying
+    from leastaction.core.stages import assemble as assembling
+    from leastaction.core.stages import differentiate as differentiating
+    from leastaction.core.stages import identify as identifying
 
     for name in ("harmonic", "duffing", "pendulum"):
         recipe = example(name)["estimators"]["published"]

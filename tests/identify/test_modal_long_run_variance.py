@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from field_recipes import LIBRARY, Recommended, observe, string
 
-from leastaction.contracts import problems
+from leastaction.core.contracts import problems
 
 
 @pytest.mark.parametrize("sigma", [0.5, 8.0, 60.0])

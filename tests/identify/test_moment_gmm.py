@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
-from leastaction.contracts import ContractError
+from leastaction.core.contracts import ContractError
 from leastaction.ensembles import moment_gmm
 
 K = 25.0

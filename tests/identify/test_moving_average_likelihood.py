@@ -5,8 +5,8 @@ import pytest
 from noisy import Found, ensemble, replicated
 from support import OSCILLATOR_LIBRARY, oscillator, system
 
+from leastaction.core.model_dataset import model_dataset
 from leastaction.ensembles import squared_increments
-from leastaction.identify.model import model_dataset
 
 RECIPES = [("q", "qdot"), ("q",)]
 

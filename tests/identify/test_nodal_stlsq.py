@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from field_recipes import LIBRARY, Published, observe, string
 
-from leastaction.contracts import problems
-from leastaction.identify.stlsq import stlsq
+from leastaction.core.contracts import problems
+from leastaction.core.stlsq import stlsq
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from motions import (
     recording,
 )
 
-from leastaction.mechanics.library import Library
+from leastaction.core.library import Library
 from leastaction.trajectories import gram, joint_spline, measured
 from leastaction.trajectories import null_vector as method
 from leastaction.trajectories.acceleration_error import AccelerationError

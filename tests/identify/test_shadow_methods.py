@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import shadow_support as support
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.snapshots import (
     continuous_euler_lagrange,
     discrete_euler_lagrange,

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support import motion_settings, system
 
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.implicit_library import ImplicitLibrary, is_true_equation
-from leastaction.noise_sweep import recorded
-from leastaction.simulate import simulate
+from leastaction.core.expressions import symbol
+from leastaction.core.implicit_library import ImplicitLibrary, is_true_equation
+from leastaction.core.noise_sweep import recorded
+from leastaction.core.stages.simulate import simulate
 from leastaction.trajectories import implicit_library as stage
 from leastaction.trajectories import measured, sindy_pi
 from leastaction.trajectories.implicit_model import ImplicitModel

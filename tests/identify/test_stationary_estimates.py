@@ -12,14 +12,14 @@ from density_support import (
     stiffness_and_damping,
 )
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
+from leastaction.core.identified_model import IdentifiedModel
 from leastaction.densities.gill_histogram import simulate
 from leastaction.densities.ito_gmm import Isometry
 from leastaction.densities.split_sample_residual import (
     cross_product,
     without_each_batch,
 )
-from leastaction.model import IdentifiedModel
 
 TRUTH = np.array([1.0, 0.5])
 UNKNOWN_NOISE = {**LIBRARY, "known": {"lagrangian": {"-x**2/2": 1.0}}}

@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
-from leastaction.identify import stlsq as method
-from leastaction.identify.stlsq import stlsq
+from leastaction.core import stlsq as method
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stlsq import stlsq
 
 
 def test_threshold_zero_is_plain_least_squares(rng):

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import shadow_support as support
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.snapshots import tanh_network
 from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,

@@ -7,8 +7,8 @@ import pytest
 import sympy as sp
 from support import observe, oscillator, recommended
 
-from leastaction.identify import variance_function
-from leastaction.identify.variance_function import (
+from leastaction.core import variance_function
+from leastaction.core.variance_function import (
     THIRD_DIFFERENCE,
     interpret,
     step_average,

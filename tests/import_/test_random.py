@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from recorded import completed, rig, write
 
-from leastaction.assemble import assemble
-from leastaction.differentiate import differentiate
-from leastaction.identify import identify
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.identify import identify
 from leastaction.recordings.configuration import SETTINGS
 from leastaction.recordings.import_recording import import_recording
 

@@ -3,8 +3,8 @@
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.euler_lagrange import symbols
-from leastaction.mechanics.expressions import parse, symbol
+from leastaction.core.euler_lagrange import symbols
+from leastaction.core.expressions import parse, symbol
 from leastaction.snapshots.backward_error import (
     STEP,
     energy,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from leastaction.mechanics.euler_lagrange import symbols
-from leastaction.mechanics.expressions import parse
+from leastaction.core.euler_lagrange import symbols
+from leastaction.core.expressions import parse
 from leastaction.snapshots import backward_error as formulas
 from leastaction.snapshots import backward_error_numerical as numerical
 from leastaction.snapshots.backward_error_jets import monomials, multi_indices

@@ -11,13 +11,13 @@ import pytest
 import sympy as sp
 from support import OSCILLATOR_LIBRARY
 
+from leastaction.core.compiled import fill
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import parse, symbol
+from leastaction.core.library import Library
+from leastaction.core.runge_kutta import Motion
+from leastaction.core.system import System
 from leastaction.ensembles.strong_taylor import integrator
-from leastaction.mechanics.compiled import fill
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import parse, symbol
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.system import System
-from leastaction.simulate.runge_kutta import Motion
 from leastaction.trajectories.library_equations import library_equations
 
 x, v = symbol("x"), symbol("xdot")

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import xarray as xr
 
+from leastaction.core.expressions import parse
 from leastaction.fields.density_evaluator import ModalForces, NodeEvaluator
 from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.domain import Domain
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.modal_basis import test_functions as basis_of
 from leastaction.fields.modal_basis import turn_per_sample
-from leastaction.mechanics.expressions import parse
 
 DOMAINS = [
     Domain(1.0, 9, "fixed", "fixed"),

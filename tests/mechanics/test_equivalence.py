@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from leastaction.mechanics.equivalence import canonical, compare, reduction
-from leastaction.mechanics.library import Library
+from leastaction.core.equivalence import canonical, compare, reduction
+from leastaction.core.library import Library
 
 SPHERICAL = {
     "reference": "thdot**2/2",

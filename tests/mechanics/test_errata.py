@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.euler_lagrange import euler_lagrange
-from leastaction.mechanics.expressions import symbol
+from leastaction.core.euler_lagrange import euler_lagrange
+from leastaction.core.expressions import symbol
 from leastaction.snapshots.discrete_lagrangian import (
     corner_momenta,
     discrete_euler_lagrange,

@@ -9,7 +9,7 @@ import sympy as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leastaction.mechanics.expressions import (
+from leastaction.core.expressions import (
     ExpressionError,
     check_name,
     parse,

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from field_support import FIRST_CANTILEVER_ROOT, cantilever, field, string
 
+from leastaction.core.units import DimensionError, check_dimensions
 from leastaction.fields.field_system import IllPosedError
-from leastaction.mechanics.units import DimensionError, check_dimensions
 
 NONLINEAR = "u_t**2/2 - u_x**2/2 - u_x**4/4 - u**2*u_x**2/3 - u_xx**2*u_x**2/5 + cos(u)"
 

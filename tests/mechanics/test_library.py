@@ -5,9 +5,9 @@ import pytest
 import sympy as sp
 from support import OSCILLATOR_LIBRARY, example, system
 
-from leastaction.mechanics.euler_lagrange import euler_lagrange
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.system import System
+from leastaction.core.euler_lagrange import euler_lagrange
+from leastaction.core.library import Library
+from leastaction.core.system import System
 
 
 @pytest.fixture(scope="module")

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.euler_lagrange import (
+from leastaction.core.euler_lagrange import (
     acceleration_names,
     euler_lagrange,
     rayleigh_force,
     symbols,
     velocity_names,
 )
-from leastaction.mechanics.library import Library
+from leastaction.core.library import Library
 from leastaction.trajectories.library_equations import (
     gram_matrices,
     library_equations,

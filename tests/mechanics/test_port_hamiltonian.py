@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from port_support import system, written
 
-from leastaction.mechanics.from_config import declared_units
-from leastaction.mechanics.units import DimensionError
+from leastaction.core.from_config import declared_units
+from leastaction.core.units import DimensionError
 from leastaction.ports.port_checks import PortHamiltonianError
 from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 from leastaction.ports.port_units import check_port_dimensions

@@ -5,9 +5,9 @@ import pytest
 import sympy as sp
 from support import roll, system
 
-from leastaction.mechanics.euler_lagrange import euler_lagrange, total_derivative
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.system import System
+from leastaction.core.euler_lagrange import euler_lagrange, total_derivative
+from leastaction.core.expressions import symbol
+from leastaction.core.system import System
 
 DOUBLE = {"m_1": 1.3, "m_2": 0.7, "l_1": 0.9, "l_2": 1.1, "g": 9.81}
 

@@ -3,7 +3,7 @@
 import pytest
 from support import system
 
-from leastaction.mechanics.units import DimensionError, check_dimensions, unit
+from leastaction.core.units import DimensionError, check_dimensions, unit
 
 UNITS = {
     "x": "m",

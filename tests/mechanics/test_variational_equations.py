@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.mechanics.expressions import parse
+from leastaction.core.expressions import parse
 from leastaction.trajectories.variational_equations import variational_equations
 
 COORDINATES = ("c", "x")  # names that the generated code uses itself

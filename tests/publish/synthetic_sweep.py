@@ -5,8 +5,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.estimate import LagrangianEstimate, no_volatility
-from leastaction.identify.model import model_dataset
+from leastaction.core.estimate import LagrangianEstimate, no_volatility
+from leastaction.core.model_dataset import model_dataset
 from leastaction.publish.scorecard.truth import truth_of
 
 PENDULUM = {

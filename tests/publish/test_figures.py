@@ -6,9 +6,9 @@ import pytest
 import xarray as xr
 from matplotlib import rc_context
 
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.system import System
-from leastaction.mechanics.units import unit
+from leastaction.core.library import Library
+from leastaction.core.system import System
+from leastaction.core.units import unit
 from leastaction.publish.figures import draw
 from leastaction.publish.figures.style import DEFAULTS, StyledFigure
 from leastaction.publish.panel import Panel

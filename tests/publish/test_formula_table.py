@@ -3,7 +3,7 @@
 import pytest
 import sympy as sp
 
-from leastaction.mechanics.expressions import parse, symbol
+from leastaction.core.expressions import parse, symbol
 from leastaction.publish.panel import Panel
 from leastaction.publish.render import render
 from leastaction.snapshots.backward_error import modified_lagrangian

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from synthetic_shadow import box, config, model, panel, rollout
 
-from leastaction.mechanics.from_config import system_from_config
+from leastaction.core.from_config import system_from_config
 from leastaction.publish.figures import draw
 from leastaction.publish.tables import TABLES, render
 from leastaction.recipes import EXAMPLE_FIGURES

@@ -9,12 +9,12 @@ import pytest
 import xarray as xr
 from field_support import model_of
 
-from leastaction.mechanics.from_config import system_from_config
+from leastaction.core.from_config import system_from_config
+from leastaction.core.stages.validate import validate
 from leastaction.publish import tables
 from leastaction.publish.figures import draw
 from leastaction.publish.panel import Panel
 from leastaction.publish.scorecard.collect import example_rows
-from leastaction.validate import validate
 
 CONFIG = {
     "title": "String",

@@ -5,6 +5,7 @@ import pytest
 import xarray as xr
 from density_support import LIBRARY, drawn, exact, identified, simulation
 
+from leastaction.core.stages.validate import validate
 from leastaction.densities.figures.bins_study import without_noise
 from leastaction.densities.stationary_parameters import (
     equation_of,
@@ -15,7 +16,6 @@ from leastaction.publish.figures import draw
 from leastaction.publish.panel import Panel
 from leastaction.publish.scorecard.collect import example_rows
 from leastaction.publish.tables import TABLES
-from leastaction.validate import validate
 
 SYSTEM = {
     "coordinates": {"x": {"unit": "m", "label": ""}},
@@ -68,7 +68,7 @@ def panel():
 
 
 def rollouts(models, library):
-    from leastaction.mechanics.from_config import system_from_config
+    from leastaction.core.from_config import system_from_config
 
     system = system_from_config(SYSTEM)
     return {
@@ -93,7 +93,7 @@ def test_the_truth_is_that_of_the_system_in_the_scale_of_the_reference(panel):
 
 def test_a_system_outside_of_the_library_has_no_truth(panel):
     other = {**SYSTEM, "dissipation": "c*xdot**4/4"}
-    from leastaction.mechanics.from_config import system_from_config
+    from leastaction.core.from_config import system_from_config
 
     found = true_coefficients(equation_of(panel.config), system_from_config(other))
     assert np.isnan(found).all()

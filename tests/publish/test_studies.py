@@ -9,6 +9,7 @@ from field_support import model_of
 from test_figures import svg, words
 from test_space_time import CONFIG as FIELD
 
+from leastaction.core.from_config import system_from_config
 from leastaction.ensembles.figures.sensor_study import (
     BOTH,
     COLOURED,
@@ -17,7 +18,6 @@ from leastaction.ensembles.figures.sensor_study import (
     level_of,
 )
 from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
-from leastaction.mechanics.from_config import system_from_config
 from leastaction.publish.figures import draw
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from support import observe, oscillator, system
 
-from leastaction.contracts import problems
+from leastaction.core.contracts import problems
+from leastaction.core.initial_state import initial_states
+from leastaction.core.time_grid import step_count
 from leastaction.ensembles.ensemble import DivergenceError
-from leastaction.simulate.initial_state import initial_states
-from leastaction.simulate.time_grid import step_count
 
 
 def test_observations_honour_their_contract(observations):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from density_support import oscillator, simulation
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.densities import gill_histogram, gill_moments
 from leastaction.densities.streamed_path import stream
 
@@ -105,7 +105,7 @@ def test_every_monomial_stands_once():
 
 
 def test_a_histogram_is_refused_where_it_ends():
-    from leastaction.mechanics.system import System
+    from leastaction.core.system import System
 
     two = System.from_config(
         {

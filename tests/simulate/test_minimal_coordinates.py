@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from port_support import small, system
 
-from leastaction.contracts import check
-from leastaction.mechanics.from_config import declared_units, system_from_config
+from leastaction.core.contracts import check
+from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.stages.simulate import simulate
 from leastaction.ports.minimal_coordinates import path
 from leastaction.ports.training_sets import draw_sets
-from leastaction.simulate import simulate
 
 
 def observations(name="electrical_network", replicate=0, **simulate_settings):

@@ -5,11 +5,11 @@ import pytest
 from scipy.integrate import solve_ivp
 from support import PENDULUM, motion_settings, system
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
+from leastaction.core.halton import halton_starts
+from leastaction.core.runge_kutta import motion_of
+from leastaction.core.stages.simulate import simulate
 from leastaction.ensembles.ensemble import DivergenceError
-from leastaction.simulate import simulate
-from leastaction.simulate.halton import halton_starts
-from leastaction.simulate.runge_kutta import motion_of
 
 DOUBLE = (
     "th1dot**2 + th2dot**2/2 + th1dot*th2dot*cos(th1 - th2) + 2*g*cos(th1) + g*cos(th2)"

@@ -6,11 +6,11 @@ import sympy as sp
 from density_support import oscillator
 from scipy.linalg import expm, solve_continuous_lyapunov
 
+from leastaction.core.system import System
 from leastaction.densities.runge_kutta_gill import (
     integrator,
     stratonovich_acceleration,
 )
-from leastaction.mechanics.system import System
 
 PENDULUM = {
     "coordinates": {"th": {"unit": "rad"}},

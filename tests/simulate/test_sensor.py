@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from support import observe, oscillator
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
+from leastaction.core.stages.simulate import contract, simulate
 from leastaction.ensembles.sensor import measure
-from leastaction.simulate import contract, simulate
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from support import observe, oscillator, roll, system
 
+from leastaction.core.generators import generator
 from leastaction.ensembles.wiener import increments, white_noise
-from leastaction.simulate.generators import generator
 
 KEY = {"seed": 1, "example": "a", "purpose": "simulate", "replicate": 0}
 

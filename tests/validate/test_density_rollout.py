@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from density_support import LIBRARY, exact, identified, oscillator, simulation
 
-from leastaction.contracts import check
-from leastaction.validate import validate
+from leastaction.core.contracts import check
+from leastaction.core.stages.validate import validate
 
 SETTINGS = {"lengths": 1, "trajectories": 8}
 

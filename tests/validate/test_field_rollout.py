@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from field_support import cantilever, model_of, string
 
-from leastaction.contracts import check
-from leastaction.model import IdentifiedModel
-from leastaction.validate import validate
+from leastaction.core.contracts import check
+from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.stages.validate import validate
 
 START = {"u": "(1 - cos(2*pi*x/length))/2", "u_t": 0}
 BENT = {"u": "x**2*(3*length - x)", "u_t": 0}

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from support import PENDULUM, motion_settings, system
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate, no_volatility
-from leastaction.identify.model import model_dataset
-from leastaction.mechanics.library import Library
-from leastaction.noise_sweep import over_cases
-from leastaction.simulate import simulate
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate, no_volatility
+from leastaction.core.library import Library
+from leastaction.core.model_dataset import model_dataset
+from leastaction.core.noise_sweep import over_cases
+from leastaction.core.stages.simulate import simulate
 from leastaction.trajectories.motion_rollout import validate
 
 LIBRARY = {

@@ -5,14 +5,14 @@ import pytest
 from support import motion_settings, system
 
 from leastaction import load_model
-from leastaction.assemble import assemble
-from leastaction.contracts import check
-from leastaction.datasets import load, save
-from leastaction.differentiate import differentiate
-from leastaction.identify import identify
-from leastaction.simulate import simulate
+from leastaction.core.contracts import check
+from leastaction.core.datasets import load, save
+from leastaction.core.stages.assemble import assemble
+from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.stages.identify import identify
+from leastaction.core.stages.simulate import simulate
+from leastaction.core.stages.validate import validate
 from leastaction.snapshots.learned_model import LearnedFlow, LearnedModel
-from leastaction.validate import validate
 
 KEY = {"example": "e", "seed": 1}
 SIMULATION = motion_settings(

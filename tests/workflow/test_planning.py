@@ -89,7 +89,7 @@ def test_source_of_one_identification_method(restored):
 def test_source_of_the_simulation(restored):
     edit(
         restored,
-        "src/leastaction/simulate/generators.py",
+        "src/leastaction/core/generators.py",
         '"simulate": 0',
         '"simulate": 2',
     )

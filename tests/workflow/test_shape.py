@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction import assemble, differentiate, identify, simulate
+from leastaction.core.stages import assemble, differentiate, identify, simulate
 from leastaction.publish.figures import FIGURES
 from leastaction.publish.tables import TABLES
 

@@ -20,7 +20,7 @@ from leastaction.config import (
     with_variants,
     without_examples,
 )
-from leastaction.mechanics.from_config import is_field
+from leastaction.core.from_config import is_field
 from leastaction.recipes import is_random
 from leastaction.recordings.configuration import MODULES, SETTINGS, recording_from_config
 from leastaction.schema import ConfigError, complete

@@ -1,8 +1,8 @@
 """Rule `assemble`: from observations and derivatives to equations in coefficients."""
 
-from leastaction.assemble import assemble, contract
-from leastaction.datasets import Replicates, save_replicates
-from leastaction.progress import start_logging, tracked
+from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.progress import start_logging, tracked
+from leastaction.core.stages.assemble import assemble, contract
 
 
 def main(observations: str, derivatives: str, settings: dict, library: str) -> None:

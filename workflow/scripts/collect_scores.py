@@ -1,7 +1,7 @@
 """Rule `collect_scores`: the rows of all examples in one scorecard."""
 
-from leastaction.datasets import load_text, save_text
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load_text, save_text
+from leastaction.core.progress import start_logging
 from leastaction.publish.scorecard.collect import (
     from_csv,
     pooled_rows,

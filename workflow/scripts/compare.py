@@ -3,8 +3,8 @@
 import os
 from itertools import groupby
 
-from leastaction.datasets import load_text, save_figure, save_text, sizes
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load_text, save_figure, save_text, sizes
+from leastaction.core.progress import start_logging
 from leastaction.publish.figures.method_matrix import method_matrix
 from leastaction.publish.matrix import entries, matrix, shown
 from leastaction.publish.render import render

@@ -1,8 +1,8 @@
 """Rule `differentiate`: derivatives, or what increments say without a model."""
 
-from leastaction.datasets import Replicates, save_replicates
-from leastaction.differentiate import contract, differentiate
-from leastaction.progress import start_logging, tracked
+from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.progress import start_logging, tracked
+from leastaction.core.stages.differentiate import contract, differentiate
 
 
 def main(observations: str, settings: dict, derivatives: str) -> None:

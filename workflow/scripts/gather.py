@@ -1,7 +1,7 @@
 """Rule `gather`: blocks of replicates in one file, as one job would have written it."""
 
-from leastaction.datasets import Replicates, save_replicates
-from leastaction.progress import start_logging
+from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.progress import start_logging
 
 
 def main(blocks: list, whole: str) -> None:

@@ -1,8 +1,8 @@
 """Rule `identify`: from equations in coefficients to a model with error bars."""
 
-from leastaction.datasets import Replicates, save_replicates
-from leastaction.identify import contract, identify
-from leastaction.progress import start_logging, tracked
+from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.progress import start_logging, tracked
+from leastaction.core.stages.identify import contract, identify
 
 
 def main(observations: str, library: str, settings: dict, model: str) -> None:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from leastaction.datasets import load, save_figure
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load, save_figure
+from leastaction.core.progress import start_logging
 from leastaction.publish.figures import draw
 from leastaction.publish.panels import panels_from
 

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from leastaction.datasets import load, save_figure
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load, save_figure
+from leastaction.core.progress import start_logging
 from leastaction.recordings.figures.prediction import prediction
 from leastaction.recordings.figures.residuals import residuals
 

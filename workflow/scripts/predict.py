@@ -1,8 +1,8 @@
 """Rule `predict`: trajectories that a law has not seen, predicted from their begin."""
 
-from leastaction.datasets import Replicates, save_replicates
-from leastaction.progress import start_logging, tracked
-from leastaction.validate import predict
+from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.progress import start_logging, tracked
+from leastaction.core.stages.validate import predict
 
 
 def main(observations: str, model: str, settings: dict, rollout: str) -> None:

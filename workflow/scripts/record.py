@@ -1,7 +1,7 @@
 """Rule `record`: a table as a sensor would have written it, from a known system."""
 
-from leastaction.datasets import save_text
-from leastaction.progress import start_logging
+from leastaction.core.datasets import save_text
+from leastaction.core.progress import start_logging
 from leastaction.recordings.stand_in import recorded_table
 
 

@@ -1,7 +1,7 @@
 """Rule `score`: rows of the scorecard of one example."""
 
-from leastaction.datasets import load, save_text
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load, save_text
+from leastaction.core.progress import start_logging
 from leastaction.publish.panels import panels_from
 from leastaction.publish.scorecard.collect import example_rows, to_csv
 

@@ -1,7 +1,7 @@
 """Rule `shrink`: a small picture of a figure for the README."""
 
-from leastaction.datasets import load_bytes, save_bytes
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load_bytes, save_bytes
+from leastaction.core.progress import start_logging
 from leastaction.publish.thumbnail import thumbnail
 
 WIDTH, LIMIT = 640, 90_000

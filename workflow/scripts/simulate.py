@@ -1,9 +1,9 @@
 """Rule `simulate`: observations of a known system, one ensemble per replicate."""
 
-from leastaction.datasets import save_replicates
-from leastaction.mechanics.from_config import declared_units, system_from_config
-from leastaction.progress import start_logging, tracked
-from leastaction.simulate import contract, simulate
+from leastaction.core.datasets import save_replicates
+from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.progress import start_logging, tracked
+from leastaction.core.stages.simulate import contract, simulate
 
 
 def main(settings: dict, observations: str) -> None:

@@ -1,7 +1,7 @@
 """Rule `summarise`: the scorecard as a page of the documentation."""
 
-from leastaction.datasets import load_text, save_text
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load_text, save_text
+from leastaction.core.progress import start_logging
 from leastaction.publish.scorecard.collect import from_csv
 from leastaction.publish.scorecard.summary import summary
 

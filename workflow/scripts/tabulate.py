@@ -1,7 +1,7 @@
 """Rule `tabulate`: one table of a paper, with its printed values beside ours."""
 
-from leastaction.datasets import load, save_text
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load, save_text
+from leastaction.core.progress import start_logging
 from leastaction.publish.panels import panels_from
 from leastaction.publish.tables import TABLES, render
 

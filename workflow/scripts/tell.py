@@ -2,8 +2,13 @@
 
 from pathlib import Path
 
-from leastaction.datasets import load_bytes, load_present, load_text, save_text
-from leastaction.progress import start_logging
+from leastaction.core.datasets import (
+    load_bytes,
+    load_present,
+    load_text,
+    save_text,
+)
+from leastaction.core.progress import start_logging
 from leastaction.publish.scorecard.collect import from_csv
 from leastaction.publish.story.chapter import chapter
 from leastaction.publish.story.page import to_html

@@ -1,9 +1,9 @@
 """Rule `validate`: roll out the truth and the model on common random numbers."""
 
-from leastaction.datasets import Replicates, save_replicates
-from leastaction.mechanics.from_config import system_from_config
-from leastaction.progress import start_logging, tracked
-from leastaction.validate import MAKES, validate
+from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.from_config import system_from_config
+from leastaction.core.progress import start_logging, tracked
+from leastaction.core.stages.validate import MAKES, validate
 
 
 def main(model: str, settings: dict, rollout: str) -> None:

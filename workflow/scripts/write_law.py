@@ -1,7 +1,7 @@
 """Rule `write_law`: the law of a recording in plain words."""
 
-from leastaction.datasets import load, save_text
-from leastaction.progress import start_logging
+from leastaction.core.datasets import load, save_text
+from leastaction.core.progress import start_logging
 from leastaction.recordings.recorded_law import law_text, random_law_text
 
 

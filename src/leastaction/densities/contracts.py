@@ -1,6 +1,6 @@
 """Datasets of stationary densities, before and after the model."""
 
-from leastaction.contracts.contract import Contract
+from leastaction.core.contract import Contract
 
 BATCH = ("replicate", "batch")
 CELLS = ("q_bin", "qdot_bin")

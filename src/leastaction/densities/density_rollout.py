@@ -12,13 +12,13 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.evaluator import evaluator
+from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.system import System
 from leastaction.densities.bump_functions import bumps, sheppard
 from leastaction.densities.histogram import PlaneHistogram
 from leastaction.densities.streamed_path import stream
 from leastaction.ensembles.ensemble import DivergenceError
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.system import System
-from leastaction.model import IdentifiedModel
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
+from leastaction.core.evaluator import evaluator
 from leastaction.densities.fokker_planck import StationaryEquation
-from leastaction.mechanics.evaluator import evaluator
 
 
 @lru_cache(maxsize=16)

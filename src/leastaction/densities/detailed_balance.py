@@ -10,13 +10,13 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.gram_estimate import positions
 from leastaction.densities.stationary_solution import (
     Solution,
     Solver,
     replaced,
     standard_errors,
 )
-from leastaction.identify.gram_estimate import positions
 
 # Score above which the data tell the common factor.
 TOLD = 3.0

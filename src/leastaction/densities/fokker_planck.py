@@ -18,12 +18,12 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
-from leastaction.mechanics.expressions import parse, to_text
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.system import System
-from leastaction.unknown import unknown
+from leastaction.core.candidates import candidates
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.expressions import parse, to_text
+from leastaction.core.library import Library
+from leastaction.core.system import System
+from leastaction.core.unknown import unknown
 
 
 @dataclass(frozen=True)

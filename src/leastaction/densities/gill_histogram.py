@@ -9,10 +9,10 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.system import System
+from leastaction.core.time_grid import step_count
 from leastaction.densities.histogram import PlaneHistogram, check_domain
 from leastaction.densities.streamed_path import stream
-from leastaction.mechanics.system import System
-from leastaction.simulate.time_grid import step_count
 
 
 def check(system: System, settings: Mapping) -> None:

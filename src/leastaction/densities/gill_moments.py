@@ -11,11 +11,11 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.compiled import kernel
+from leastaction.core.system import System
+from leastaction.core.time_grid import step_count
 from leastaction.densities.gill_histogram import check_batches
 from leastaction.densities.streamed_path import stream
-from leastaction.mechanics.compiled import kernel
-from leastaction.mechanics.system import System
-from leastaction.simulate.time_grid import step_count
 
 # Samples of a path are put together until every lane has one: a loop over the lanes of
 # a monomial becomes vector instructions.

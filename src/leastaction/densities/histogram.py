@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from leastaction.mechanics.compiled import kernel
+from leastaction.core.compiled import kernel
 
 KERNEL = """
 @njit(cache=True, nogil=True)

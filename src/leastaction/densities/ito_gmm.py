@@ -18,13 +18,13 @@ import numpy as np
 import xarray as xr
 from scipy.special import chdtrc
 
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.densities.stationary_estimate import stationary_estimate
 from leastaction.densities.stationary_solution import (
     Solution,
     nonnegative,
     unknown,
 )
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 
 # Smallest noise strength in the weights, relative to the mean over all noise terms.
 FLOOR = 1e-3

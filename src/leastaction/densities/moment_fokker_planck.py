@@ -18,9 +18,9 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.densities.density_terms import equation_of
 from leastaction.densities.weak_fokker_planck import moments_dataset
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
 
 CONTRACT = "generator_moments"
 

@@ -13,13 +13,13 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.densities.stationary_estimate import stationary_estimate
 from leastaction.densities.stationary_solution import (
     Solution,
     nonnegative,
     unknown,
 )
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 
 EPSILON = np.finfo(float).eps
 

@@ -15,9 +15,9 @@ from collections.abc import Callable
 
 import sympy as sp
 
-from leastaction.mechanics.compiled import assigned, assignments, kernel, local, unpack
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.system import System
+from leastaction.core.compiled import assigned, assignments, kernel, local, unpack
+from leastaction.core.expressions import symbol
+from leastaction.core.system import System
 
 # Every step depends on the one before, but not on other trajectories. Side by side,
 # their steps overlap, and the loop over them alone becomes vector

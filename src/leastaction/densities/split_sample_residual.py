@@ -18,10 +18,10 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.densities.residual_least_squares import form_arrays, minimum
 from leastaction.densities.stationary_estimate import stationary_estimate
 from leastaction.densities.stationary_solution import Solution, nonnegative
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
 
 
 def identify(

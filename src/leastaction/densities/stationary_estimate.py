@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.gram_estimate import lagrangian_estimate
 from leastaction.densities.detailed_balance import (
     TOLD,
     explanation,
@@ -19,8 +21,6 @@ from leastaction.densities.stationary_solution import (
     replaced,
     standard_errors,
 )
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.gram_estimate import lagrangian_estimate
 
 log = logging.getLogger(__name__)
 

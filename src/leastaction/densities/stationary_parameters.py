@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.assemble import STATIONARY_PARTS
+from leastaction.core.evaluator import evaluator
+from leastaction.core.from_config import system_from_config
+from leastaction.core.stages.assemble import STATIONARY_PARTS
+from leastaction.core.system import System
 from leastaction.densities.fokker_planck import StationaryEquation
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.from_config import system_from_config
-from leastaction.mechanics.system import System
 
 # Points at which the truth is expressed by the terms, and the error that is round-off.
 POINTS = 60

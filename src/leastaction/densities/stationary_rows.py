@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from leastaction.core.from_config import system_from_config
 from leastaction.densities.stationary_parameters import (
     Parameter,
     equation_of,
     parameters,
     true_coefficients,
 )
-from leastaction.mechanics.from_config import system_from_config
 from leastaction.publish.scorecard import scores, verdict
 from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from leastaction.core.generators import generator
+from leastaction.core.initial_state import initial_states
+from leastaction.core.progress import tracked
+from leastaction.core.system import System
+from leastaction.core.time_grid import step_count
 from leastaction.densities.runge_kutta_gill import integrator
 from leastaction.ensembles.ensemble import DivergenceError
-from leastaction.mechanics.system import System
-from leastaction.progress import tracked
-from leastaction.simulate.generators import generator
-from leastaction.simulate.initial_state import initial_states
-from leastaction.simulate.time_grid import step_count
 
 # Steps that are handed on at once, and trajectories that are integrated side by side.
 PIECE = 4096

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.library import Library
+from leastaction.core.evaluator import evaluator
+from leastaction.core.library import Library
 
 CONTRACT = "ensemble_derivatives"
 # Samples at a time, so that what is made of them fits the cache.

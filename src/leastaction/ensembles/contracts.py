@@ -1,6 +1,6 @@
 """Datasets of a few degrees of freedom, before the model."""
 
-from leastaction.contracts.contract import Contract
+from leastaction.core.contract import Contract
 
 ENSEMBLE = ("replicate", "trajectory", "time", "dof")
 DOFS = ("dof", "dof_other")

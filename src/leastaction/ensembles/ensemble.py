@@ -6,12 +6,12 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
+from leastaction.core.generators import generator
+from leastaction.core.initial_state import ensemble_starts
+from leastaction.core.system import System
+from leastaction.core.time_grid import step_count
 from leastaction.ensembles.paths import fill_paths
 from leastaction.ensembles.wiener import white_noise
-from leastaction.mechanics.system import System
-from leastaction.simulate.generators import generator
-from leastaction.simulate.initial_state import ensemble_starts
-from leastaction.simulate.time_grid import step_count
 
 
 class DivergenceError(ArithmeticError):

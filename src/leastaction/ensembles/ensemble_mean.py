@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.mechanics.library import Library
+from leastaction.core.contracts import check
+from leastaction.core.library import Library
 
 CONTRACT = "regression"
 

@@ -28,18 +28,18 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.contracts import check, time_step
-from leastaction.ensembles.increments import step_increments
-from leastaction.ensembles.noise_law import NoiseLaw
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import (
+from leastaction.core.candidates import candidates
+from leastaction.core.contracts import check, time_step
+from leastaction.core.euler_lagrange import (
     rates_along_motion,
     rayleigh_force,
     symbols,
     velocity_names,
 )
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.library import Library
+from leastaction.core.evaluator import evaluator
+from leastaction.core.library import Library
+from leastaction.ensembles.increments import step_increments
+from leastaction.ensembles.noise_law import NoiseLaw
 
 CONTRACT = "moments"
 BLOCK = 1000

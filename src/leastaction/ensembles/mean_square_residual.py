@@ -12,14 +12,14 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core.candidates import candidates
+from leastaction.core.contracts import time_step
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import to_text
+from leastaction.core.stlsq import stlsq
 from leastaction.ensembles.residual import Residual
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.stlsq import stlsq
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import to_text
 
 # Samples at a time, so that what is made of them fits the cache.
 BLOCK = 1000

@@ -21,9 +21,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.moment_selection import (
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.moment_selection import (
     FAINTEST,
     MOST_ITERATIONS,
     Fit,

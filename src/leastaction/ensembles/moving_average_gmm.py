@@ -21,9 +21,9 @@ import numpy as np
 import xarray as xr
 from scipy.special import chdtrc
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.moment_selection import (
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.moment_selection import (
     FAINTEST,
     MOST_ITERATIONS,
     Fit,

@@ -25,7 +25,11 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core.candidates import candidates
+from leastaction.core.contracts import time_step
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.expressions import to_text
 from leastaction.ensembles.noisy_residual import Linearised, NoisyResidual
 from leastaction.ensembles.sensor_noise import (
     INTEGRATED_WALK,
@@ -42,10 +46,6 @@ from leastaction.ensembles.sine_likelihood import (
     frequencies,
     sine_transform,
 )
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.expressions import to_text
 
 LOW_BAND = 0.3
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.library import Library
+from leastaction.core.library import Library
 
 
 @dataclass(frozen=True)

@@ -6,10 +6,10 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.identify.variance_function import step_average
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import parse, symbol
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import parse, symbol
+from leastaction.core.variance_function import step_average
 
 # Smallest g² in the weights, in units of its mean. A square vanishes on a line only,
 # and the average over a step does not; another law may be negative by error.

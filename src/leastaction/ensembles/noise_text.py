@@ -6,7 +6,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.expressions import parse
+from leastaction.core.expressions import parse
 from leastaction.publish import readable
 from leastaction.publish.scorecard.volatility_law import law_of
 

@@ -6,15 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from leastaction.ensembles.increments import step_increments
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import (
+from leastaction.core.candidates import candidates
+from leastaction.core.euler_lagrange import (
     rates_along_motion,
     symbols,
     velocity_names,
 )
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import symbol
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import symbol
+from leastaction.ensembles.increments import step_increments
 
 BLOCK = 2000
 THINNED = 20_000

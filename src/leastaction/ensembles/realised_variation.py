@@ -18,12 +18,12 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
-from leastaction.identify import variance_function
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import parse, to_text
+from leastaction.core import variance_function
+from leastaction.core.candidates import candidates
+from leastaction.core.contracts import time_step
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import parse, to_text
 
 CONTRACT = "realised_variation"
 COARSE = 0.1

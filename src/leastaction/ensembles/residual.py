@@ -6,13 +6,11 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
+from leastaction.core.euler_lagrange import rates_along_motion
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import symbol
+from leastaction.core.library import Library
 from leastaction.ensembles.increments import step_increments
-from leastaction.mechanics.euler_lagrange import (
-    rates_along_motion,
-)
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.library import Library
 
 
 class Residual:

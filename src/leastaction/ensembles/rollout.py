@@ -13,17 +13,17 @@ from importlib import import_module
 import numpy as np
 import xarray as xr
 
+from leastaction.core.comparison import comparison
+from leastaction.core.evaluator import evaluator
+from leastaction.core.generators import generator
+from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.initial_state import ensemble_starts
+from leastaction.core.library import Library
+from leastaction.core.stages.simulate import METHODS
+from leastaction.core.system import System, is_singular
+from leastaction.core.time_grid import step_count
 from leastaction.ensembles.paths import fill_paths
 from leastaction.ensembles.wiener import white_noise
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.system import System, is_singular
-from leastaction.model import IdentifiedModel
-from leastaction.simulate import METHODS
-from leastaction.simulate.generators import generator
-from leastaction.simulate.initial_state import ensemble_starts
-from leastaction.simulate.time_grid import step_count
-from leastaction.validate.comparison import comparison
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.simulate.generators import generator
+from leastaction.core.generators import generator
 
 CHANNELS = ("q", "qdot")
 

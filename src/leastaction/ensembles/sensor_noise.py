@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core.contracts import time_step
 
 CONTRACT = "sensor_noise"
 SENSOR = (20.0, -15.0, 6.0, -1.0)

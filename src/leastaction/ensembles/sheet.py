@@ -6,15 +6,15 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.ensembles.noise_text import found_volatility, true_volatility
-from leastaction.fields.density_library import DensityLibrary
-from leastaction.mechanics.euler_lagrange import rayleigh_force, symbols
-from leastaction.mechanics.from_config import system_from_config
-from leastaction.mechanics.library_from_config import (
+from leastaction.core.euler_lagrange import rayleigh_force, symbols
+from leastaction.core.from_config import system_from_config
+from leastaction.core.library_from_config import (
     equations_of,
     legendre,
     library_from_config,
 )
+from leastaction.ensembles.noise_text import found_volatility, true_volatility
+from leastaction.fields.density_library import DensityLibrary
 from leastaction.publish import readable
 from leastaction.publish.scorecard import scores
 

@@ -7,7 +7,7 @@ candidates and every sample kept: on the ensemble mean of one energy shell a con
 and ω² x² + v² could not be told apart.
 
 If S² is more than a constant, the regression is repeated with averages over the step as
-regressors and weights 1/S⁴ (:mod:`~leastaction.identify.variance_function`), and S is
+regressors and weights 1/S⁴ (:mod:`~leastaction.core.variance_function`), and S is
 reported too if S² is the square of a + b f. The Itô drift of Stratonovich noise is left
 in r_k: it changes r_k² by (∂S/∂q̇)² dt/4 of it.
 """
@@ -19,14 +19,14 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core import variance_function
+from leastaction.core.candidates import candidates
+from leastaction.core.contracts import time_step
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import to_text
 from leastaction.ensembles.residual import Residual
-from leastaction.identify import variance_function
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import to_text
 
 BLOCK = 2000
 # Samples that show whether S² is a constant.

@@ -9,7 +9,7 @@ Kloeden and Platen (1992), eq. (10.4.6) for additive and for diagonal noise:
         + ½ L^j L^j b^{kj} (⅓ (ΔW^j)² − Δ) ΔW^j .
 
 The operators are applied symbolically, so the step is exact to its order for every
-:class:`~leastaction.mechanics.system.System`, and the loop is compiled.
+:class:`~leastaction.core.system.System`, and the loop is compiled.
 """
 
 from collections.abc import Mapping
@@ -18,16 +18,10 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 
+from leastaction.core.compiled import assigned, assignments, kernel, local, unpack
+from leastaction.core.expressions import symbol
+from leastaction.core.system import System
 from leastaction.ensembles.ensemble import ensemble
-from leastaction.mechanics.compiled import (
-    assigned,
-    assignments,
-    kernel,
-    local,
-    unpack,
-)
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.system import System
 
 # Every step depends on the one before, but not on other trajectories. Side by side, the
 # loop over them becomes vector instructions, where no sine or the like is in it: the

@@ -17,7 +17,11 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.contracts import check, time_step
+from leastaction.core.contracts import check, time_step
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import symbol
+from leastaction.core.library import Library
 from leastaction.ensembles.appell import unbiased
 from leastaction.ensembles.martingale_moments import monomial_instruments
 from leastaction.ensembles.moving_average_moments import (
@@ -27,10 +31,6 @@ from leastaction.ensembles.moving_average_moments import (
     moments_dataset,
 )
 from leastaction.ensembles.weak_form import Windows
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.library import Library
 
 CONTRACT = "moving_average_moments"
 NARROWEST = 4

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from leastaction.core.generators import seed_sequence
 from leastaction.ensembles import box_muller, philox
-from leastaction.simulate.generators import seed_sequence
 
 
 def white_noise(

@@ -1,6 +1,6 @@
 """Datasets of a field, before the model."""
 
-from leastaction.contracts.contract import Contract
+from leastaction.core.contract import Contract
 
 FIELD_ENSEMBLE = ("replicate", "trajectory", "time", "node")
 INSTRUMENTS = ("instrument", "instrument_other")

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import sympy as sp
 
-from leastaction.mechanics.expressions import check_name, symbol
+from leastaction.core.expressions import check_name, symbol
 
 RESERVED = ("x", "t", "length")
 

@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import numpy as np
 import sympy as sp
 
+from leastaction.core.compiled import assignments, kernel, local
 from leastaction.fields.density import jet_symbol, spatial_order
 from leastaction.fields.domain import Domain
-from leastaction.mechanics.compiled import assignments, kernel, local
 
 KERNEL = """
 @njit(cache=True, nogil=True)

@@ -7,6 +7,9 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
+from leastaction.core.candidates import candidates
+from leastaction.core.expressions import parse, symbol, to_text
+from leastaction.core.gauge import Freedom, gauge_freedom, representation
 from leastaction.fields.density import (
     density_euler_lagrange,
     density_names,
@@ -15,16 +18,13 @@ from leastaction.fields.density import (
 )
 from leastaction.fields.domain import Domain
 from leastaction.fields.field_system import FieldSystem
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.expressions import parse, symbol, to_text
-from leastaction.mechanics.gauge import Freedom, gauge_freedom, representation
 
 
 @dataclass(frozen=True)
 class DensityLibrary:
     """Candidates D_i of the density Σ c_i D_i, and the term that fixes its scale.
 
-    The interface is that of :class:`~leastaction.mechanics.library.Library`. At a point
+    The interface is that of :class:`~leastaction.core.library.Library`. At a point
     of the domain each candidate is one function of the nodal values;
     :meth:`size` counts those functions.
 
@@ -185,7 +185,7 @@ class DensityLibrary:
         Returns
         -------
         coefficients, scale
-            As :meth:`Library.projection <leastaction.mechanics.library.Library>`; None
+            As :meth:`Library.projection <leastaction.core.library.Library>`; None
             if `system` is not in the span of the library.
         """
         lagrangian = sp.nsimplify(system.evaluated(system.lagrangian), rational=True)
@@ -206,7 +206,7 @@ def density_candidates(
 ) -> tuple[tuple[sp.Expr, ...], tuple[int, ...]]:
     """Expand a recipe into distinct candidate densities and their strides.
 
-    Beside the entries of :func:`~leastaction.mechanics.candidates.candidates`,
+    Beside the entries of :func:`~leastaction.core.candidates.candidates`,
 
     ``{every: {points: 5, terms: ["u_xx**4"]}}``
         stand at every fifth of their points;

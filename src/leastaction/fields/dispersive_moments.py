@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.moment_selection import RANK_TOLERANCE, root_inverse
+from leastaction.core.moment_selection import RANK_TOLERANCE, root_inverse
 
 NUMEROV = 1 / 12
 

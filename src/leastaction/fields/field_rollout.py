@@ -10,16 +10,16 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.comparison import comparison
+from leastaction.core.expressions import parse, symbol
+from leastaction.core.generators import generator
+from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.initial_state import field_initial_states
 from leastaction.fields import modal
 from leastaction.fields.density import density_names
 from leastaction.fields.field_ensemble import node_coordinate
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.mode_recursion import advance
-from leastaction.mechanics.expressions import parse, symbol
-from leastaction.model import IdentifiedModel
-from leastaction.simulate.generators import generator
-from leastaction.simulate.initial_state import field_initial_states
-from leastaction.validate.comparison import comparison
 
 CONTRACT = "field_rollout"
 

@@ -11,7 +11,7 @@
 
 The truth behind simulated data and the model identified from data are both a
 :class:`FieldSystem`, as discrete systems are both a
-:class:`~leastaction.mechanics.system.System`.
+:class:`~leastaction.core.system.System`.
 """
 
 from collections.abc import Mapping
@@ -21,6 +21,7 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
+from leastaction.core.expressions import parse, symbol
 from leastaction.fields.density import (
     declared_names,
     density_euler_lagrange,
@@ -29,7 +30,6 @@ from leastaction.fields.density import (
 )
 from leastaction.fields.discrete_potential import DiscretePotential
 from leastaction.fields.domain import Domain
-from leastaction.mechanics.expressions import parse, symbol
 
 ROUNDING = 1e-10
 

@@ -28,12 +28,12 @@ import numpy as np
 import xarray as xr
 from scipy.special import chdtrc
 
-from leastaction.contracts import check
+from leastaction.core.best_subset import best_subset, extended_penalty
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.moment_selection import INDISTINGUISHABLE, MOST_ITERATIONS
 from leastaction.fields.dispersive_moments import DispersiveMoments
 from leastaction.fields.time_scheme import scheme_name
-from leastaction.identify.best_subset import best_subset, extended_penalty
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.moment_selection import INDISTINGUISHABLE, MOST_ITERATIONS
 
 CONTRACT = "modal_moments"
 # A residual this much below the second differences, in variance, is not noise.

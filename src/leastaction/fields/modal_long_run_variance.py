@@ -17,16 +17,16 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core import variance_function
+from leastaction.core.contracts import time_step
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.expressions import to_text
 from leastaction.core.unequal_trajectories import one_by_one
 from leastaction.fields.density_evaluator import ModalForces, NodeEvaluator
 from leastaction.fields.density_library import DensityLibrary, density_candidates
 from leastaction.fields.dispersive_moments import NUMEROV
 from leastaction.fields.domain import Domain
 from leastaction.fields.modal_basis import test_functions, turn_per_sample
-from leastaction.identify import variance_function
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.mechanics.expressions import to_text
 
 BLOCK = 500
 

@@ -29,7 +29,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check, time_step
+from leastaction.core.contracts import check, time_step
 from leastaction.core.unequal_trajectories import one_by_one
 from leastaction.fields.density import spatial_order
 from leastaction.fields.density_evaluator import ModalForces

@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from leastaction.core.compiled import kernel
 from leastaction.fields.field_system import FieldSystem
-from leastaction.mechanics.compiled import kernel
 
 KERNEL = """
 @njit(cache=True, nogil=True)

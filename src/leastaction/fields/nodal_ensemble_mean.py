@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.fields.density import spatial_order
 from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.domain import Domain

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core.contracts import time_step
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.expressions import to_text
+from leastaction.core.stlsq import stlsq
 from leastaction.core.unequal_trajectories import one_by_one
 from leastaction.fields.density_evaluator import BLOCK, ModalForces, NodeEvaluator
 from leastaction.fields.density_library import DensityLibrary, density_candidates
 from leastaction.fields.domain import Domain
-from leastaction.identify.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.identify.stlsq import stlsq
-from leastaction.mechanics.expressions import to_text
 
 
 def identify(

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.stlsq import stlsq
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.stlsq import stlsq
 
 CONTRACT = "nodal_regression"
 MAJORITY = 0.5

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.expressions import parse, symbol
+from leastaction.core.expressions import parse, symbol
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,6 +1,6 @@
 """Datasets of port-Hamiltonian identification."""
 
-from leastaction.contracts.contract import Contract
+from leastaction.core.contract import Contract
 
 MATRICES = {
     "flow_matrix": ("row", "state"),

@@ -3,7 +3,7 @@
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.expressions import symbol
+from leastaction.core.expressions import symbol
 
 HIGHEST = 6
 ROUNDING = 1e-9

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.generators import generator
+from leastaction.core.time_grid import step_count
 from leastaction.ports.minimal_coordinates import path
 from leastaction.ports.port_coupled import coupled_motion
 from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
@@ -19,8 +21,6 @@ from leastaction.ports.port_model import PortModel
 from leastaction.ports.port_motion import port_motion
 from leastaction.ports.port_structure import structure_scores
 from leastaction.ports.training_sets import draw_sets
-from leastaction.simulate.generators import generator
-from leastaction.simulate.time_grid import step_count
 
 NORMAL_95 = 1.959963984540054
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core.contracts import time_step
 from leastaction.ports.exact_flow import flow_data, taken
 
 CONTRACT = "flow_data"

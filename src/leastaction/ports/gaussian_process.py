@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core.contracts import time_step
 from leastaction.ports.exact_flow import flow_data, taken
 from leastaction.ports.gaussian_process_derivative import (
     derivative_on_grid,

@@ -13,12 +13,12 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.expressions import parse, unknown
+from leastaction.core.expressions import parse, unknown
+from leastaction.core.generators import generator
+from leastaction.core.time_grid import step_count
 from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 from leastaction.ports.port_inputs import input_function
 from leastaction.ports.training_sets import draw_sets
-from leastaction.simulate.generators import generator
-from leastaction.simulate.time_grid import step_count
 
 # Tolerances of DOP853, relative to a state of order one.
 TOLERANCE = 1e-12

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
+from leastaction.core.time_grid import step_count
 from leastaction.ports.energy_balance import energy_balance
 from leastaction.ports.minimal_coordinates import start
 from leastaction.ports.port_coupling import couple
@@ -14,7 +15,6 @@ from leastaction.ports.port_dae import PortDae, SingularDaeError
 from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 from leastaction.ports.port_inputs import input_function
 from leastaction.ports.port_motion import order_of
-from leastaction.simulate.time_grid import step_count
 
 IDENTIFIED, KNOWN = "identified", "known"
 

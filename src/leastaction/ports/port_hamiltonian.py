@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.expressions import check_name, parse, symbol
+from leastaction.core.expressions import check_name, parse, symbol
 from leastaction.ports.differentiation_index import differentiation_index
 from leastaction.ports.port_checks import (
     PortHamiltonianError,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.expressions import parse, symbol, unknown
+from leastaction.core.expressions import parse, symbol, unknown
 
 
 def input_function(system, written: Mapping) -> Callable[[np.ndarray], np.ndarray]:

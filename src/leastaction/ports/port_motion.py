@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.time_grid import step_count
 from leastaction.ports.energy_balance import energy_balance
 from leastaction.ports.minimal_coordinates import path
 from leastaction.ports.port_dae import SingularDaeError
 from leastaction.ports.port_inputs import input_function
-from leastaction.simulate.time_grid import step_count
 
 _SI = "SI units of each state"
 

@@ -4,15 +4,15 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from leastaction.mechanics.expressions import unknown
-from leastaction.mechanics.from_config import declared_units, is_port
+from leastaction.core.expressions import unknown
+from leastaction.core.from_config import declared_units, is_port
+from leastaction.core.time_grid import step_count
 from leastaction.ports import minimal_coordinates
 from leastaction.ports.minimal_coordinates import start
 from leastaction.ports.port_coupled import coupling_of
 from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 from leastaction.ports.port_inputs import input_function
 from leastaction.ports.port_units import check_port_dimensions
-from leastaction.simulate.time_grid import step_count
 
 ROUNDING = 1e-9
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import pint
 import sympy as sp
 
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.units import DimensionError, dimension_of, unit, unit_text
+from leastaction.core.expressions import symbol
+from leastaction.core.units import DimensionError, dimension_of, unit, unit_text
 
 
 def check_port_dimensions(system, units: Mapping[str, str]) -> None:

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
+from leastaction.core.unknown import unknown
 from leastaction.publish.sweep import HONEST_MODE, MAIN
 from leastaction.snapshots.printed_formulas import printed_formulas
-from leastaction.unknown import unknown
 
 MODES = ("independent", "shared")
 

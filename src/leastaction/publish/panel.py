@@ -9,20 +9,20 @@ import pint
 import sympy as sp
 import xarray as xr
 
-from leastaction.fields.density_library import DensityLibrary
-from leastaction.fields.field_system import FieldSystem
-from leastaction.mechanics.expressions import parse, symbol
-from leastaction.mechanics.from_config import is_field, system_from_config
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_from_config import library_from_config
-from leastaction.mechanics.system import System
-from leastaction.mechanics.units import (
+from leastaction.core.expressions import parse, symbol
+from leastaction.core.from_config import is_field, system_from_config
+from leastaction.core.library import Library
+from leastaction.core.library_from_config import library_from_config
+from leastaction.core.system import System
+from leastaction.core.units import (
     DimensionError,
     density_units,
     dimension_of,
     state_units,
     unit,
 )
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.field_system import FieldSystem
 from leastaction.publish.readable import leading_minus
 from leastaction.publish.scorecard.recovery import recovery
 from leastaction.publish.scorecard.truth import Truth, truth_of

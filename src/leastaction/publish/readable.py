@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.expressions import symbol
-from leastaction.mechanics.from_config import is_field
+from leastaction.core.expressions import symbol
+from leastaction.core.from_config import is_field
 
 DIGITS = 6
 

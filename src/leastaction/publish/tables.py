@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from leastaction.core.library import Library
 from leastaction.densities.stationary_table import stationary_errors
 from leastaction.ensembles.sheet import Sheet
-from leastaction.mechanics.library import Library
 from leastaction.ports.effort_table import effort_table
 from leastaction.publish import readable
 from leastaction.publish.render import render as render

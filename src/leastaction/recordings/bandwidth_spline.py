@@ -10,9 +10,9 @@ import numpy as np
 import xarray as xr
 from scipy.interpolate import BSpline
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.core.unequal_trajectories import pieces, training
-from leastaction.noise_sweep import CHANNELS
 from leastaction.recordings.recording_spectrum import difference_noise, spectrum
 from leastaction.trajectories.demmler_reinsch import DEGREE, knots
 from leastaction.trajectories.joint_spline import joint_spline

@@ -6,7 +6,7 @@ from math import tau
 
 import numpy as np
 
-from leastaction.mechanics.units import registry
+from leastaction.core.units import registry
 
 COUNTS = ("count", "counts")
 # Sections of `import`, and the power of time in the unit of what they hold.

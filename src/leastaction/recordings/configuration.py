@@ -8,7 +8,8 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leastaction import recipes, validate
+from leastaction import recipes
+from leastaction.core.stages import validate
 from leastaction.recordings.error import RecordingError
 from leastaction.schema import ConfigError, complete
 
@@ -42,8 +43,8 @@ def recording_from_config(
     ConfigError
         Listing all problems.
     """
-    from leastaction.mechanics.expressions import check_name
-    from leastaction.mechanics.system import declared_names
+    from leastaction.core.expressions import check_name
+    from leastaction.core.system import declared_names
     from leastaction.recordings.columns import columns_of, time_factor
 
     where = f"recording {name}"
@@ -138,7 +139,7 @@ def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
 
 def _library(example: Mapping, channels: Mapping, problems: list) -> dict:
     """Recommended candidates, or those of the YAML, and what it adds."""
-    from leastaction.mechanics.library import Library
+    from leastaction.core.library import Library
     from leastaction.recordings.recommended_library import (
         random_library,
         recommended_library,

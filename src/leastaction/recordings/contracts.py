@@ -1,6 +1,6 @@
 """Recordings of sensors: trajectories of unequal length, one after the other."""
 
-from leastaction.contracts.contract import Contract
+from leastaction.core.contract import Contract
 
 ROWS = ("replicate", "sample", "dof")
 GRID = ("replicate", "grid", "dof")

@@ -11,11 +11,11 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.library import Library
 from leastaction.core.unequal_trajectories import training
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
-from leastaction.mechanics.library import Library
 from leastaction.recordings.drift import without_doubtful
 from leastaction.recordings.held_out_search import (
     Candidate,

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.expressions import parse
 from leastaction.core.unequal_trajectories import held_out, pieces
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.expressions import parse
 from leastaction.recordings.cross_validated_shooting import smooth_friction
 from leastaction.trajectories.multiple_shooting import fit_states
 from leastaction.trajectories.segments import Positions, Segments, enough_steps

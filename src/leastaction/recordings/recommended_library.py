@@ -27,7 +27,7 @@ def recommended_library(kinds: Mapping[str, str]) -> dict:
     Returns
     -------
     dict
-        For :meth:`leastaction.mechanics.library.Library.from_config`. Products of
+        For :meth:`leastaction.core.library.Library.from_config`. Products of
         sines and cosines are written as cos and sin of sums and differences: the same
         span, but the coupling of a linkage, cos(a − b), is one candidate.
     """

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.gram_estimate import lagrangian_estimate
-from leastaction.mechanics.library import Library
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.gram_estimate import lagrangian_estimate
+from leastaction.core.library import Library
 from leastaction.recordings.drift import drift, total_std
 from leastaction.recordings.held_out_search import Candidate, Problem, rank
 from leastaction.recordings.leave_one_out import LeaveOneOut

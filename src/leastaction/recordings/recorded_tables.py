@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from leastaction.core.unknown import unknown
 from leastaction.recordings.error import RecordingError
-from leastaction.unknown import unknown
 
 ROWS = 200_000
 SEPARATORS = (",", ";", "\t")

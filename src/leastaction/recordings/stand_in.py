@@ -8,11 +8,11 @@ from collections.abc import Mapping
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.system import System
-from leastaction.simulate.external_input import input_force
-from leastaction.simulate.generators import generator
-from leastaction.simulate.initial_state import random_names, state_of_names
-from leastaction.simulate.runge_kutta import motion_of
+from leastaction.core.external_input import input_force
+from leastaction.core.generators import generator
+from leastaction.core.initial_state import random_names, state_of_names
+from leastaction.core.runge_kutta import motion_of
+from leastaction.core.system import System
 
 # Velocity below which Coulomb friction turns around, as a fraction of the largest.
 SLIDING = 1e-3

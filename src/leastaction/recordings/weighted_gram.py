@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
+from leastaction.core.library import Library
 from leastaction.core.unequal_trajectories import training
-from leastaction.mechanics.library import Library
 from leastaction.trajectories.gram import candidate_names, evenly, freedom_entries
 from leastaction.trajectories.library_equations import (
     gram_matrices,

@@ -16,8 +16,8 @@ from fractions import Fraction
 import sympy as sp
 from sympy.polys.rings import PolyElement, ring
 
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
-from leastaction.mechanics.expressions import symbol
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.expressions import symbol
 from leastaction.snapshots.backward_error_powers import Exact
 from leastaction.snapshots.backward_error_series import (
     inverse_modified_coefficients,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.snapshots.backward_error_jets import (
     Jet,
     Jets,

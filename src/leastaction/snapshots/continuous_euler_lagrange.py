@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import time_step
+from leastaction.core.contracts import time_step
 from leastaction.snapshots.discrete_euler_lagrange import equations_dataset
 from leastaction.snapshots.discrete_lagrangian import euler_lagrange_rows
 from leastaction.snapshots.radial_basis import RadialBasis

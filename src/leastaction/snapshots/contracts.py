@@ -1,6 +1,6 @@
 """Datasets of Lagrangian Shadow Integration."""
 
-from leastaction.contracts.contract import Contract
+from leastaction.core.contract import Contract
 
 SAMPLES = ("replicate", "sample", "dof")
 

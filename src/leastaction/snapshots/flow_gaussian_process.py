@@ -8,7 +8,7 @@ import xarray as xr
 from numba import njit
 from scipy.linalg import cho_factor, cho_solve
 
-from leastaction.contracts import time_step
+from leastaction.core.contracts import time_step
 from leastaction.snapshots.shadow_rows import positions_of
 
 

@@ -10,7 +10,7 @@ from functools import lru_cache
 import pandas as pd
 import sympy as sp
 
-from leastaction.mechanics.expressions import symbol
+from leastaction.core.expressions import symbol
 from leastaction.publish import readable
 from leastaction.publish.panel import Panel
 from leastaction.snapshots.backward_error import general_coefficient

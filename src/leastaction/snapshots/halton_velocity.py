@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.simulate.halton import halton_starts
+from leastaction.core.halton import halton_starts
 from leastaction.snapshots.repeated_central_difference import sampled_motion
 
 CONTRACT = "sampled_motion"

@@ -5,7 +5,7 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.core.euler_lagrange import velocity_names
 from leastaction.snapshots.flow_gaussian_process import FlowProcess, flow_of
 from leastaction.snapshots.learned_lagrangian import (
     LearnedLagrangian,

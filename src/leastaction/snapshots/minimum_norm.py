@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
+from leastaction.core.contracts import check
 from leastaction.snapshots.learned_dataset import learned_model
 
 CONTRACT = "shadow_equations"

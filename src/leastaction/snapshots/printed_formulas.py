@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from leastaction.mechanics.expressions import parse
+from leastaction.core.expressions import parse
 
 # Names that a printed formula may use.
 GENERAL = ("v", *(f"L_{i}{j}" for i in range(5) for j in range(5 - i)))

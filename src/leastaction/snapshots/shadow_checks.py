@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.ndimage
 
-from leastaction.simulate.halton import first_index, halton_starts
+from leastaction.core.halton import first_index, halton_starts
 from leastaction.snapshots.shadow_truth import Truth, misalignment, slope
 
 # Degree of the monotone map between two Hamiltonians of one degree of freedom.

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from leastaction.mechanics.from_config import system_from_config
+from leastaction.core.from_config import system_from_config
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import ADDED, Case
 from leastaction.snapshots.shadow_panel import Learned

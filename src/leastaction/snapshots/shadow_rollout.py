@@ -6,9 +6,9 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.system import System
-from leastaction.noise_sweep import cases, gathered
-from leastaction.simulate.generators import generator
+from leastaction.core.generators import generator
+from leastaction.core.noise_sweep import cases, gathered
+from leastaction.core.system import System
 from leastaction.snapshots import shadow_checks as checks
 from leastaction.snapshots.shadow_close_ups import close_ups
 from leastaction.snapshots.shadow_model import KINDS

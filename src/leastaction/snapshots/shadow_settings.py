@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from leastaction import identify
+from leastaction.core.stages import identify
 
 
 def shadow_problems(example: Mapping) -> Iterator[str]:

@@ -6,9 +6,9 @@ from itertools import combinations_with_replacement
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.system import System
-from leastaction.simulate.runge_kutta import motion_of, substeps_of
+from leastaction.core.evaluator import evaluator
+from leastaction.core.runge_kutta import motion_of, substeps_of
+from leastaction.core.system import System
 from leastaction.snapshots import backward_error_numerical as backward
 
 

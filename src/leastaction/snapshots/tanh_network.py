@@ -13,8 +13,8 @@ import xarray as xr
 from scipy.optimize import least_squares
 from scipy.special import ndtri
 
-from leastaction.contracts import time_step
-from leastaction.simulate.halton import halton
+from leastaction.core.contracts import time_step
+from leastaction.core.halton import halton
 from leastaction.snapshots.constrained_rows import constrained
 from leastaction.snapshots.discrete_lagrangian import pair_states, rule_points
 from leastaction.snapshots.learned_dataset import learned_model

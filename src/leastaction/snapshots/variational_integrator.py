@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastaction.mechanics.compiled import kernel
+from leastaction.core.compiled import kernel
 from leastaction.snapshots.discrete_lagrangian import (
     Basis,
     discrete_momenta,

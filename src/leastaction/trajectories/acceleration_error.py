@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leastaction.mechanics.compiled import kernel
+from leastaction.core.compiled import kernel
 from leastaction.trajectories.library_equations import LibraryEquations
 
 # Sums over candidates are formed for a block of samples, innermost and contiguous.

@@ -5,14 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.gram_estimate import (
-    lagrangian_estimate,
-    positions,
-    usable,
-)
-from leastaction.mechanics.library import Library
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.gram_estimate import lagrangian_estimate, positions, usable
+from leastaction.core.library import Library
 from leastaction.trajectories.acceleration_descent import descend
 from leastaction.trajectories.library_equations import library_equations
 

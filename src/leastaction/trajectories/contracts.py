@@ -1,6 +1,6 @@
 """Datasets of deterministic motions, before the model."""
 
-from leastaction.contracts.contract import Contract
+from leastaction.core.contract import Contract
 
 ENSEMBLE = ("replicate", "trajectory", "time", "dof")
 DRAWS = ("replicate", "noise_mode", "trajectory", "time", "dof")

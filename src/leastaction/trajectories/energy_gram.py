@@ -7,15 +7,15 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.mechanics.euler_lagrange import (
+from leastaction.core.contracts import check
+from leastaction.core.euler_lagrange import (
     symbols,
     total_derivative,
     velocity_names,
 )
-from leastaction.mechanics.gauge import gauge_freedom
-from leastaction.mechanics.implicit_library import evaluator_of_motion
-from leastaction.mechanics.library import Library
+from leastaction.core.gauge import gauge_freedom
+from leastaction.core.implicit_library import evaluator_of_motion
+from leastaction.core.library import Library
 from leastaction.trajectories.motion import states
 
 CONTRACT = "energy_gram"

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
-from leastaction.noise_sweep import CHANNELS
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.trajectories.library_equations import LibraryEquations
 from leastaction.trajectories.motion import kept
 from leastaction.trajectories.scale_free import RIDGE

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.mechanics.implicit_library import ImplicitLibrary
+from leastaction.core.contracts import check
+from leastaction.core.implicit_library import ImplicitLibrary
 from leastaction.trajectories.gram import evenly
 from leastaction.trajectories.motion import states
 

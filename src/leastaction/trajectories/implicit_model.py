@@ -7,14 +7,14 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.mechanics.euler_lagrange import (
+from leastaction.core.contracts import check
+from leastaction.core.euler_lagrange import (
     acceleration_names,
     symbols,
     velocity_names,
 )
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import parse, symbol
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import parse, symbol
 
 SINGULAR = 1e-9
 

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.special
 import xarray as xr
 
-from leastaction.contracts import check, time_step
-from leastaction.noise_sweep import CHANNELS
+from leastaction.core.contracts import check, time_step
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.trajectories.demmler_reinsch import (
     DEGREE,
     demmler_reinsch,

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
 
 CONTRACT = "energy_gram"
 

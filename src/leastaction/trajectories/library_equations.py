@@ -8,16 +8,16 @@ from types import ModuleType
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.compiled import assigned, assignments, kernel
-from leastaction.mechanics.euler_lagrange import (
+from leastaction.core.compiled import assigned, assignments, kernel
+from leastaction.core.euler_lagrange import (
     acceleration_names,
     euler_lagrange,
     rayleigh_force,
     symbols,
     velocity_names,
 )
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.library import Library
+from leastaction.core.evaluator import evaluator
+from leastaction.core.library import Library
 
 # Common subexpressions are evaluated once per sample, a column only if it is wanted.
 # What is zero for every motion is not written.

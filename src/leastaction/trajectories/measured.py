@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.noise_sweep import CHANNELS
+from leastaction.core.contracts import check
+from leastaction.core.noise_sweep import CHANNELS
 
 CONTRACT = "rates"
 

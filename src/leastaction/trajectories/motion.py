@@ -5,7 +5,7 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from leastaction.noise_sweep import CHANNELS
+from leastaction.core.noise_sweep import CHANNELS
 
 
 def states(

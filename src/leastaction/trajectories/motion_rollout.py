@@ -10,14 +10,14 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.system import System, is_singular
-from leastaction.model import IdentifiedModel
-from leastaction.noise_sweep import cases, gathered
-from leastaction.simulate.generators import generator
-from leastaction.simulate.initial_state import random_names, state_of_names
-from leastaction.simulate.runge_kutta import Motion, motion_of, substeps_of
-from leastaction.simulate.time_grid import step_count
+from leastaction.core.evaluator import evaluator
+from leastaction.core.generators import generator
+from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.initial_state import random_names, state_of_names
+from leastaction.core.noise_sweep import cases, gathered
+from leastaction.core.runge_kutta import Motion, motion_of, substeps_of
+from leastaction.core.system import System, is_singular
+from leastaction.core.time_grid import step_count
 
 
 def validate(

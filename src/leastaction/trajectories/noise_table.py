@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from leastaction.mechanics.equivalence import canonical, compare
-from leastaction.mechanics.euler_lagrange import velocity_names
+from leastaction.core.equivalence import canonical, compare
+from leastaction.core.euler_lagrange import velocity_names
 from leastaction.publish import readable
 from leastaction.publish.panel import BASELINE, MAIN, Panel
 from leastaction.publish.scorecard import scores

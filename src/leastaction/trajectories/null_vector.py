@@ -12,10 +12,10 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.gram_estimate import lagrangian_estimate
-from leastaction.mechanics.library import Library
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.gram_estimate import lagrangian_estimate
+from leastaction.core.library import Library
 from leastaction.trajectories.acceleration_error import AccelerationError
 from leastaction.trajectories.errors_in_variables import (
     Refit,

@@ -14,7 +14,7 @@ import sympy as sp
 from sympy.polys.domains import RR
 from sympy.polys.rings import PolyElement, ring
 
-from leastaction.mechanics.euler_lagrange import symbols, velocity_names
+from leastaction.core.euler_lagrange import symbols, velocity_names
 
 # E, ∂E/∂(q, q̇) need derivatives of a candidate up to the third.
 ORDER = 3

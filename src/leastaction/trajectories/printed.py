@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.expressions import parse
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.expressions import parse
 from leastaction.publish.scorecard.truth import Truth
 
 

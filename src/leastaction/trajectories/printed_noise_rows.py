@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from leastaction.mechanics.equivalence import canonical
+from leastaction.core.equivalence import canonical
 from leastaction.publish.scorecard import verdict
 from leastaction.publish.scorecard.case import Case
 from leastaction.publish.scorecard.recovery import is_driven, law_of, true_law

@@ -5,14 +5,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.gram_estimate import (
-    lagrangian_estimate,
-    positions,
-    usable,
-)
-from leastaction.mechanics.compiled import kernel
+from leastaction.core.compiled import kernel
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.gram_estimate import lagrangian_estimate, positions, usable
 
 CONTRACT = "gram"
 STATIONARY = 1e-13

@@ -12,11 +12,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.mechanics.euler_lagrange import velocity_names
-from leastaction.mechanics.expressions import parse
-from leastaction.mechanics.library import Library
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.expressions import parse
+from leastaction.core.library import Library
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.merging import Level, divided, lengthen
 from leastaction.trajectories.multiple_shooting import Fit, fit_jointly

@@ -5,9 +5,9 @@ import logging
 import numpy as np
 import xarray as xr
 
-from leastaction.identify.estimate import LagrangianEstimate
-from leastaction.identify.gram_estimate import lagrangian_estimate
-from leastaction.mechanics.library import Library
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.gram_estimate import lagrangian_estimate
+from leastaction.core.library import Library
 from leastaction.trajectories.merging import Level
 from leastaction.trajectories.multiple_shooting import Fit
 from leastaction.trajectories.segments import Positions

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from leastaction.contracts import check
-from leastaction.mechanics.implicit_library import ImplicitLibrary
+from leastaction.core.contracts import check
+from leastaction.core.implicit_library import ImplicitLibrary
 
 CONTRACT = "implicit_regression"
 MOST_ITERATIONS = 20

@@ -6,8 +6,8 @@ import numpy as np
 import xarray as xr
 from scipy.sparse import csr_array
 
-from leastaction.contracts import time_step
-from leastaction.noise_sweep import CHANNELS
+from leastaction.core.contracts import time_step
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.trajectories.demmler_reinsch import demmler_reinsch
 from leastaction.trajectories.gram import clear_of_switches
 from leastaction.trajectories.library_equations import LibraryEquations

@@ -21,7 +21,7 @@ from types import ModuleType
 import numpy as np
 import sympy as sp
 
-from leastaction.mechanics.compiled import assignments, kernel, unpack
+from leastaction.core.compiled import assignments, kernel, unpack
 from leastaction.trajectories.polynomial_table import (
     PolynomialTable,
     polynomial_table,

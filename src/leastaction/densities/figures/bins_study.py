@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from leastaction import assemble, differentiate, identify
+from leastaction.core.stages import assemble, differentiate, identify
 from leastaction.densities.figures.stationary_style import (
     COLOURS,
     MARKERS,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.library import Library
+from leastaction.core.library import Library
 from leastaction.publish.scorecard import replica, verdict
 from leastaction.publish.scorecard.scores import Truth
 from leastaction.publish.sweep import is_replica

@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
+from leastaction.core.from_config import is_port, system_from_config
+from leastaction.core.library_from_config import library_from_config
 from leastaction.densities.stationary_parameters import is_stationary
 from leastaction.densities.stationary_rows import stationary_rows
 from leastaction.ensembles.added_rows import added_rows
 from leastaction.ensembles.printed_rows import printed_rows
-from leastaction.mechanics.from_config import is_port, system_from_config
-from leastaction.mechanics.library_from_config import library_from_config
 from leastaction.ports.port_rows import port_rows
 from leastaction.publish.readable import number_text
 from leastaction.publish.scorecard import scores, verdict

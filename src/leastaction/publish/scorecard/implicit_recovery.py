@@ -5,8 +5,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.implicit_library import ImplicitLibrary, true_relation
-from leastaction.mechanics.system import System
+from leastaction.core.implicit_library import ImplicitLibrary, true_relation
+from leastaction.core.system import System
 
 
 def implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, ...]:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from leastaction.mechanics.equivalence import canonical, compare
-from leastaction.noise_sweep import SWEEP
+from leastaction.core.equivalence import canonical, compare
+from leastaction.core.noise_sweep import SWEEP
 from leastaction.publish.scorecard import scores
 from leastaction.publish.scorecard.implicit_recovery import implicit_recovery
 from leastaction.publish.scorecard.scores import NORMAL_95

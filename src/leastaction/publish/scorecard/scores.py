@@ -6,8 +6,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_from_config import equations_of
+from leastaction.core.library import Library
+from leastaction.core.library_from_config import equations_of
 from leastaction.publish.scorecard.truth import Truth
 from leastaction.publish.scorecard.truth import term_position as term_position
 from leastaction.publish.scorecard.truth import truth_of as truth_of

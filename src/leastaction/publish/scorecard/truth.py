@@ -6,16 +6,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import sympy as sp
 
-from leastaction.fields.density_library import DensityLibrary
-from leastaction.fields.field_system import FieldSystem
-from leastaction.mechanics.expressions import ExpressionError, parse
-from leastaction.mechanics.from_config import system_from_config
-from leastaction.mechanics.library import Library
-from leastaction.mechanics.library_from_config import (
+from leastaction.core.expressions import ExpressionError, parse
+from leastaction.core.from_config import system_from_config
+from leastaction.core.library import Library
+from leastaction.core.library_from_config import (
     library_from_config,
     variable_names,
 )
-from leastaction.mechanics.system import System
+from leastaction.core.system import System
+from leastaction.fields.density_library import DensityLibrary
+from leastaction.fields.field_system import FieldSystem
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.mechanics.candidates import candidates
-from leastaction.mechanics.system import System
+from leastaction.core.candidates import candidates
+from leastaction.core.system import System
 from leastaction.publish.scorecard.scores import NORMAL_95
 
 

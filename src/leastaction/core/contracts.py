@@ -1,0 +1,115 @@
+"""What each file between the stages must hold, checked at the door."""
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core import model_contracts as models
+from leastaction.core.noise_sweep import SWEEP
+from leastaction.densities import contracts as densities
+from leastaction.ensembles import contracts as states
+from leastaction.fields import contracts as fields
+from leastaction.ports import contracts as ports
+from leastaction.recordings import contracts as measurements
+from leastaction.snapshots import contracts as shadow
+from leastaction.trajectories import contracts as motions
+
+CONTRACTS = (
+    states.CONTRACTS
+    | fields.CONTRACTS
+    | motions.CONTRACTS
+    | measurements.CONTRACTS
+    | densities.CONTRACTS
+    | models.CONTRACTS
+    | shadow.CONTRACTS
+    | ports.CONTRACTS
+)
+
+
+class ContractError(ValueError):
+    """A dataset that does not hold what its stage promised."""
+
+
+def problems(dataset: xr.Dataset, name: str, numbers: bool = True) -> list[str]:
+    """Everything that is wrong with `dataset` as a ``CONTRACTS[name]``.
+
+    Without `numbers`, values that are not finite are not looked for.
+    """
+    contract = CONTRACTS[name]
+    finite = contract.finite if numbers else ()
+    found = []
+    for variable, dims in contract.variables.items():
+        if variable not in dataset:
+            found.append(f"variable {variable!r} {dims} is missing")
+            continue
+        array = dataset[variable]
+        given = array.dims
+        if contract.swept:
+            given = tuple(d for d in given if d not in SWEEP)
+        if given != dims:
+            found.append(f"{variable!r} has dimensions {array.dims}, expected {dims}")
+        missing = [key for key in ("units", "long_name") if key not in array.attrs]
+        if missing:
+            found.append(f"{variable!r} lacks the attribute {' and '.join(missing)}")
+        if 0 in array.shape:
+            if variable in contract.may_be_empty:
+                continue
+            found.append(f"{variable!r} is empty: {dict(array.sizes)}")
+        elif variable in finite and not np.isfinite(array.values).all():
+            bad = np.argwhere(~np.isfinite(array.values))
+            where = dict(zip(array.dims, map(int, bad[0]), strict=True))
+            found.append(
+                f"{variable!r} has {len(bad)} values that are not finite, "
+                f"the first at {where}"
+            )
+    if "time" in dataset.coords:
+        found += _time_problems(dataset["time"])
+    return found
+
+
+def _time_problems(time: xr.DataArray) -> list[str]:
+    if time.size < 3:
+        return [f"'time' has {time.size} samples; at least 3 are needed"]
+    steps = np.diff(time.values)
+    if not (steps > 0).all():
+        return [f"'time' does not increase at sample {int(np.argmin(steps)) + 1}"]
+    if np.ptp(steps) > 1e-6 * steps.mean():
+        return [f"'time' is not uniform: steps {steps.min():g} ... {steps.max():g} s"]
+    return []
+
+
+def check(
+    dataset: xr.Dataset, name: str, source: str = "dataset", numbers: bool = True
+) -> xr.Dataset:
+    """Return `dataset` if it honours the contract `name`; see :func:`problems`.
+
+    Raises
+    ------
+    ContractError
+        Listing all problems at once.
+    """
+    kind = dataset.attrs.get("contract", name)
+    if kind not in CONTRACTS:
+        raise ContractError(
+            f"{source} was not made by leastaction (its attribute 'contract' is "
+            f"{kind!r}); known are {', '.join(CONTRACTS)}"
+        )
+    if kind != name:
+        raise ContractError(
+            f"{source} holds {kind!r} (made by {CONTRACTS[kind].made_by}), but "
+            f"{name!r} (made by {CONTRACTS[name].made_by}) is needed here; "
+            "choose methods that fit together"
+        )
+    found = problems(dataset, name, numbers)
+    if found:
+        listing = "\n".join(f"  - {problem}" for problem in found)
+        raise ContractError(
+            f"{source} is not a valid {name!r} dataset "
+            f"(made by {CONTRACTS[name].made_by}):\n{listing}"
+        )
+    return dataset
+
+
+def time_step(dataset: xr.Dataset) -> float:
+    """Time step, s, of a dataset whose time its contract has found uniform."""
+    time = dataset["time"].values
+    return float((time[-1] - time[0]) / (time.size - 1))

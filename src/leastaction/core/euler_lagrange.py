@@ -1,0 +1,95 @@
+"""Euler–Lagrange operator, d/dt ∂L/∂q̇ − ∂L/∂q, and the equations it implies."""
+
+from collections.abc import Sequence
+
+import sympy as sp
+
+from leastaction.core.expressions import symbol
+
+
+def velocity_names(coordinates: Sequence[str]) -> tuple[str, ...]:
+    """Names of the velocities: ``x`` moves with ``xdot``."""
+    return tuple(f"{name}dot" for name in coordinates)
+
+
+def acceleration_names(coordinates: Sequence[str]) -> tuple[str, ...]:
+    """Names of the accelerations: ``x`` accelerates with ``xddot``."""
+    return tuple(f"{name}ddot" for name in coordinates)
+
+
+def symbols(names: Sequence[str]) -> tuple[sp.Symbol, ...]:
+    """Real symbols of those names."""
+    return tuple(symbol(name) for name in names)
+
+
+def total_derivative(expression: sp.Expr, coordinates: Sequence[str]) -> sp.Expr:
+    """d/dt of a function of (q, q̇) along a motion: f_q q̇ + f_q̇ q̈."""
+    q = symbols(coordinates)
+    qdot = symbols(velocity_names(coordinates))
+    qddot = symbols(acceleration_names(coordinates))
+    return sum(
+        (
+            sp.diff(expression, x) * v + sp.diff(expression, v) * a
+            for x, v, a in zip(q, qdot, qddot, strict=True)
+        ),
+        sp.Integer(0),
+    )
+
+
+def rates_along_motion(
+    functions: Sequence[sp.Expr], coordinates: Sequence[str]
+) -> list[sp.Expr]:
+    """Return the part f_q q̇ of the time derivative that needs no acceleration."""
+    q, qdot = symbols(coordinates), symbols(velocity_names(coordinates))
+    return [
+        sum((sp.diff(f, x) * v for x, v in zip(q, qdot, strict=True)), sp.Integer(0))
+        for f in functions
+    ]
+
+
+def euler_lagrange(
+    lagrangian: sp.Expr, coordinates: Sequence[str]
+) -> tuple[sp.Expr, ...]:
+    """Euler–Lagrange expression of each coordinate, d/dt ∂L/∂q̇ − ∂L/∂q.
+
+    Parameters
+    ----------
+    lagrangian
+        L(q, q̇), J for a mechanical system.
+    coordinates
+        Names of q, one per degree of freedom.
+
+    Returns
+    -------
+    tuple of expressions in q, q̇ and q̈, one per degree of freedom (generalised force).
+    """
+    q = symbols(coordinates)
+    qdot = symbols(velocity_names(coordinates))
+    return tuple(
+        sp.expand(
+            total_derivative(sp.diff(lagrangian, v), coordinates)
+            - sp.diff(lagrangian, x)
+        )
+        for x, v in zip(q, qdot, strict=True)
+    )
+
+
+def rayleigh_force(
+    dissipation: sp.Expr, coordinates: Sequence[str]
+) -> tuple[sp.Expr, ...]:
+    """Dissipative term ∂D/∂q̇ of each equation (Rayleigh 1873), on the side of L.
+
+    Parameters
+    ----------
+    dissipation
+        Rayleigh function D(q, q̇), W for a mechanical system.
+    coordinates
+        Names of q, one per degree of freedom.
+
+    Returns
+    -------
+    tuple of expressions in q and q̇, one per degree of freedom (generalised force).
+    """
+    return tuple(
+        sp.expand(sp.diff(dissipation, v)) for v in symbols(velocity_names(coordinates))
+    )

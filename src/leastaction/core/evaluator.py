@@ -1,0 +1,67 @@
+"""Compiled evaluation of many expressions at many states at once."""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+import numpy as np
+import sympy as sp
+
+from leastaction.core.compiled import assigned, assignments, kernel, unpack
+from leastaction.core.euler_lagrange import velocity_names
+
+KERNEL = """
+@njit(cache=True, nogil=True)
+def evaluate(q, qdot, parameters, values):
+    {parameters}
+    for n in range(q.shape[0]):
+        {state}
+        {values}
+"""
+
+
+def evaluator(
+    expressions: Sequence[sp.Expr],
+    coordinates: Sequence[str],
+    parameters: Sequence[str] = (),
+) -> Callable[..., np.ndarray]:
+    """Compile `expressions` in (q, q̇) and parameters into one function.
+
+    Returns
+    -------
+    callable
+        ``evaluate(q, qdot, parameter_values=())`` with `q` and `qdot` of shape
+        (samples, dof); the result has shape (samples, expression).
+    """
+    functions = _functions(tuple(expressions), tuple(coordinates), tuple(parameters))
+
+    def evaluate(q, qdot, parameter_values=()):
+        values = np.empty((q.shape[0], len(expressions)))
+        functions.evaluate(
+            np.ascontiguousarray(q, dtype=float),
+            np.ascontiguousarray(qdot, dtype=float),
+            np.asarray(parameter_values, dtype=float),
+            values,
+        )
+        return values
+
+    return evaluate
+
+
+@lru_cache(maxsize=64)
+def _functions(expressions, coordinates, parameters):
+    """Compiled code, which every replicate asks for again."""
+    position = [f"q[n, {i}]" for i in range(len(coordinates))]
+    rate = [f"qdot[n, {i}]" for i in range(len(coordinates))]
+    names = [*coordinates, *velocity_names(coordinates)]
+    return kernel(
+        KERNEL,
+        {
+            "parameters": unpack(parameters, "parameters"),
+            "state": assigned(names, position + rate),
+            "values": assignments(
+                [f"values[n, {i}]" for i in range(len(expressions))],
+                expressions,
+                "shared_",
+            ),
+        },
+    )

@@ -1,0 +1,241 @@
+"""Arithmetic expressions as data: YAML text to SymPy, by a whitelist.
+
+The text is parsed by Python's own grammar and never evaluated. Only numbers, the
+declared names, ``+ - * / **`` and the functions in :data:`FUNCTIONS` are accepted;
+everything else is refused with its position.
+"""
+
+import ast
+import keyword
+import math
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+
+import sympy as sp
+from sympy.printing.str import StrPrinter
+
+from leastaction.core.unknown import unknown
+
+FUNCTIONS = {
+    "sin": sp.sin,
+    "cos": sp.cos,
+    "tan": sp.tan,
+    "asin": sp.asin,
+    "acos": sp.acos,
+    "atan": sp.atan,
+    "sinh": sp.sinh,
+    "cosh": sp.cosh,
+    "tanh": sp.tanh,
+    "exp": sp.exp,
+    "log": sp.log,
+    "sqrt": sp.sqrt,
+    "abs": sp.Abs,
+    "sign": sp.sign,
+}
+CONSTANTS = {"pi": sp.pi}
+
+LONGEST_TEXT = 5000
+DEEPEST_NESTING = 60
+LARGEST_EXPONENT = 60
+MOST_DIGITS = 40
+MOST_TERMS = 500
+LARGEST_VALUE = 1e100
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
+
+
+class ExpressionError(ValueError):
+    """An expression that is not arithmetic over the declared names."""
+
+    def __init__(self, text: str, position: int, reason: str):
+        self.text, self.position, self.reason = text, position, reason
+        start = max(0, position - 60)
+        shown = text[start : position + 60].replace("\n", " ")
+        pointer = " " * (position - start) + "^"
+        super().__init__(
+            f"{reason} (at character {position + 1})\n    {shown}\n    {pointer}"
+        )
+
+
+def symbol(name: str) -> sp.Symbol:
+    """Real symbol of that name: the only kind of symbol leastaction uses."""
+    return sp.Symbol(name, real=True)
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that could not stand in an expression.
+
+    Raises
+    ------
+    ValueError
+        If `name` is not a plain ASCII identifier, or is a function, a constant or a
+        word reserved by Python.
+    """
+    if not isinstance(name, str) or not _NAME.match(name):
+        raise ValueError(
+            f"{name!r} cannot name a quantity: use ASCII letters, digits and "
+            "underscores, a letter first"
+        )
+    if name in FUNCTIONS or name in CONSTANTS or keyword.iskeyword(name):
+        raise ValueError(f"{name!r} is a reserved word; choose another name")
+
+
+def parse(text: str | int | float, names: Iterable[str]) -> sp.Expr:
+    """Parse `text` into a SymPy expression over the real symbols `names`.
+
+    Parameters
+    ----------
+    text
+        An arithmetic expression such as ``"m*xdot**2/2 - k*x**2/2"``. Decimal numbers
+        become exact rationals.
+    names
+        Names that may occur.
+
+    Raises
+    ------
+    ExpressionError
+        With the position, if anything else than arithmetic over `names` is found.
+    """
+    text = str(text)
+    if len(text) > LONGEST_TEXT:
+        raise ExpressionError(
+            text[:200],
+            0,
+            f"the expression has {len(text)} characters; at most {LONGEST_TEXT} "
+            "are accepted",
+        )
+    if not text.isascii():
+        position = next(i for i, c in enumerate(text) if not c.isascii())
+        raise ExpressionError(text, position, "not an ASCII character")
+    table = {name: symbol(name) for name in names} | CONSTANTS
+    source = text.strip()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(source, mode="eval").body
+    except SyntaxError as error:
+        position = _place(source, error.lineno or 1, (error.offset or 1) - 1)
+        raise ExpressionError(source, position, "not an expression") from None
+    except (ValueError, MemoryError, RecursionError):
+        raise ExpressionError(source, 0, "not an expression") from None
+    return _Reader(source, table).read(tree, 0)
+
+
+class _Writer(StrPrinter):
+    def _print_Abs(self, expr):
+        return f"abs({self._print(expr.args[0])})"
+
+
+def to_text(expression: sp.Expr) -> str:
+    """Text of an expression that :func:`parse` reads back."""
+    return _Writer().doprint(expression)
+
+
+def _place(text: str, line: int, column: int) -> int:
+    """Position in `text` of a column (from 0) of a line (from 1)."""
+    before = sum(len(row) + 1 for row in text.split("\n")[: line - 1])
+    return max(0, before + column)
+
+
+class _Reader:
+    """Turn a syntax tree into SymPy, node by permitted node."""
+
+    def __init__(self, text: str, table: Mapping[str, sp.Expr]):
+        self.text, self.table = text, table
+
+    def refuse(self, node: ast.AST, reason: str) -> ExpressionError:
+        place = getattr(node, "lineno", 1), getattr(node, "col_offset", 0)
+        return ExpressionError(self.text, _place(self.text, *place), reason)
+
+    def read(self, node: ast.AST, depth: int) -> sp.Expr:
+        if depth > DEEPEST_NESTING:
+            raise self.refuse(node, f"nested deeper than {DEEPEST_NESTING} levels")
+        value = self._read(node, depth + 1)
+        if value.has(sp.nan, sp.zoo, sp.oo, -sp.oo):
+            raise self.refuse(node, "not a finite number")
+        if value.is_number and abs(value.evalf(15)) > LARGEST_VALUE:
+            raise self.refuse(node, f"a number larger than {LARGEST_VALUE:g}")
+        if value.is_real is False:
+            raise self.refuse(node, "not a real number")
+        return value
+
+    def _read(self, node: ast.AST, depth: int) -> sp.Expr:
+        match node:
+            case ast.Constant(value=value) if type(value) in (int, float):
+                return self.number(node, value)
+            case ast.Name(id=name):
+                return self.name(node, name)
+            case ast.UnaryOp(op=ast.UAdd(), operand=operand):
+                return self.read(operand, depth)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return -self.read(operand, depth)
+            case ast.BinOp(left=left, op=ast.Pow(), right=right):
+                return self.power(node, self.read(left, depth), self.read(right, depth))
+            case ast.BinOp():
+                return self.chain(node, depth)
+            case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
+                if name not in FUNCTIONS:
+                    raise self.refuse(
+                        node, unknown("function", name, sorted(FUNCTIONS))
+                    )
+                return FUNCTIONS[name](self.read(argument, depth))
+        raise self.refuse(
+            node,
+            "only numbers, declared names, + - * / ** and one-argument functions "
+            f"({', '.join(FUNCTIONS)}) may stand here",
+        )
+
+    def number(self, node: ast.AST, value: int | float) -> sp.Expr:
+        literal = ast.get_source_segment(self.text, node) or repr(value)
+        if len(literal) > MOST_DIGITS:
+            raise self.refuse(node, f"a number of more than {MOST_DIGITS} digits")
+        if value != value or abs(value) > 1e30 or 0 < abs(value) < 1e-30:
+            raise self.refuse(node, "a number outside 1e-30 ... 1e30")
+        return sp.Integer(value) if isinstance(value, int) else sp.Rational(str(value))
+
+    def name(self, node: ast.AST, name: str) -> sp.Expr:
+        if name not in self.table:
+            raise self.refuse(node, unknown("name", name, sorted(self.table)))
+        return self.table[name]
+
+    def chain(self, node: ast.BinOp, depth: int) -> sp.Expr:
+        """Operators of one chain a + b − c ..., which the tree nests to the left."""
+        operations = []
+        first: ast.AST = node
+        while isinstance(first, ast.BinOp) and not isinstance(first.op, ast.Pow):
+            operations.append(first)
+            first = first.left
+        value = self.read(first, depth)
+        for operation in reversed(operations):
+            right = self.read(operation.right, depth)
+            value = self.binary(operation, value, right)
+        return value
+
+    def binary(self, node: ast.BinOp, a: sp.Expr, b: sp.Expr) -> sp.Expr:
+        match node.op:
+            case ast.Add():
+                return a + b
+            case ast.Sub():
+                return a - b
+            case ast.Mult():
+                return a * b
+            case ast.Div():
+                if b.is_zero:
+                    raise self.refuse(node, "division by zero")
+                return a / b
+        raise self.refuse(node, "only + - * / ** are operators here")
+
+    def power(self, node: ast.AST, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
+        if base.is_number and exponent.is_number and base.is_Rational:
+            digits = len(str(base.p)) + len(str(base.q))
+            if digits * max(1, abs(exponent)) > 300:
+                raise self.refuse(node, "a power with more than 300 digits")
+        total = exponent * (base.exp if base.is_Pow else 1)
+        if total.is_number and abs(total) > LARGEST_EXPONENT:
+            raise self.refuse(node, f"exponent larger than {LARGEST_EXPONENT}")
+        if base.is_Add and exponent.is_Integer:
+            terms = len(base.args)
+            if math.comb(abs(int(exponent)) + terms - 1, terms - 1) > MOST_TERMS:
+                raise self.refuse(node, f"a power with more than {MOST_TERMS} terms")
+        return base**exponent

@@ -1,0 +1,262 @@
+"""Library of implicit equations of motion, and the true relations within it.
+
+An implicit equation of coordinate a is a linear relation Σ c_k Θ_k(q, q̇, q̈) = 0
+between candidates, some of which hold accelerations (Kaheman et al. 2020).
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import sympy as sp
+
+from leastaction.core.candidates import candidates
+from leastaction.core.compiled import assigned, assignments, kernel
+from leastaction.core.euler_lagrange import (
+    acceleration_names,
+    symbols,
+    velocity_names,
+)
+from leastaction.core.expressions import to_text
+from leastaction.core.gauge import exact_relations
+from leastaction.core.system import System
+
+KERNEL = """
+@njit(cache=True, nogil=True)
+def evaluate(q, qdot, qddot, values):
+    for n in range(q.shape[0]):
+        {state}
+        {values}
+"""
+
+
+@dataclass(frozen=True)
+class ImplicitLibrary:
+    """Candidates Θ_k(q, q̇, q̈) of the implicit equation of every coordinate.
+
+    Attributes
+    ----------
+    coordinates
+        Names of q.
+    terms
+        All candidates, those of the first coordinate first; each is affine in q̈.
+    members
+        Positions of the candidates of each coordinate's equation.
+    """
+
+    coordinates: tuple[str, ...]
+    terms: tuple[sp.Expr, ...]
+    members: tuple[tuple[int, ...], ...]
+
+    @classmethod
+    def from_config(cls, config: Mapping, coordinates: Sequence[str]):
+        """Library of the `implicit` part of `library`: {coordinate: [recipe entries]}.
+
+        Raises
+        ------
+        ValueError
+            If a coordinate has no equation, an equation has no candidate with the
+            acceleration of its own coordinate, or a candidate is not affine in q̈.
+        """
+        recipes = json.dumps(config.get("implicit", {}))
+        return _library(recipes, tuple(coordinates))
+
+    @classmethod
+    def _from_recipes(cls, recipes: Mapping, coordinates: tuple[str, ...]):
+        if set(recipes) != set(coordinates):
+            raise ValueError(
+                f"library.implicit has equations for {sorted(recipes)}; the "
+                f"coordinates are {list(coordinates)}"
+            )
+        accelerations = acceleration_names(coordinates)
+        names = (*coordinates, *velocity_names(coordinates), *accelerations)
+        terms, members = [], []
+        for name, own in zip(coordinates, symbols(accelerations), strict=True):
+            found = candidates(recipes[name], names)
+            if not any(term.has(own) for term in found):
+                raise ValueError(f"library.implicit.{name}: no candidate has {own}")
+            for term in found:
+                _affine(name, term, symbols(accelerations))
+            terms += [term for term in found if term not in terms]
+            members.append(tuple(terms.index(term) for term in found))
+        return cls(coordinates, tuple(terms), tuple(members))
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Candidates as text."""
+        return [to_text(term) for term in self.terms]
+
+    @cached_property
+    def qddot(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of the accelerations."""
+        return symbols(acceleration_names(self.coordinates))
+
+    def left_hand_sides(self, equation: int) -> list[int]:
+        """Candidates of an equation that hold the acceleration of its coordinate."""
+        own = self.qddot[equation]
+        return [k for k in self.members[equation] if self.terms[k].has(own)]
+
+    @cached_property
+    def evaluate(self):
+        """``evaluate(q, qdot, qddot)`` of (sample, dof) each, to (sample, term)."""
+        return evaluator_of_motion(self.terms, self.coordinates)
+
+    @cached_property
+    def slopes(self):
+        """Return ∂Θ_k/∂q̈_a at samples, shape (sample, dof, term)."""
+        dof = len(self.coordinates)
+        parts = [sp.diff(term, x) for x in self.qddot for term in self.terms]
+        compiled = evaluator_of_motion(parts, self.coordinates)
+
+        def slopes(q, qdot, qddot):
+            return compiled(q, qdot, qddot).reshape(len(q), dof, len(self.terms))
+
+        return slopes
+
+    def truth(self, system: System, equation: int) -> np.ndarray:
+        """Basis of all true relations between the candidates of an equation.
+
+        Accelerations are replaced by M⁻¹ F of `system`, and everything is multiplied
+        by det M; what vanishes identically is the null space of a matrix of exact
+        numbers. The space has one dimension if there is one true equation, more if
+        some candidates are redundant, none if the library cannot express the law.
+
+        Returns
+        -------
+        ndarray of shape (relation, member), in the order of ``members[equation]``.
+        """
+        mass, forces = (
+            sp.nsimplify(system.evaluated(part), rational=True)
+            for part in (system.mass_matrix, system.forces)
+        )
+        determinant = sp.expand(mass.det())
+        scaled = (mass.adjugate() * forces).applyfunc(sp.expand)
+        columns = []
+        for k in self.members[equation]:
+            rest = self.terms[k].subs(dict.fromkeys(self.qddot, 0))
+            column = rest * determinant
+            for x, value in zip(self.qddot, scaled, strict=True):
+                column += sp.diff(self.terms[k], x) * value
+            columns.append(sp.expand(column))
+        relations = exact_relations([(column,) for column in columns])
+        basis = np.zeros((len(relations), len(columns)))
+        for row, (k, parts) in zip(basis, relations.items(), strict=True):
+            row[k] = 1.0
+            for i, weight in parts.items():
+                row[i] = -float(weight)
+        return basis
+
+
+@lru_cache(maxsize=32)
+def _library(recipes: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
+    return ImplicitLibrary._from_recipes(json.loads(recipes), coordinates)
+
+
+def is_true_equation(
+    support: Sequence[int], basis: np.ndarray, left: Sequence[int]
+) -> bool:
+    """Whether the terms of an implicit equation are exactly those of a true one."""
+    return true_relation(support, basis, left) is not None
+
+
+def true_relation(
+    support: Sequence[int], basis: np.ndarray, left: Sequence[int]
+) -> np.ndarray | None:
+    """Coefficients of the true equation that has exactly the terms of `support`.
+
+    There is one if one relation, and only one, holds between them, all of them take
+    part in it, and it determines the acceleration. So any multiple of the equation of
+    motion is accepted, and any equivalent form that the library can express; a term
+    too many or too few is not.
+
+    Parameters
+    ----------
+    support
+        Positions of the terms among the members of the equation.
+    basis
+        All true relations, shape (relation, member): :meth:`ImplicitLibrary.truth`.
+    left
+        Positions of members that hold the acceleration.
+
+    Returns
+    -------
+    ndarray of shape (member,), or None if there is none.
+    """
+    if not set(support) & set(left):
+        return None
+    return relation_within(support, basis)
+
+
+def relation_within(support: Sequence[int], basis: np.ndarray) -> np.ndarray | None:
+    """Coefficients of the one true relation between exactly the terms of `support`.
+
+    Returns
+    -------
+    ndarray of shape (member,), or None if there is none, several, or one of fewer
+    terms.
+    """
+    if not len(basis) or not len(support):
+        return None
+    outside = np.setdiff1d(np.arange(basis.shape[1]), support)
+    if outside.size:
+        _, values, rows = np.linalg.svd(basis[:, outside].T, full_matrices=True)
+        rank = int((values > 1e-9 * max(values.max(initial=0.0), 1.0)).sum())
+        weights = rows[rank:]
+    else:
+        weights = np.eye(len(basis))
+    if len(weights) != 1:
+        return None
+    relation = weights[0] @ basis
+    small = np.abs(relation) <= 1e-9 * np.abs(relation).max()
+    if small[list(support)].any():
+        return None
+    return np.where(small, 0.0, relation)
+
+
+def _affine(name: str, term: sp.Expr, qddot: Sequence[sp.Symbol]) -> None:
+    slopes = [sp.diff(term, x) for x in qddot]
+    if any(slope.has(*qddot) for slope in slopes):
+        raise ValueError(
+            f"library.implicit.{name}: {term} is not linear in the accelerations"
+        )
+
+
+def evaluator_of_motion(expressions: Sequence[sp.Expr], coordinates: Sequence[str]):
+    """Compile expressions in (q, q̇, q̈).
+
+    Returns
+    -------
+    callable
+        ``evaluate(q, qdot, qddot)`` of shape (sample, dof) each; the result has shape
+        (sample, expression).
+    """
+    return _evaluator_of_motion(tuple(expressions), tuple(coordinates))
+
+
+@lru_cache(maxsize=64)
+def _evaluator_of_motion(expressions, coordinates):
+    channels = ("q", "qdot", "qddot")
+    names = (
+        *coordinates,
+        *velocity_names(coordinates),
+        *acceleration_names(coordinates),
+    )
+    places = [f"{c}[n, {a}]" for c in channels for a in range(len(coordinates))]
+    targets = [f"values[n, {k}]" for k in range(len(expressions))]
+    module = kernel(
+        KERNEL,
+        {
+            "state": assigned(names, places),
+            "values": assignments(targets, list(expressions), "shared_"),
+        },
+    )
+
+    def evaluate(q, qdot, qddot):
+        values = np.empty((len(q), len(expressions)))
+        given = (np.ascontiguousarray(x, dtype=float) for x in (q, qdot, qddot))
+        module.evaluate(*given, values)
+        return values
+
+    return evaluate

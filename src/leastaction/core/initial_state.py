@@ -1,0 +1,179 @@
+"""Initial states: numbers, or expressions of parameters and random draws."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import sympy as sp
+
+from leastaction.core.expressions import parse, symbol
+from leastaction.core.halton import first_index, halton_starts
+from leastaction.core.system import System
+from leastaction.fields.field_system import FieldSystem
+
+REST = 1e-6
+
+
+def initial_states(
+    settings: Mapping, system: System
+) -> Callable[[np.random.Generator], np.ndarray]:
+    """Sampler of initial states (q, q̇).
+
+    Parameters
+    ----------
+    settings
+        A value for each coordinate and velocity: a number or an expression over the
+        parameters and the names under ``random``, each of which is drawn anew for
+        every trajectory: ``random: {phase: {uniform: [0, 6.2832]}}`` or
+        ``{normal: [mean, std]}``. Names with ``{halton: [low, high]}`` are not random:
+        see :func:`random_names`.
+    system
+        Its `state` gives the order.
+
+    Returns
+    -------
+    callable
+        ``draw(rng)``: one state, shape (state,).
+
+    Raises
+    ------
+    ValueError
+        If a state is missing or unknown, or an expression is not arithmetic.
+    """
+    draw_names, state_of = random_names(settings), state_of_names(settings, system)
+    return lambda rng: state_of(draw_names(rng))
+
+
+def ensemble_starts(
+    settings: Mapping,
+    system: System,
+    generators: Callable[[int], np.random.Generator],
+    trajectories: int,
+) -> np.ndarray:
+    """Initial states of an ensemble, shape (trajectory, state).
+
+    `generators` makes the generator of a trajectory, which takes longer than many steps
+    of it: none is made more than once, and one only if nothing is random.
+    """
+    draw = initial_states(settings, system)
+    if not settings.get("random"):
+        return np.tile(draw(generators(0)), (trajectories, 1))
+    return np.array([draw(generators(t)) for t in range(trajectories)])
+
+
+def state_of_names(settings: Mapping, system: System) -> Callable[[dict], np.ndarray]:
+    """State of given values of the names under ``random``, as a function."""
+    expressions = [system.evaluated(e) for e in initial_expressions(settings, system)]
+    if not any(e.free_symbols for e in expressions):
+        always = np.array([float(e) for e in expressions])
+        return lambda drawn: always.copy()
+    return lambda drawn: np.array([float(e.subs(drawn)) for e in expressions])
+
+
+def field_initial_states(
+    settings: Mapping, system: FieldSystem
+) -> Callable[[np.random.Generator], np.ndarray]:
+    """Sampler of initial states (u, u_t) of a field.
+
+    Parameters
+    ----------
+    settings
+        As in :func:`initial_states`; the expressions may use the position ``x`` and
+        the ``length`` of the domain as well.
+    system
+        Its domain gives the nodes.
+
+    Returns
+    -------
+    callable
+        ``draw(rng)``: one state, shape (2, node).
+
+    Raises
+    ------
+    ValueError
+        If an expression is missing, unknown or not arithmetic; by ``draw``, if a state
+        moves an end that is fixed.
+    """
+    x, length = symbol("x"), symbol("length")
+    domain = system.domain
+    expressions = [
+        system.evaluated(e).subs(length, domain.length)
+        for e in initial_expressions(settings, system)
+    ]
+    draw_names = random_names(settings)
+    drawn_symbols = [symbol(name) for name in settings.get("random", {})]
+    functions = [sp.lambdify([x, *drawn_symbols], e, "numpy") for e in expressions]
+    ends = {"left": 0.0, "right": domain.length}
+    held = {side: at for side, at in ends.items() if getattr(domain, side) != "free"}
+    places = np.append(domain.x, list(held.values()))
+
+    def draw(rng: np.random.Generator) -> np.ndarray:
+        drawn = draw_names(rng).values()
+        values = [np.broadcast_to(f(places, *drawn), places.size) for f in functions]
+        state = np.array(values, dtype=float)
+        for name, row in zip(system.names, state, strict=False):
+            for side, at_end in zip(held, row[domain.nodes :], strict=True):
+                if abs(at_end) > REST * max(1.0, np.abs(row).max()):
+                    raise ValueError(
+                        f"initial_state: {name} is {at_end:.4g} at the {side} end, "
+                        f"which is {getattr(domain, side)}; it must be 0 there"
+                    )
+        return state[:, : domain.nodes]
+
+    return draw
+
+
+def random_names(settings: Mapping) -> Callable[..., dict]:
+    """Sampler ``draw(rng, trajectory)`` of the names under ``random``, by symbol.
+
+    The names with ``halton: [low, high]`` share one Halton sequence, the first of them
+    in base 2, the next in base 3 and so on; trajectory k has the k-th point from
+    :func:`~leastaction.core.halton.first_index` on, in every replicate. Without
+    such names `trajectory` may be left out.
+    """
+    random = settings.get("random", {})
+    boxes = {
+        symbol(name): recipe["halton"]
+        for name, recipe in random.items()
+        if "halton" in recipe
+    }
+    recipes = [
+        (symbol(name), kind, bounds)
+        for name, recipe in random.items()
+        for kind, bounds in recipe.items()
+    ]
+
+    def even(trajectory: int) -> dict:
+        low, high = np.transpose(list(boxes.values()))
+        index = first_index(len(boxes)) + trajectory
+        return dict(zip(boxes, halton_starts(index, low, high)[0], strict=True))
+
+    def draw(rng: np.random.Generator, trajectory: int | None = None) -> dict:
+        if not boxes:
+            return {name: getattr(rng, kind)(*bounds) for name, kind, bounds in recipes}
+        if trajectory is None:
+            raise ValueError("a Halton start needs the number of its trajectory")
+        points = even(trajectory)
+        return {
+            name: points[name] if name in points else getattr(rng, kind)(*bounds)
+            for name, kind, bounds in recipes
+        }
+
+    return draw
+
+
+def initial_expressions(settings: Mapping, system: System | FieldSystem) -> list:
+    """Expressions of an initial state, in the order of the state, checked."""
+    on_a_domain = isinstance(system, FieldSystem)
+    names = list(system.names[:2] if on_a_domain else map(str, system.state))
+    given = [name for name in settings if name != "random"]
+    wrong = sorted(set(names) ^ set(given))
+    if wrong:
+        raise ValueError(
+            f"initial_state: expected exactly {names}, got {given}; check {wrong}"
+        )
+    drawn = settings.get("random", {})
+    for name in drawn:
+        if name in system.parameters:
+            raise ValueError(f"initial_state.random: {name!r} is a parameter already")
+    known = [*system.parameters, *drawn, *(("x", "length") if on_a_domain else ())]
+    return [parse(settings[name], known) for name in names]

@@ -1,0 +1,279 @@
+"""Library of candidate terms of L and of D, with what algebra knows about them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+import sympy as sp
+
+from leastaction.core.candidates import candidates
+from leastaction.core.euler_lagrange import (
+    rayleigh_force,
+    symbols,
+    velocity_names,
+)
+from leastaction.core.expressions import parse, to_text
+from leastaction.core.gauge import (
+    Freedom,
+    gauge_freedom,
+    rayleigh_representation,
+    representation,
+)
+from leastaction.core.reference import multiples
+from leastaction.core.system import System
+
+
+@dataclass(frozen=True)
+class Library:
+    """Candidates D_i of L = Σ c_i D_i, those of D, and what fixes the scale of L.
+
+    Any multiple of a Lagrangian has the same equations of motion. The coefficients of
+    the reference terms are therefore given, not identified.
+
+    With several degrees of freedom more is free. If every kinetic energy is a
+    candidate, a system with mass matrix M and stiffness K has infinitely many
+    Lagrangians with the same equations of motion, M' = f(M⁻¹K) (they are s-equivalent:
+    Hojman and Urrutia 1981), and no data can tell them apart. `inertia` says what is
+    known: ``free``, nothing; ``diagonal``, the kinetic energy is a sum of squares of
+    single velocities; ``given``, the reference is the whole kinetic energy. Candidates
+    with accelerations in their Euler–Lagrange expression that contradict it are
+    ``inertial`` and left out.
+
+    Attributes
+    ----------
+    coordinates
+        Names of q.
+    terms
+        Candidates in (q, q̇).
+    references
+        (position, coefficient) of the kinetic terms that fix the scale, such as ½ of
+        q̇².
+    inertia
+        ``free``, ``diagonal`` or ``given``.
+    dissipation
+        Candidates R_j of the Rayleigh function D = Σ d_j R_j in (q, q̇).
+    calculus
+        ``"ito"`` or ``"stratonovich"``: what S dW is assumed to mean in the analysis.
+        No data can tell; it is part of the words in which a model is written.
+    """
+
+    coordinates: tuple[str, ...]
+    terms: tuple[sp.Expr, ...]
+    references: tuple[tuple[int, float], ...]
+    inertia: str = "free"
+    dissipation: tuple[sp.Expr, ...] = ()
+    calculus: str = "ito"
+
+    @classmethod
+    def from_config(cls, config: Mapping, coordinates: Sequence[str]) -> "Library":
+        """Library described by the `library` section of an example.
+
+        Parameters
+        ----------
+        config
+            ``{reference: "xdot**2/2", inertia: free, lagrangian: [recipe entries]}``.
+            Optionally ``dissipation: [recipe entries]`` and ``calculus``.
+        coordinates
+            Names of q.
+
+        Raises
+        ------
+        ValueError
+            If the reference is not a sum of multiples of candidates, or an entry is not
+            arithmetic over (q, q̇).
+        """
+        # The algebra of a library is done once, however many replicates use it.
+        return _library(
+            json.dumps(config, sort_keys=True), tuple(map(str, coordinates))
+        )
+
+    @classmethod
+    def _from_config(cls, config: Mapping, coordinates: tuple[str, ...]) -> "Library":
+        names = (*coordinates, *velocity_names(coordinates))
+        terms = candidates(config["lagrangian"], names)
+        return cls(
+            coordinates,
+            terms,
+            multiples(parse(config["reference"], names), terms),
+            config.get("inertia", "free"),
+            candidates(config.get("dissipation", []), names),
+            config.get("calculus", "ito"),
+        )
+
+    @property
+    def reference(self) -> int:
+        """Position of the first reference term."""
+        return self.references[0][0]
+
+    @property
+    def reference_coefficient(self) -> float:
+        """Coefficient of the first reference term."""
+        return self.references[0][1]
+
+    @property
+    def given(self) -> np.ndarray:
+        """Given coefficient of every candidate, zero where it is identified."""
+        coefficients = np.zeros(len(self.terms))
+        for i, value in self.references:
+            coefficients[i] = value
+        return coefficients
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Candidates as text."""
+        return [to_text(term) for term in self.terms]
+
+    @cached_property
+    def dissipation_names(self) -> list[str]:
+        """Candidates of the Rayleigh function as text."""
+        return [to_text(term) for term in self.dissipation]
+
+    @cached_property
+    def joint_freedom(self) -> Freedom:
+        """What algebra says about the candidates of L and of D together."""
+        return gauge_freedom(self.terms, self.coordinates, self.dissipation)
+
+    @cached_property
+    def freedom(self) -> Freedom:
+        """Null, duplicate and dependent candidates of L."""
+        both, count = self.joint_freedom, len(self.terms)
+        return Freedom(both.status[:count], both.equivalent[:count])
+
+    @cached_property
+    def dissipation_freedom(self) -> Freedom:
+        """Candidates of D without a force, or with the force of other candidates."""
+        both, count = self.joint_freedom, len(self.terms)
+        return Freedom(both.status[count:], both.equivalent[count:])
+
+    @cached_property
+    def status(self) -> list[str]:
+        """``reference``, ``inertial``, or what :class:`Freedom` says, by candidate."""
+        status = list(self.freedom.status)
+        self._check_references(status)
+        for i, _ in self.references:
+            status[i] = "reference"
+        for i, term in enumerate(self.terms):
+            if status[i] == "independent" and not self._fits_inertia(term):
+                status[i] = "inertial"
+        return status
+
+    def check_references(self) -> None:
+        """Refuse a redundant reference; only candidates before it can make it so."""
+        last = max(i for i, _ in self.references)
+        earlier = gauge_freedom(self.terms[: last + 1], self.coordinates)
+        self._check_references(earlier.status)
+
+    def _check_references(self, status: Sequence[str]) -> None:
+        for i, _ in self.references:
+            if status[i] != "independent":
+                raise ValueError(
+                    f"reference: {self.terms[i]} is {status[i]} in this library; list "
+                    "it earlier"
+                )
+
+    def _fits_inertia(self, term: sp.Expr) -> bool:
+        """Whether `term` agrees with what is known of the kinetic energy."""
+        if self.inertia == "free":
+            return True
+        mass = sp.hessian(term, symbols(velocity_names(self.coordinates)))
+        if mass.is_zero_matrix:
+            return True
+        return (
+            self.inertia == "diagonal" and mass.is_diagonal() and not mass.free_symbols
+        )
+
+    @property
+    def columns(self) -> list[int]:
+        """Positions of the columns of a regression: first reference, then the free.
+
+        The column of the first reference stands for the whole reference.
+        """
+        return [
+            i
+            for i, status in enumerate(self.status)
+            if status == "independent" or i == self.reference
+        ]
+
+    @cached_property
+    def column_terms(self) -> list[sp.Expr]:
+        """Functions behind `columns`."""
+        whole = sum(
+            (
+                sp.nsimplify(value / self.reference_coefficient) * self.terms[i]
+                for i, value in self.references
+            ),
+            sp.Integer(0),
+        )
+        return [whole if i == self.reference else self.terms[i] for i in self.columns]
+
+    @cached_property
+    def momenta(self) -> list[list[sp.Expr]]:
+        """∂D_i/∂q̇_a of L, then zeros of D, one row per degree of freedom."""
+        qdot = symbols(velocity_names(self.coordinates))
+        none = [sp.Integer(0)] * len(self.dissipation)
+        return [[sp.diff(term, v) for term in self.terms] + none for v in qdot]
+
+    @cached_property
+    def forces(self) -> list[list[sp.Expr]]:
+        """∂D_i/∂q_a of L, then −∂R_j/∂q̇_a of D, one row per degree of freedom."""
+        q = symbols(self.coordinates)
+        damping = [rayleigh_force(term, self.coordinates) for term in self.dissipation]
+        return [
+            [sp.diff(term, x) for term in self.terms] + [-force[a] for force in damping]
+            for a, x in enumerate(q)
+        ]
+
+    def damping(self, system: System, scale: float) -> np.ndarray | None:
+        """Coefficients of D that reproduce the damping of `system`, times `scale`.
+
+        Returns
+        -------
+        ndarray or None
+            One coefficient per candidate of D; None if they cannot express the
+            damping.
+        """
+        coefficients = np.zeros(len(self.dissipation))
+        function = system.evaluated(system.dissipation)
+        found = rayleigh_representation(
+            sp.nsimplify(function, rational=True), self.dissipation, self.coordinates
+        )
+        if found is None:
+            return None
+        for j, value in found.items():
+            coefficients[j] = scale * float(value)
+        return coefficients
+
+    def projection(self, system: System) -> tuple[np.ndarray, float] | None:
+        """Coefficients that reproduce the equations of motion of `system`.
+
+        Returns
+        -------
+        coefficients, scale
+            One coefficient per candidate (zero for those that algebra removes), and
+            the factor between this Lagrangian and that of `system`; or None if
+            `system` is not in the span of the library.
+        """
+        lagrangian = system.evaluated(system.lagrangian)
+        found = representation(
+            sp.nsimplify(lagrangian, rational=True), self.terms, self.coordinates
+        )
+        if found is None or found.get(self.reference, 0) == 0:
+            return None
+        scale = self.reference_coefficient / float(found[self.reference])
+        coefficients = np.zeros(len(self.terms))
+        for i, value in found.items():
+            coefficients[i] = scale * float(value)
+        fixed = np.array([i for i, _ in self.references])
+        allowed = [*self.columns, *fixed]
+        if not np.allclose(coefficients[fixed], self.given[fixed], rtol=1e-9) or set(
+            np.flatnonzero(coefficients)
+        ) - set(allowed):
+            return None
+        return coefficients, scale
+
+
+@lru_cache(maxsize=32)
+def _library(config: str, coordinates: tuple[str, ...]) -> Library:
+    return Library._from_config(json.loads(config), coordinates)

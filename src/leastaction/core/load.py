@@ -1,0 +1,66 @@
+"""Load any model that was identified, by what its file holds."""
+
+from pathlib import Path
+
+import xarray as xr
+
+from leastaction.core import datasets
+from leastaction.core.contracts import check
+from leastaction.core.identified_model import IdentifiedModel
+from leastaction.ports.port_model import EFFORTS, PortModel
+from leastaction.snapshots.learned_model import LEARNED, LearnedFlow, LearnedModel
+
+
+def load_model(
+    path: str | Path,
+    replicate: int = 0,
+    noise_level: float | None = None,
+    noise_mode: str | None = None,
+) -> IdentifiedModel | LearnedModel | LearnedFlow | PortModel:
+    """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
+
+    What was learned without candidates comes as a
+    :class:`~leastaction.snapshots.learned_model.LearnedModel`, or a ``LearnedFlow``; efforts of a
+    port-Hamiltonian system as a :class:`~leastaction.ports.port_model.PortModel`.
+
+    Parameters
+    ----------
+    path
+        The file.
+    replicate
+        Number of the replicate.
+    noise_level, noise_mode
+        Case of a sweep; the lowest level and the first mode if not given.
+
+    Raises
+    ------
+    ContractError
+        If the file is absent, is not readable or holds something else.
+    IndexError
+        If the file has fewer replicates.
+    KeyError
+        If the file has no such case.
+    """
+    dataset = datasets.load(path)
+    kind = dataset.attrs["contract"]
+    if kind not in (*LEARNED, *EFFORTS):
+        check(dataset, "model", str(path))
+    count = dataset.sizes["replicate"]
+    if not 0 <= replicate < count:
+        raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
+    dataset = _case(dataset, path, noise_level, noise_mode)
+    loaded = dict.fromkeys(EFFORTS, PortModel) | dict(LEARNED)
+    if kind in loaded:
+        return loaded[kind](dataset.isel(replicate=[replicate]))
+    return IdentifiedModel(dataset.isel(replicate=replicate))
+
+
+def _case(dataset: xr.Dataset, path, level, mode) -> xr.Dataset:
+    """One case of a sweep over noise."""
+    for name, wanted in (("noise_level", level), ("noise_mode", mode)):
+        there = list(dataset[name].values) if name in dataset.dims else []
+        if wanted is not None and wanted not in there:
+            raise KeyError(f"{path} has no {name} {wanted!r}; it has {there}")
+        if there:
+            dataset = dataset.sel({name: there[0] if wanted is None else wanted})
+    return dataset

@@ -1,0 +1,113 @@
+"""What a long stage tells while it works, and what it has cost."""
+
+import atexit
+import logging
+import resource
+import sys
+import time
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+from leastaction.core.contracts import ContractError
+
+EVERY = 10.0
+# What is wrong with a user's data is said in one message, without a traceback.
+EXPECTED = ("RecordingError",)
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+def start_logging(path: str | Path, benchmark: str | Path | None = None) -> None:
+    """Send messages, warnings and a failure's traceback to `path` and the terminal.
+
+    A file that is missing, damaged or cannot be written is told without a traceback.
+    At the end of the process, what it has cost goes to `benchmark`: a table of one row
+    with wall and CPU time in s and the largest memory in MB.
+
+    A script calls this first; Snakemake's ``log:`` redirects nothing by itself.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s %(levelname)s %(message)s",
+        datefmt="%H:%M:%S",
+        handlers=[logging.FileHandler(path, mode="w"), logging.StreamHandler()],
+        force=True,
+    )
+    for handler in logging.getLogger().handlers:
+        handler.addFilter(_Once())
+    logging.captureWarnings(True)
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
+    sys.excepthook = _log_failure
+    if benchmark is not None:
+        # Before this line there were imports, which take as long as their CPU time.
+        start = time.monotonic() - time.process_time()
+        atexit.register(_write_benchmark, Path(benchmark), start)
+
+
+def _write_benchmark(path: Path, start: float) -> None:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    row = {
+        "s": time.monotonic() - start,
+        "cpu_time": used.ru_utime + used.ru_stime,
+        "max_rss": used.ru_maxrss / 1024,
+    }
+    path.write_text(
+        "\t".join(row) + "\n" + "\t".join(f"{x:.2f}" for x in row.values()) + "\n"
+    )
+
+
+class _Once(logging.Filter):
+    """Lets a warning pass once: what holds for one replicate mostly holds for all."""
+
+    def __init__(self):
+        super().__init__()
+        self._seen: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the record is no warning, or one that was not given yet."""
+        if record.levelno != logging.WARNING:
+            return True
+        message = record.getMessage()
+        known = message in self._seen
+        self._seen.add(message)
+        return not known
+
+
+def _log_failure(kind, error, trace) -> None:
+    if issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, trace)
+        return
+    if kind.__name__ in EXPECTED:
+        logging.error("%s", error)
+        return
+    told = isinstance(error, ContractError) or getattr(error, "filename", None)
+    about = None if told else (kind, error, trace)
+    logging.error("%s: %s", kind.__name__, error, exc_info=about)
+
+
+def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T]:
+    """Pass `items` on and report how many are done, at most every ten seconds.
+
+    The line at the end, the `summary`, is left out of an inner loop.
+    """
+    start = last = time.monotonic()
+    spent = time.process_time()
+    for done, item in enumerate(items):
+        now = time.monotonic()
+        if now - last > EVERY:
+            last = now
+            left = (now - start) / max(1, done) * (len(items) - done)
+            log.info("%s: %d of %d, about %.0f s left", what, done, len(items), left)
+        yield item
+    if summary:
+        log.info(
+            "%s: %d done in %.1f s, %.1f s of CPU",
+            what,
+            len(items),
+            time.monotonic() - start,
+            time.process_time() - spent,
+        )

@@ -1,0 +1,267 @@
+"""Motion of a system without noise, by the classical Runge–Kutta method of order 4.
+
+Samples are `time_step` apart; between two of them the method takes as many equal steps
+as keep each below `integration_step`. Accelerations are those of the equations of
+motion at the sampled state, not differences.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+from numba import njit
+
+from leastaction.core.compiled import assigned, assignments, kernel, unpack
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.external_input import input_expressions, input_force
+from leastaction.core.generators import generator
+from leastaction.core.initial_state import random_names, state_of_names
+from leastaction.core.noise_draws import noise_draws
+from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.system import System
+from leastaction.core.time_grid import step_count
+from leastaction.ensembles.ensemble import DivergenceError
+
+# All that is compiled for a model; the loops below call it by its address.
+KERNEL = """
+@njit(cache=True, nogil=True)
+def rate(time, state, parameters, out):
+    {time}
+    {parameters}
+    {state}
+    {rate}
+"""
+RATE = "FunctionType(void(f8, f8[::1], f8[::1], f8[::1]))"
+
+
+@njit(
+    f"({RATE}, f8[::1], f8, i8, f8[::1], f8[:, ::1], f8[:, ::1])",
+    cache=True,
+    nogil=True,
+)
+def _integrate(rate, initial, dt, substeps, parameters, path, acceleration):
+    size = initial.size
+    dof = size // 2
+    h = dt / substeps
+    state, there = initial.copy(), initial.copy()
+    k1, k2, k3, k4 = np.empty(size), np.empty(size), np.empty(size), np.empty(size)
+    for n in range(path.shape[0]):
+        rate(n * dt, state, parameters, k1)
+        for i in range(size):
+            path[n, i] = state[i]
+        for i in range(dof):
+            acceleration[n, i] = k1[dof + i]
+        if n == path.shape[0] - 1:
+            break
+        for step in range(substeps):
+            time = n * dt + step * h
+            rate(time, state, parameters, k1)
+            for i in range(size):
+                there[i] = state[i] + h / 2 * k1[i]
+            rate(time + h / 2, there, parameters, k2)
+            for i in range(size):
+                there[i] = state[i] + h / 2 * k2[i]
+            rate(time + h / 2, there, parameters, k3)
+            for i in range(size):
+                there[i] = state[i] + h * k3[i]
+            rate(time + h, there, parameters, k4)
+            for i in range(size):
+                state[i] += h / 6 * (k1[i] + 2 * k2[i] + 2 * k3[i] + k4[i])
+
+
+@njit(f"({RATE}, f8[::1], f8[:, ::1], f8[::1], f8[:, ::1])", cache=True, nogil=True)
+def _accelerations(rate, time, state, parameters, acceleration):
+    out = np.empty(state.shape[1])
+    dof = out.size // 2
+    for n in range(time.size):
+        rate(time[n], state[n], parameters, out)
+        for i in range(dof):
+            acceleration[n, i] = out[dof + i]
+
+
+class Motion:
+    """Compiled motion q̈ = a(t, q, q̇) of given accelerations.
+
+    Parameters
+    ----------
+    coordinates
+        Names of q.
+    acceleration
+        Expressions in ``time``, the state, `parameters` and `drawn`.
+    parameters
+        Their values.
+    drawn
+        Names whose values are given with every call.
+    """
+
+    def __init__(
+        self,
+        coordinates: Sequence[str],
+        acceleration: Sequence[sp.Expr],
+        parameters: Mapping[str, float],
+        drawn: Sequence[str] = (),
+    ):
+        state = [*coordinates, *velocity_names(coordinates)]
+        rates = [*symbols(velocity_names(coordinates)), *acceleration]
+        out = [f"out[{i}]" for i in range(len(rates))]
+        self._dof = len(coordinates)
+        self._fixed = np.array(list(parameters.values()), dtype=float)
+        self._rate = kernel(
+            KERNEL,
+            {
+                "time": assigned(["time"], ["time"]),
+                "parameters": unpack([*parameters, *drawn], "parameters"),
+                "state": unpack(state, "state"),
+                "rate": assignments(out, rates, "s_"),
+            },
+        ).rate
+
+    def integrate(self, initial_state, samples, time_step, substeps=1, values=()):
+        """Path of shape (samples, state), accelerations of shape (samples, dof)."""
+        start = np.array(initial_state, dtype=float)
+        path = np.empty((samples, start.size))
+        acceleration = np.empty((samples, self._dof))
+        parameters = self._parameters(values)
+        _integrate(
+            self._rate, start, time_step, substeps, parameters, path, acceleration
+        )
+        return path, acceleration
+
+    def accelerations(self, time, state, values=()):
+        """Accelerations at given times and states, shape (samples, dof)."""
+        acceleration = np.empty((len(time), self._dof))
+        _accelerations(
+            self._rate,
+            np.array(time, dtype=float),
+            np.array(state, dtype=float, order="C"),
+            self._parameters(values),
+            acceleration,
+        )
+        return acceleration
+
+    def _parameters(self, values) -> np.ndarray:
+        return np.concatenate([self._fixed, np.asarray(values, dtype=float)])
+
+
+def motion_of(
+    system: System, inputs: Mapping[str, str] | None = None, drawn: Sequence[str] = ()
+) -> Motion:
+    """Compile the motion of a system under external forces; its noise plays no part.
+
+    Parameters
+    ----------
+    system
+        Lagrangian and damping.
+    inputs
+        Generalised force of coordinates: expressions in ``time``, parameters and the
+        names `drawn`.
+    drawn
+        Names whose values are given with every call.
+    """
+    forces = sp.Matrix(input_expressions(system, inputs or {}, drawn))
+    acceleration = system.accelerated_by(system.forces + forces)
+    return Motion(system.coordinates, acceleration, system.parameters, drawn)
+
+
+def substeps_of(settings: Mapping) -> int:
+    """Steps between two samples, each at most `integration_step` long."""
+    return math.ceil(settings["time_step"] / settings["integration_step"] - 1e-9)
+
+
+def simulate(
+    system: System,
+    settings: Mapping,
+    *,
+    example: str,
+    seed: int,
+    replicate: int,
+    units: Mapping[str, str],
+) -> xr.Dataset:
+    """Simulate one replicate: motions from random starts, and the noise of sensors.
+
+    Parameters
+    ----------
+    system
+        The truth.
+    settings
+        The `simulate` section: `time_step`, `integration_step`, `duration` (s),
+        `trajectories`, `initial_state`, `input`, `noise`.
+    example, seed, replicate
+        Key of the random numbers.
+    units
+        Unit of each coordinate.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``recordings``: the recorded channels without noise, and one draw of
+        unit noise for each. What sensors record at a noise level is their sum
+        (:mod:`leastaction.core.noise_sweep`).
+
+    Raises
+    ------
+    DivergenceError
+        If a trajectory does not stay finite.
+    """
+    start = settings["initial_state"]
+    drawn_names = tuple(start.get("random", {}))
+    inputs = settings.get("input", {})
+    motion = motion_of(system, inputs, drawn_names)
+    draw, state_of = random_names(start), state_of_names(start, system)
+    dt, n, dof = settings["time_step"], settings["trajectories"], system.dof
+    samples = step_count(settings["duration"], dt) + 1
+    data = {name: np.empty((1, n, samples, dof)) for name in CHANNELS}
+    force = np.zeros((1, n, samples, dof))
+    force_of = input_force(system, inputs, drawn_names)
+    time = np.arange(samples) * dt
+    for trajectory in range(n):
+        rng = generator(seed, example, "simulate", replicate, trajectory)
+        drawn = draw(rng, trajectory)
+        values = tuple(drawn.values())
+        path, acceleration = motion.integrate(
+            state_of(drawn), samples, dt, substeps_of(settings), values
+        )
+        if not np.isfinite(path).all():
+            when = dt * int(np.argmax(~np.isfinite(path).all(axis=1)))
+            raise DivergenceError(
+                f"trajectory {trajectory} of replicate {replicate} is not finite from "
+                f"t = {when:g} s on; reduce simulate.integration_step"
+            )
+        channels = (path[:, :dof], path[:, dof:], acceleration)
+        for name, values_of_channel in zip(CHANNELS, channels, strict=True):
+            data[name][0, trajectory] = values_of_channel
+        force[0, trajectory] = force_of(time, values)
+    recorded = settings["noise"]["channels"]
+    channels = {name: data[name] for name in CHANNELS if name in recorded}
+    if inputs:
+        channels["input"] = force
+    motions = _motions(channels, system, time, replicate, units)
+    return noise_draws(motions, settings["noise"], example=example, seed=seed)
+
+
+def _motions(data: Mapping, system: System, time, replicate, units) -> xr.Dataset:
+    dims = ("replicate", "trajectory", "time", "dof")
+    meaning = {
+        "q": "generalised coordinate",
+        "qdot": "generalised velocity",
+        "qddot": "generalised acceleration",
+        "input": "generalised external force",
+    }
+    return xr.Dataset(
+        {
+            name: (
+                dims,
+                values,
+                {"units": "see coordinate_unit", "long_name": meaning[name]},
+            )
+            for name, values in data.items()
+        },
+        coords={
+            "replicate": [replicate],
+            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "dof": list(system.coordinates),
+            "coordinate_unit": ("dof", [units[name] for name in system.coordinates]),
+        },
+    )

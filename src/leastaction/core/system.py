@@ -1,0 +1,295 @@
+"""A mechanical system: Lagrangian, Rayleigh dissipation and volatility.
+
+.. math::
+
+    \\frac{d}{dt}\\frac{\\partial L}{\\partial \\dot q}
+    - \\frac{\\partial L}{\\partial q}
+    = -\\frac{\\partial D}{\\partial \\dot q} + S\\,\\dot W
+
+The truth behind simulated data and the model identified from data are both a
+:class:`System`, so they are simulated and compared by the same code.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.expressions import check_name, parse, symbol
+
+# A determinant larger than this at one point does not vanish identically.
+CLEARLY_NONZERO = 1e-6
+
+
+def is_singular(matrix: sp.Matrix) -> bool:
+    """Whether the determinant vanishes identically."""
+    determinant = matrix.det()
+    names = sorted(determinant.free_symbols, key=str)
+    somewhere = {x: 0.1 + (0.618 * i) % 1.0 for i, x in enumerate(names, 1)}
+    value = determinant.evalf(subs=somewhere)
+    if value.is_Float and abs(value) > CLEARLY_NONZERO:
+        return False
+    return sp.simplify(determinant) == 0
+
+
+@dataclass(frozen=True)
+class System:
+    """Lagrangian system with Rayleigh dissipation and random forces.
+
+    Attributes
+    ----------
+    coordinates
+        Names of the generalised coordinates q; the velocity of ``x`` is ``xdot``.
+    parameters
+        Value of each parameter (SI units).
+    lagrangian
+        L(q, q̇), J.
+    dissipation
+        Rayleigh function D(q, q̇), W.
+    volatility
+        S(q, q̇), one row per coordinate and one column per Wiener process
+        (generalised force times s^0.5).
+    calculus
+        ``"ito"`` or ``"stratonovich"``: the meaning of S dW when S depends on q̇.
+    """
+
+    coordinates: tuple[str, ...]
+    parameters: Mapping[str, float]
+    lagrangian: sp.Expr
+    dissipation: sp.Expr = sp.Integer(0)
+    volatility: sp.Matrix = field(default_factory=lambda: sp.zeros(0, 0))
+    calculus: str = "ito"
+
+    def __post_init__(self):
+        if self.volatility.rows != len(self.coordinates):
+            object.__setattr__(self, "volatility", sp.zeros(len(self.coordinates), 0))
+
+    @classmethod
+    def from_config(cls, config: Mapping) -> "System":
+        """System described by the `system` section of an example.
+
+        Raises
+        ------
+        ValueError
+            If a name is unusable, an expression is not arithmetic over the declared
+            names, or the mass matrix is singular.
+        """
+        coordinates = tuple(config["coordinates"])
+        parameters = {
+            name: float(entry["value"]) for name, entry in config["parameters"].items()
+        }
+        names = declared_names(coordinates, parameters)
+        system = cls(
+            coordinates=coordinates,
+            parameters=parameters,
+            lagrangian=_read("lagrangian", config["lagrangian"], names),
+            dissipation=_read("dissipation", config.get("dissipation", "0"), names),
+            volatility=_volatility(config.get("volatility", {}), coordinates, names),
+            calculus=config.get("calculus", "ito"),
+        )
+        if is_singular(system.mass_matrix):
+            raise ValueError(
+                "lagrangian: the mass matrix d²L/dq̇² is singular; every coordinate "
+                "needs a kinetic energy"
+            )
+        return system
+
+    @property
+    def dof(self) -> int:
+        """Number of degrees of freedom."""
+        return len(self.coordinates)
+
+    @property
+    def q(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of the coordinates."""
+        return symbols(self.coordinates)
+
+    @property
+    def qdot(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of the velocities."""
+        return symbols(velocity_names(self.coordinates))
+
+    @property
+    def state(self) -> tuple[sp.Symbol, ...]:
+        """Symbols of the state (q, q̇)."""
+        return self.q + self.qdot
+
+    @property
+    def wiener_processes(self) -> int:
+        """Number of independent Wiener processes."""
+        return self.volatility.cols
+
+    @cached_property
+    def momenta(self) -> sp.Matrix:
+        """Conjugate momenta p = ∂L/∂q̇ as functions of (q, q̇)."""
+        return sp.Matrix([sp.diff(self.lagrangian, v) for v in self.qdot])
+
+    @cached_property
+    def mass_matrix(self) -> sp.Matrix:
+        """M = ∂²L/∂q̇∂q̇."""
+        return self.momenta.jacobian(self.qdot)
+
+    @cached_property
+    def forces(self) -> sp.Matrix:
+        """Right-hand side of M q̈ = forces + S Ẇ."""
+        force = sp.Matrix(
+            [
+                sp.diff(self.lagrangian, x) - sp.diff(self.dissipation, v)
+                for x, v in zip(self.q, self.qdot, strict=True)
+            ]
+        )
+        return force - self.momenta.jacobian(self.q) * sp.Matrix(self.qdot)
+
+    @cached_property
+    def diffusion(self) -> sp.Matrix:
+        """Diffusion of the velocities, g = M⁻¹ S."""
+        if not self.wiener_processes:
+            return sp.zeros(self.dof, 0)
+        return self.accelerated_by(self.volatility)
+
+    @cached_property
+    def acceleration(self) -> sp.Matrix:
+        """Drift of the velocities in the Itô sense, M⁻¹ forces + ½ Σ_j (g_j·∂_q̇) g_j.
+
+        The last term stands only for Stratonovich noise. It vanishes for g(q).
+        Paper: Tripura et al., eq. (8), subtract ½ σ' σ'' instead, which does not hold
+        for a second-order system.
+        """
+        acceleration = self.accelerated_by(self.forces)
+        if self.calculus == "stratonovich":
+            for j in range(self.wiener_processes):
+                g = self.diffusion.col(j)
+                acceleration += g.jacobian(self.qdot) * g / 2
+        return acceleration
+
+    @cached_property
+    def drift(self) -> sp.Matrix:
+        """Itô drift of the state (q, q̇)."""
+        return sp.Matrix([*self.qdot, *self.acceleration])
+
+    @cached_property
+    def hamiltonian(self) -> sp.Expr:
+        """Energy by the Legendre transform, H = Σ q̇ ∂L/∂q̇ − L, in (q, q̇)."""
+        return sp.expand(
+            sum(v * p for v, p in zip(self.qdot, self.momenta, strict=True))
+            - self.lagrangian
+        )
+
+    @cached_property
+    def canonical_hamiltonian(self) -> sp.Expr:
+        """H(q, p), with momenta named ``p_x``.
+
+        Raises
+        ------
+        ValueError
+            If ∂L/∂q̇ is not linear in q̇, so that it has no closed inverse here.
+        """
+        if self.mass_matrix.has(*self.qdot):
+            raise ValueError("the momenta are not linear in the velocities")
+        momenta = sp.Matrix([symbol(f"p_{name}") for name in self.coordinates])
+        rest = self.momenta.subs({v: 0 for v in self.qdot})
+        velocities = self.accelerated_by(momenta - rest)
+        return sp.expand(
+            self.hamiltonian.subs(dict(zip(self.qdot, velocities, strict=True)))
+        )
+
+    @cached_property
+    def equations_of_motion(self) -> tuple[sp.Eq, ...]:
+        """q̈ = acceleration + g Ẇ, one equation per coordinate."""
+        noise = sp.Matrix(
+            [symbol(f"Wdot_{j + 1}") for j in range(self.wiener_processes)]
+        )
+        excitation = (
+            self.diffusion * noise if self.wiener_processes else sp.zeros(self.dof, 1)
+        )
+        return tuple(
+            sp.Eq(symbol(f"{name}ddot"), sp.expand(a + f))
+            for name, a, f in zip(
+                self.coordinates, self.acceleration, excitation, strict=True
+            )
+        )
+
+    @cached_property
+    def energy_growth(self) -> sp.Expr:
+        """Growth of E[H] by noise, ½ tr(Sᵀ M⁻¹ S): Itô's formula for S(q).
+
+        Dissipation takes energy out at the rate q̇·∂D/∂q̇, which is not in it.
+        """
+        if not self.wiener_processes:
+            return sp.Integer(0)
+        return sp.expand((self.volatility.T * self.diffusion).trace() / 2)
+
+    def with_parameters(self, **values: float) -> "System":
+        """The same system with other parameter values."""
+        unknown = set(values) - set(self.parameters)
+        if unknown:
+            raise ValueError(
+                f"unknown parameter {sorted(unknown)}; known: {sorted(self.parameters)}"
+            )
+        return replace(self, parameters={**self.parameters, **values})
+
+    def evaluated(self, expression: sp.Expr | sp.Matrix) -> sp.Expr | sp.Matrix:
+        """`expression` with the parameter values put in."""
+        values = {symbol(name): value for name, value in self.parameters.items()}
+        return sp.sympify(expression).subs(values)
+
+    @property
+    def parameter_values(self) -> np.ndarray:
+        """Parameter values in the order of `parameters`."""
+        return np.array(list(self.parameters.values()), dtype=float)
+
+    def __str__(self) -> str:
+        from leastaction.core.system_text import system_text
+
+        return system_text(self)
+
+    def accelerated_by(self, right: sp.Matrix) -> sp.Matrix:
+        """M⁻¹ times generalised forces."""
+        if self.mass_matrix.is_diagonal():
+            inverse = sp.diag(*[1 / self.mass_matrix[i, i] for i in range(self.dof)])
+            return (inverse * right).applyfunc(sp.expand)
+        return self.mass_matrix.LUsolve(right)
+
+
+def declared_names(
+    coordinates: Sequence[str], parameters: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Names that an expression of a system may use, checked for clashes."""
+    names = (*coordinates, *velocity_names(coordinates), *parameters)
+    for name in names:
+        check_name(name)
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the names {twice} are declared twice")
+    return names
+
+
+def _read(where: str, text, names: Sequence[str]) -> sp.Expr:
+    try:
+        return parse(text, names)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _volatility(entries, coordinates: Sequence[str], names: Sequence[str]) -> sp.Matrix:
+    """Matrix S from {coordinate: expression} or from rows of expressions."""
+    if not isinstance(entries, Mapping):
+        if len(entries) != len(coordinates) or len({len(row) for row in entries}) != 1:
+            raise ValueError(
+                f"volatility: expected {len(coordinates)} rows of equal length"
+            )
+        return sp.Matrix(
+            [[_read("volatility", text, names) for text in row] for row in entries]
+        )
+    unknown = sorted(set(entries) - set(coordinates))
+    if unknown:
+        raise ValueError(
+            f"volatility: {unknown} are not coordinates; these are {list(coordinates)}"
+        )
+    matrix = sp.zeros(len(coordinates), len(entries))
+    for j, (coordinate, text) in enumerate(entries.items()):
+        matrix[coordinates.index(coordinate), j] = _read("volatility", text, names)
+    return matrix

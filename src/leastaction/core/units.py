@@ -1,0 +1,172 @@
+"""Dimensional analysis of a system: what is added must have one dimension."""
+
+from collections.abc import Mapping
+from functools import lru_cache
+
+import pint
+import sympy as sp
+
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.fields.density import density_names
+from leastaction.fields.field_system import FieldSystem
+
+
+class DimensionError(ValueError):
+    """A unit that does not exist, or an expression that adds unlike quantities."""
+
+
+@lru_cache(maxsize=1)
+def registry() -> pint.UnitRegistry:
+    """The one registry of units."""
+    return pint.UnitRegistry()
+
+
+def unit(text: str) -> pint.Unit:
+    """Read a unit such as ``"N/m"`` or ``"kg m^2"``; ``"1"`` is dimensionless.
+
+    Raises
+    ------
+    DimensionError
+        If the text names no unit.
+    """
+    if not isinstance(text, str):
+        raise DimensionError(
+            f'{text!r} is not a unit; write it as text, such as "N/m" or "1"'
+        )
+    if text.strip() == "1":
+        return registry().dimensionless
+    try:
+        parsed = registry().parse_units(text)
+        factor = registry().get_base_units(parsed)[0]
+    except Exception:
+        factor = None
+    if factor is None or not text.strip():
+        raise DimensionError(
+            f'{text!r} is not a unit; write something like "kg", "N/m", "m/s^2" or "1"'
+        )
+    if abs(factor - 1) > 1e-12:
+        raise DimensionError(
+            f"{text!r} is {factor:g} {unit_text(parsed)}; give the value in SI units "
+            "without prefix"
+        )
+    return parsed
+
+
+def unit_text(value: pint.Unit) -> str:
+    """Compact ASCII text of a unit, in SI base units; ``"1"`` if dimensionless."""
+    base = registry().get_base_units(value)[1]
+    return f"{base:~C}" or "1"
+
+
+def state_units(units: Mapping[str, str], coordinates) -> dict[str, pint.Unit]:
+    """Units of every declared name and of the velocities."""
+    known = {name: unit(text) for name, text in units.items()}
+    for coordinate, velocity in zip(
+        coordinates, velocity_names(coordinates), strict=True
+    ):
+        known[velocity] = known[coordinate] / registry().second
+    return known
+
+
+def density_units(units: Mapping[str, str], field: str) -> dict[str, pint.Unit]:
+    """Units of every declared name and of u_t, u_x, u_xx; x is a length in m."""
+    known = {name: unit(text) for name, text in units.items()}
+    second, metre = registry().second, registry().meter
+    _, u_t, u_x, u_xx = density_names(field)
+    known[u_t] = known[field] / second
+    known[u_x] = known[field] / metre
+    known[u_xx] = known[field] / metre**2
+    return known
+
+
+def dimension_of(expression: sp.Expr, units: Mapping[str, pint.Unit]) -> pint.Unit:
+    """Unit of an expression, or the reason why it has none.
+
+    Raises
+    ------
+    DimensionError
+        If unlike quantities are added, or a function or an exponent is given a
+        quantity with a dimension.
+    """
+    one = registry().dimensionless
+    if expression.is_number:
+        return one
+    if expression.is_Symbol:
+        return units[expression.name]
+    if expression.is_Add:
+        parts = [(term, dimension_of(term, units)) for term in expression.args]
+        first_term, first = parts[0]
+        for term, other in parts[1:]:
+            if first.dimensionality != other.dimensionality:
+                raise DimensionError(
+                    f"{first_term} is in {unit_text(first)}, but {term} is in "
+                    f"{unit_text(other)}; they cannot be added"
+                )
+        return first
+    if expression.is_Mul:
+        product = one
+        for factor in expression.args:
+            product = product * dimension_of(factor, units)
+        return product
+    if expression.is_Pow:
+        base = dimension_of(expression.base, units)
+        if expression.exp.is_number:
+            return base ** float(expression.exp)
+        if base.dimensionless and dimension_of(expression.exp, units).dimensionless:
+            return one
+        raise DimensionError(f"{expression} raises to a power that is not a number")
+    if isinstance(expression, sp.Abs):
+        return dimension_of(expression.args[0], units)
+    for argument in expression.args:
+        given = dimension_of(argument, units)
+        if not given.dimensionless and not isinstance(expression, sp.sign):
+            raise DimensionError(
+                f"{argument} is in {unit_text(given)}, but {expression.func} takes "
+                "a number or an angle"
+            )
+    return one
+
+
+def check_dimensions(system, units: Mapping[str, str]) -> None:
+    """Check a system's Lagrangian, dissipation and volatility against its units.
+
+    A volatility S in ``M q̈ = ... + S dW/dt`` has the unit of its generalised force
+    times s^0.5; that of a field, the unit of its force density times s^0.5.
+
+    Raises
+    ------
+    DimensionError
+    """
+    second = registry().second
+    if isinstance(system, FieldSystem):
+        known = density_units(units, system.field)
+        energy = _dimension("lagrangian", system.lagrangian, known)
+        if system.volatility != 0:
+            given = _dimension("volatility", system.volatility, known)
+            _compare("volatility", given, energy / known[system.field] * second**0.5)
+        return
+    known = state_units(units, system.coordinates)
+    energy = _dimension("lagrangian", system.lagrangian, known)
+    if system.dissipation != 0:
+        power = _dimension("dissipation", system.dissipation, known)
+        _compare("dissipation", power, energy / second)
+    for i, coordinate in enumerate(system.coordinates):
+        for entry in system.volatility.row(i):
+            if entry != 0:
+                given = _dimension("volatility", entry, known)
+                wanted = energy / known[coordinate] * second**0.5
+                _compare(f"volatility of {coordinate}", given, wanted)
+
+
+def _dimension(where: str, expression: sp.Expr, known) -> pint.Unit:
+    try:
+        return dimension_of(expression, known)
+    except DimensionError as error:
+        raise DimensionError(f"{where}: {error}") from None
+
+
+def _compare(where: str, given: pint.Unit, wanted: pint.Unit) -> None:
+    if given.dimensionality != wanted.dimensionality:
+        raise DimensionError(
+            f"{where} is in {unit_text(given)}, expected {unit_text(wanted)}"
+        )

@@ -1,0 +1,243 @@
+"""Variance function: squared increments regressed on functions of the state.
+
+An increment r_k of one step has E[r_k² | past]/dt = the average of S²(q, q̇) over the
+step and, being Gaussian to leading order, a variance of r_k²/dt that is twice the
+square of that average. The efficient regression therefore weights each sample by 1/S⁴
+and repeats itself until the weights agree with its result (Davidian and Carroll 1987).
+The regressors are averages over the step too, along the path extrapolated from the two
+samples before it: known before the noise of the step, and correct where the drift moves
+the state so far that S²(q_k, q̇_k) would not stand for the whole step.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import sympy as sp
+from scipy.special import chdtrc
+
+from leastaction.core.best_subset import best_subset, extended_penalty
+
+MOST_PASSES = 12
+# Floor of S² in the weights, in units of its mean: the first law is rough, and a root
+# of it in the wrong place would attract the next.
+FLOORS = (1e-2, 1e-4, 1e-6)
+SETTLED = 0.01
+NOT_A_SQUARE = 1e-3
+# Two-point Gauss rules, in steps: of one step, and of a third difference, which holds
+# the variance of three steps in the ratio 1 : 4 : 1.
+ONE_STEP = (0.5 - np.sqrt(1 / 12), 0.5 + np.sqrt(1 / 12))
+THIRD_DIFFERENCE = (1.5 - np.sqrt(5 / 12), 1.5 + np.sqrt(5 / 12))
+
+Blocks = Callable[[], Iterator[tuple[np.ndarray, np.ndarray]]]
+
+
+@dataclass(frozen=True)
+class VarianceFunction:
+    """S² = Σ β_i G_i, and S = Σ ρ_i G_i where S² is a perfect square.
+
+    Attributes
+    ----------
+    coefficients, std
+        β and its standard error, shape (term,).
+    root, root_std
+        ρ and its standard error, shape (term,); the first of its coefficients is
+        positive. NaN where S² is not the square of a + b f.
+    statistic, p_value
+        χ²(1) test of the perfect square; NaN where there is nothing to test.
+    law
+        Coefficients of S² to be evaluated: of the square of the root if there is one.
+    """
+
+    coefficients: np.ndarray
+    std: np.ndarray
+    root: np.ndarray
+    root_std: np.ndarray
+    statistic: float
+    p_value: float
+    law: np.ndarray
+
+    @property
+    def is_square(self) -> bool:
+        """Whether S² is the square of a + b f."""
+        return bool(np.isfinite(self.root).all())
+
+
+def step_average(evaluate, before, now, nodes=ONE_STEP) -> np.ndarray:
+    """Average of functions of the state over what follows `now`.
+
+    Parameters
+    ----------
+    evaluate
+        ``evaluate(q, qdot)`` of shape (samples, function).
+    before, now
+        (q, q̇) one step earlier and at the samples, each of shape (samples, dof).
+    nodes
+        Times of the quadrature, in steps from `now`.
+    """
+    first, second = (
+        evaluate(*(x + node * (x - y) for x, y in zip(now, before, strict=True)))
+        for node in nodes
+    )
+    return (first + second) / 2
+
+
+def second_moments(blocks: Blocks, law=None, floor: float = 0.0):
+    """Σ of (regressors, target) products weighted by 1/S⁴, and the sample count."""
+    gram, count = 0.0, 0
+    for regressors, target in blocks():
+        both = np.column_stack([regressors, target])
+        if law is not None:
+            both /= np.maximum(regressors @ law, floor)[:, None]
+        gram = gram + both.T @ both
+        count += len(target)
+    return gram, count
+
+
+def select(gram: np.ndarray, max_terms: int, count: int):
+    """Best subset from the second moments of (regressors, target).
+
+    Returns
+    -------
+    coefficients, covariance
+        Shapes (term,) and (term, term); zero for what is not selected.
+    """
+    m = len(gram) - 1
+    scale = np.sqrt(np.diag(gram))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(gram / np.outer(scale, scale))
+    root = np.sqrt(np.clip(values, 0.0, None))[:, None] * vectors.T * scale
+    path = best_subset(root[None, :, :m], root[None, :, m], max_terms)
+    sizes = np.arange(len(path.supports))
+    with np.errstate(divide="ignore"):
+        criterion = count * np.log(path.objectives / count)
+    criterion = criterion + extended_penalty(sizes, m, count)
+    chosen = list(path.supports[int(np.argmin(criterion))])
+    coefficients, covariance = np.zeros(m), np.zeros((m, m))
+    if chosen:
+        length = np.linalg.norm(root[:, chosen], axis=0)
+        active = root[:, chosen] / length
+        solution, *_ = np.linalg.lstsq(active, root[:, m], rcond=None)
+        error = root[:, m] - active @ solution
+        inverse = np.linalg.inv(active.T @ active) * (error @ error) / count
+        coefficients[chosen] = solution / length
+        covariance[np.ix_(chosen, chosen)] = inverse / np.outer(length, length)
+    return coefficients, covariance
+
+
+def fit(blocks: Blocks, terms: Sequence[sp.Expr], max_terms: int) -> VarianceFunction:
+    """Best subset of S² with iterated weights.
+
+    Parameters
+    ----------
+    blocks
+        Called once per pass; yields regressors (sample, term), averages over the steps,
+        and targets r²/dt (sample,).
+    terms
+        Candidates of S².
+    max_terms
+        Largest number of terms.
+    """
+    gram, count = second_moments(blocks)
+    found = interpret(*select(gram, max_terms, count), terms, weighted=False)
+    mean = np.sqrt(gram[-1, -1] / (3 * count))
+    for step in range(MOST_PASSES):
+        floor = FLOORS[0 if not found.is_square else min(step, len(FLOORS) - 1)]
+        gram, count = second_moments(blocks, found.law, floor * mean)
+        before = found.law
+        found = interpret(*select(gram, max_terms, count), terms)
+        moved = np.abs(found.law - before)
+        same = ((before != 0) == (found.law != 0)).all()
+        if step >= len(FLOORS) and same and (moved <= SETTLED * found.std).all():
+            break
+    return found
+
+
+def interpret(coefficients, covariance, terms, weighted=True) -> VarianceFunction:
+    """Law of S² with its root, if S² = (a + b f)² for candidates 1, f and f².
+
+    Parameters
+    ----------
+    coefficients, covariance
+        β and its covariance, shapes (term,) and (term, term).
+    terms
+        Candidates of S².
+    weighted
+        Whether the covariance is that of an efficient fit; if not, the test of the
+        perfect square has no meaning and the root is not taken.
+    """
+    std = np.sqrt(np.diag(covariance))
+    none = np.full(len(terms), np.nan)
+    plain = VarianceFunction(
+        coefficients, std, none, none, np.nan, np.nan, coefficients
+    )
+    support = frozenset(int(i) for i in np.flatnonzero(coefficients))
+    constant = [i for i, term in enumerate(terms) if term == 1]
+    root, error = np.zeros(len(terms)), np.zeros(len(terms))
+    if len(support) == 1 and weighted:
+        (i,) = support
+        f = _root_position(terms, i)
+        if f is None or coefficients[i] <= 0:
+            return plain
+        root[f] = np.sqrt(coefficients[i])
+        error[f] = std[i] / (2 * root[f])
+        return VarianceFunction(
+            coefficients, std, root, error, np.nan, np.nan, coefficients
+        )
+    for square in support if weighted and constant else ():
+        f = _root_position(terms, square)
+        if f is None or support != {constant[0], f, square}:
+            continue
+        three = [constant[0], f, square]
+        pair, pair_covariance, statistic = _perfect_square(
+            coefficients[three], covariance[np.ix_(three, three)]
+        )
+        p_value = float(chdtrc(1, statistic))
+        if not p_value > NOT_A_SQUARE:
+            return VarianceFunction(
+                coefficients, std, none, none, statistic, p_value, coefficients
+            )
+        a, b = pair
+        law = np.zeros(len(terms))
+        law[three] = a * a, 2 * a * b, b * b
+        root[[constant[0], f]] = pair
+        error[[constant[0], f]] = np.sqrt(np.diag(pair_covariance))
+        return VarianceFunction(coefficients, std, root, error, statistic, p_value, law)
+    return plain
+
+
+def _root_position(terms: Sequence[sp.Expr], square: int) -> int | None:
+    """Position of f for the candidate f²; that of 1 for 1."""
+    for i, term in enumerate(terms):
+        if term.free_symbols and sp.expand(term**2 - terms[square]) == 0:
+            return i
+    return square if terms[square] == 1 else None
+
+
+def _perfect_square(beta: np.ndarray, covariance: np.ndarray):
+    """(a, b) with (a², 2ab, b²) nearest to β, by minimum distance.
+
+    Returns
+    -------
+    pair, covariance, statistic
+        The statistic is χ²(1) if S² is a perfect square (Ferguson 1958).
+    """
+    if beta[2] <= 0:
+        return np.full(2, np.nan), np.full((2, 2), np.nan), np.inf
+    scale = np.sqrt(np.diag(covariance))
+    whiten = (
+        np.linalg.inv(np.linalg.cholesky(covariance / np.outer(scale, scale))) / scale
+    )
+    b = np.sqrt(beta[2])
+    pair = np.array([beta[1] / (2 * b), b])
+    for _ in range(50):
+        a, b = pair
+        slope = whiten @ np.array([[2 * a, 0.0], [2 * b, 2 * a], [0.0, 2 * b]])
+        rest = whiten @ (beta - np.array([a * a, 2 * a * b, b * b]))
+        change, *_ = np.linalg.lstsq(slope, rest, rcond=None)
+        pair = pair + change
+        if np.abs(change).max() <= 1e-12 * np.abs(pair).max():
+            break
+    if pair[0] < 0:
+        pair = -pair
+    return pair, np.linalg.inv(slope.T @ slope), float(rest @ rest)
