@@ -31,8 +31,8 @@ from leastaction.ensembles.strong_taylor import check_noise
 from leastaction.fields.density_library import density_candidates
 from leastaction.fields.field_system import FieldSystem
 from leastaction.ports.port_settings import check_kind, check_port
-from leastaction.publish.check import publish_problems
 from leastaction.recipe_checks import recipe_problems
+from leastaction.report.check import publish_problems
 from leastaction.schema import ConfigError
 from leastaction.snapshots.shadow_settings import shadow_problems
 

@@ -7,7 +7,7 @@ import xarray as xr
 
 from leastaction.core.estimate import LagrangianEstimate, no_volatility
 from leastaction.core.model_dataset import model_dataset
-from leastaction.publish.scorecard.truth import truth_of
+from leastaction.report.truth import truth_of
 
 PENDULUM = {
     "title": "Pendulum",

@@ -6,8 +6,8 @@ from test_figures import ONE, panel, words
 
 from leastaction.ensembles.figures.candidate import Candidate, of_dissipation
 from leastaction.ensembles.figures.heading import MOST_COLUMNS, selection
-from leastaction.publish.figures import draw
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.report.figures import draw
+from leastaction.report.panel import BASELINE, MAIN, Panel
 
 
 def candidate(number, true=0.0, main=0.0, published=0.0, **options):

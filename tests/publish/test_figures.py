@@ -9,10 +9,10 @@ from matplotlib import rc_context
 from leastaction.core.library import Library
 from leastaction.core.system import System
 from leastaction.core.units import unit
-from leastaction.publish.figures import draw
-from leastaction.publish.figures.style import DEFAULTS, StyledFigure
-from leastaction.publish.panel import Panel
-from leastaction.publish.unit_label import unit_label
+from leastaction.report.figures import draw
+from leastaction.report.panel import Panel
+from leastaction.report.style import DEFAULTS, StyledFigure
+from leastaction.report.unit_label import unit_label
 
 ONE = {
     "title": "One mass",

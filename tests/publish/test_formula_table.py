@@ -4,8 +4,8 @@ import pytest
 import sympy as sp
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.publish.panel import Panel
-from leastaction.publish.render import render
+from leastaction.report.panel import Panel
+from leastaction.report.render import render
 from leastaction.snapshots.backward_error import modified_lagrangian
 from leastaction.snapshots.formula_table import modified_lagrangians
 

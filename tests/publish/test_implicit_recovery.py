@@ -7,8 +7,8 @@ import pytest
 import xarray as xr
 from synthetic_sweep import PENDULUM
 
-from leastaction.publish.scorecard.recovery import recovery
-from leastaction.publish.scorecard.truth import truth_of
+from leastaction.report.recovery import recovery
+from leastaction.report.truth import truth_of
 
 TERMS = ["thddot", "sin(th)", "cos(th)", "thddot*cos(th)", "sin(th)*cos(th)"]
 CONFIG = copy.deepcopy(PENDULUM)

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from test_figures import words
 
-from leastaction.publish.figures.method_matrix import method_matrix
-from leastaction.publish.matrix import Entry, entries, matrix, shown
-from leastaction.publish.scorecard.case import make_row
-from leastaction.publish.scorecard.collect import _frame
-from leastaction.publish.scorecard.summary import summary
+from leastaction.report.case import make_row
+from leastaction.report.collect import _frame
+from leastaction.report.matrix import Entry, entries, matrix, shown
+from leastaction.report.method_matrix import method_matrix
+from leastaction.report.summary import summary
 
 
 def row(estimator, quantity, value, unit="1", item="added", **more):

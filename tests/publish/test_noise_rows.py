@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from synthetic_sweep import PENDULUM, swept
 
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.collect import example_rows, pooled_rows
+from leastaction.report import verdict
+from leastaction.report.collect import example_rows, pooled_rows
 
 PUBLISH = {
     "lagrangians": [

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from synthetic_sweep import PENDULUM, swept
 
-from leastaction.publish.panel import Panel
-from leastaction.publish.render import render
+from leastaction.report.panel import Panel
+from leastaction.report.render import render
 from leastaction.trajectories.noise_table import (
     lagrangian_by_every_noise,
     lagrangian_by_noise,

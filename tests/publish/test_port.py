@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from port_support import identified, rollout, small
 
-from leastaction.publish.figures import draw
-from leastaction.publish.panel import Panel
-from leastaction.publish.scorecard.collect import example_rows
-from leastaction.publish.tables import TABLES, render
 from leastaction.recipes import EXAMPLE_FIGURES
+from leastaction.report.collect import example_rows
+from leastaction.report.figures import draw
+from leastaction.report.panel import Panel
+from leastaction.report.tables import TABLES, render
 
 COARSE = {"dpi": 40}
 OF_EXAMPLE = tuple(EXAMPLE_FIGURES["port_recordings"].values())

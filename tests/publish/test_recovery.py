@@ -7,14 +7,14 @@ import pytest
 import xarray as xr
 from synthetic_sweep import LEVELS, PENDULUM, swept
 
-from leastaction.publish.scorecard.recovery import (
+from leastaction.report.recovery import (
     coverage,
     largest_noise,
     recovery,
     relative_coefficients,
     wilson,
 )
-from leastaction.publish.scorecard.truth import truth_of
+from leastaction.report.truth import truth_of
 
 TRUTH = truth_of(PENDULUM)
 

@@ -8,11 +8,11 @@ import pytest
 import yaml
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
-from leastaction.publish.scorecard import replica
-from leastaction.publish.scorecard.case import make_row
-from leastaction.publish.scorecard.collect import example_rows, scorecard, to_html
-from leastaction.publish.scorecard.summary import summary
-from leastaction.publish.sweep import is_replica
+from leastaction.report import replica
+from leastaction.report.case import make_row
+from leastaction.report.collect import example_rows, scorecard, to_html
+from leastaction.report.summary import summary
+from leastaction.report.sweep import is_replica
 from leastaction.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[2]

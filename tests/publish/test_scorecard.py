@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.collect import (
+from leastaction.report import verdict
+from leastaction.report.collect import (
     COLUMNS,
     example_rows,
     from_csv,

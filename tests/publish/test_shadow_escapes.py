@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import synthetic_shadow as synthetic
 
-from leastaction.publish.figures import draw
+from leastaction.report.figures import draw
 from leastaction.snapshots.figures.shadow_mechanism_study import (
     cyclic_coordinates,
 )

@@ -7,9 +7,9 @@ import pytest
 from synthetic_shadow import box, config, model, panel, rollout
 
 from leastaction.core.from_config import system_from_config
-from leastaction.publish.figures import draw
-from leastaction.publish.tables import TABLES, render
 from leastaction.recipes import EXAMPLE_FIGURES
+from leastaction.report.figures import draw
+from leastaction.report.tables import TABLES, render
 from leastaction.snapshots.figures.energy_lines import largest_by_window
 
 OF_EXAMPLE = tuple(EXAMPLE_FIGURES["snapshots"].values())

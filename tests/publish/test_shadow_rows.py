@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from synthetic_shadow import config, flow_rollout, model, noisy, rollout
 
-from leastaction.publish.check import publish_problems
-from leastaction.publish.scorecard.collect import COLUMNS, example_rows
+from leastaction.report.check import publish_problems
+from leastaction.report.collect import COLUMNS, example_rows
 
 TARGETS = {
     "misalignment_h2": 2e-4,

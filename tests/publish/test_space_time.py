@@ -11,10 +11,10 @@ from field_support import model_of
 
 from leastaction.core.from_config import system_from_config
 from leastaction.core.stages.validate import validate
-from leastaction.publish import tables
-from leastaction.publish.figures import draw
-from leastaction.publish.panel import Panel
-from leastaction.publish.scorecard.collect import example_rows
+from leastaction.report import tables
+from leastaction.report.collect import example_rows
+from leastaction.report.figures import draw
+from leastaction.report.panel import Panel
 
 CONFIG = {
     "title": "String",

@@ -12,10 +12,10 @@ from leastaction.densities.stationary_parameters import (
     parameters,
     true_coefficients,
 )
-from leastaction.publish.figures import draw
-from leastaction.publish.panel import Panel
-from leastaction.publish.scorecard.collect import example_rows
-from leastaction.publish.tables import TABLES
+from leastaction.report.collect import example_rows
+from leastaction.report.figures import draw
+from leastaction.report.panel import Panel
+from leastaction.report.tables import TABLES
 
 SYSTEM = {
     "coordinates": {"x": {"unit": "m", "label": ""}},

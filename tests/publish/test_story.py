@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from leastaction.publish.scorecard.case import make_row
-from leastaction.publish.scorecard.collect import _frame
-from leastaction.publish.story.chapter import (
+from leastaction.report.case import make_row
+from leastaction.report.collect import _frame
+from leastaction.report.story_chapter import (
     IN_ALL,
     PER_EXAMPLE,
     chapter,
@@ -16,8 +16,8 @@ from leastaction.publish.story.chapter import (
     kept,
     telling,
 )
-from leastaction.publish.story.page import duration, to_html
-from leastaction.publish.thumbnail import thumbnail
+from leastaction.report.story_page import duration, to_html
+from leastaction.report.thumbnail import thumbnail
 
 SETTINGS = {
     "title": "A. Author: A <b>title</b> & more",

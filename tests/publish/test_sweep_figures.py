@@ -10,12 +10,12 @@ import xarray as xr
 from synthetic_sweep import PENDULUM, swept
 from test_figures import svg, words
 
-from leastaction.publish.figures import draw
-from leastaction.publish.figures.level_axis import level_axis
-from leastaction.publish.figures.style import StyledFigure
-from leastaction.publish.panel import BASELINE, MAIN, Panel
-from leastaction.publish.panels import joined
-from leastaction.publish.sweep import shown_case, shown_mode
+from leastaction.report.figures import draw
+from leastaction.report.level_axis import level_axis
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.panels import joined
+from leastaction.report.style import StyledFigure
+from leastaction.report.sweep import shown_case, shown_mode
 from leastaction.trajectories.figures.methods import label_of_level
 from leastaction.trajectories.figures.noise_limits import printed_limits
 

@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from synthetic import STIFFNESS, config, model
 
-from leastaction.publish.readable import measured_text, sum_text
-from leastaction.publish.tables import TABLES, render
+from leastaction.report.readable import measured_text, sum_text
+from leastaction.report.tables import TABLES, render
 
 TEXTS = {"lagrangian": "L = 50% & _more_ {x}^2", "hamiltonian": "H"}
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from synthetic import STIFFNESS, config, model
 
-from leastaction.publish.panel import Panel
-from leastaction.publish.scorecard import scores, volatility_law
-from leastaction.publish.scorecard.collect import example_rows, pooled_rows
-from leastaction.publish.tables import TABLES
+from leastaction.report import scores, volatility_law
+from leastaction.report.collect import example_rows, pooled_rows
+from leastaction.report.panel import Panel
+from leastaction.report.tables import TABLES
 
 DAMPING = ["xdot**2", "xdot**4"]
 

@@ -116,7 +116,7 @@ def test_source_of_the_style(restored):
     }
     edit(
         restored,
-        "src/leastaction/publish/figures/style.py",
+        "src/leastaction/report/style.py",
         "SMALL = 0.85",
         "SMALL = 0.9",
     )

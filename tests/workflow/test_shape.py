@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from leastaction.core.stages import assemble, differentiate, identify, simulate
-from leastaction.publish.figures import FIGURES
-from leastaction.publish.tables import TABLES
+from leastaction.report.figures import FIGURES
+from leastaction.report.tables import TABLES
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "workflow" / "schemas"

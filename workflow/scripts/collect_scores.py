@@ -2,7 +2,7 @@
 
 from leastaction.core.datasets import load_text, save_text
 from leastaction.core.progress import start_logging
-from leastaction.publish.scorecard.collect import (
+from leastaction.report.collect import (
     from_csv,
     pooled_rows,
     scorecard,

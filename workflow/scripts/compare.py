@@ -5,10 +5,10 @@ from itertools import groupby
 
 from leastaction.core.datasets import load_text, save_figure, save_text, sizes
 from leastaction.core.progress import start_logging
-from leastaction.publish.figures.method_matrix import method_matrix
-from leastaction.publish.matrix import entries, matrix, shown
-from leastaction.publish.render import render
-from leastaction.publish.scorecard.collect import from_csv
+from leastaction.report.collect import from_csv
+from leastaction.report.matrix import entries, matrix, shown
+from leastaction.report.method_matrix import method_matrix
+from leastaction.report.render import render
 
 
 def main(scores, models, benchmarks, settings, table, figures) -> None:

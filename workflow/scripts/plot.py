@@ -4,8 +4,8 @@ from pathlib import Path
 
 from leastaction.core.datasets import load, save_figure
 from leastaction.core.progress import start_logging
-from leastaction.publish.figures import draw
-from leastaction.publish.panels import panels_from
+from leastaction.report.figures import draw
+from leastaction.report.panels import panels_from
 
 
 def main(models: list, rollouts: list, settings: dict, files: list) -> None:

@@ -2,8 +2,8 @@
 
 from leastaction.core.datasets import load, save_text
 from leastaction.core.progress import start_logging
-from leastaction.publish.panels import panels_from
-from leastaction.publish.scorecard.collect import example_rows, to_csv
+from leastaction.report.collect import example_rows, to_csv
+from leastaction.report.panels import panels_from
 
 
 def main(models: list, rollouts: list, settings: dict, scores: str) -> None:

@@ -2,7 +2,7 @@
 
 from leastaction.core.datasets import load_bytes, save_bytes
 from leastaction.core.progress import start_logging
-from leastaction.publish.thumbnail import thumbnail
+from leastaction.report.thumbnail import thumbnail
 
 WIDTH, LIMIT = 640, 90_000
 

@@ -2,8 +2,8 @@
 
 from leastaction.core.datasets import load_text, save_text
 from leastaction.core.progress import start_logging
-from leastaction.publish.scorecard.collect import from_csv
-from leastaction.publish.scorecard.summary import summary
+from leastaction.report.collect import from_csv
+from leastaction.report.summary import summary
 
 
 def main(scorecard: str, page: str) -> None:

@@ -2,8 +2,8 @@
 
 from leastaction.core.datasets import load, save_text
 from leastaction.core.progress import start_logging
-from leastaction.publish.panels import panels_from
-from leastaction.publish.tables import TABLES, render
+from leastaction.report.panels import panels_from
+from leastaction.report.tables import TABLES, render
 
 
 def main(models: list, rollouts: list, settings: dict, files: dict) -> None:

@@ -9,10 +9,10 @@ from leastaction.core.datasets import (
     save_text,
 )
 from leastaction.core.progress import start_logging
-from leastaction.publish.scorecard.collect import from_csv
-from leastaction.publish.story.chapter import chapter
-from leastaction.publish.story.page import to_html
-from leastaction.publish.thumbnail import thumbnail
+from leastaction.report.collect import from_csv
+from leastaction.report.story_chapter import chapter
+from leastaction.report.story_page import to_html
+from leastaction.report.thumbnail import thumbnail
 
 WIDTH, LIMIT = 880, 200_000
 

@@ -11,8 +11,8 @@ from leastaction.densities.stationary_parameters import (
     parameters,
     true_coefficients,
 )
-from leastaction.publish.scorecard import scores, verdict
-from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
+from leastaction.report import scores, verdict
+from leastaction.report.case import ADDED, COVERAGE, Case
 
 MAIN = "recommended"
 

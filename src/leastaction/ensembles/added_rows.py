@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.fields.field_rows import field_rows
-from leastaction.publish.scorecard import scores, verdict, volatility_law
-from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
-from leastaction.publish.scorecard.scores import Truth
+from leastaction.report import scores, verdict, volatility_law
+from leastaction.report.case import ADDED, COVERAGE, Case
+from leastaction.report.scores import Truth
 from leastaction.trajectories.noise_rows import noise_rows
 
 

@@ -7,8 +7,8 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse
-from leastaction.publish import readable
-from leastaction.publish.scorecard.volatility_law import law_of
+from leastaction.report import readable
+from leastaction.report.volatility_law import law_of
 
 
 def true_volatility(config: Mapping, dof: int, scale: float, names: Mapping) -> str:
@@ -19,7 +19,7 @@ def true_volatility(config: Mapping, dof: int, scale: float, names: Mapping) -> 
     config
         An example with the sections `system` and `library`.
     dof, scale
-        As for :func:`~leastaction.publish.scorecard.volatility_law.law_of`.
+        As for :func:`~leastaction.report.volatility_law.law_of`.
     names
         How the state is written.
     """

@@ -7,8 +7,8 @@ import numpy as np
 
 from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.library_size import functions_over_nodes
-from leastaction.publish.scorecard import scores, verdict
-from leastaction.publish.scorecard.case import Case
+from leastaction.report import scores, verdict
+from leastaction.report.case import Case
 
 TYPED = 1e-6
 

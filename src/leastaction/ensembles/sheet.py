@@ -15,8 +15,7 @@ from leastaction.core.library_from_config import (
 )
 from leastaction.ensembles.noise_text import found_volatility, true_volatility
 from leastaction.fields.density_library import DensityLibrary
-from leastaction.publish import readable
-from leastaction.publish.scorecard import scores
+from leastaction.report import readable, scores
 
 FIRST = ("recommended", "published")
 

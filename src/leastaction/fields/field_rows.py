@@ -7,9 +7,9 @@ import xarray as xr
 
 from leastaction.fields import time_scheme_rows as time_scheme
 from leastaction.fields.time_scheme import DISPERSION
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.case import ADDED, Case
-from leastaction.publish.scorecard.scores import Truth
+from leastaction.report import verdict
+from leastaction.report.case import ADDED, Case
+from leastaction.report.scores import Truth
 
 
 def field_rows(case: Case) -> Iterator[dict]:

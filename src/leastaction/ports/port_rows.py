@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.case import ADDED, Case
+from leastaction.report import verdict
+from leastaction.report.case import ADDED, Case
 
 # Dimension of the rollout that a key of `at` selects.
 BY_NAME = ("row", "effort", "state", "state_coupled", "scenario")

@@ -11,8 +11,8 @@ import pandas as pd
 import sympy as sp
 
 from leastaction.core.expressions import symbol
-from leastaction.publish import readable
-from leastaction.publish.panel import Panel
+from leastaction.report import readable
+from leastaction.report.panel import Panel
 from leastaction.snapshots.backward_error import general_coefficient
 from leastaction.snapshots.discrete_lagrangian import RULES
 from leastaction.snapshots.printed_formulas import GENERAL, printed_formulas

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from leastaction.publish.panel import Panel
-from leastaction.publish.readable import number_text
+from leastaction.report.panel import Panel
+from leastaction.report.readable import number_text
 from leastaction.snapshots.shadow_panel import Learned, learned
 
 DIGITS = 4

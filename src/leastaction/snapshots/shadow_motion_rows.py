@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from leastaction.core.from_config import system_from_config
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.case import ADDED, Case
+from leastaction.report import verdict
+from leastaction.report.case import ADDED, Case
 from leastaction.snapshots.shadow_panel import Learned
 
 

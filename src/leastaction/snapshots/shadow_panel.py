@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.publish.panel import Panel
-from leastaction.publish.sweep import HONEST_MODE
+from leastaction.report.panel import Panel
+from leastaction.report.sweep import HONEST_MODE
 
 # Estimators in the order of every legend: of the paper, then ours.
 ESTIMATORS = (

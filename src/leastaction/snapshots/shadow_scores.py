@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.case import ADDED, Case
-from leastaction.publish.sweep import HONEST_MODE, MAIN
+from leastaction.report import verdict
+from leastaction.report.case import ADDED, Case
+from leastaction.report.sweep import HONEST_MODE, MAIN
 from leastaction.snapshots.shadow_motion_rows import motion_rows
 from leastaction.snapshots.shadow_panel import Learned, learned_at
 from leastaction.trajectories.noise_rows import case_text

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.case import Case
-from leastaction.publish.scorecard.recovery import Limit
-from leastaction.publish.sweep import shown_mode
+from leastaction.report import verdict
+from leastaction.report.case import Case
+from leastaction.report.recovery import Limit
+from leastaction.report.sweep import shown_mode
 from leastaction.trajectories.noise_rows import limit_of
 
 UNDECIDED = "not judged: the levels are too coarse"

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case
-from leastaction.publish.scorecard.recovery import Limit, coverage, largest_noise
-from leastaction.publish.sweep import MAIN, at_level, shown_mode
+from leastaction.report import verdict
+from leastaction.report.case import ADDED, COVERAGE, Case
+from leastaction.report.recovery import Limit, coverage, largest_noise
+from leastaction.report.sweep import MAIN, at_level, shown_mode
 from leastaction.trajectories.trust_rows import trust_rows
 
 NOISE_FOUND = ("noise_std", "noise_q", "noise_qdot", "noise_qddot")

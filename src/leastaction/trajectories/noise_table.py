@@ -7,11 +7,10 @@ import pandas as pd
 
 from leastaction.core.equivalence import canonical, compare
 from leastaction.core.euler_lagrange import velocity_names
-from leastaction.publish import readable
-from leastaction.publish.panel import BASELINE, MAIN, Panel
-from leastaction.publish.scorecard import scores
-from leastaction.publish.scorecard.recovery import is_driven, law_of, true_law
-from leastaction.publish.sweep import shown_case, shown_mode
+from leastaction.report import readable, scores
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.recovery import is_driven, law_of, true_law
+from leastaction.report.sweep import shown_case, shown_mode
 from leastaction.trajectories.printed import (
     PrintedLagrangian,
     printed_lagrangians,

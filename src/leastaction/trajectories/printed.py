@@ -8,7 +8,7 @@ import sympy as sp
 
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
-from leastaction.publish.scorecard.truth import Truth
+from leastaction.report.truth import Truth
 
 
 @dataclass(frozen=True)

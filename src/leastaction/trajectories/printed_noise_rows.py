@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from leastaction.core.equivalence import canonical
-from leastaction.publish.scorecard import verdict
-from leastaction.publish.scorecard.case import Case
-from leastaction.publish.scorecard.recovery import is_driven, law_of, true_law
-from leastaction.publish.sweep import BASELINE, MAIN, shown_case, shown_mode
+from leastaction.report import verdict
+from leastaction.report.case import Case
+from leastaction.report.recovery import is_driven, law_of, true_law
+from leastaction.report.sweep import BASELINE, MAIN, shown_case, shown_mode
 from leastaction.trajectories.equal_data import equal_data_rows
 from leastaction.trajectories.noise_rows import case_text, limit_of
 from leastaction.trajectories.printed import (

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from leastaction.publish.scorecard.case import ADDED, Case
+from leastaction.report.case import ADDED, Case
 
 # Other diagnostics of a fit, with what they say of all of them.
 SHARES = {"converged": "converged"}

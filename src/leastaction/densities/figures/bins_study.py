@@ -22,9 +22,9 @@ from leastaction.densities.stationary_parameters import (
     stationary_library,
     true_coefficients,
 )
-from leastaction.publish.figures.study import range_bar
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.study import range_bar
+from leastaction.report.style import StyledFigure, legend_on_top
 
 HEIGHT = 75.0
 FINEST = (20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200)

@@ -15,8 +15,8 @@ from leastaction.densities.stationary_parameters import (
     equation_of,
     true_coefficients,
 )
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
+from leastaction.report.style import StyledFigure, legend_on_top
 
 HEIGHT = 75.0
 

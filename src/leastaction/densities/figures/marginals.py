@@ -8,8 +8,8 @@ from matplotlib.lines import Line2D
 
 from leastaction.densities.figures.density import axes_names, cells
 from leastaction.densities.figures.stationary_style import COLOURS, words
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.style import StyledFigure, legend_on_top
 
 ROW_HEIGHT = 55.0
 LEGEND_HEIGHT = 9.0

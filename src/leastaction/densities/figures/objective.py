@@ -10,8 +10,8 @@ from leastaction.densities.stationary_parameters import (
     equation_of,
     true_coefficients,
 )
-from leastaction.publish.figures.style import StyledFigure
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.style import StyledFigure
 
 HEIGHT = 85.0
 POINTS = 61

@@ -13,8 +13,8 @@ from leastaction.densities.figures.stationary_style import (
     plain_numbers,
 )
 from leastaction.densities.stationary_parameters import parameters
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import MAIN, Panel
+from leastaction.report.panel import MAIN, Panel
+from leastaction.report.style import StyledFigure, legend_on_top
 
 ROW_HEIGHT = 58.0
 LEGEND_HEIGHT = 10.0

@@ -14,9 +14,9 @@ from leastaction.densities.figures.stationary_style import (
     plain_numbers,
 )
 from leastaction.densities.stationary_parameters import parameters
-from leastaction.publish.figures.study import range_bar
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.study import range_bar
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 
 ROW_HEIGHT = 62.0
 LEGEND_HEIGHT = 10.0

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
 
 COLOURS = {
     "published": "published_color",

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import xarray as xr
 
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.report.panel import BASELINE, MAIN, Panel
 
 MAJORITY = 0.5
 

@@ -10,12 +10,8 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from leastaction.ensembles.figures.candidate import Candidate
 from leastaction.ensembles.figures.column import Column, axes_width, columns_of
-from leastaction.publish.figures.style import (
-    SMALL,
-    StyledFigure,
-    legend_on_top,
-)
-from leastaction.publish.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 
 # Heights in mm: of the values, of the strip below, of titles, ticks and gaps.
 VALUES_HEIGHT = 38.0

@@ -16,8 +16,8 @@ from leastaction.ensembles.figures.heading import (
     selection,
 )
 from leastaction.fields.library_size import functions_over_nodes
-from leastaction.publish.figures.style import fill_lines, text_width
-from leastaction.publish.panel import BASELINE, Panel
+from leastaction.report.panel import BASELINE, Panel
+from leastaction.report.style import fill_lines, text_width
 
 AXES_SHARE = 0.38
 

@@ -9,12 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.publish.figures.style import (
-    StyledFigure,
-    legend_on_top,
-)
-from leastaction.publish.panel import MAIN, Panel, panel_title
-from leastaction.publish.unit_label import unit_label
+from leastaction.report.panel import MAIN, Panel, panel_title
+from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.unit_label import unit_label
 
 ROW_HEIGHT = 46.0
 LEGEND_HEIGHT = 14.0

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from leastaction.ensembles.figures.candidate import Candidate
-from leastaction.publish.panel import BASELINE, MAIN
+from leastaction.report.panel import BASELINE, MAIN
 
 # As many columns as have room for their labels.
 MOST_COLUMNS = 26

@@ -9,12 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.publish.figures.style import (
-    SMALL,
-    StyledFigure,
-    legend_on_top,
-)
-from leastaction.publish.panel import MAIN, Panel, panel_title
+from leastaction.report.panel import MAIN, Panel, panel_title
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 
 ROW_HEIGHT = 44.0
 LEGEND_HEIGHT = 10.0

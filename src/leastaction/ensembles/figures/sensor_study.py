@@ -8,7 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from leastaction.publish.figures.study import (
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.study import (
     COLOURS,
     FAINTEST,
     by_title,
@@ -17,8 +18,7 @@ from leastaction.publish.figures.study import (
     percent_errors,
     range_bar,
 )
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.report.style import StyledFigure, legend_on_top
 
 ROW_HEIGHT = 50.0
 LEGEND_HEIGHT = 13.0

@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.style import StyledFigure, legend_on_top
 
 HEIGHT = 74.0
 LIMIT = 0.3

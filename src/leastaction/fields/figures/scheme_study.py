@@ -9,7 +9,8 @@ from matplotlib.lines import Line2D
 
 from leastaction.fields.time_scheme import DISPERSION
 from leastaction.fields.time_scheme_rows import SCHEME_OF, right_scheme
-from leastaction.publish.figures.study import (
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.study import (
     COLOURS,
     FAINTEST,
     MARKERS,
@@ -18,8 +19,7 @@ from leastaction.publish.figures.study import (
     percent_errors,
     range_bar,
 )
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 
 ROW_HEIGHT = 52.0
 LEGEND_HEIGHT = 9.0

@@ -10,8 +10,8 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
 from leastaction.ensembles.figures.response import errors_text
-from leastaction.publish.figures.style import SMALL, StyledFigure
-from leastaction.publish.panel import MAIN, Panel, panel_title
+from leastaction.report.panel import MAIN, Panel, panel_title
+from leastaction.report.style import SMALL, StyledFigure
 
 ROW_HEIGHT = 58.0
 LEGEND_HEIGHT = 6.0

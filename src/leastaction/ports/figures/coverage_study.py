@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from leastaction.ports.figures.port_looks import component, handle
 from leastaction.ports.learning_curve import curves
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
+from leastaction.report.style import StyledFigure, legend_on_top
 
 HEIGHT = 62.0
 SIZE = 64

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from leastaction.ports.figures.port_looks import component, handle
 from leastaction.ports.training_sets import ALL, EARLY
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.style import StyledFigure, legend_on_top
 
 HEIGHT = 74.0
 ESTIMATOR = "published"

@@ -16,8 +16,8 @@ from leastaction.ports.figures.port_looks import (
     present,
 )
 from leastaction.ports.learning_curve import curves
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.style import StyledFigure, legend_on_top
 
 ROW_HEIGHT = 58.0
 REST_HEIGHT = 16.0

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
 
 COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73")
 LOOKS = {

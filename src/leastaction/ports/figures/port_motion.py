@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
 from leastaction.ports.figures.port_looks import COMPONENTS, handle
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import MAIN, Panel, panel_title
+from leastaction.report.panel import MAIN, Panel, panel_title
+from leastaction.report.style import StyledFigure, legend_on_top
 
 ROW_HEIGHT = 44.0
 REST_HEIGHT = 14.0

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top, style
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top, style
 
 ROW_HEIGHT = 34.0
 REST_HEIGHT = 16.0
@@ -26,7 +26,7 @@ def prediction(rollout: xr.Dataset, settings: Mapping) -> Figure:
     rollout
         Contract ``measured_rollout``.
     settings
-        See :func:`leastaction.publish.figures.style.complete`.
+        See :func:`leastaction.report.style.complete`.
     """
     with style(settings) as complete:
         return _drawn(rollout, complete)

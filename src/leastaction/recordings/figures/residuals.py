@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.style import StyledFigure, legend_on_top, style
+from leastaction.report.style import StyledFigure, legend_on_top, style
 
 ROW_HEIGHT = 46.0
 REST_HEIGHT = 16.0
@@ -29,7 +29,7 @@ def residuals(rollout: xr.Dataset, model: xr.Dataset, settings: Mapping) -> Figu
     model
         One replicate, contract ``model``.
     settings
-        See :func:`leastaction.publish.figures.style.complete`.
+        See :func:`leastaction.report.style.complete`.
     """
     with style(settings) as complete:
         return _drawn(rollout, model, complete)

@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
 from leastaction.snapshots.shadow_panel import Learned
 
 # Levels below and above the separatrix, in units of its own.

@@ -6,9 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel
-from leastaction.publish.readable import scientific
+from leastaction.report.panel import Panel
+from leastaction.report.readable import scientific
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 from leastaction.snapshots.figures.escape_paths import SHOWN, fate, passing
 from leastaction.snapshots.figures.shadow_looks import shadow_look
 from leastaction.snapshots.shadow_panel import Learned

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.style import StyledFigure
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
+from leastaction.report.style import StyledFigure
 from leastaction.snapshots.figures.equipotentials import equipotentials, square
 from leastaction.snapshots.figures.shadow_looks import shadow_look
 from leastaction.snapshots.shadow_panel import Learned, chosen

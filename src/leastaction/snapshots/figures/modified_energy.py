@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.style import SMALL, StyledFigure
-from leastaction.publish.panel import Panel, panel_title
-from leastaction.publish.readable import scientific
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.readable import scientific
+from leastaction.report.style import SMALL, StyledFigure
 from leastaction.snapshots.figures.shadow_looks import (
     hamiltonian_label,
     shadow_look,

@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel
-from leastaction.publish.readable import scientific
+from leastaction.report.panel import Panel
+from leastaction.report.readable import scientific
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 from leastaction.snapshots.figures.equipotentials import (
     levels,
     on_grid,

@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel
-from leastaction.publish.readable import scientific
+from leastaction.report.panel import Panel
+from leastaction.report.readable import scientific
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 from leastaction.snapshots.figures.energy_lines import true_energy
 from leastaction.snapshots.figures.shadow_looks import line_handles, shadow_look
 from leastaction.snapshots.shadow_panel import Learned, learned

@@ -7,9 +7,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.level_axis import level_axis
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import MAIN, Panel
+from leastaction.report.level_axis import level_axis
+from leastaction.report.panel import MAIN, Panel
+from leastaction.report.style import StyledFigure, legend_on_top
 from leastaction.snapshots.figures.shadow_looks import (
     ORDER_MARKERS,
     hamiltonian_label,

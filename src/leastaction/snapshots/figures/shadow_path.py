@@ -7,8 +7,8 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 from leastaction.snapshots.figures.energy_lines import largest_by_window
 from leastaction.snapshots.figures.shadow_looks import line_handles, shadow_look
 from leastaction.snapshots.shadow_panel import Learned, learned

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.style import StyledFigure, legend_on_top
 from leastaction.snapshots.figures.energy_lines import true_energy
 from leastaction.snapshots.figures.shadow_looks import line_handles, shadow_look
 from leastaction.snapshots.shadow_panel import Learned, chosen

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
+from leastaction.report.style import StyledFigure, legend_on_top
 from leastaction.snapshots.figures.escape_paths import passing, seconds
 from leastaction.snapshots.figures.shadow_looks import shadow_look
 from leastaction.snapshots.shadow_panel import ESTIMATORS, Learned

@@ -7,13 +7,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.level_axis import level_axis, levels_of, places
-from leastaction.publish.figures.recovery_axes import median_error, share_of_exact
-from leastaction.publish.figures.study import by_title, share_bars
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import MAIN, Panel
-from leastaction.publish.scorecard.recovery import coverage
-from leastaction.publish.sweep import shown_mode
+from leastaction.report.level_axis import level_axis, levels_of, places
+from leastaction.report.panel import MAIN, Panel
+from leastaction.report.recovery import coverage
+from leastaction.report.recovery_axes import median_error, share_of_exact
+from leastaction.report.study import by_title, share_bars
+from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.sweep import shown_mode
 
 ROW_HEIGHT = 40.0
 LEGEND_HEIGHT = 12.0

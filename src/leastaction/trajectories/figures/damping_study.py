@@ -7,12 +7,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.level_axis import level_axis, levels_of, places
-from leastaction.publish.figures.study import by_title
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import MAIN, Panel
-from leastaction.publish.scorecard.recovery import relative_coefficients
-from leastaction.publish.sweep import shown_mode
+from leastaction.report.level_axis import level_axis, levels_of, places
+from leastaction.report.panel import MAIN, Panel
+from leastaction.report.recovery import relative_coefficients
+from leastaction.report.study import by_title
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
+from leastaction.report.sweep import shown_mode
 
 ROW_HEIGHT = 52.0
 LEGEND_HEIGHT = 12.0

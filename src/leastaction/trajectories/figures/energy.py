@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import MAIN, Panel, panel_title
-from leastaction.publish.sweep import shown_case
+from leastaction.report.panel import MAIN, Panel, panel_title
+from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.sweep import shown_case
 from leastaction.trajectories.figures.methods import level_text, look_of
 from leastaction.trajectories.figures.trajectories import (
     DASHES,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from matplotlib.lines import Line2D
 
-from leastaction.publish.panel import BASELINE, MAIN, Panel
+from leastaction.report.panel import BASELINE, MAIN, Panel
 
 
 @dataclass(frozen=True)

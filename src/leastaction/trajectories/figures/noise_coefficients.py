@@ -8,12 +8,12 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from leastaction.publish.figures.level_axis import level_axis, levels_of, places
-from leastaction.publish.figures.study import range_bar
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import BASELINE, MAIN, Panel
-from leastaction.publish.scorecard.recovery import relative_coefficients
-from leastaction.publish.sweep import shown_mode
+from leastaction.report.level_axis import level_axis, levels_of, places
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.recovery import relative_coefficients
+from leastaction.report.study import range_bar
+from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.sweep import shown_mode
 from leastaction.trajectories.figures.methods import look_of
 
 COLUMNS = 3

@@ -7,10 +7,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
-from leastaction.publish.panels import joined
-from leastaction.publish.scorecard.recovery import Limit, largest_noise
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.panels import joined
+from leastaction.report.recovery import Limit, largest_noise
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 from leastaction.trajectories.figures.methods import (
     MODES,
     in_order,

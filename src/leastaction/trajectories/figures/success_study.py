@@ -5,15 +5,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.publish.figures.level_axis import level_axis, levels_of, places
-from leastaction.publish.figures.recovery_axes import (
+from leastaction.report.level_axis import level_axis, levels_of, places
+from leastaction.report.panel import Panel, panel_title
+from leastaction.report.panels import joined
+from leastaction.report.recovery_axes import (
     mark_infinite,
     median_error,
     share_of_exact,
 )
-from leastaction.publish.figures.style import StyledFigure, legend_on_top
-from leastaction.publish.panel import Panel, panel_title
-from leastaction.publish.panels import joined
+from leastaction.report.style import StyledFigure, legend_on_top
 from leastaction.trajectories.figures.methods import (
     MODES,
     handles,

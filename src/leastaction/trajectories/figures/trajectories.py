@@ -8,9 +8,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.publish.figures.style import SMALL, StyledFigure, legend_on_top
-from leastaction.publish.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.publish.sweep import shown_mode
+from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.style import SMALL, StyledFigure, legend_on_top
+from leastaction.report.sweep import shown_mode
 from leastaction.trajectories.figures.methods import level_text, look_of
 
 ROW_HEIGHT = 30.0

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from leastaction.core.noise_sweep import SWEEP
-from leastaction.publish.readable import number_text
+from leastaction.report.readable import number_text
 
 # Dimensions whose every entry is a fit.
 SWEPT = ("replicate", "fit", *SWEEP)

@@ -16,9 +16,8 @@ from leastaction.core.library import Library
 from leastaction.densities.stationary_table import stationary_errors
 from leastaction.ensembles.sheet import Sheet
 from leastaction.ports.effort_table import effort_table
-from leastaction.publish import readable
-from leastaction.publish.render import render as render
-from leastaction.publish.scorecard import scores
+from leastaction.report import readable, scores
+from leastaction.report.render import render as render
 from leastaction.snapshots.formula_table import modified_lagrangians
 from leastaction.snapshots.identification_table import identification
 from leastaction.trajectories.noise_table import (

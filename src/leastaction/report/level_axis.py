@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
 from leastaction.trajectories.figures.methods import label_of_level
 
 

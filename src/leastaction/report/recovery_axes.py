@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 
-from leastaction.publish.figures.study import FAINTEST, share_bars
+from leastaction.report.study import FAINTEST, share_bars
 
 # Factor that parts the largest finite median from the upper edge.
 ROOM = 30.0

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from leastaction.publish.figures.style import StyledFigure, legend_on_top, style
-from leastaction.publish.panel import BASELINE, MAIN
+from leastaction.report.panel import BASELINE, MAIN
+from leastaction.report.style import StyledFigure, legend_on_top, style
 
 ROW_HEIGHT = 5.2
 REST_HEIGHT = 26.0
@@ -37,9 +37,9 @@ def method_matrix(frame: pd.DataFrame, settings: Mapping) -> Figure:
     Parameters
     ----------
     frame
-        Result of :func:`leastaction.publish.matrix.matrix`.
+        Result of :func:`leastaction.report.matrix.matrix`.
     settings
-        See :func:`leastaction.publish.figures.style.complete`.
+        See :func:`leastaction.report.style.complete`.
     """
     with style(settings) as complete:
         return _drawn(frame, complete)

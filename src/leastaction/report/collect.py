@@ -14,11 +14,11 @@ from leastaction.densities.stationary_rows import stationary_rows
 from leastaction.ensembles.added_rows import added_rows
 from leastaction.ensembles.printed_rows import printed_rows
 from leastaction.ports.port_rows import port_rows
-from leastaction.publish.readable import number_text
-from leastaction.publish.scorecard import scores, verdict
-from leastaction.publish.scorecard.case import ADDED, COVERAGE, Case, make_row
-from leastaction.publish.scorecard.page import to_html
-from leastaction.publish.scorecard.recovery import recovery
+from leastaction.report import scores, verdict
+from leastaction.report.case import ADDED, COVERAGE, Case, make_row
+from leastaction.report.readable import number_text
+from leastaction.report.recovery import recovery
+from leastaction.report.scorecard_page import to_html
 from leastaction.snapshots.shadow_scores import shadow_rows
 from leastaction.trajectories.printed_noise_rows import printed_noise_rows
 

@@ -5,7 +5,7 @@ import re
 
 import pandas as pd
 
-from leastaction.publish import readable
+from leastaction.report import readable
 
 # A line that begins with a mark is coloured where there are colours.
 MARKS = {"[+]": "extra", "[-]": "missing"}

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from markupsafe import Markup, escape
 
-from leastaction.publish.readable import number_text
-from leastaction.publish.scorecard.replica import ERRATA
-from leastaction.publish.scorecard.verdict import MEETS, MISSES, PAPER_IN_ERROR
+from leastaction.report.readable import number_text
+from leastaction.report.replica import ERRATA
+from leastaction.report.verdict import MEETS, MISSES, PAPER_IN_ERROR
 
 # From results/, where the page lies.
 ERRATA_PAGE = "../docs/errata.md"
@@ -154,7 +154,7 @@ def to_html(frame: pd.DataFrame, title: str) -> str:
     Parameters
     ----------
     frame
-        Result of :func:`leastaction.publish.scorecard.collect.scorecard`.
+        Result of :func:`leastaction.report.collect.scorecard`.
     title
         Heading.
     """

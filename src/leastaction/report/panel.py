@@ -23,13 +23,13 @@ from leastaction.core.units import (
 )
 from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.field_system import FieldSystem
-from leastaction.publish.readable import leading_minus
-from leastaction.publish.scorecard.recovery import recovery
-from leastaction.publish.scorecard.truth import Truth, truth_of
-from leastaction.publish.scorecard.volatility_law import expansion
-from leastaction.publish.sweep import BASELINE as BASELINE
-from leastaction.publish.sweep import MAIN as MAIN
-from leastaction.publish.unit_label import unit_label
+from leastaction.report.readable import leading_minus
+from leastaction.report.recovery import recovery
+from leastaction.report.sweep import BASELINE as BASELINE
+from leastaction.report.sweep import MAIN as MAIN
+from leastaction.report.truth import Truth, truth_of
+from leastaction.report.unit_label import unit_label
+from leastaction.report.volatility_law import expansion
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import xarray as xr
 
 from leastaction.core.candidates import candidates
 from leastaction.core.system import System
-from leastaction.publish.scorecard.scores import NORMAL_95
+from leastaction.report.scores import NORMAL_95
 
 
 @dataclass(frozen=True)

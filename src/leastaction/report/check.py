@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from leastaction.core.unknown import unknown
-from leastaction.publish.sweep import HONEST_MODE, MAIN
+from leastaction.report.sweep import HONEST_MODE, MAIN
 from leastaction.snapshots.printed_formulas import printed_formulas
 
 MODES = ("independent", "shared")

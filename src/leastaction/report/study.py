@@ -6,9 +6,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from leastaction.publish.panel import BASELINE, MAIN, Panel
-from leastaction.publish.scorecard import scores
-from leastaction.publish.scorecard.recovery import wilson
+from leastaction.report import scores
+from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.recovery import wilson
 
 COLOURS = {MAIN: "estimate_color", BASELINE: "published_color"}
 MARKERS = {MAIN: "o", BASELINE: "D"}

@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 
 import jinja2
 
-from leastaction.publish.scorecard.page import VERDICTS
-from leastaction.publish.story.chapter import FIRST, Chapter, kept
-from leastaction.publish.story.layout import LAYOUT
+from leastaction.report.scorecard_page import VERDICTS
+from leastaction.report.story_chapter import FIRST, Chapter, kept
+from leastaction.report.story_layout import LAYOUT
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">

@@ -2,10 +2,10 @@
 
 import pandas as pd
 
-from leastaction.publish.readable import number_text
-from leastaction.publish.scorecard.page import UNJUDGED, VERDICTS
-from leastaction.publish.scorecard.replica import ERRATA
-from leastaction.publish.scorecard.verdict import MISSES, PAPER_IN_ERROR
+from leastaction.report.readable import number_text
+from leastaction.report.replica import ERRATA
+from leastaction.report.scorecard_page import UNJUDGED, VERDICTS
+from leastaction.report.verdict import MISSES, PAPER_IN_ERROR
 
 HEADING = """# Results
 
@@ -29,7 +29,7 @@ def summary(frame: pd.DataFrame) -> str:
     Parameters
     ----------
     frame
-        Result of :func:`leastaction.publish.scorecard.collect.scorecard`.
+        Result of :func:`leastaction.report.collect.scorecard`.
     """
     verdicts = frame["verdict"].replace("", UNJUDGED)
     counts = pd.crosstab(frame["paper"], verdicts)

@@ -144,7 +144,7 @@ def verdict(
     ``paper-in-error`` needs both: the printed number disagrees with the corrected one,
     and ours keeps its limit. An estimator that misses its limit misses it, whatever the
     paper prints; a replica of the paper's own is asked further
-    (:mod:`leastaction.publish.scorecard.replica`).
+    (:mod:`leastaction.report.replica`).
     """
     if not target:
         return ""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import xarray as xr
 
-from leastaction.publish.panel import Panel
+from leastaction.report.panel import Panel
 
 
 def panels_from(

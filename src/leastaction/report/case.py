@@ -7,9 +7,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.library import Library
-from leastaction.publish.scorecard import replica, verdict
-from leastaction.publish.scorecard.scores import Truth
-from leastaction.publish.sweep import is_replica
+from leastaction.report import replica, verdict
+from leastaction.report.scores import Truth
+from leastaction.report.sweep import is_replica
 
 ADDED = "added"
 COVERAGE = "coverage of the 95 % interval: "
@@ -96,7 +96,7 @@ def make_row(
 
     With `judged` false, a target is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, `errata` what explains it
-    (:mod:`leastaction.publish.scorecard.replica`).
+    (:mod:`leastaction.report.replica`).
     """
     decided, reason = "", ""
     if judged:

@@ -9,9 +9,9 @@ from pathlib import PurePath
 import pandas as pd
 import yaml
 
-from leastaction.publish.readable import number_text
-from leastaction.publish.scorecard.page import UNJUDGED, VERDICTS
-from leastaction.publish.scorecard.verdict import MEETS, MISSES, PAPER_IN_ERROR
+from leastaction.report.readable import number_text
+from leastaction.report.scorecard_page import UNJUDGED, VERDICTS
+from leastaction.report.verdict import MEETS, MISSES, PAPER_IN_ERROR
 
 # What makes the model is named by its stage; what comes after is one.
 STAGES = ("simulate", "differentiate", "assemble", "identify", "validate")
@@ -64,7 +64,7 @@ def chapter(
     settings
         `title`, `summary`, `figures` and `tables` of the paper, and `examples` by name.
     scorecard
-        Result of :func:`leastaction.publish.scorecard.collect.scorecard`.
+        Result of :func:`leastaction.report.collect.scorecard`.
     benchmarks
         Text of each benchmark file of the paper, by its path.
     """

@@ -8,10 +8,10 @@ import xarray as xr
 
 from leastaction.core.equivalence import canonical, compare
 from leastaction.core.noise_sweep import SWEEP
-from leastaction.publish.scorecard import scores
-from leastaction.publish.scorecard.implicit_recovery import implicit_recovery
-from leastaction.publish.scorecard.scores import NORMAL_95
-from leastaction.publish.scorecard.truth import Truth
+from leastaction.report import scores
+from leastaction.report.implicit_recovery import implicit_recovery
+from leastaction.report.scores import NORMAL_95
+from leastaction.report.truth import Truth
 
 CASES = ("replicate", *SWEEP)
 # A level is managed if at least this share of the replicates has the right structure.

@@ -20,8 +20,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastaction.publish.readable import number_text
-from leastaction.publish.scorecard.verdict import (
+from leastaction.report.readable import number_text
+from leastaction.report.verdict import (
     MEETS,
     MISSES,
     PAPER_IN_ERROR,
@@ -45,7 +45,7 @@ def verdict_of(
     Parameters
     ----------
     usual
-        Verdict of :func:`leastaction.publish.scorecard.verdict.verdict`.
+        Verdict of :func:`leastaction.report.verdict.verdict`.
     target
         Limit of the row.
     printed

@@ -8,9 +8,9 @@ import xarray as xr
 
 from leastaction.core.library import Library
 from leastaction.core.library_from_config import equations_of
-from leastaction.publish.scorecard.truth import Truth
-from leastaction.publish.scorecard.truth import term_position as term_position
-from leastaction.publish.scorecard.truth import truth_of as truth_of
+from leastaction.report.truth import Truth
+from leastaction.report.truth import term_position as term_position
+from leastaction.report.truth import truth_of as truth_of
 
 NORMAL_95 = 1.959963984540054
 
