@@ -25,13 +25,13 @@ import yaml
 from cpu import FOLDER, Way, save, side_by_side
 from examples import ROOT, example_of, observations_of
 
+from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.schema import complete
 from leastaction.core.stages.assemble import assemble
 from leastaction.core.stages.differentiate import differentiate
 from leastaction.core.stages.identify import identify
 from leastaction.ports.effort_model import training_set, transform_of
 from leastaction.ports.structured_gaussian_process import fit
-from leastaction.recipes import with_recommended_methods
-from leastaction.schema import complete
 
 SEED, REPEATS = 1, 3
 PAPER, NAME = "stochastic_lagrangian", "duffing"

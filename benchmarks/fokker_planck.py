@@ -15,7 +15,7 @@ from pathlib import Path
 import yaml
 from cpu import seconds_of
 
-from leastaction.acceptance import acceptance
+from leastaction.configuration.acceptance import acceptance
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.stages.assemble import assemble
 from leastaction.core.stages.differentiate import differentiate

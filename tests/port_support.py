@@ -6,6 +6,8 @@ from pathlib import Path
 
 import yaml
 
+from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.schema import complete
 from leastaction.core.contracts import check
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.stages.assemble import assemble
@@ -14,8 +16,6 @@ from leastaction.core.stages.identify import contract, identify
 from leastaction.core.stages.simulate import simulate
 from leastaction.core.stages.validate import validate
 from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
-from leastaction.recipes import with_recommended_methods
-from leastaction.schema import complete
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "port_hamiltonian"

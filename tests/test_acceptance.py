@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction import acceptance as module
-from leastaction.acceptance import acceptance
-from leastaction.config import merge
+from leastaction.configuration import acceptance as module
+from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.config import merge
+from leastaction.configuration.example_checks import check_example
+from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.schema import ConfigError, complete, inlined
 from leastaction.core.remembered import cache_folder
-from leastaction.example_checks import check_example
-from leastaction.recipes import with_recommended_methods
-from leastaction.schema import ConfigError, complete, inlined
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction import recipes
-from leastaction.config import (
+from leastaction.configuration import recipes
+from leastaction.configuration.config import (
     check_label,
     check_overrides,
     check_references,
@@ -15,8 +15,8 @@ from leastaction.config import (
     with_variants,
     without_examples,
 )
-from leastaction.example_checks import check_example
-from leastaction.schema import ConfigError, complete
+from leastaction.configuration.example_checks import check_example
+from leastaction.configuration.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())

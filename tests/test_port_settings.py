@@ -3,8 +3,8 @@
 import pytest
 from port_support import completed, written
 
-from leastaction.example_checks import check_example
-from leastaction.schema import ConfigError
+from leastaction.configuration.example_checks import check_example
+from leastaction.configuration.schema import ConfigError
 
 
 def changed(name: str, path: str, value) -> dict:

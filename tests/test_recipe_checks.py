@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction import recipes
-from leastaction.config import merge
-from leastaction.example_checks import check_example
-from leastaction.schema import ConfigError, complete
+from leastaction.configuration import recipes
+from leastaction.configuration.config import merge
+from leastaction.configuration.example_checks import check_example
+from leastaction.configuration.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[1]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())

@@ -2,7 +2,7 @@
 
 import os
 
-from leastaction.sources import PACKAGE, source_files, write_listing
+from leastaction.configuration.sources import PACKAGE, source_files, write_listing
 
 FILES = source_files(["leastaction.ensembles.moment_gmm"])
 

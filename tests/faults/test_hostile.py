@@ -18,16 +18,16 @@ import yaml
 from hostile import BASES, CANARY, EXPRESSIONS, NAMES, PLACES, ROOT, TEXTS, examples
 from hypothesis import given, settings
 
-from leastaction.acceptance import acceptance
-from leastaction.config import (
+from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.config import (
     check_label,
     check_references,
     parse_yaml,
     with_variants,
 )
+from leastaction.configuration.recipes import MODULES, SETTINGS
+from leastaction.configuration.schema import ConfigError, complete
 from leastaction.core.expressions import ExpressionError, parse
-from leastaction.recipes import MODULES, SETTINGS
-from leastaction.schema import ConfigError, complete
 
 
 def schema(name):

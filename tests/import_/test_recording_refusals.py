@@ -8,9 +8,9 @@ import pytest
 import xarray as xr
 from recorded import RATE, imported, rig, rows, swing, write
 
+from leastaction.configuration.schema import ConfigError
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.recorded_tables import Table
-from leastaction.schema import ConfigError
 
 GOOD = rows()
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from port_support import identified, rollout, small
 
-from leastaction.recipes import EXAMPLE_FIGURES
+from leastaction.configuration.recipes import EXAMPLE_FIGURES
 from leastaction.report.collect import example_rows
 from leastaction.report.figures import draw
 from leastaction.report.panel import Panel

@@ -8,12 +8,12 @@ import pytest
 import yaml
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
+from leastaction.configuration.schema import ConfigError, complete
 from leastaction.report import replica
 from leastaction.report.case import make_row
 from leastaction.report.collect import example_rows, scorecard, to_html
 from leastaction.report.summary import summary
 from leastaction.report.sweep import is_replica
-from leastaction.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[2]
 ROW = {

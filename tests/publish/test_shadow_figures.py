@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from synthetic_shadow import box, config, model, panel, rollout
 
+from leastaction.configuration.recipes import EXAMPLE_FIGURES
 from leastaction.core.from_config import system_from_config
-from leastaction.recipes import EXAMPLE_FIGURES
 from leastaction.report.figures import draw
 from leastaction.report.tables import TABLES, render
 from leastaction.snapshots.figures.energy_lines import largest_by_window

@@ -9,7 +9,7 @@ import psutil
 from cluster import PROFILE, on_cluster, twin
 from project import EXAMPLES, PAPER, TINY, Project
 
-from leastaction.config import merge
+from leastaction.configuration.config import merge
 
 FOLDER = "results/stochastic_lagrangian"
 KILLED, STUCK, LARGE = "duffing", "harmonic", "wave"

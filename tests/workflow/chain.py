@@ -12,8 +12,8 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.acceptance import acceptance
-from leastaction.recipes import SETTINGS
+from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.recipes import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 FILES = {

@@ -7,8 +7,8 @@ import pytest
 import yaml
 from project import ROOT
 
-from leastaction.acceptance import acceptance
-from leastaction.recipes import FOR_FIGURES, panel
+from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.recipes import FOR_FIGURES, panel
 
 EXAMPLES = sorted(ROOT.glob("config/examples/*/*.yaml"))
 CAPTIONS = ("coefficients", "response", "hamiltonian")

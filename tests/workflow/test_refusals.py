@@ -4,9 +4,9 @@ import pytest
 import yaml
 from project import PAPER, ROOT, Project
 
-from leastaction.acceptance import acceptance
-from leastaction.config import merge
-from leastaction.schema import ConfigError
+from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.config import merge
+from leastaction.configuration.schema import ConfigError
 
 HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
 

@@ -8,8 +8,8 @@ from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
-from leastaction.acceptance import acceptance
-from leastaction.config import (
+from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.config import (
     check_data,
     check_label,
     check_overrides,
@@ -21,10 +21,10 @@ from leastaction.config import (
     without_examples,
 )
 from leastaction.core.from_config import is_field
-from leastaction.recipes import is_random
+from leastaction.configuration.recipes import is_random
 from leastaction.recordings.configuration import MODULES, SETTINGS, recording_from_config
-from leastaction.schema import ConfigError, complete
-from leastaction.sources import source_files, write_listing
+from leastaction.configuration.schema import ConfigError, complete
+from leastaction.configuration.sources import source_files, write_listing
 
 # The GNU allocator of a job keeps what is freed for the next replicate: memory that is
 # given back and fetched again costs more than many a computation on it.

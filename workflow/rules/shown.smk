@@ -1,6 +1,6 @@
 # What figures, tables, the scorecard, the matrix and the story are made of.
 
-from leastaction.recipes import (
+from leastaction.configuration.recipes import (
     FOR_FIGURES,
     FOR_PAPERS,
     FOR_SCORES,

@@ -8,10 +8,10 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leastaction import recipes
+from leastaction.configuration import recipes
+from leastaction.configuration.schema import ConfigError, complete
 from leastaction.core.stages import validate
 from leastaction.recordings.error import RecordingError
-from leastaction.schema import ConfigError, complete
 
 FOLDER = "recordings"
 

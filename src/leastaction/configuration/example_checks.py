@@ -9,6 +9,8 @@ from importlib import import_module
 
 import numpy as np
 
+from leastaction.configuration.recipe_checks import recipe_problems
+from leastaction.configuration.schema import ConfigError
 from leastaction.core.candidates import candidates
 from leastaction.core.external_input import input_expressions
 from leastaction.core.from_config import (
@@ -31,9 +33,7 @@ from leastaction.ensembles.strong_taylor import check_noise
 from leastaction.fields.density_library import density_candidates
 from leastaction.fields.field_system import FieldSystem
 from leastaction.ports.port_settings import check_kind, check_port
-from leastaction.recipe_checks import recipe_problems
 from leastaction.report.check import publish_problems
-from leastaction.schema import ConfigError
 from leastaction.snapshots.shadow_settings import shadow_problems
 
 

@@ -1,7 +1,7 @@
 """The configuration: examples, their variants, overrides, and what they refer to.
 
 A YAML file is data. What one example says is completed and checked by
-:mod:`leastaction.acceptance`.
+:mod:`leastaction.configuration.acceptance`.
 """
 
 import copy
@@ -10,8 +10,8 @@ from collections.abc import Collection, Iterator, Mapping
 
 import yaml
 
+from leastaction.configuration.schema import ConfigError
 from leastaction.core.unknown import unknown
-from leastaction.schema import ConfigError
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
