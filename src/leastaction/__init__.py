@@ -1,7 +1,7 @@
 """Learn the law behind measured motion.
 
-The stages are functions of the same name in their packages, such as
-:func:`leastaction.core.stages.identify.identify`; they take and return :class:`xarray.Dataset`.
+The stages are functions of the same name, such as
+:func:`leastaction.core.stages.identify.identify`, of :class:`xarray.Dataset`.
 
 Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unless said; SI units.
 """

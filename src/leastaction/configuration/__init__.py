@@ -1,0 +1,1 @@
+"""Examples, variants and overrides: what a YAML file may say."""

@@ -1,8 +1,8 @@
 """Acceptance of an example: completed and checked once, then remembered.
 
-What one example says is checked by :mod:`leastaction.configuration.example_checks`; an example that
-did not change, read by the same sources, is accepted from memory. So a plan imports no
-algebra.
+What one example says is checked by :mod:`leastaction.configuration.example_checks`; an
+example that did not change, read by the same sources, is accepted from memory. So a
+plan imports no algebra.
 """
 
 import hashlib

@@ -73,7 +73,7 @@ def validate_settings(example: Mapping, estimator: str) -> dict:
 
 
 def kind_of_rollout(example: Mapping, estimator: str) -> str:
-    """Key of :data:`leastaction.core.stages.validate.METHODS`: by the model, then by the data."""
+    """Key of `validate.METHODS`: by the model, then by the data."""
     found = identify.contract(example["estimators"][estimator]["identify"])
     made = simulate.MAKES[example["simulate"]["method"]]
     return found if found in validate.METHODS else made

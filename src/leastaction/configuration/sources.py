@@ -18,7 +18,7 @@ from pathlib import Path
 
 from leastaction.core.remembered import remembered
 
-PACKAGE = Path(__file__).parent
+PACKAGE = Path(__file__).parents[1]
 
 
 def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[Path]:

@@ -20,8 +20,9 @@ def load_model(
     """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
 
     What was learned without candidates comes as a
-    :class:`~leastaction.snapshots.learned_model.LearnedModel`, or a ``LearnedFlow``; efforts of a
-    port-Hamiltonian system as a :class:`~leastaction.ports.port_model.PortModel`.
+    :class:`~leastaction.snapshots.learned_model.LearnedModel`, or a ``LearnedFlow``;
+    efforts of a port-Hamiltonian system as a
+    :class:`~leastaction.ports.port_model.PortModel`.
 
     Parameters
     ----------

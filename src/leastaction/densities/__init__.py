@@ -1,0 +1,1 @@
+"""A stationary probability density (paper 4)."""

@@ -1,8 +1,8 @@
 """Weighted moments of the stationary generator (GMM), with weights by the Itô isometry.
 
 The moments ḡ(θ) = Σ θ_i ḡ_i are linear in the coefficients, and their covariance
-Ω(θ) is known from the noise strengths (:mod:`leastaction.densities.weak_fokker_planck`).
-The estimate minimises (Hansen 1982)
+Ω(θ) is known from the noise strengths
+(:mod:`leastaction.densities.weak_fokker_planck`). The estimate minimises (Hansen 1982)
 
 .. math:: J(θ) = ḡ(θ)^T Ω^{-1} ḡ(θ),
 

@@ -1,0 +1,1 @@
+"""Randomly excited motions of a few coordinates (paper 1)."""

@@ -10,8 +10,9 @@ which is no Kronecker product. Around the long-run covariance Ω = Σ_h Γ_h it 
 Ω ⊗ Σ Z Zᵀ plus terms in differences of instruments, which smooth instruments keep
 small. Weighting with Γ_0 alone would overstate the noise by the factor 1 + 2ξ².
 
-Everything else is as in :mod:`~leastaction.ensembles.moment_gmm`: best subsets, extended
-BIC, J in units of the smaller noise, weights repeated until the selection repeats.
+Everything else is as in :mod:`~leastaction.ensembles.moment_gmm`: best subsets,
+extended BIC, J in units of the smaller noise, weights repeated until the selection
+repeats.
 """
 
 from collections.abc import Mapping

@@ -1,0 +1,1 @@
+"""Strings and beams, randomly excited (paper 1)."""

@@ -1,0 +1,1 @@
+"""Port-Hamiltonian equations (paper 5)."""

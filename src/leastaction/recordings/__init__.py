@@ -1,0 +1,1 @@
+"""A user's tables, and the law in words."""

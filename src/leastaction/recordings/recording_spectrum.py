@@ -62,8 +62,8 @@ class Spectrum:
 def difference_noise(series: Sequence[np.ndarray]) -> float:
     """Standard deviation of the noise: the smallest of differences of order 1 to 6.
 
-    Unlike :func:`leastaction.trajectories.segments.noise_level` it does not ask the noise
-    to be white: that of an encoder is not.
+    Unlike :func:`leastaction.trajectories.segments.noise_level` it does not ask the
+    noise to be white: that of an encoder is not.
     """
     found = []
     for order in range(1, HIGHEST_ORDER + 1):

@@ -1,0 +1,1 @@
+"""Positions only, no candidates (paper 3)."""

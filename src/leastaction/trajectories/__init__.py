@@ -1,0 +1,1 @@
+"""Noisy motions without random force (paper 2)."""

@@ -66,10 +66,11 @@ def identify(
 
     is minimised over the states x_s of all segments s and the coefficients c.
 
-    1. Start: supports of the smoothed motion (:mod:`leastaction.trajectories.null_vector`),
-       refitted to short segments of some trajectories; the best by χ² + 30 per term.
-    2. Structure: :func:`leastaction.trajectories.trajectory_search.search`, on these and
-       then on all trajectories.
+    1. Start: supports of the smoothed motion
+       (:mod:`leastaction.trajectories.null_vector`), refitted to short
+       segments of some trajectories; the best by χ² + 30 per term.
+    2. Structure: :func:`leastaction.trajectories.trajectory_search.search`, on these
+       and then on all trajectories.
     3. :func:`leastaction.trajectories.merging.lengthen`, with σ estimated anew.
     4. Structure again on the long segments, where tests are sharper; if it changes, 3.
 

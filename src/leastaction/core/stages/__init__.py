@@ -1,0 +1,1 @@
+"""The stages by name of the method."""

@@ -159,7 +159,8 @@ def test_equal_content_gives_equal_bytes(tmp_path):
     save(ensemble(), tmp_path / "a.nc", "observations")
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "from test_datasets import ensemble; from leastaction.core.datasets import save;"
+        "from test_datasets import ensemble;"
+        "from leastaction.core.datasets import save;"
         "save(ensemble(), sys.argv[2], 'observations')"
     )
     subprocess.run(
@@ -321,7 +322,7 @@ KILLED = """
 import os, signal, sys
 sys.path.insert(0, sys.argv[1])
 from test_datasets import ensemble
-from leastaction.datasets import save_replicates
+from leastaction.core.datasets import save_replicates
 def pieces():
     yield ensemble((0,))
     os.kill(os.getpid(), signal.SIGKILL)

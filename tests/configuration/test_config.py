@@ -18,7 +18,7 @@ from leastaction.configuration.config import (
 from leastaction.configuration.example_checks import check_example
 from leastaction.configuration.schema import ConfigError, complete
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
 EXAMPLES = sorted((ROOT / "config/examples").glob("*/*.yaml"))
 

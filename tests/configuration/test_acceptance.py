@@ -16,7 +16,7 @@ from leastaction.configuration.recipes import with_recommended_methods
 from leastaction.configuration.schema import ConfigError, complete, inlined
 from leastaction.core.remembered import cache_folder
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
 
 

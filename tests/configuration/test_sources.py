@@ -11,7 +11,7 @@ def test_a_list_names_every_file_that_is_imported(tmp_path):
     write_listing(FILES, tmp_path / "list.txt")
     named = [line.split()[1] for line in (tmp_path / "list.txt").open()]
     assert named == [str(f.relative_to(PACKAGE.parent)) for f in FILES]
-    assert "leastaction/identify/moment_gmm.py" in named
+    assert "leastaction/ensembles/moment_gmm.py" in named
 
 
 def test_an_old_list_is_left_alone(tmp_path):

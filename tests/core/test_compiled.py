@@ -155,8 +155,8 @@ def test_blocks_keep_the_indentation_of_their_mark():
 
 PROGRAM = """
 import numpy as np, sympy as sp
-from leastaction.mechanics.evaluator import evaluator
-from leastaction.mechanics.expressions import symbol
+from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import symbol
 x = symbol("x")
 run = evaluator([x**3 + sp.sin(x)], ["x"])
 print(repr(float(run(np.array([[0.5]]), np.array([[0.0]]))[0, 0])))

@@ -37,7 +37,7 @@ def test_tracked_passes_everything_on():
 def test_a_process_writes_what_it_has_cost(tmp_path):
     work = """
 import sys, time
-from leastaction.progress import start_logging
+from leastaction.core.progress import start_logging
 start_logging(*sys.argv[1:])
 end = time.process_time() + 0.3
 while time.process_time() < end:

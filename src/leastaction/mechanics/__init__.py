@@ -1,1 +1,0 @@
-"""Symbolic core: expressions, Lagrangian mechanics, libraries, compiled code."""

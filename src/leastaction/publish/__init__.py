@@ -1,1 +1,0 @@
-"""Stage `publish`: figures, tables and the scorecard."""

@@ -1,1 +1,0 @@
-"""Scorecard: every printed number beside ours, with a verdict."""

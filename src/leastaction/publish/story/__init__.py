@@ -1,1 +1,0 @@
-"""The story of the papers on one page: what each does, what we find, at what cost."""
