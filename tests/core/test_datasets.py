@@ -1,9 +1,9 @@
 """Files between stages: absent or complete, checked at the door, equal if equal."""
 
-import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,7 +11,7 @@ import pytest
 import xarray as xr
 from support import observe, oscillator, recommended
 
-from leastaction.core.contracts import CONTRACTS, ContractError, check, problems
+from leastaction.core.contracts import ContractError, check, contracts, problems
 from leastaction.core.datasets import (
     BLOCK,
     SEAL,
@@ -22,6 +22,8 @@ from leastaction.core.datasets import (
     save_replicates,
     save_text,
 )
+
+HERE = ":".join(str(folder) for folder in Path(__file__).parents[:2])
 
 
 def ensemble(replicates=(0,), steps=6, seed=0):
@@ -139,9 +141,9 @@ def test_a_file_from_elsewhere_is_refused_in_words(tmp_path):
         check(ensemble().assign_attrs(contract="horoscope"), "observations")
 
 
-@pytest.mark.parametrize("contract", CONTRACTS)
+@pytest.mark.parametrize("contract", contracts())
 def test_every_contract_says_who_makes_it_and_what_must_be_finite(contract):
-    promised = CONTRACTS[contract]
+    promised = contracts()[contract]
     assert promised.made_by
     assert set(promised.finite) <= set(promised.variables)
 
@@ -158,13 +160,13 @@ def test_a_file_gives_back_what_was_saved(tmp_path):
 def test_equal_content_gives_equal_bytes(tmp_path):
     save(ensemble(), tmp_path / "a.nc", "observations")
     program = (
-        "import sys; sys.path.insert(0, sys.argv[1]);"
+        "import sys; sys.path[:0] = sys.argv[1].split(':');"
         "from test_datasets import ensemble;"
         "from leastaction.core.datasets import save;"
         "save(ensemble(), sys.argv[2], 'observations')"
     )
     subprocess.run(
-        [sys.executable, "-c", program, os.path.dirname(__file__), tmp_path / "b.nc"],
+        [sys.executable, "-c", program, HERE, tmp_path / "b.nc"],
         check=True,
     )
     assert (tmp_path / "a.nc").read_bytes() == (tmp_path / "b.nc").read_bytes()
@@ -320,7 +322,7 @@ def test_a_failed_writer_leaves_the_older_file_alone(tmp_path):
 
 KILLED = """
 import os, signal, sys
-sys.path.insert(0, sys.argv[1])
+sys.path[:0] = sys.argv[1].split(":")
 from test_datasets import ensemble
 from leastaction.core.datasets import save_replicates
 def pieces():
@@ -332,9 +334,7 @@ save_replicates(pieces(), sys.argv[2], "observations")
 
 def test_a_killed_writer_leaves_nothing_at_the_target(tmp_path):
     target = tmp_path / "a.nc"
-    killed = subprocess.run(
-        [sys.executable, "-c", KILLED, os.path.dirname(__file__), target], check=False
-    )
+    killed = subprocess.run([sys.executable, "-c", KILLED, HERE, target], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert not target.exists()
     save(ensemble(), target, "observations")

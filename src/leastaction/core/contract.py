@@ -1,29 +1,135 @@
-"""What a dataset promises to the stage that reads it."""
+"""A contract: the variables of a dataset, each with dimensions, unit and meaning."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+import xarray as xr
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A variable of a dataset.
+
+    Attributes
+    ----------
+    dims
+        Dimensions, in order; a text with blanks between them, or a tuple.
+    units
+        Unit, ``1`` for a number or a text; None if it depends on the system.
+    long_name
+        Meaning.
+    finite
+        Whether a NaN or an infinity is an error.
+    may_be_empty
+        Whether a dimension may have no entries.
+    optional
+        Whether a dataset may lack it.
+    """
+
+    dims: tuple[str, ...]
+    units: str | None = None
+    long_name: str = ""
+    finite: bool = False
+    may_be_empty: bool = False
+    optional: bool = False
+
+    def __post_init__(self):
+        if isinstance(self.dims, str):
+            object.__setattr__(self, "dims", tuple(self.dims.split()))
+
 
 @dataclass(frozen=True)
 class Contract:
-    """What a dataset promises.
+    """What a dataset holds.
 
     Attributes
     ----------
     made_by
         Stage (and method) whose output it is, named in error messages.
     variables
-        Dimensions of each variable, in order.
-    finite
-        Variables in which a NaN or an infinity is an error.
-    may_be_empty
-        Variables that may have a dimension without entries.
+        By name. Dimensions alone stand for a variable that is only checked.
+    finite, may_be_empty
+        Names of variables with these properties, where `variables` has dimensions only.
     swept
         Whether the dimensions of a sweep over noise may stand after `replicate`.
     """
 
     made_by: str
-    variables: Mapping[str, tuple[str, ...]]
+    variables: Mapping[str, Variable | tuple[str, ...]]
     finite: tuple[str, ...] = ()
     may_be_empty: tuple[str, ...] = ()
     swept: bool = True
+
+    def __post_init__(self):
+        complete = {
+            name: variable
+            if isinstance(variable, Variable)
+            else Variable(
+                variable,
+                finite=name in self.finite,
+                may_be_empty=name in self.may_be_empty,
+            )
+            for name, variable in self.variables.items()
+        }
+        object.__setattr__(self, "variables", complete)
+
+    def dataset(
+        self,
+        values: Mapping,
+        coords: Mapping | None = None,
+        attrs: Mapping | None = None,
+        units: Mapping[str, str] | None = None,
+    ) -> xr.Dataset:
+        """Dataset of one replicate from the values of its variables.
+
+        Parameters
+        ----------
+        values
+            Arrays by name, in the order of the file. An array that lacks the dimension
+            `replicate` gets it; an :class:`xarray.DataArray` is taken as it is.
+        coords, attrs
+            Of the dataset.
+        units
+            Units of variables whose unit depends on the system.
+
+        Raises
+        ------
+        ValueError
+            If a variable is not in the contract, or has other dimensions.
+
+        Examples
+        --------
+        >>> position = Variable("replicate time", "m", "position")
+        >>> contract = Contract("simulate", {"q": position})
+        >>> dict(contract.dataset({"q": [0.0, 0.1]}).sizes)
+        {'replicate': 1, 'time': 2}
+        """
+        units = units or {}
+        unknown = set(values) - set(self.variables)
+        if unknown:
+            raise ValueError(f"{sorted(unknown)} is not in the contract")
+        return xr.Dataset(
+            {
+                name: self._entry(name, value, units.get(name))
+                for name, value in values.items()
+            },
+            coords,
+            attrs,
+        )
+
+    def _entry(self, name: str, value, unit: str | None):
+        if isinstance(value, (xr.DataArray, xr.Variable)):
+            return value
+        variable = self.variables[name]
+        array = np.asarray(value)
+        if array.dtype.kind == "U":
+            array = array.astype(object)
+        if array.ndim == len(variable.dims) - 1 and variable.dims[0] == "replicate":
+            array = array[None]
+        if array.ndim != len(variable.dims):
+            raise ValueError(
+                f"{name!r} has {array.ndim} dimensions, expected {variable.dims}"
+            )
+        attrs = {"units": unit or variable.units, "long_name": variable.long_name}
+        return variable.dims, array, attrs

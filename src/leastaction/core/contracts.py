@@ -1,28 +1,28 @@
-"""What each file between the stages must hold, checked at the door."""
+"""Contracts: what each dataset between the stages holds, said once.
+
+A contract lists the variables of a dataset with dimensions, unit and meaning. From that
+list it builds the dataset (:meth:`Contract.dataset`) and checks it at the door of the
+next stage (:func:`check`). Each family lists its contracts in its `contracts.py`.
+"""
+
+from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 import xarray as xr
 
-from leastaction.core import model_contracts as models
+from leastaction.core import families, model_contracts
+from leastaction.core.contract import Contract
 from leastaction.core.noise_sweep import SWEEP
-from leastaction.densities import contracts as densities
-from leastaction.ensembles import contracts as states
-from leastaction.fields import contracts as fields
-from leastaction.ports import contracts as ports
-from leastaction.recordings import contracts as measurements
-from leastaction.snapshots import contracts as shadow
-from leastaction.trajectories import contracts as motions
 
-CONTRACTS = (
-    states.CONTRACTS
-    | fields.CONTRACTS
-    | motions.CONTRACTS
-    | measurements.CONTRACTS
-    | densities.CONTRACTS
-    | models.CONTRACTS
-    | shadow.CONTRACTS
-    | ports.CONTRACTS
-)
+
+@cache
+def contracts() -> Mapping[str, Contract]:
+    """Every contract by its name."""
+    found = dict(model_contracts.CONTRACTS)
+    for module in families.modules("contracts"):
+        found |= module.CONTRACTS
+    return found
 
 
 class ContractError(ValueError):
@@ -30,14 +30,16 @@ class ContractError(ValueError):
 
 
 def problems(dataset: xr.Dataset, name: str, numbers: bool = True) -> list[str]:
-    """Everything that is wrong with `dataset` as a ``CONTRACTS[name]``.
+    """Everything that is wrong with `dataset` by the contract `name`.
 
     Without `numbers`, values that are not finite are not looked for.
     """
-    contract = CONTRACTS[name]
-    finite = contract.finite if numbers else ()
+    contract = contracts()[name]
     found = []
-    for variable, dims in contract.variables.items():
+    for variable, expected in contract.variables.items():
+        dims = expected.dims
+        if variable not in dataset and expected.optional:
+            continue
         if variable not in dataset:
             found.append(f"variable {variable!r} {dims} is missing")
             continue
@@ -51,10 +53,10 @@ def problems(dataset: xr.Dataset, name: str, numbers: bool = True) -> list[str]:
         if missing:
             found.append(f"{variable!r} lacks the attribute {' and '.join(missing)}")
         if 0 in array.shape:
-            if variable in contract.may_be_empty:
+            if expected.may_be_empty:
                 continue
             found.append(f"{variable!r} is empty: {dict(array.sizes)}")
-        elif variable in finite and not np.isfinite(array.values).all():
+        elif numbers and expected.finite and not np.isfinite(array.values).all():
             bad = np.argwhere(~np.isfinite(array.values))
             where = dict(zip(array.dims, map(int, bad[0]), strict=True))
             found.append(
@@ -88,15 +90,15 @@ def check(
         Listing all problems at once.
     """
     kind = dataset.attrs.get("contract", name)
-    if kind not in CONTRACTS:
+    if kind not in contracts():
         raise ContractError(
             f"{source} was not made by leastaction (its attribute 'contract' is "
-            f"{kind!r}); known are {', '.join(CONTRACTS)}"
+            f"{kind!r}); known are {', '.join(contracts())}"
         )
     if kind != name:
         raise ContractError(
-            f"{source} holds {kind!r} (made by {CONTRACTS[kind].made_by}), but "
-            f"{name!r} (made by {CONTRACTS[name].made_by}) is needed here; "
+            f"{source} holds {kind!r} (made by {contracts()[kind].made_by}), but "
+            f"{name!r} (made by {contracts()[name].made_by}) is needed here; "
             "choose methods that fit together"
         )
     found = problems(dataset, name, numbers)
@@ -104,7 +106,7 @@ def check(
         listing = "\n".join(f"  - {problem}" for problem in found)
         raise ContractError(
             f"{source} is not a valid {name!r} dataset "
-            f"(made by {CONTRACTS[name].made_by}):\n{listing}"
+            f"(made by {contracts()[name].made_by}):\n{listing}"
         )
     return dataset
 

@@ -1,6 +1,6 @@
 """Datasets of a few degrees of freedom, before the model."""
 
-from leastaction.core.contract import Contract
+from leastaction.core.contract import Contract, Variable
 
 ENSEMBLE = ("replicate", "trajectory", "time", "dof")
 DOFS = ("dof", "dof_other")
@@ -57,19 +57,45 @@ CONTRACTS = {
     "moments": Contract(
         "assemble with method martingale_moments",
         {
-            "moment": ("replicate", "trajectory", "dof", "instrument", "term"),
-            "instrument_gram": ("replicate", "dof", "instrument", "instrument_other"),
-            "increment_gram": ("replicate", "dof", "dof_other", "term", "term_other"),
-            "weighted_gram": ("replicate", "dof", "dof_other", "term", "term_other"),
-            "realised_covariation": ("replicate", "dof", "dof_other"),
-            "frequency": ("replicate", "dof"),
-            "samples": ("replicate",),
-            "status": ("term",),
-            "library_given": ("candidate",),
-            "time_step": ("replicate",),
-            "sampling_step": ("replicate",),
+            "moment": Variable(
+                "replicate trajectory dof instrument term",
+                "mixed",
+                "sum of w Z X^T of each trajectory",
+                finite=True,
+            ),
+            "instrument_gram": Variable(
+                "replicate dof instrument instrument_other",
+                "mixed",
+                "sum of w Z Z^T",
+                finite=True,
+            ),
+            "increment_gram": Variable(
+                "replicate dof dof_other term term_other",
+                "mixed",
+                "sum of X X^T",
+                finite=True,
+            ),
+            "weighted_gram": Variable(
+                "replicate dof dof_other term term_other", "mixed", "sum of w X X^T"
+            ),
+            "realised_covariation": Variable("replicate dof dof_other"),
+            "frequency": Variable("replicate dof"),
+            "samples": Variable("replicate", "1", "number of increments"),
+            "time_step": Variable("replicate", "s", "duration of one increment"),
+            "sampling_step": Variable(
+                "replicate", "s", "time step of the observations"
+            ),
+            "status": Variable("term", "1", "what algebra says about the term"),
+            "library_status": Variable(
+                "candidate", "1", "status of every candidate", optional=True
+            ),
+            "library_equivalent": Variable(
+                "candidate", "1", "equivalent of a removed candidate", optional=True
+            ),
+            "library_given": Variable(
+                "candidate", "mixed", "coefficient given by the reference"
+            ),
         },
-        finite=("moment", "instrument_gram", "increment_gram"),
     ),
     "moving_average_moments": Contract(
         "assemble with method lagged_moments or weak_moments",

@@ -38,6 +38,7 @@ from leastaction.core.euler_lagrange import (
 )
 from leastaction.core.evaluator import evaluator
 from leastaction.core.library import Library
+from leastaction.ensembles.contracts import CONTRACTS
 from leastaction.ensembles.increments import step_increments
 from leastaction.ensembles.noise_law import NoiseLaw
 
@@ -105,65 +106,21 @@ def assemble(
         observations, coordinates, columns, instruments, noise
     )
     samples = observations.sizes["trajectory"] * (observations.sizes["time"] - 1)
-    return xr.Dataset(
+    return CONTRACTS[CONTRACT].dataset(
         {
-            "moment": (
-                ("replicate", "trajectory", "dof", "instrument", "term"),
-                moment[None],
-                {"units": "mixed", "long_name": "sum of w Z X^T of each trajectory"},
-            ),
-            "instrument_gram": (
-                ("replicate", "dof", "instrument", "instrument_other"),
-                z_gram[None],
-                {"units": "mixed", "long_name": "sum of w Z Z^T"},
-            ),
-            "increment_gram": (
-                ("replicate", "dof", "dof_other", "term", "term_other"),
-                x_gram[None],
-                {"units": "mixed", "long_name": "sum of X X^T"},
-            ),
-            "weighted_gram": (
-                ("replicate", "dof", "dof_other", "term", "term_other"),
-                weighted[None],
-                {"units": "mixed", "long_name": "sum of w X X^T"},
-            ),
+            "moment": moment,
+            "instrument_gram": z_gram,
+            "increment_gram": x_gram,
+            "weighted_gram": weighted,
             "realised_covariation": derivatives["realised_covariation"],
             "frequency": derivatives["frequency"],
-            "samples": (
-                "replicate",
-                [samples],
-                {"units": "1", "long_name": "number of increments"},
-            ),
-            "time_step": (
-                "replicate",
-                [time_step(observations)],
-                {"units": "s", "long_name": "duration of one increment"},
-            ),
-            "sampling_step": (
-                "replicate",
-                [sampling_step],
-                {"units": "s", "long_name": "time step of the observations"},
-            ),
-            "status": (
-                "term",
-                np.array([status[i] for i in keep], dtype=object),
-                {"units": "1", "long_name": "what algebra says about the term"},
-            ),
-            "library_status": (
-                "candidate",
-                np.array(status, dtype=object),
-                {"units": "1", "long_name": "status of every candidate"},
-            ),
-            "library_equivalent": (
-                "candidate",
-                np.array(equivalent, dtype=object),
-                {"units": "1", "long_name": "equivalent of a removed candidate"},
-            ),
-            "library_given": (
-                "candidate",
-                np.append(terms.given, np.zeros(len(terms.dissipation))),
-                {"units": "mixed", "long_name": "coefficient given by the reference"},
-            ),
+            "samples": [samples],
+            "time_step": [time_step(observations)],
+            "sampling_step": [sampling_step],
+            "status": [status[i] for i in keep],
+            "library_status": status,
+            "library_equivalent": equivalent,
+            "library_given": np.append(terms.given, np.zeros(len(terms.dissipation))),
         },
         coords={
             "replicate": observations["replicate"],
