@@ -14,7 +14,7 @@ from leastaction.configuration.config import merge
 from leastaction.configuration.example_checks import check_example
 from leastaction.configuration.recipes import with_recommended_methods
 from leastaction.configuration.schema import ConfigError, complete, inlined
-from leastaction.core.remembered import cache_folder
+from leastaction.core.cache import cache_folder
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())

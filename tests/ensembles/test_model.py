@@ -14,7 +14,7 @@ from support import (
 
 from leastaction import IdentifiedModel, load_model
 from leastaction.core.contracts import ContractError
-from leastaction.core.datasets import save
+from leastaction.core.files import save
 from leastaction.ensembles.strong_taylor import integrator
 
 

@@ -5,7 +5,7 @@ import pytest
 from field_support import cantilever, observe, string
 
 from leastaction.core.contracts import check
-from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 
 METHODS = ["modal", "newmark", "leapfrog"]
 CALL = {"steps": 20, "time_step": 1e-3}

@@ -6,7 +6,7 @@ from support import motion_settings, system
 
 from leastaction import load_model
 from leastaction.core.contracts import check
-from leastaction.core.datasets import load, save
+from leastaction.core.files import load, save
 from leastaction.core.stages.assemble import assemble
 from leastaction.core.stages.differentiate import differentiate
 from leastaction.core.stages.identify import identify

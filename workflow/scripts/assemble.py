@@ -1,6 +1,6 @@
 """Rule `assemble`: from observations and derivatives to equations in coefficients."""
 
-from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.progress import start_logging, tracked
 from leastaction.core.stages.assemble import assemble, contract
 

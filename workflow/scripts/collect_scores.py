@@ -1,6 +1,6 @@
 """Rule `collect_scores`: the rows of all examples in one scorecard."""
 
-from leastaction.core.datasets import load_text, save_text
+from leastaction.core.files import load_text, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.collect import (
     from_csv,

@@ -3,7 +3,7 @@
 import os
 from itertools import groupby
 
-from leastaction.core.datasets import load_text, save_figure, save_text, sizes
+from leastaction.core.files import load_text, save_figure, save_text, sizes
 from leastaction.core.progress import start_logging
 from leastaction.report.collect import from_csv
 from leastaction.report.matrix import entries, matrix, shown

@@ -1,6 +1,6 @@
 """Rule `differentiate`: derivatives, or what increments say without a model."""
 
-from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.progress import start_logging, tracked
 from leastaction.core.stages.differentiate import contract, differentiate
 

@@ -1,6 +1,6 @@
 """Rule `gather`: blocks of replicates in one file, as one job would have written it."""
 
-from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.progress import start_logging
 
 

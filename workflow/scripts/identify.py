@@ -1,6 +1,6 @@
 """Rule `identify`: from equations in coefficients to a model with error bars."""
 
-from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.progress import start_logging, tracked
 from leastaction.core.stages.identify import contract, identify
 

@@ -1,6 +1,6 @@
 """Rule `import_recording`: tables of sensors to observations, or one plain refusal."""
 
-from leastaction.core.datasets import save
+from leastaction.core.files import save
 from leastaction.core.progress import start_logging
 from leastaction.recordings.import_recording import import_recording
 from leastaction.recordings.recorded_tables import unchanged

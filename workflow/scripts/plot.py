@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from leastaction.core.datasets import load, save_figure
+from leastaction.core.files import load, save_figure
 from leastaction.core.progress import start_logging
 from leastaction.report.figures import draw
 from leastaction.report.panels import panels_from

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from leastaction.core.datasets import load, save_figure
+from leastaction.core.files import load, save_figure
 from leastaction.core.progress import start_logging
 from leastaction.recordings.figures.prediction import prediction
 from leastaction.recordings.figures.residuals import residuals

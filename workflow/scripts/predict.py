@@ -1,6 +1,6 @@
 """Rule `predict`: trajectories that a law has not seen, predicted from their begin."""
 
-from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.progress import start_logging, tracked
 from leastaction.core.stages.validate import predict
 

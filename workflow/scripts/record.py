@@ -1,6 +1,6 @@
 """Rule `record`: a table as a sensor would have written it, from a known system."""
 
-from leastaction.core.datasets import save_text
+from leastaction.core.files import save_text
 from leastaction.core.progress import start_logging
 from leastaction.recordings.stand_in import recorded_table
 

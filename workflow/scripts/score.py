@@ -1,6 +1,6 @@
 """Rule `score`: rows of the scorecard of one example."""
 
-from leastaction.core.datasets import load, save_text
+from leastaction.core.files import load, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.collect import example_rows, to_csv
 from leastaction.report.panels import panels_from

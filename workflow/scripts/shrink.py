@@ -1,6 +1,6 @@
 """Rule `shrink`: a small picture of a figure for the README."""
 
-from leastaction.core.datasets import load_bytes, save_bytes
+from leastaction.core.files import load_bytes, save_bytes
 from leastaction.core.progress import start_logging
 from leastaction.report.thumbnail import thumbnail
 

@@ -1,6 +1,6 @@
 """Rule `simulate`: observations of a known system, one ensemble per replicate."""
 
-from leastaction.core.datasets import save_replicates
+from leastaction.core.files import save_replicates
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.progress import start_logging, tracked
 from leastaction.core.stages.simulate import contract, simulate

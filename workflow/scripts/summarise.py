@@ -1,6 +1,6 @@
 """Rule `summarise`: the scorecard as a page of the documentation."""
 
-from leastaction.core.datasets import load_text, save_text
+from leastaction.core.files import load_text, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.collect import from_csv
 from leastaction.report.summary import summary

@@ -1,6 +1,6 @@
 """Rule `tabulate`: one table of a paper, with its printed values beside ours."""
 
-from leastaction.core.datasets import load, save_text
+from leastaction.core.files import load, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.panels import panels_from
 from leastaction.report.tables import TABLES, render

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from leastaction.core.datasets import (
+from leastaction.core.files import (
     load_bytes,
     load_present,
     load_text,

@@ -1,6 +1,6 @@
 """Rule `validate`: roll out the truth and the model on common random numbers."""
 
-from leastaction.core.datasets import Replicates, save_replicates
+from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.from_config import system_from_config
 from leastaction.core.progress import start_logging, tracked
 from leastaction.core.stages.validate import MAKES, validate

@@ -1,6 +1,6 @@
 """Rule `write_law`: the law of a recording in plain words."""
 
-from leastaction.core.datasets import load, save_text
+from leastaction.core.files import load, save_text
 from leastaction.core.progress import start_logging
 from leastaction.recordings.recorded_law import law_text, random_law_text
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from leastaction.configuration.recipes import with_recommended_methods
 from leastaction.configuration.schema import complete, inlined
 from leastaction.configuration.sources import package_digest
-from leastaction.core.remembered import remembered
+from leastaction.core.cache import cached
 
 
 def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
@@ -45,6 +45,6 @@ def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
             return completed if exact else None
 
         question = hashlib.sha256(f"{example!r}{where}{reader}".encode()).hexdigest()
-        return remembered(question, (), check) or completed
+        return cached(question, (), check) or completed
 
     return accept

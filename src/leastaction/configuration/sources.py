@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from leastaction.core.remembered import remembered
+from leastaction.core.cache import cached
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -106,7 +106,7 @@ def _imports(path: Path) -> list[str]:
 @lru_cache(maxsize=1)
 def _imports_of_package() -> dict[str, list[str]]:
     """Imports of each of its files; remembered, for reading all takes a second."""
-    return remembered(
+    return cached(
         f"imports of {package_digest()}",
         [__file__],
         lambda: {str(p.relative_to(PACKAGE)): _read_imports(p) for p in _package()},

@@ -16,9 +16,9 @@ import numpy as np
 import sympy as sp
 from sympy.polys.matrices import DomainMatrix
 
+from leastaction.core.cache import cached
 from leastaction.core.euler_lagrange import euler_lagrange, rayleigh_force
 from leastaction.core.expressions import to_text
-from leastaction.core.remembered import remembered
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def _freedom(candidates, coordinates, dissipation, equations) -> Freedom:
         made.append(_classified(candidates, coordinates, dissipation, equations))
         return _as_document(made[0])
 
-    document = remembered(question, sources, answer)
+    document = cached(question, sources, answer)
     return made[0] if made else _from_document(document)
 
 
@@ -235,7 +235,7 @@ def _as_given(expressions: tuple, coordinates: tuple[str, ...]) -> tuple:
 def _relations(
     expressions: tuple, coordinates: tuple[str, ...] = (), made_of=_as_given
 ) -> dict:
-    """Relations between ``made_of(expression, coordinates)``, remembered."""
+    """Relations between ``made_of(expression, coordinates)``, cached."""
 
     def answer() -> dict | None:
         columns = [_fingerprint(made_of(e, coordinates)) for e in expressions]
@@ -245,7 +245,7 @@ def _relations(
     found: list[dict] = []
     question = sp.srepr(expressions) + repr(coordinates)
     question += f"{made_of.__module__}.{made_of.__qualname__}"
-    document = remembered(question, [__file__, inspect.getfile(made_of)], answer)
+    document = cached(question, [__file__, inspect.getfile(made_of)], answer)
     return found[0] if found else _relations_from_document(document)
 
 

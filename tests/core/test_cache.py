@@ -1,32 +1,32 @@
-"""Laws of remembered answers: asked once, told apart, and never trusted if broken."""
+"""The cache: computed once, told apart by key and source, never trusted if broken."""
 
 import pytest
 
-from leastaction.core.remembered import cache_folder, remembered
+from leastaction.core.cache import cache_folder, cached
 
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
     monkeypatch.setenv("LEASTACTION_CACHE", str(tmp_path))
-    asked = []
+    computed = []
 
-    def ask(question, value, sources=(__file__,)):
-        def answer():
-            asked.append(question)
+    def ask(key, value, sources=(__file__,)):
+        def compute():
+            computed.append(key)
             return value
 
-        return remembered(question, sources, answer), len(asked)
+        return cached(key, sources, compute), len(computed)
 
     return ask
 
 
-def test_a_question_is_answered_once(ask):
+def test_a_result_is_computed_once(ask):
     assert ask("a", {"x": [1, 2]}) == ({"x": [1, 2]}, 1)
     assert ask("a", {"x": "never asked"}) == ({"x": [1, 2]}, 1)
     assert ask("b", {"y": 0}) == ({"y": 0}, 2)
 
 
-def test_an_edit_of_the_source_forgets(ask, tmp_path):
+def test_an_edit_of_the_source_invalidates(ask, tmp_path):
     source = tmp_path / "algorithm.py"
     source.write_text("one")
     assert ask("a", {"x": 1}, [source])[1] == 1
@@ -36,12 +36,12 @@ def test_an_edit_of_the_source_forgets(ask, tmp_path):
 
 def test_a_broken_file_is_replaced(ask):
     ask("a", {"x": 1})
-    (path,) = cache_folder().glob("answer_*.json")
+    (path,) = cache_folder().glob("result_*.json")
     path.write_text('{"x"')
     assert ask("a", {"x": 1}) == ({"x": 1}, 2)
     assert ask("a", {}) == ({"x": 1}, 2)
 
 
-def test_an_answer_without_json_is_not_kept(ask):
+def test_a_result_without_json_is_not_kept(ask):
     assert ask("a", None) == (None, 1)
     assert ask("a", None) == (None, 2)

@@ -1,17 +1,12 @@
-"""The files between stages: read with their contract checked, saved whole.
+"""The files between stages: read with their contract checked, written atomically.
 
 This is the only module that reads or writes data. A dataset is either absent or
 complete on disk (it is written beside its place and then renamed), and equal content
 gives equal bytes: no time stamp, host or version is stored.
-
-A dataset ends with a seal, the digest of everything before it, which other readers of
-NetCDF pass over. Checksums of HDF5 itself would cover numbers only: with a flipped bit
-in its tables the library returns other texts, crashes or does not return.
 """
 
 import errno
 import glob
-import hashlib
 import os
 import shutil
 import uuid
@@ -24,13 +19,12 @@ import xarray as xr
 
 from leastaction.core.contracts import ContractError, check
 
-SEAL = b"\nleastaction sha256 "
-SEAL_LENGTH = len(SEAL) + hashlib.sha256().digest_size
-BLOCK = 2**20
+# Bytes that a disk must have left, beside those of a dataset, not to count as full.
+ROOM_FOR_METADATA = 2**20
 # A variable with more bytes than this is read when it is used.
-LARGE = 2**24
+MOST_BYTES_READ_AHEAD = 2**24
 # What is read once, chunk by chunk, needs no cache.
-netCDF4.set_chunk_cache(BLOCK)
+netCDF4.set_chunk_cache(2**20)
 
 
 @contextmanager
@@ -43,55 +37,31 @@ def open_dataset(path: str | Path) -> Iterator[xr.Dataset]:
         If the file is absent or is not readable NetCDF.
     """
     try:
-        dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
+        with _named_if_unreadable(path):
+            dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
     except FileNotFoundError:
         raise ContractError(f"{path} does not exist; make it with snakemake") from None
-    except OSError as error:
-        raise ContractError(
-            f"{path} is not readable NetCDF ({error}); {_again(path)}"
-        ) from None
     with dataset:
         yield dataset
 
 
-def check_seal(path: str | Path) -> bool:
-    """Check that a file is as it was written; whether it has a seal to tell.
-
-    Raises
-    ------
-    ContractError
-        If a bit of it has changed.
-    """
-    if not Path(path).is_file():
-        return False
-    with open(path, "rb") as file:
-        length = max(0, os.fstat(file.fileno()).st_size - SEAL_LENGTH)
-        digest = _digest(file, length)
-        seal = file.read()
-    if seal.startswith(SEAL) and seal != SEAL + digest:
+@contextmanager
+def _named_if_unreadable(path: str | Path) -> Iterator[None]:
+    """Turn what HDF5 says of a truncated or damaged file into one message."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise
+    except (OSError, RuntimeError) as error:
         raise ContractError(
-            f"{path} is damaged: it is not what was written; {_again(path)}"
-        )
-    return seal.startswith(SEAL)
-
-
-def _digest(file, length: int) -> bytes:
-    """SHA-256 of the next `length` bytes."""
-    digest = hashlib.sha256()
-    while length > 0 and (block := file.read(min(BLOCK, length))):
-        digest.update(block)
-        length -= len(block)
-    return digest.digest()
-
-
-def _again(path: str | Path) -> str:
-    return f"make it again with: snakemake --forcerun {path}"
+            f"{path} is not readable NetCDF ({error}); make it again with: "
+            f"snakemake --forcerun {path}"
+        ) from None
 
 
 def load(path: str | Path, name: str | None = None) -> xr.Dataset:
     """Read a whole file, checked against the contract `name` (or its own)."""
-    check_seal(path)
-    with open_dataset(path) as dataset:
+    with open_dataset(path) as dataset, _named_if_unreadable(path):
         dataset = dataset.load()
     return check(dataset, name or dataset.attrs.get("contract"), str(path))
 
@@ -105,10 +75,10 @@ def sizes(path: str | Path) -> dict[str, int]:
 class Replicates:
     """Files read side by side, one replicate at a time, each checked.
 
-    Memory is bounded by one replicate, however many a file holds, and large variables
-    are read when they are used. The numbers of a sealed file are finite: that was
-    checked before it was sealed. Of a `block`, those from its first number up to its
-    second are read.
+    Memory is bounded by one replicate, however many a file holds. Large variables are
+    read when they are used, and their numbers are not looked through: that they are
+    finite was checked before they were written. Of a `block`, the replicates from its
+    first number up to its second are read.
 
     Raises
     ------
@@ -118,14 +88,10 @@ class Replicates:
 
     def __init__(self, *paths: str | Path, block: Sequence[int | None] | None = None):
         self._paths = paths
-        self._sealed, sizes = {}, {}
-        for path in paths:
-            self._sealed[path] = check_seal(path)
-            with open_dataset(path) as dataset:
-                sizes[str(path)] = dataset.sizes.get("replicate")
-        if len(set(sizes.values())) != 1 or None in sizes.values():
-            raise ContractError(f"the files differ in their replicates: {sizes}")
-        self._numbers = range(next(iter(sizes.values())))[slice(*(block or (None,)))]
+        counts = {str(path): sizes(path).get("replicate") for path in paths}
+        if len(set(counts.values())) != 1 or None in counts.values():
+            raise ContractError(f"the files differ in their replicates: {counts}")
+        self._numbers = range(next(iter(counts.values())))[slice(*(block or (None,)))]
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -134,19 +100,21 @@ class Replicates:
         with ExitStack() as opened:
             files = [(opened.enter_context(open_dataset(p)), p) for p in self._paths]
             for i in self._numbers:
-                yield [self._piece(dataset, path, i) for dataset, path in files]
+                yield [_replicate(dataset, path, i) for dataset, path in files]
 
-    def _piece(self, dataset: xr.Dataset, path: str | Path, i: int) -> xr.Dataset:
-        piece = dataset.isel(replicate=slice(i, i + 1))
+
+def _replicate(dataset: xr.Dataset, path: str | Path, i: int) -> xr.Dataset:
+    piece = dataset.isel(replicate=slice(i, i + 1))
+    with _named_if_unreadable(path):
         for variable in piece.variables.values():
-            if variable.nbytes <= LARGE:
+            if variable.nbytes <= MOST_BYTES_READ_AHEAD:
                 variable.load()
-        kind, source = piece.attrs.get("contract"), f"{path}, replicate {i}"
-        return check(piece, kind, source, numbers=not self._sealed[path])
+    kind, source = piece.attrs.get("contract"), f"{path}, replicate {i}"
+    return check(piece, kind, source, most_bytes=MOST_BYTES_READ_AHEAD)
 
 
 def save(dataset: xr.Dataset, path: str | Path, name: str) -> None:
-    """Write a dataset that honours `name`, so that `path` is absent or complete."""
+    """Write a dataset that honours the contract `name`, atomically."""
     save_replicates([dataset], path, name)
 
 
@@ -162,58 +130,46 @@ def save_replicates(
     ContractError
         If a piece does not honour the contract; nothing is left at `path`.
     """
-    with whole(path) as part:
-        begun = False
+    with atomic_write(path) as part:
+        write = _create
         for piece in pieces:
             kind = name or piece.attrs["contract"]
             piece = check(piece.assign_attrs(contract=kind), kind, f"result {path}")
             part.stat()  # netCDF4 would create what another job has removed
             with _told_if_full(path, piece.nbytes):
-                if begun:
-                    _append(piece, part)
-                else:
-                    _write(piece, part)
-            begun = True
+                write(piece, part)
+            write = _append
             del piece
-        if not begun:
+        if write is _create:
             raise ContractError(f"there is nothing to write to {path}: no replicates")
-        with _told_if_full(path), open(part, "r+b") as file:
-            length = os.fstat(file.fileno()).st_size
-            file.write(SEAL + _digest(file, length))
 
 
 @contextmanager
-def whole(path: str | Path) -> Iterator[Path]:
-    """Place to write what becomes `path` at the end: absent or complete, on the disk.
+def atomic_write(path: str | Path) -> Iterator[Path]:
+    """Temporary file that is renamed to `path` at the end: absent or complete.
 
-    Who comes last wins: the places of others are removed, so that a job whose Snakemake
-    was killed ends with an error instead of overwriting the file of its successor.
+    The temporary files of other jobs for `path` are removed. So a job that goes on
+    after its Snakemake was killed fails, and does not overwrite the file of the next.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     for other in path.parent.glob(f".{glob.escape(path.name)}.*.part"):
         other.unlink(missing_ok=True)
     part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-    with _told_if_full(path):
-        part.touch()
     try:
-        yield part
         with _told_if_full(path):
-            _sync(part)
+            part.touch()
+            yield part
+            with open(part, "r+b") as file:
+                os.fsync(file.fileno())  # some systems report a full disk only here
         os.replace(part, path)
-    except OSError as error:
-        if Path(error.filename or "") != part or part.exists():
+    except FileNotFoundError as error:
+        if error.filename != str(part):
             raise
         reason = "another job has begun to write this file; this one gives way"
         raise OSError(errno.EBUSY, reason, str(path)) from None
     finally:
         part.unlink(missing_ok=True)
-
-
-def _sync(path: Path) -> None:
-    """Wait until a file is on the disk: some systems report a full one only then."""
-    with open(path, "r+b") as file:
-        os.fsync(file.fileno())
 
 
 @contextmanager
@@ -227,7 +183,8 @@ def _told_if_full(path: str | Path, needed: int = 0) -> Iterator[None]:
     except (OSError, RuntimeError) as error:
         folder = Path(path).parent
         free = shutil.disk_usage(folder).free
-        if free > needed + BLOCK and getattr(error, "errno", None) != errno.ENOSPC:
+        full = getattr(error, "errno", None) == errno.ENOSPC
+        if not full and free > needed + ROOM_FOR_METADATA:
             raise
         raise OSError(
             errno.ENOSPC,
@@ -236,7 +193,7 @@ def _told_if_full(path: str | Path, needed: int = 0) -> Iterator[None]:
         ) from None
 
 
-def _write(dataset: xr.Dataset, path: Path) -> None:
+def _create(dataset: xr.Dataset, path: Path) -> None:
     # In the order of a dataset that was read, so that a copy has the same bytes.
     coords = {name: dataset[name].variable for name in dataset.coords}
     dataset = dataset.drop_vars(list(coords)).assign_coords(coords)
@@ -263,14 +220,13 @@ def _append(dataset: xr.Dataset, path: Path) -> None:
 
 
 def save_text(text: str, path: str | Path) -> None:
-    """Write a text file, so that `path` is absent or complete."""
-    with whole(path) as part, _told_if_full(path):
-        part.write_text(text)
+    """Write a text file atomically."""
+    save_bytes(text.encode(), path)
 
 
 def save_bytes(content: bytes, path: str | Path) -> None:
-    """Write a binary file, so that `path` is absent or complete."""
-    with whole(path) as part, _told_if_full(path):
+    """Write a binary file atomically."""
+    with atomic_write(path) as part:
         part.write_bytes(content)
 
 
@@ -278,7 +234,7 @@ def save_figure(figure, path: str | Path) -> None:
     """Write a Matplotlib figure in the format of the suffix, without a time stamp."""
     stamp = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}
     kind = Path(path).suffix[1:]
-    with whole(path) as part, _told_if_full(path):
+    with atomic_write(path) as part:
         figure.savefig(part, format=kind, metadata=stamp.get(kind))
 
 
