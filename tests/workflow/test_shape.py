@@ -115,8 +115,3 @@ def test_package_never_imports_snakemake_and_touches_files_in_one_module():
         assert not re.search(
             r"\bopen\(|\.write_text\(|\.to_netcdf\(|(?<!super\(\))\.savefig\(", text
         ), path
-
-
-def test_modules_stay_short():
-    for path in sorted((ROOT / "src").rglob("*.py")):
-        assert len(path.read_text().splitlines()) <= 300, path
