@@ -4,8 +4,13 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from leastaction.ports.gradient_kernel import GradientProcess, fit
-from leastaction.ports.gradient_likelihood import Blocks, negative_log_likelihood
+from leastaction.core.gaussian_process import negative_log_likelihood
+from leastaction.ports.gradient_kernel import (
+    Blocks,
+    GradientProcess,
+    fit,
+    gradient_kernel,
+)
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(40)
 
@@ -25,7 +30,8 @@ def energy_data(rng, samples, noise=0.0):
 def test_likelihood_and_gradient_are_those_of_the_dense_normal(rng):
     scaled, gradients = rng.standard_normal((2, 6, 3))
     logs = 0.5 * rng.standard_normal(9)
-    value, slope = negative_log_likelihood(logs, scaled, gradients)
+    given = gradient_kernel(scaled), gradients.T.ravel()
+    value, slope = negative_log_likelihood(logs, *given)
     variance = np.exp(logs[3] + 2 * logs[:3].mean())
     covariance = Blocks.covariance(
         scaled, scaled, np.exp(logs[:3]), variance, *np.exp(logs[4:6])
@@ -33,10 +39,7 @@ def test_likelihood_and_gradient_are_those_of_the_dense_normal(rng):
     dense = multivariate_normal(cov=covariance).logpdf(gradients.T.ravel())
     assert value == pytest.approx(-dense)
     for i, step in enumerate(1e-5 * np.eye(9)):
-        up, down = (
-            negative_log_likelihood(logs + s, scaled, gradients)[0]
-            for s in (step, -step)
-        )
+        up, down = (negative_log_likelihood(logs + s, *given)[0] for s in (step, -step))
         assert slope[i] == pytest.approx((up - down) / 2e-5, rel=1e-6, abs=1e-7)
 
 

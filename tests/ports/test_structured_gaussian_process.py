@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy.stats import multivariate_normal
 
-from leastaction.ports.structured_gaussian_process import StructuredProcess, fit
-from leastaction.ports.structured_likelihood import (
+from leastaction.core.gaussian_process import square_distances
+from leastaction.ports.structured_gaussian_process import (
+    StructuredProcess,
+    fit,
     negative_log_likelihood,
-    square_distances,
 )
 
 NETWORK = np.array([[-1.0, 1.0, 0.0], [1.0, -1.0, 1.0], [0.0, -1.0, 0.0]])

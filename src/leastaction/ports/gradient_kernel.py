@@ -12,6 +12,8 @@ The second and third part are linear and quadratic functions of unknown coeffici
 (Rasmussen and Williams 2006, section 2.7): what a linear system would have. Nine
 samples of four states determine an energy that is quadratic, whatever its form. The
 posterior mean of ∂z/∂x is a Hessian, hence symmetric, and H is known up to a constant.
+
+Vectors of gradients hold all samples of the first state, then those of the second.
 """
 
 from dataclasses import dataclass
@@ -19,9 +21,146 @@ from functools import cached_property
 
 import numpy as np
 from numba import njit
-from scipy.linalg import cho_factor, cho_solve
 
-from leastaction.ports.gradient_likelihood import Blocks, gradient_search
+from leastaction.core.gaussian_process import (
+    Kernel,
+    Posterior,
+    most_likely,
+    negative_log_likelihood,
+)
+
+# Bounds of the search: ℓ over the spread, s²/ℓ² and b over the mean square effort. A
+# larger s² would cost digits: rounding errors of H and z are about 1e-16 s²/(ℓ² σ).
+LENGTH_SCALE_RANGE = 1e-2, 3e1
+EFFORT_RANGE, POLYNOMIAL_RANGE = (1e-12, 1e2), (1e-12, 1e5)
+NOISE_CEILING = 1e1
+START_LENGTH_SCALE, START_NOISE = 2.0, 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Scaled states and the blocks of their gradient covariance.
+
+    Attributes
+    ----------
+    centre, spread
+        Mean and standard deviation of the states, shape (state,).
+    scaled
+        ξ, shape (sample, state).
+    """
+
+    centre: np.ndarray
+    spread: np.ndarray
+    scaled: np.ndarray
+
+    @classmethod
+    def of(cls, x: np.ndarray) -> "Blocks":
+        """Scale states, shape (sample, state)."""
+        centre, spread = x.mean(axis=0), x.std(axis=0)
+        spread = np.where(spread > 0, spread, 1.0)
+        return cls(centre, spread, (x - centre) / spread)
+
+    @staticmethod
+    def covariance(
+        first: np.ndarray,
+        second: np.ndarray,
+        length_scale: np.ndarray,
+        variance: float,
+        linear: float,
+        quadratic: float,
+    ) -> np.ndarray:
+        """∂²k/∂ξ∂ξ', shape (state · first, state · second)."""
+        parts = exponential(first, second, length_scale)
+        found = variance * parts + quadratic * quadratic_part(first, second)
+        for i in range(first.shape[1]):
+            found[i, :, i, :] += linear
+        return found.reshape(first.size, second.size)
+
+    @staticmethod
+    def variances(
+        points: np.ndarray,
+        length_scale: np.ndarray,
+        variance: float,
+        linear: float,
+        quadratic: float,
+    ) -> np.ndarray:
+        """Diagonal of :meth:`covariance`, shape (state · point,)."""
+        square = (points**2).sum(axis=1)[:, None] + points**2
+        return (variance / length_scale**2 + linear + quadratic * square).T.ravel()
+
+
+def exponential(first, second, length_scale) -> np.ndarray:
+    """∂²/∂ξ∂ξ' of exp(−|ξ − ξ'|²/2), lengths over ℓ, (state, first, state, second)."""
+    size = first.shape[1]
+    distance = [first[:, None, i] - second[None, :, i] for i in range(size)]
+    slope = [d / ell**2 for d, ell in zip(distance, length_scale, strict=True)]
+    square = sum(d * e for d, e in zip(distance, slope, strict=True))
+    kernel = np.exp(-0.5 * square)
+    found = np.empty((size, len(first), size, len(second)))
+    for i in range(size):
+        along = kernel * slope[i]
+        for j in range(i + 1):
+            found[i, :, j, :] = found[j, :, i, :] = -along * slope[j]
+        found[i, :, i, :] += kernel / length_scale[i] ** 2
+    return found
+
+
+def quadratic_part(first, second) -> np.ndarray:
+    """∂²/∂ξ∂ξ' of (ξ·ξ')²/2, shape (state, first, state, second)."""
+    found = np.einsum("pj,qi->ipjq", first, second)
+    inner = first @ second.T
+    for i in range(first.shape[1]):
+        found[i, :, i, :] += inner
+    return found
+
+
+def gradient_kernel(scaled: np.ndarray) -> Kernel:
+    """Kernel of :mod:`leastaction.core.gaussian_process` of states ξ (sample, state).
+
+    Its hyperparameters are ℓ (state,), s²/ℓ̄², b_1, b_2 and σ² (state,), with ℓ̄ the
+    geometric mean of ℓ.
+    """
+    samples, size = scaled.shape
+    distance = scaled.T[:, :, None] - scaled.T[:, None, :]
+
+    def kernel(logs: np.ndarray):
+        length_scale, noise = np.exp(logs[:size]), np.exp(logs[size + 3 :])
+        amplitude, linear, quadratic = np.exp(logs[size : size + 3])
+        variance = amplitude * np.exp(2 * logs[:size].mean())
+        smooth = variance * exponential(scaled, scaled, length_scale)
+        curved = quadratic * quadratic_part(scaled, scaled)
+        matrix = (smooth + curved).reshape(scaled.size, scaled.size)
+        for i in range(size):
+            rows = slice(i * samples, (i + 1) * samples)
+            matrix[rows, rows] += linear
+        matrix[np.diag_indices_from(matrix)] += np.repeat(noise, samples)
+
+        def slopes(left: np.ndarray) -> np.ndarray:
+            left = left.reshape(smooth.shape)
+            weighed = left * smooth
+            by_samples = weighed.sum(axis=(0, 2))
+            total = weighed.sum()
+            gradient = np.empty_like(logs)
+            slope = distance / length_scale[:, None, None] ** 2
+            near = variance * np.exp(-0.5 * (distance * slope).sum(axis=0))
+            for m in range(size):
+                mixed = (left[m].transpose(1, 0, 2) * slope).sum(axis=0) * slope[m]
+                own = left[m, :, m, :] / length_scale[m] ** 2
+                gradient[m] = (
+                    (by_samples * distance[m] * slope[m]).sum()
+                    + 2 * (near * (2 * mixed - own)).sum()
+                    + 2 * total / size
+                )
+            of_state = [left[i, :, i, :] for i in range(size)]
+            gradient[size] = total
+            gradient[size + 1] = linear * sum(part.sum() for part in of_state)
+            gradient[size + 2] = (left * curved).sum()
+            gradient[size + 3 :] = noise * [np.trace(part) for part in of_state]
+            return gradient
+
+        return matrix, slopes
+
+    return kernel
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,25 +203,23 @@ class GradientProcess:
         return Blocks.of(self.x)
 
     @cached_property
-    def _factor(self):
+    def _kernel(self) -> tuple:
+        """Hyperparameters as :meth:`Blocks.covariance` takes them."""
+        length_scale = self.length_scale / self._blocks.spread
+        return length_scale, self.variance, self.linear, self.quadratic
+
+    @cached_property
+    def _posterior(self) -> Posterior:
         blocks = self._blocks
-        matrix = blocks.covariance(
-            blocks.scaled,
-            blocks.scaled,
-            self.length_scale / blocks.spread,
-            self.variance,
-            self.linear,
-            self.quadratic,
-        )
+        matrix = blocks.covariance(blocks.scaled, blocks.scaled, *self._kernel)
         noise = np.repeat(self.noise * blocks.spread**2, len(self.x))
         matrix[np.diag_indices_from(matrix)] += noise
-        return cho_factor(matrix, lower=True)
+        return Posterior(matrix, (self.z * blocks.spread).T.ravel())
 
     @cached_property
     def weights(self) -> np.ndarray:
         """Weights of the gradients by ξ, shape (sample, state)."""
-        scaled = (self.z * self._blocks.spread).T.ravel()
-        return cho_solve(self._factor, scaled).reshape(self.z.shape[::-1]).T
+        return self._posterior.weights.reshape(self.z.shape[::-1]).T
 
     @cached_property
     def _polynomial(self) -> tuple[np.ndarray, np.ndarray]:
@@ -130,16 +267,9 @@ class GradientProcess:
         """Posterior standard deviation of z without noise, shape (point, state)."""
         blocks, points = self._blocks, _points(points)
         scaled = (points - blocks.centre) / blocks.spread
-        given = (
-            self.length_scale / blocks.spread,
-            self.variance,
-            self.linear,
-            self.quadratic,
-        )
-        cross = blocks.covariance(scaled, blocks.scaled, *given)
-        explained = np.einsum("ij,ji->i", cross, cho_solve(self._factor, cross.T))
-        prior = blocks.variances(scaled, *given)
-        left = np.maximum(prior - explained, 0.0).reshape(points.shape[::-1]).T
+        cross = blocks.covariance(scaled, blocks.scaled, *self._kernel)
+        prior = blocks.variances(scaled, *self._kernel)
+        left = self._posterior.variance(prior, cross).reshape(points.shape[::-1]).T
         return np.sqrt(left) / blocks.spread
 
 
@@ -180,10 +310,47 @@ def fit(
         )
     if not (np.isfinite(x).all() and np.isfinite(z).all()):
         raise ValueError("states and efforts must be finite; drop incomplete samples")
-    found = gradient_search(
-        Blocks.of(x), z, random, noise_floor, starts, iterations, polynomial
+    blocks = Blocks.of(x)
+    gradients = z * blocks.spread
+    scale = np.sqrt((gradients**2).mean()) or 1.0
+    size = z.shape[1]
+    low, high = np.log(
+        [
+            *[LENGTH_SCALE_RANGE] * size,
+            EFFORT_RANGE,
+            *[POLYNOMIAL_RANGE] * 2,
+            *[(noise_floor, NOISE_CEILING)] * size,
+        ]
+    ).T
+    if not polynomial:
+        high[size + 1 : size + 3] = low[size + 1 : size + 3]
+
+    def start(i: int) -> np.ndarray:
+        logs = np.zeros(2 * size + 3)
+        logs[:size] = np.log(START_LENGTH_SCALE)
+        if i:
+            logs[:size] += random.uniform(-1.0, 1.0, size)
+        logs[size + 3 :] = np.log(START_NOISE)
+        return logs
+
+    logs = most_likely(
+        negative_log_likelihood,
+        map(start, range(starts)),
+        (low, high),
+        (gradient_kernel(blocks.scaled), (gradients / scale).T.ravel()),
+        iterations=iterations,
     )
-    return GradientProcess(x, z, **found)
+    square = scale**2
+    amplitude, linear, quadratic = np.exp(logs[size : size + 3]) * square
+    return GradientProcess(
+        x,
+        z,
+        length_scale=np.exp(logs[:size]) * blocks.spread,
+        variance=float(amplitude * np.exp(2 * logs[:size].mean())),
+        linear=float(linear),
+        quadratic=float(quadratic),
+        noise=np.exp(logs[size + 3 :]) * square / blocks.spread**2,
+    )
 
 
 def _points(points: np.ndarray) -> np.ndarray:

@@ -17,9 +17,13 @@ from functools import cached_property
 
 import numpy as np
 from numba import njit
-from scipy.linalg import cho_factor, cho_solve
-from scipy.linalg.lapack import dpotrf, dpotri
-from scipy.optimize import minimize
+
+from leastaction.core.gaussian_process import (
+    Kernel,
+    Posterior,
+    most_likely,
+    negative_log_likelihood,
+)
 
 # Bounds of the search: ℓ over the range of w, c over the largest state, and the prior
 # variances over the mean square effort. A larger s² would gain little, and the sum over
@@ -32,8 +36,6 @@ START_WARPS, START_LENGTH_SCALE, START_NOISE = (1e1, 1e-1, 1e-3), 0.5, 1e-4
 # Panels of an integral over w, in units of the smaller of 1 and ℓ, and their nodes.
 PANEL = 0.5
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
-# Value of a likelihood that cannot be evaluated in floating point.
-REFUSED = 1e30
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +84,10 @@ class LocalProcess:
         return smooth + self.offset + self.slope * points * self.x.T
 
     @cached_property
-    def _factor(self):
+    def _posterior(self) -> Posterior:
         matrix = self._covariance(self.x)
         matrix[np.diag_indices_from(matrix)] += self.noise
-        return cho_factor(matrix, lower=True)
-
-    @cached_property
-    def _weights(self) -> np.ndarray:
-        return cho_solve(self._factor, self.z[:, 0])
+        return Posterior(matrix, self.z[:, 0])
 
     @cached_property
     def _tables(self) -> tuple:
@@ -99,7 +97,7 @@ class LocalProcess:
     @cached_property
     def _mean(self) -> tuple:
         """What :func:`_evaluated` reads: tables, s² α and the straight line."""
-        weights = self._weights
+        weights = self._posterior.weights
         line = self.offset * weights.sum(), self.slope * (weights @ self.x[:, 0])
         return *self._tables, self.variance * weights, *line
 
@@ -144,10 +142,9 @@ class LocalProcess:
     def std(self, points: np.ndarray) -> np.ndarray:
         """Posterior standard deviation of z without noise, shape (point, 1)."""
         points = _flat(points)[:, None]
-        cross = self._covariance(points)
-        explained = np.einsum("ij,ji->i", cross, cho_solve(self._factor, cross.T))
         prior = self.variance + self.offset + self.slope * points[:, 0] ** 2
-        return np.sqrt(np.maximum(prior - explained, 0.0))[:, None]
+        variance = self._posterior.variance(prior, self._covariance(points))
+        return np.sqrt(variance)[:, None]
 
 
 @njit(cache=True, nogil=True)
@@ -167,49 +164,41 @@ def _evaluated(x, warp, length_scale, nodes, weights, offset, slope):
     return effort, jacobian
 
 
-def negative_log_likelihood(
-    logs: np.ndarray, x: np.ndarray, z: np.ndarray
-) -> tuple[float, np.ndarray]:
-    """−log p and its gradient.
+def warped_kernel(x: np.ndarray) -> Kernel:
+    """Kernel of :mod:`leastaction.core.gaussian_process` of states, shape (sample,).
 
-    Parameters
-    ----------
-    logs
-        log ℓ/W, log c, log s², log b_0, log b_1 and log σ², with W the largest |w|.
-    x, z
-        Shape (sample,).
+    Its hyperparameters are ℓ/W, c, s², b_0, b_1 and σ², with W the largest |w|.
     """
-    ratio, c, variance, offset, slope, noise = np.exp(logs)
-    scaled = x / c
-    w, by_c = np.arcsinh(scaled), -scaled / np.hypot(scaled, 1.0)
-    largest = abs(w).argmax()
-    unit = abs(w[largest]) or 1.0
-    shrink = by_c[largest] / w[largest] if w[largest] else 0.0
-    w, by_c = w / unit, (by_c - w * shrink) / unit
-    lag, turn = w[:, None] - w, by_c[:, None] - by_c
-    smooth = variance * np.exp(-0.5 * (lag / ratio) ** 2)
     outer = np.outer(x, x)
-    matrix = smooth + offset + slope * outer
-    matrix[np.diag_indices_from(matrix)] += noise
-    factor, failed = dpotrf(matrix, lower=1)
-    if failed:
-        return REFUSED, np.zeros_like(logs)
-    alpha = cho_solve((factor, True), z)
-    value = 0.5 * (z @ alpha + len(z) * np.log(2 * np.pi))
-    value += np.log(np.diag(factor)).sum()
-    inverse, _ = dpotri(factor, lower=1)
-    inverse = np.tril(inverse) + np.tril(inverse, -1).T
-    left = 0.5 * (inverse - np.outer(alpha, alpha))
-    weighed = left * smooth
-    gradient = [
-        (weighed * lag**2).sum() / ratio**2,
-        -(weighed * lag * turn).sum() / ratio**2,
-        weighed.sum(),
-        offset * left.sum(),
-        slope * (left * outer).sum(),
-        noise * np.trace(left),
-    ]
-    return value, np.array(gradient)
+
+    def kernel(logs: np.ndarray):
+        ratio, c, variance, offset, slope, noise = np.exp(logs)
+        scaled = x / c
+        w, by_c = np.arcsinh(scaled), -scaled / np.hypot(scaled, 1.0)
+        largest = abs(w).argmax()
+        unit = abs(w[largest]) or 1.0
+        shrink = by_c[largest] / w[largest] if w[largest] else 0.0
+        w, by_c = w / unit, (by_c - w * shrink) / unit
+        lag, turn = w[:, None] - w, by_c[:, None] - by_c
+        smooth = variance * np.exp(-0.5 * (lag / ratio) ** 2)
+        matrix = smooth + offset + slope * outer
+        matrix[np.diag_indices_from(matrix)] += noise
+
+        def slopes(left: np.ndarray) -> np.ndarray:
+            weighed = left * smooth
+            gradient = [
+                (weighed * lag**2).sum() / ratio**2,
+                -(weighed * lag * turn).sum() / ratio**2,
+                weighed.sum(),
+                offset * left.sum(),
+                slope * (left * outer).sum(),
+                noise * np.trace(left),
+            ]
+            return np.array(gradient)
+
+        return matrix, slopes
+
+    return kernel
 
 
 def fit(
@@ -256,24 +245,21 @@ def fit(
             (noise_floor, NOISE_CEILING),
         ]
     ).T
-    best = None
-    for i in range(starts):
+
+    def start(i: int) -> np.ndarray:
         warp, ratio = START_WARPS[i % len(START_WARPS)], START_LENGTH_SCALE
         if i >= len(START_WARPS):
             warp, ratio = np.exp(random.uniform(np.log([1e-4, 0.1]), np.log([10, 2])))
-        start = np.log([ratio, warp, 1.0, 1.0, 1.0, START_NOISE])
-        found = minimize(
-            negative_log_likelihood,
-            np.clip(start, low, high),
-            (x[:, 0] / reach, z[:, 0] / scale),
-            method="L-BFGS-B",
-            jac=True,
-            bounds=np.stack([low, high], axis=1),
-            options={"maxiter": iterations, "maxcor": 20},
-        )
-        if best is None or found.fun < best.fun:
-            best = found
-    ratio, warp, variance, offset, slope, noise = np.exp(best.x).tolist()
+        return np.log([ratio, warp, 1.0, 1.0, 1.0, START_NOISE])
+
+    logs = most_likely(
+        negative_log_likelihood,
+        map(start, range(starts)),
+        (low, high),
+        (warped_kernel(x[:, 0] / reach), z[:, 0] / scale),
+        iterations=iterations,
+    )
+    ratio, warp, variance, offset, slope, noise = np.exp(logs).tolist()
     width = np.arcsinh(abs(x / reach).max() / warp) or 1.0
     return LocalProcess(
         x,

@@ -1,0 +1,150 @@
+"""Gaussian processes: marginal likelihood, search for hyperparameters, posterior.
+
+A method brings its kernel, all other work is here. For samples y with the covariance
+K(θ), noise included (Rasmussen and Williams 2006, eqs. 2.25, 2.26, 5.8 and 5.9),
+
+.. math::
+
+    -\\log p(y) = \\tfrac12 y^T K^{-1} y + \\tfrac12 \\log\\det K
+                 + \\tfrac n2 \\log 2π, \\qquad
+    \\frac{∂(-\\log p)}{∂K} = \\tfrac12 (K^{-1} - α α^T), \\quad α = K^{-1} y .
+"""
+
+from collections.abc import Callable, Iterable
+from functools import cached_property
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+from scipy.linalg.lapack import dpotrf, dpotri
+
+# −log p where K is not positive definite in floating point: a search turns back.
+VALUE_WITHOUT_FACTOR = 1e30
+# Corrections that L-BFGS-B keeps: more than there are hyperparameters.
+CORRECTIONS = 20
+
+# ``kernel(logs)`` at logarithms of the hyperparameters: K with its noise, shape
+# (sample, sample), and ``slopes(left)``, the gradient Σ left_ij ∂K_ij/∂logs.
+Kernel = Callable[[np.ndarray], tuple[np.ndarray, Callable[[np.ndarray], np.ndarray]]]
+
+
+def square_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """|x − x'|² of two sets of points, shape (point, point)."""
+    return ((first[:, None, :] - second[None, :, :]) ** 2).sum(axis=2)
+
+
+def negative_log_likelihood(
+    logs: np.ndarray, kernel: Kernel, outputs: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """−log p(y) and its gradient by the logarithms of the hyperparameters.
+
+    Parameters
+    ----------
+    logs
+        Logarithms of the hyperparameters.
+    kernel
+        See :data:`Kernel`.
+    outputs
+        y, shape (sample,).
+    """
+    matrix, slopes = kernel(logs)
+    factor, failed = dpotrf(matrix, lower=1, overwrite_a=1)
+    if failed:
+        return VALUE_WITHOUT_FACTOR, np.zeros_like(logs)
+    alpha = cho_solve((factor, True), outputs)
+    value = (
+        0.5 * (outputs @ alpha + len(outputs) * np.log(2 * np.pi))
+        + np.log(np.diag(factor)).sum()
+    )
+    inverse, _ = dpotri(factor, lower=1, overwrite_c=1)
+    inverse = np.tril(inverse) + np.tril(inverse, -1).T
+    return value, slopes(0.5 * (inverse - np.outer(alpha, alpha)))
+
+
+def most_likely(
+    objective: Callable,
+    starts: Iterable[np.ndarray],
+    bounds: tuple[np.ndarray, np.ndarray],
+    arguments: tuple = (),
+    *,
+    iterations: int,
+    race: int | None = None,
+    **options,
+) -> np.ndarray:
+    """Hyperparameters of the least −log p, by L-BFGS-B from several starts.
+
+    Parameters
+    ----------
+    objective
+        ``objective(x, *arguments)``: −log p and its gradient.
+    starts
+        First values; the earlier one wins a tie.
+    bounds
+        Smallest and largest values, to which the starts are clipped.
+    arguments
+        Of `objective`.
+    iterations
+        Most iterations of a search.
+    race
+        Iterations after which only the best start goes on; all of them if None.
+    options
+        More options of L-BFGS-B.
+    """
+    from scipy.optimize import minimize  # slow to import, for a search alone
+
+    low, high = bounds
+
+    def search(start, most):
+        return minimize(
+            objective,
+            np.clip(start, low, high),
+            arguments,
+            method="L-BFGS-B",
+            jac=True,
+            bounds=np.stack([low, high], axis=1),
+            options={"maxiter": most, "maxcor": CORRECTIONS, **options},
+        )
+
+    heat = iterations if race is None else min(race, iterations)
+    found = min((search(start, heat) for start in starts), key=lambda one: one.fun)
+    if iterations > heat:
+        found = search(found.x, iterations - heat)
+    return found.x
+
+
+class Posterior:
+    """Weights and variances given the samples.
+
+    Parameters
+    ----------
+    matrix
+        K with its noise, shape (sample, sample).
+    outputs
+        y, shape (sample,) or (sample, output).
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If K is not positive definite in floating point.
+    """
+
+    def __init__(self, matrix: np.ndarray, outputs: np.ndarray):
+        self._factor = cho_factor(matrix, lower=True)
+        self._outputs = outputs
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """α = K⁻¹ y, in the shape of y."""
+        return cho_solve(self._factor, self._outputs)
+
+    def variance(self, prior: np.ndarray, cross: np.ndarray) -> np.ndarray:
+        """Variance at points, at least zero, shape (point,).
+
+        Parameters
+        ----------
+        prior
+            Prior variance, shape (point,).
+        cross
+            Covariance of points and samples, shape (point, sample).
+        """
+        explained = np.einsum("ij,ji->i", cross, cho_solve(self._factor, cross.T))
+        return np.maximum(prior - explained, 0.0)
