@@ -9,7 +9,7 @@ from leastaction.core.contracts import check
 from leastaction.core.halton import halton_starts
 from leastaction.core.runge_kutta import motion_of
 from leastaction.core.stages.simulate import simulate
-from leastaction.ensembles.ensemble import DivergenceError
+from leastaction.core.time_grid import DivergenceError
 
 DOUBLE = (
     "th1dot**2 + th2dot**2/2 + th1dot*th2dot*cos(th1 - th2) + 2*g*cos(th1) + g*cos(th2)"

@@ -20,10 +20,8 @@ from leastaction.core.from_config import (
     system_from_config,
 )
 from leastaction.core.initial_state import (
-    field_initial_states,
     initial_expressions,
 )
-from leastaction.core.library_from_config import library_from_config
 from leastaction.core.stages import simulate
 from leastaction.core.system import System
 from leastaction.core.time_grid import step_count
@@ -32,6 +30,7 @@ from leastaction.densities.fokker_planck import StationaryEquation
 from leastaction.ensembles.strong_taylor import check_noise
 from leastaction.fields.density_library import density_candidates
 from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.initial_state import PLACES, field_initial_states
 from leastaction.ports.port_settings import check_kind, check_port
 from leastaction.report.check import publish_problems
 from leastaction.snapshots.shadow_settings import shadow_problems
@@ -88,7 +87,8 @@ def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
             f"method {settings['method']!r} simulates {kinds[makes_field]}, but the "
             f"system has {kinds[not makes_field]}"
         )
-    initial_expressions(settings["initial_state"], system)
+    places = PLACES if makes_field else ()
+    initial_expressions(settings["initial_state"], system, places)
     random = settings["initial_state"].get("random", {})
     even = any("halton" in recipe for recipe in random.values())
     if even and settings["method"] != "runge_kutta":
@@ -115,7 +115,7 @@ def _check_simulation(example: Mapping, system: System | FieldSystem) -> None:
 
 
 def _check_library(example: Mapping, system: System | FieldSystem) -> None:
-    library = library_from_config(example["library"], system)
+    library = system.library(example["library"])
     if isinstance(system, FieldSystem):
         _ = library.status
         density_candidates(example["library"]["volatility"], system.field)

@@ -53,6 +53,9 @@ class Contract:
         Names of variables with these properties, where `variables` has dimensions only.
     swept
         Whether the dimensions of a sweep over noise may stand after `replicate`.
+    model
+        Class of models that such a dataset is read into, as ``family.module:Class``;
+        see :func:`leastaction.load_model`.
     """
 
     made_by: str
@@ -60,6 +63,7 @@ class Contract:
     finite: tuple[str, ...] = ()
     may_be_empty: tuple[str, ...] = ()
     swept: bool = True
+    model: str | None = None
 
     def __post_init__(self):
         complete = {

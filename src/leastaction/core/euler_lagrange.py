@@ -93,3 +93,9 @@ def rayleigh_force(
     return tuple(
         sp.expand(sp.diff(dissipation, v)) for v in symbols(velocity_names(coordinates))
     )
+
+
+def legendre(term: sp.Expr, velocities: Sequence[str]) -> sp.Expr:
+    """Legendre transform q̇ ∂D/∂q̇ − D of a term, linear in D."""
+    momenta = (symbol(v) * sp.diff(term, symbol(v)) for v in velocities)
+    return sum(momenta, sp.Integer(0)) - term

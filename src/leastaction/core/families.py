@@ -29,6 +29,17 @@ def modules(name: str) -> Iterator[ModuleType]:
             yield import_module(f"leastaction.{family}.{name}")
 
 
+def registered(name: str) -> dict[str, str]:
+    """Entries of the table `name`, such as ``SYSTEM``, of every family's package."""
+    return {
+        key: reference
+        for family in FAMILIES
+        for key, reference in getattr(
+            import_module(f"leastaction.{family}"), name, {}
+        ).items()
+    }
+
+
 def implementation(reference: str):
     """Object that ``family.module:name`` refers to, imported now.
 

@@ -1,14 +1,8 @@
-"""The system of an example: of coordinates, a field, or port-Hamiltonian."""
-
-from __future__ import annotations
+"""The section `system` of an example: of coordinates, a field, or ports."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from leastaction.core.system import System
-    from leastaction.fields.field_system import FieldSystem
-    from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
+from leastaction.core import families
 
 
 def is_field(config: Mapping) -> bool:
@@ -36,24 +30,23 @@ def declared_units(config: Mapping) -> dict[str, str]:
     }
 
 
-def system_from_config(
-    config: Mapping,
-) -> System | FieldSystem | PortHamiltonianSystem:
+def system_class(given: Mapping) -> type:
+    """Class of systems that a section `system`, or the attributes of a model, name.
+
+    Families list the classes of their own in the table ``SYSTEM`` of their package.
+    """
+    for key, reference in families.registered("SYSTEM").items():
+        if key in given:
+            return families.implementation(reference)
+    return families.implementation("core.system:System")
+
+
+def system_from_config(config: Mapping):
     """System described by the `system` section of an example.
 
     Raises
     ------
     ValueError
-        See the methods `from_config` of the three classes.
+        See the method `from_config` of its class.
     """
-    if is_port(config):
-        from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
-
-        return PortHamiltonianSystem.from_config(config)
-    if is_field(config):
-        from leastaction.fields.field_system import FieldSystem
-
-        return FieldSystem.from_config(config)
-    from leastaction.core.system import System
-
-    return System.from_config(config)
+    return system_class(config).from_config(config)

@@ -5,12 +5,9 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core import model_export
-from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.system import System, is_singular
-from leastaction.fields.density import density_names
-from leastaction.fields.domain import Domain
-from leastaction.fields.field_system import FieldSystem
+from leastaction.core.from_config import system_class
+from leastaction.core.system import System
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
@@ -25,18 +22,15 @@ class IdentifiedModel:
     """
 
     def __init__(self, dataset: xr.Dataset):
-        self.dataset = dataset
-
-    @property
-    def is_field(self) -> bool:
-        """Whether the terms are densities of a field."""
-        return "field" in self.dataset.attrs
+        single = "replicate" not in dataset.dims
+        self.dataset = dataset if single else dataset.isel(replicate=0)
 
     @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the generalised coordinates, or of the field."""
-        if self.is_field:
-            return (str(self.dataset.attrs["field"]),)
+        kind = system_class(self.dataset.attrs)
+        if kind is not System:
+            return kind.coordinates_of(self.dataset)
         return tuple(str(name) for name in self.dataset["dof"].values)
 
     @property
@@ -54,24 +48,22 @@ class IdentifiedModel:
         return float(self.dataset["coefficient_std"].sel(term=term))
 
     @property
-    def system(self) -> System | FieldSystem:
+    def system(self):
         """The model as a system like the truth; coefficients are its parameters.
 
         Models with the same support share their compiled integrator, whatever their
         coefficients.
         """
-        if self.is_field:
-            names = density_names(*self.coordinates)
-        else:
-            names = (*self.coordinates, *velocity_names(self.coordinates))
+        kind = system_class(self.dataset.attrs)
+        names = kind.names_of(self.coordinates)
         parameters: dict[str, float] = {}
         lagrangian = sp.Integer(0)
         for i, term in enumerate(self.dataset["term"].values):
             if self.dataset["support"].values[i]:
                 parameters[f"c_{i}"] = self.coefficient(term)
                 lagrangian += symbol(f"c_{i}") * parse(str(term), names)
-        if self.is_field:
-            return self._field_system(lagrangian, parameters)
+        if kind is not System:
+            return kind.from_estimates(self.dataset, lagrangian, parameters)
         dissipation = sp.Integer(0)
         damping = self.dataset["dissipation_coefficient_estimate"].values
         for j, term in enumerate(self.dataset["dissipation_term"].values):
@@ -86,18 +78,6 @@ class IdentifiedModel:
             dissipation=dissipation,
             volatility=volatility,
             calculus=self.dataset.attrs.get("calculus", "ito"),
-        )
-
-    def _field_system(self, lagrangian: sp.Expr, parameters: dict) -> FieldSystem:
-        """Field with that density; noise of the same intensity everywhere."""
-        given = self.dataset.attrs
-        parameters["sigma"] = float(self.dataset["volatility_estimate"].values[0])
-        return FieldSystem(
-            field=str(given["field"]),
-            domain=Domain.from_attributes(given),
-            parameters=parameters,
-            lagrangian=lagrangian,
-            volatility=symbol("sigma"),
         )
 
     def _volatility(self, names, parameters: dict[str, float]) -> sp.Matrix:
@@ -192,7 +172,7 @@ class IdentifiedModel:
                 )
                 lines += self._law(f"{title} of {name}", kind, i)
         system = self.system
-        if not _has_equations(system):
+        if not system.has_equations:
             lines.append("No equations of motion: a coordinate has no kinetic energy")
             return "\n".join(lines)
         return "\n".join(lines) + "\n" + str(system)
@@ -224,12 +204,6 @@ class IdentifiedModel:
             + f"  {terms[i]}"
             for i in chosen
         ]
-
-
-def _has_equations(system: System | FieldSystem) -> bool:
-    if isinstance(system, FieldSystem):
-        return system.kinetic != 0
-    return not is_singular(system.mass_matrix)
 
 
 def _symmetric_root(covariance: np.ndarray) -> np.ndarray:

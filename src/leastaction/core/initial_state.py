@@ -1,6 +1,6 @@
 """Initial states: numbers, or expressions of parameters and random draws."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -8,9 +8,6 @@ import sympy as sp
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.halton import first_index, halton_starts
 from leastaction.core.system import System
-from leastaction.fields.field_system import FieldSystem
-
-REST = 1e-6
 
 
 def initial_states(
@@ -69,59 +66,6 @@ def state_of_names(settings: Mapping, system: System) -> Callable[[dict], np.nda
     return lambda drawn: np.array([float(e.subs(drawn)) for e in expressions])
 
 
-def field_initial_states(
-    settings: Mapping, system: FieldSystem
-) -> Callable[[np.random.Generator], np.ndarray]:
-    """Sampler of initial states (u, u_t) of a field.
-
-    Parameters
-    ----------
-    settings
-        As in :func:`initial_states`; the expressions may use the position ``x`` and
-        the ``length`` of the domain as well.
-    system
-        Its domain gives the nodes.
-
-    Returns
-    -------
-    callable
-        ``draw(rng)``: one state, shape (2, node).
-
-    Raises
-    ------
-    ValueError
-        If an expression is missing, unknown or not arithmetic; by ``draw``, if a state
-        moves an end that is fixed.
-    """
-    x, length = symbol("x"), symbol("length")
-    domain = system.domain
-    expressions = [
-        system.evaluated(e).subs(length, domain.length)
-        for e in initial_expressions(settings, system)
-    ]
-    draw_names = random_names(settings)
-    drawn_symbols = [symbol(name) for name in settings.get("random", {})]
-    functions = [sp.lambdify([x, *drawn_symbols], e, "numpy") for e in expressions]
-    ends = {"left": 0.0, "right": domain.length}
-    held = {side: at for side, at in ends.items() if getattr(domain, side) != "free"}
-    places = np.append(domain.x, list(held.values()))
-
-    def draw(rng: np.random.Generator) -> np.ndarray:
-        drawn = draw_names(rng).values()
-        values = [np.broadcast_to(f(places, *drawn), places.size) for f in functions]
-        state = np.array(values, dtype=float)
-        for name, row in zip(system.names, state, strict=False):
-            for side, at_end in zip(held, row[domain.nodes :], strict=True):
-                if abs(at_end) > REST * max(1.0, np.abs(row).max()):
-                    raise ValueError(
-                        f"initial_state: {name} is {at_end:.4g} at the {side} end, "
-                        f"which is {getattr(domain, side)}; it must be 0 there"
-                    )
-        return state[:, : domain.nodes]
-
-    return draw
-
-
 def random_names(settings: Mapping) -> Callable[..., dict]:
     """Sampler ``draw(rng, trajectory)`` of the names under ``random``, by symbol.
 
@@ -161,10 +105,14 @@ def random_names(settings: Mapping) -> Callable[..., dict]:
     return draw
 
 
-def initial_expressions(settings: Mapping, system: System | FieldSystem) -> list:
-    """Expressions of an initial state, in the order of the state, checked."""
-    on_a_domain = isinstance(system, FieldSystem)
-    names = list(system.names[:2] if on_a_domain else map(str, system.state))
+def initial_expressions(
+    settings: Mapping, system, places: Sequence[str] = ()
+) -> list[sp.Expr]:
+    """Expressions of an initial state, in the order of the state, checked.
+
+    They may use the names in `places` beside parameters and random draws.
+    """
+    names = list(system.initial_names)
     given = [name for name in settings if name != "random"]
     wrong = sorted(set(names) ^ set(given))
     if wrong:
@@ -175,5 +123,5 @@ def initial_expressions(settings: Mapping, system: System | FieldSystem) -> list
     for name in drawn:
         if name in system.parameters:
             raise ValueError(f"initial_state.random: {name!r} is a parameter already")
-    known = [*system.parameters, *drawn, *(("x", "length") if on_a_domain else ())]
+    known = [*system.parameters, *drawn, *places]
     return [parse(settings[name], known) for name in names]

@@ -10,6 +10,8 @@ import sympy as sp
 
 from leastaction.core.candidates import candidates
 from leastaction.core.euler_lagrange import (
+    euler_lagrange,
+    legendre,
     rayleigh_force,
     symbols,
     velocity_names,
@@ -124,6 +126,19 @@ class Library:
     def names(self) -> list[str]:
         """Candidates as text."""
         return [to_text(term) for term in self.terms]
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names that the candidates are written in: (q, q̇)."""
+        return (*self.coordinates, *velocity_names(self.coordinates))
+
+    def equations_of(self, term: sp.Expr) -> tuple[sp.Expr, ...]:
+        """Euler–Lagrange expressions of a candidate, one per coordinate."""
+        return euler_lagrange(term, self.coordinates)
+
+    def legendre(self, term: sp.Expr) -> sp.Expr:
+        """Contribution of a candidate to the Hamiltonian, q̇ ∂D/∂q̇ − D."""
+        return legendre(term, velocity_names(self.coordinates))
 
     @cached_property
     def dissipation_names(self) -> list[str]:

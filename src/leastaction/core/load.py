@@ -5,10 +5,8 @@ from pathlib import Path
 import xarray as xr
 
 from leastaction.core import datasets
-from leastaction.core.contracts import check
-from leastaction.core.identified_model import IdentifiedModel
-from leastaction.ports.port_model import EFFORTS, PortModel
-from leastaction.snapshots.learned_model import LEARNED, LearnedFlow, LearnedModel
+from leastaction.core.contracts import check, contracts
+from leastaction.core.families import implementation
 
 
 def load_model(
@@ -16,13 +14,12 @@ def load_model(
     replicate: int = 0,
     noise_level: float | None = None,
     noise_mode: str | None = None,
-) -> IdentifiedModel | LearnedModel | LearnedFlow | PortModel:
+):
     """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
 
-    What was learned without candidates comes as a
-    :class:`~leastaction.snapshots.learned_model.LearnedModel`, or a ``LearnedFlow``;
-    efforts of a port-Hamiltonian system as a
-    :class:`~leastaction.ports.port_model.PortModel`.
+    The class of the model is the one that its contract names: a law of written terms
+    is an :class:`~leastaction.IdentifiedModel`; families have classes of their own for
+    what has no terms.
 
     Parameters
     ----------
@@ -43,17 +40,14 @@ def load_model(
         If the file has no such case.
     """
     dataset = datasets.load(path)
-    kind = dataset.attrs["contract"]
-    if kind not in (*LEARNED, *EFFORTS):
+    reference = contracts()[dataset.attrs["contract"]].model
+    if reference is None:
         check(dataset, "model", str(path))
     count = dataset.sizes["replicate"]
     if not 0 <= replicate < count:
         raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
     dataset = _case(dataset, path, noise_level, noise_mode)
-    loaded = dict.fromkeys(EFFORTS, PortModel) | dict(LEARNED)
-    if kind in loaded:
-        return loaded[kind](dataset.isel(replicate=[replicate]))
-    return IdentifiedModel(dataset.isel(replicate=replicate))
+    return implementation(reference)(dataset.isel(replicate=[replicate]))
 
 
 def _case(dataset: xr.Dataset, path, level, mode) -> xr.Dataset:

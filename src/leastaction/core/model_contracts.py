@@ -33,6 +33,7 @@ CONTRACTS = {
             "volatility_root_estimate",
             "volatility_root_std",
         ),
+        model="core.identified_model:IdentifiedModel",
     ),
     "rollout": Contract(
         "validate",

@@ -21,8 +21,7 @@ from leastaction.core.initial_state import random_names, state_of_names
 from leastaction.core.noise_draws import noise_draws
 from leastaction.core.noise_sweep import CHANNELS
 from leastaction.core.system import System
-from leastaction.core.time_grid import step_count
-from leastaction.ensembles.ensemble import DivergenceError
+from leastaction.core.time_grid import DivergenceError, step_count
 
 # All that is compiled for a model; the loops below call it by its address.
 KERNEL = """

@@ -97,6 +97,11 @@ class System:
             )
         return system
 
+    @staticmethod
+    def names_of(coordinates: Sequence[str]) -> tuple[str, ...]:
+        """Names of the state (q, q̇)."""
+        return (*coordinates, *velocity_names(coordinates))
+
     @property
     def dof(self) -> int:
         """Number of degrees of freedom."""
@@ -116,6 +121,38 @@ class System:
     def state(self) -> tuple[sp.Symbol, ...]:
         """Symbols of the state (q, q̇)."""
         return self.q + self.qdot
+
+    @property
+    def initial_names(self) -> tuple[str, ...]:
+        """Names that an initial state gives."""
+        return tuple(x.name for x in self.state)
+
+    @property
+    def noise_matrix(self) -> sp.Matrix:
+        """S, one row per coordinate."""
+        return self.volatility
+
+    @property
+    def noise_names(self) -> list[str]:
+        """What the rows of S are called in messages."""
+        return [f"volatility of {name}" for name in self.coordinates]
+
+    @property
+    def rates(self) -> dict[str, tuple[str, int, int]]:
+        """By name of a derivative, what is differentiated, how often by t and by x."""
+        names = velocity_names(self.coordinates)
+        return {v: (q, 1, 0) for q, v in zip(self.coordinates, names, strict=True)}
+
+    @property
+    def has_equations(self) -> bool:
+        """Whether every coordinate has a kinetic energy."""
+        return not is_singular(self.mass_matrix)
+
+    def library(self, config: Mapping):
+        """Candidates of the `library` section of an example with this system."""
+        from leastaction.core.library import Library
+
+        return Library.from_config(config, self.coordinates)
 
     @property
     def wiener_processes(self) -> int:

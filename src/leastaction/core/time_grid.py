@@ -16,3 +16,7 @@ def step_count(duration: float, time_step: float) -> int:
             f"{time_step:g} s; use for example {max(2, steps) * time_step:g} s"
         )
     return steps
+
+
+class DivergenceError(ArithmeticError):
+    """A simulated trajectory left the range of floating-point numbers."""

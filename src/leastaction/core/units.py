@@ -6,10 +6,6 @@ from functools import lru_cache
 import pint
 import sympy as sp
 
-from leastaction.core.euler_lagrange import velocity_names
-from leastaction.fields.density import density_names
-from leastaction.fields.field_system import FieldSystem
-
 
 class DimensionError(ValueError):
     """A unit that does not exist, or an expression that adds unlike quantities."""
@@ -58,24 +54,17 @@ def unit_text(value: pint.Unit) -> str:
     return f"{base:~C}" or "1"
 
 
-def state_units(units: Mapping[str, str], coordinates) -> dict[str, pint.Unit]:
-    """Units of every declared name and of the velocities."""
-    known = {name: unit(text) for name, text in units.items()}
-    for coordinate, velocity in zip(
-        coordinates, velocity_names(coordinates), strict=True
-    ):
-        known[velocity] = known[coordinate] / registry().second
-    return known
+def units_with_rates(
+    units: Mapping[str, str], rates: Mapping[str, tuple[str, int, int]]
+) -> dict[str, pint.Unit]:
+    """Units of every declared name and of its derivatives; x is a length in m.
 
-
-def density_units(units: Mapping[str, str], field: str) -> dict[str, pint.Unit]:
-    """Units of every declared name and of u_t, u_x, u_xx; x is a length in m."""
+    `rates` are those of a system, such as :attr:`leastaction.System.rates`.
+    """
     known = {name: unit(text) for name, text in units.items()}
     second, metre = registry().second, registry().meter
-    _, u_t, u_x, u_xx = density_names(field)
-    known[u_t] = known[field] / second
-    known[u_x] = known[field] / metre
-    known[u_xx] = known[field] / metre**2
+    for name, (of, by_time, by_place) in rates.items():
+        known[name] = known[of] / second**by_time / metre**by_place
     return known
 
 
@@ -138,24 +127,17 @@ def check_dimensions(system, units: Mapping[str, str]) -> None:
     DimensionError
     """
     second = registry().second
-    if isinstance(system, FieldSystem):
-        known = density_units(units, system.field)
-        energy = _dimension("lagrangian", system.lagrangian, known)
-        if system.volatility != 0:
-            given = _dimension("volatility", system.volatility, known)
-            _compare("volatility", given, energy / known[system.field] * second**0.5)
-        return
-    known = state_units(units, system.coordinates)
+    known = units_with_rates(units, system.rates)
     energy = _dimension("lagrangian", system.lagrangian, known)
     if system.dissipation != 0:
         power = _dimension("dissipation", system.dissipation, known)
         _compare("dissipation", power, energy / second)
-    for i, coordinate in enumerate(system.coordinates):
-        for entry in system.volatility.row(i):
+    noise = zip(system.coordinates, system.noise_names, strict=True)
+    for i, (coordinate, where) in enumerate(noise):
+        for entry in system.noise_matrix.row(i):
             if entry != 0:
                 given = _dimension("volatility", entry, known)
-                wanted = energy / known[coordinate] * second**0.5
-                _compare(f"volatility of {coordinate}", given, wanted)
+                _compare(where, given, energy / known[coordinate] * second**0.5)
 
 
 def _dimension(where: str, expression: sp.Expr, known) -> pint.Unit:

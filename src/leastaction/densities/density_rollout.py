@@ -15,10 +15,10 @@ import xarray as xr
 from leastaction.core.evaluator import evaluator
 from leastaction.core.identified_model import IdentifiedModel
 from leastaction.core.system import System
+from leastaction.core.time_grid import DivergenceError
 from leastaction.densities.bump_functions import bumps, sheppard
 from leastaction.densities.histogram import PlaneHistogram
 from leastaction.densities.streamed_path import stream
-from leastaction.ensembles.ensemble import DivergenceError
 
 log = logging.getLogger(__name__)
 

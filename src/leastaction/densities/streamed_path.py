@@ -9,9 +9,8 @@ from leastaction.core.generators import generator
 from leastaction.core.initial_state import initial_states
 from leastaction.core.progress import tracked
 from leastaction.core.system import System
-from leastaction.core.time_grid import step_count
+from leastaction.core.time_grid import DivergenceError, step_count
 from leastaction.densities.runge_kutta_gill import integrator
-from leastaction.ensembles.ensemble import DivergenceError
 
 # Steps that are handed on at once, and trajectories that are integrated side by side.
 PIECE = 4096

@@ -9,13 +9,9 @@ import xarray as xr
 from leastaction.core.generators import generator
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.system import System
-from leastaction.core.time_grid import step_count
+from leastaction.core.time_grid import DivergenceError, step_count
 from leastaction.ensembles.paths import fill_paths
 from leastaction.ensembles.wiener import white_noise
-
-
-class DivergenceError(ArithmeticError):
-    """A simulated trajectory left the range of floating-point numbers."""
 
 
 def ensemble(

@@ -7,14 +7,8 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.euler_lagrange import rayleigh_force, symbols
-from leastaction.core.from_config import system_from_config
-from leastaction.core.library_from_config import (
-    equations_of,
-    legendre,
-    library_from_config,
-)
+from leastaction.core.from_config import is_field, system_from_config
 from leastaction.ensembles.noise_text import found_volatility, true_volatility
-from leastaction.fields.density_library import DensityLibrary
 from leastaction.report import readable, scores
 
 FIRST = ("recommended", "published")
@@ -29,7 +23,7 @@ class Sheet:
         self.truth = scores.truth_of(panel.config)
         self.system = system_from_config(system)
         self.coordinates = self.system.coordinates
-        self.library = library_from_config(panel.config["library"], self.system)
+        self.library = self.system.library(panel.config["library"])
         self.names = readable.names_on_paper(system)
         # Kinetic energy first, as in every textbook.
         given = self.library.given != 0
@@ -77,19 +71,19 @@ class Sheet:
 
     def motion(self, c, c_std, sigma, sigma_std, d, d_std, laws) -> str:
         """Equations of motion, separated by semicolons; of a field solved for u_tt."""
-        forces = [equations_of(self.library.terms[i], self.library) for i in self.order]
+        forces = [self.library.equations_of(self.library.terms[i]) for i in self.order]
         forces += [
             rayleigh_force(r, self.coordinates) for r in self.library.dissipation
         ]
         values = [np.append(x[self.order], y) for x, y in ((c, d), (c_std, d_std))]
         kept = np.append(self.library.given[self.order] != 0, np.zeros(len(d), bool))
-        is_field = isinstance(self.library, DensityLibrary)
+        of_field = is_field(self.panel.config["system"])
         lines = []
         for a in range(len(self.coordinates)):
             number = "" if len(self.coordinates) == 1 else str(a + 1)
             noise = self.noise(sigma, sigma_std, a, number, laws)
             of_a = [force[a] for force in forces]
-            if is_field:
+            if of_field:
                 moved = [np.where(kept, 0.0, -x) for x in values]
                 right = self.collected(of_a, moved[0], np.abs(moved[1]))
                 noise = noise if right == "0" else f"{right} + {noise}"
@@ -131,4 +125,4 @@ class Sheet:
 
     def hamiltonian(self, term: sp.Expr) -> sp.Expr:
         """Legendre transform q̇ ∂D/∂q̇ − D, linear in D."""
-        return legendre(term, self.library)
+        return self.library.legendre(term)

@@ -8,6 +8,7 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.candidates import candidates
+from leastaction.core.euler_lagrange import legendre
 from leastaction.core.expressions import parse, symbol, to_text
 from leastaction.core.gauge import Freedom, gauge_freedom, representation
 from leastaction.fields.density import (
@@ -97,6 +98,22 @@ class DensityLibrary:
     def coordinates(self) -> tuple[str]:
         """The name of the field, alone."""
         return (self.field,)
+
+    # The calculus of noise that does not depend on the state does not matter.
+    calculus = "ito"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names that the candidates are written in: the jet of the field."""
+        return density_names(self.field)
+
+    def equations_of(self, term: sp.Expr) -> tuple[sp.Expr]:
+        """Euler–Lagrange expression of a candidate."""
+        return density_euler_lagrange(term, self.coordinates)
+
+    def legendre(self, term: sp.Expr) -> sp.Expr:
+        """Contribution of a candidate to the energy density, u_t ∂D/∂u_t − D."""
+        return legendre(term, self.variables[1:2])
 
     @property
     def given(self) -> np.ndarray:

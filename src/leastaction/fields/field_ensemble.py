@@ -6,11 +6,11 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.generators import generator
-from leastaction.core.initial_state import field_initial_states
 from leastaction.core.time_grid import step_count
 from leastaction.ensembles.ensemble import check_finite
 from leastaction.fields.domain import Domain
 from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.initial_state import field_initial_states
 
 
 def field_ensemble(

@@ -14,11 +14,11 @@ from leastaction.core.comparison import comparison
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.generators import generator
 from leastaction.core.identified_model import IdentifiedModel
-from leastaction.core.initial_state import field_initial_states
 from leastaction.fields import modal
 from leastaction.fields.density import density_names
 from leastaction.fields.field_ensemble import node_coordinate
 from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.initial_state import field_initial_states
 from leastaction.fields.mode_recursion import advance
 
 CONTRACT = "field_rollout"

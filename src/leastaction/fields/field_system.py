@@ -14,12 +14,13 @@ The truth behind simulated data and the model identified from data are both a
 :class:`~leastaction.core.system.System`.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import sympy as sp
+import xarray as xr
 
 from leastaction.core.expressions import parse, symbol
 from leastaction.fields.density import (
@@ -108,6 +109,63 @@ class FieldSystem:
     def coordinates(self) -> tuple[str]:
         """The one field, named as coordinates are."""
         return (self.field,)
+
+    # A field has neither friction here, nor noise whose calculus matters.
+    dissipation = sp.Integer(0)
+    calculus = "ito"
+
+    @property
+    def initial_names(self) -> tuple[str, str]:
+        """Names that an initial state gives."""
+        return self.names[:2]
+
+    @property
+    def noise_matrix(self) -> sp.Matrix:
+        """S, the same at every node, as a matrix."""
+        return sp.Matrix([[self.volatility]])
+
+    noise_names = ("volatility",)
+
+    @property
+    def rates(self) -> dict[str, tuple[str, int, int]]:
+        """By name of a derivative, what is differentiated, how often by t and by x."""
+        u, u_t, u_x, u_xx = self.names
+        return {u_t: (u, 1, 0), u_x: (u, 0, 1), u_xx: (u, 0, 2)}
+
+    @property
+    def has_equations(self) -> bool:
+        """Whether there is a kinetic energy."""
+        return self.kinetic != 0
+
+    def library(self, config: Mapping):
+        """Candidates of the `library` section of an example with this system."""
+        from leastaction.fields.density_library import DensityLibrary
+
+        return DensityLibrary.from_config(config, self.field)
+
+    @staticmethod
+    def names_of(coordinates: Sequence[str]) -> tuple[str, ...]:
+        """Names that the density of a field may use."""
+        return density_names(*coordinates)
+
+    @staticmethod
+    def coordinates_of(model: xr.Dataset) -> tuple[str]:
+        """Name of the field of an identified model."""
+        return (str(model.attrs["field"]),)
+
+    @classmethod
+    def from_estimates(
+        cls, model: xr.Dataset, lagrangian: sp.Expr, parameters: dict[str, float]
+    ) -> "FieldSystem":
+        """Field with an identified density; noise of the same intensity everywhere."""
+        parameters["sigma"] = float(model["volatility_estimate"].values[0])
+        return cls(
+            field=str(model.attrs["field"]),
+            domain=Domain.from_attributes(model.attrs),
+            parameters=parameters,
+            lagrangian=lagrangian,
+            volatility=symbol("sigma"),
+        )
 
     @property
     def dof(self) -> int:

@@ -48,6 +48,7 @@ CONTRACTS = {
             **INDEX,
         },
         may_be_empty=("constraint",),
+        model="ports.port_model:PortModel",
     ),
     "effort_gradient": Contract(
         "identify with method hamiltonian_gradient",
@@ -60,6 +61,7 @@ CONTRACTS = {
             **INDEX,
         },
         may_be_empty=("constraint", "multiplier"),
+        model="ports.port_model:PortModel",
     ),
     "port_rollout": Contract(
         "validate",

@@ -8,7 +8,6 @@ import pandas as pd
 import xarray as xr
 
 from leastaction.core.from_config import is_port, system_from_config
-from leastaction.core.library_from_config import library_from_config
 from leastaction.densities.stationary_parameters import is_stationary
 from leastaction.densities.stationary_rows import stationary_rows
 from leastaction.ensembles.added_rows import added_rows
@@ -102,7 +101,7 @@ def example_rows(
         ]
         return _frame([row for case in cases for row in rows_of(case)])
     system = system_from_config(config["system"])
-    library = library_from_config(config["library"], system)
+    library = system.library(config["library"])
     truth = scores.truth_of(config)
     recoveries = {
         name: recovery(model, config, truth)

@@ -12,17 +12,13 @@ import xarray as xr
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.from_config import is_field, system_from_config
 from leastaction.core.library import Library
-from leastaction.core.library_from_config import library_from_config
 from leastaction.core.system import System
 from leastaction.core.units import (
     DimensionError,
-    density_units,
     dimension_of,
-    state_units,
     unit,
+    units_with_rates,
 )
-from leastaction.fields.density_library import DensityLibrary
-from leastaction.fields.field_system import FieldSystem
 from leastaction.report.readable import leading_minus
 from leastaction.report.recovery import recovery
 from leastaction.report.sweep import BASELINE as BASELINE
@@ -64,14 +60,14 @@ class Panel:
         return is_field(self.config["system"])
 
     @cached_property
-    def truth(self) -> System | FieldSystem:
+    def truth(self) -> System:
         """The system behind the data."""
         return system_from_config(self.config["system"])
 
     @cached_property
-    def library(self) -> Library | DensityLibrary:
+    def library(self) -> Library:
         """Candidates of the Lagrangian."""
-        return library_from_config(self.config["library"], self.truth)
+        return self.truth.library(self.config["library"])
 
     def model(self, estimator: str) -> xr.Dataset:
         """Return the identified models of one estimator.
@@ -185,9 +181,7 @@ class Panel:
 
     def _volatility(self, dof: int) -> list[sp.Expr]:
         """Row `dof` of S; a field has one for all nodes."""
-        if self.is_field:
-            return [self.truth.volatility]
-        return list(self.truth.volatility.row(dof))
+        return list(self.truth.noise_matrix.row(dof))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -233,10 +227,10 @@ class Panel:
     def _units(self) -> dict[str, pint.Unit]:
         system = self.config["system"]
         if self.is_field:
-            name = self.truth.field
-            return density_units({name: str(system["field"]["unit"])}, name)
-        declared = {k: str(entry["unit"]) for k, entry in system["coordinates"].items()}
-        return state_units(declared, self.truth.coordinates)
+            declared = {self.truth.field: str(system["field"]["unit"])}
+        else:
+            declared = {k: str(v["unit"]) for k, v in system["coordinates"].items()}
+        return units_with_rates(declared, self.truth.rates)
 
     @cached_property
     def lagrangian_unit(self) -> pint.Unit:

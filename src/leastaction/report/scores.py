@@ -7,7 +7,6 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.library import Library
-from leastaction.core.library_from_config import equations_of
 from leastaction.report.truth import Truth
 from leastaction.report.truth import term_position as term_position
 from leastaction.report.truth import truth_of as truth_of
@@ -147,7 +146,7 @@ def equation_matrix(
     rows: dict[tuple[int, sp.Expr], int] = {}
     entries = []
     for i, term in enumerate(library.terms):
-        for a, expression in enumerate(equations_of(term, library)):
+        for a, expression in enumerate(library.equations_of(term)):
             for function, factor in expression.as_coefficients_dict().items():
                 if factor != 0:
                     row = rows.setdefault((a, function), len(rows))
@@ -191,7 +190,7 @@ def equation_parameter_error(
     terms = [
         i
         for i in truth.terms
-        if equations_of(truth.library.terms[i], truth.library)[dof] != 0
+        if truth.library.equations_of(truth.library.terms[i])[dof] != 0
     ]
     found = coefficients_of(model, truth, "coefficient_estimate")[:, terms]
     sigma = model["volatility_estimate"].transpose("replicate", "dof").values

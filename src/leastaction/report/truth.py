@@ -9,13 +9,7 @@ import sympy as sp
 from leastaction.core.expressions import ExpressionError, parse
 from leastaction.core.from_config import system_from_config
 from leastaction.core.library import Library
-from leastaction.core.library_from_config import (
-    library_from_config,
-    variable_names,
-)
 from leastaction.core.system import System
-from leastaction.fields.density_library import DensityLibrary
-from leastaction.fields.field_system import FieldSystem
 
 
 @dataclass(frozen=True)
@@ -38,7 +32,7 @@ class Truth:
         d of the true Rayleigh function Σ d_j R_j times `scale`, shape (term of D,).
     """
 
-    library: Library | DensityLibrary
+    library: Library
     coefficients: np.ndarray
     scale: float
     volatility: np.ndarray
@@ -71,7 +65,7 @@ def truth_of(config: Mapping) -> Truth | None:
         If the system or the library is not valid.
     """
     system = system_from_config(config["system"])
-    library = library_from_config(config["library"], system)
+    library = system.library(config["library"])
     projection = library.projection(system)
     if projection is None or _reads_otherwise(system, library):
         return None
@@ -79,8 +73,7 @@ def truth_of(config: Mapping) -> Truth | None:
     damping = library.damping(system, scale)
     if damping is None:
         return None
-    field = isinstance(system, FieldSystem)
-    noise = sp.Matrix([[system.volatility]]) if field else system.volatility
+    noise = system.noise_matrix
     volatility = abs(scale) * np.array(
         [_size(system, noise.row(a)) for a in range(noise.rows)]
     )
@@ -93,18 +86,18 @@ def truth_of(config: Mapping) -> Truth | None:
 
 def _reads_otherwise(system, library) -> bool:
     """Whether the calculus of the analysis gives the system another drift."""
-    if isinstance(system, FieldSystem) or system.calculus == library.calculus:
+    if system.calculus == library.calculus:
         return False
     other = replace(system, calculus=library.calculus)
     return not sp.simplify(other.acceleration - system.acceleration).is_zero_matrix
 
 
-def _size(system: System | FieldSystem, row) -> float:
+def _size(system: System, row) -> float:
     value = system.evaluated(sp.sqrt(sum((entry**2 for entry in row), sp.Integer(0))))
     return np.nan if value.free_symbols else float(value)
 
 
-def term_position(text: str, library: Library | DensityLibrary) -> int:
+def term_position(text: str, library: Library) -> int:
     """Position of a candidate, however it is written.
 
     Raises
@@ -113,7 +106,7 @@ def term_position(text: str, library: Library | DensityLibrary) -> int:
         If `text` is no candidate of the library.
     """
     try:
-        return library.terms.index(parse(text, variable_names(library)))
+        return library.terms.index(parse(text, library.variables))
     except ExpressionError as error:
         raise ValueError(f"coefficient {text!r}: {error}") from None
     except ValueError:

@@ -26,6 +26,7 @@ CONTRACTS = {
         "identify with method minimum_norm, evidence_maximisation or tanh_network",
         {"coefficient": ("replicate", "function")},
         finite=("coefficient",),
+        model="snapshots.learned_model:LearnedModel",
     ),
     "learned_flow": Contract(
         "identify with method flow_gaussian_process",
@@ -34,6 +35,7 @@ CONTRACTS = {
             "weight": ("replicate", "sample", "state"),
         },
         finite=("state_sample", "weight"),
+        model="snapshots.learned_model:LearnedFlow",
     ),
     "shadow_rollout": Contract(
         "validate",

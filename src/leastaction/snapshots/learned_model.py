@@ -135,6 +135,3 @@ def _described(basis) -> str:
     if isinstance(basis, RadialBasis):
         return f"radial, length scale {basis.length_scale:g}"
     return "one layer of tanh units"
-
-
-LEARNED = {"learned_lagrangian": LearnedModel, "learned_flow": LearnedFlow}

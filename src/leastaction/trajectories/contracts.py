@@ -61,6 +61,7 @@ CONTRACTS = {
             "member": ("dof", "implicit_term"),
         },
         finite=("coefficient_estimate",),
+        model="trajectories.implicit_model:ImplicitModel",
     ),
     "energy_gram": Contract(
         "assemble with method energy_gram",
