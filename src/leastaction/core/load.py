@@ -4,7 +4,7 @@ from pathlib import Path
 
 import xarray as xr
 
-from leastaction.core import datasets
+from leastaction.core import files
 from leastaction.core.contracts import check, contracts
 from leastaction.core.families import implementation
 
@@ -39,7 +39,7 @@ def load_model(
     KeyError
         If the file has no such case.
     """
-    dataset = datasets.load(path)
+    dataset = files.load(path)
     reference = contracts()[dataset.attrs["contract"]].model
     if reference is None:
         check(dataset, "model", str(path))
