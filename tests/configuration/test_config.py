@@ -141,13 +141,16 @@ def test_a_misspelt_override_is_not_a_new_example(harmonic):
 
 def test_names_of_studies_and_papers_must_exist():
     config = {
-        "studies": {"volatility": {"examples": {"p": ["harmonc"]}}},
+        "studies": {
+            "volatility": {"figure": "volatlity", "examples": {"p": ["harmonc"]}}
+        },
         "papers": {"q": {}},
         "matrix": {"examples": {"p": ["harmonic", "damped"]}},
     }
     with pytest.raises(ConfigError) as caught:
         check_references(config, {("p", "harmonic")})
-    assert len(caught.value.problems) == 3
+    assert len(caught.value.problems) == 4
+    assert "did you mean 'volatility_study'" in str(caught.value)
 
 
 @pytest.fixture

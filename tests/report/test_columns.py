@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from test_figures import ONE, panel, words
 
-from leastaction.ensembles.figures.candidate import Candidate, of_dissipation
-from leastaction.ensembles.figures.heading import MOST_COLUMNS, selection
+from leastaction.ensembles.figures._candidate import Candidate, of_dissipation
+from leastaction.ensembles.figures._heading import MOST_COLUMNS, selection
 from leastaction.report.figures import draw
 from leastaction.report.panel import BASELINE, MAIN, Panel
 

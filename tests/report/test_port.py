@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from port_support import identified, rollout, small
 
-from leastaction.configuration.recipes import EXAMPLE_FIGURES
+from leastaction.core.families import example_figures
 from leastaction.report.collect import example_rows
 from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
 from leastaction.report.tables import TABLES, render
 
 COARSE = {"dpi": 40}
-OF_EXAMPLE = tuple(EXAMPLE_FIGURES["port_recordings"].values())
+OF_EXAMPLE = tuple(example_figures()["port_recordings"].values())
 OF_PAPER = ("learning_curves", "effort_reconstruction", "effort_extrapolation")
 
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from synthetic_shadow import box, config, model, panel, rollout
 
-from leastaction.configuration.recipes import EXAMPLE_FIGURES
+from leastaction.core.families import example_figures
 from leastaction.core.from_config import system_from_config
 from leastaction.report.figures import draw
 from leastaction.report.tables import TABLES, render
-from leastaction.snapshots.figures.energy_lines import largest_by_window
+from leastaction.snapshots.figures._energy_lines import largest_by_window
 
-OF_EXAMPLE = tuple(EXAMPLE_FIGURES["snapshots"].values())
+OF_EXAMPLE = tuple(example_figures()["snapshots"].values())
 OF_PAPER = ("snapshots", "modified_energy")
 OF_PLANE = ("governing_hamiltonian", "identified_hamiltonian")
 # Figures need fewer pixels in a test.

@@ -16,7 +16,7 @@ from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.panels import joined
 from leastaction.report.style import StyledFigure
 from leastaction.report.sweep import shown_case, shown_mode
-from leastaction.trajectories.figures.methods import label_of_level
+from leastaction.trajectories.figures._methods import label_of_level
 from leastaction.trajectories.figures.noise_limits import printed_limits
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)

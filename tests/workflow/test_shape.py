@@ -3,13 +3,14 @@
 import ast
 import re
 import tomllib
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 import yaml
 
+from leastaction.core.families import example_figures, figures
 from leastaction.core.stages import assemble, differentiate, identify, simulate
-from leastaction.report.figures import FIGURES
 from leastaction.report.tables import TABLES
 
 ROOT = Path(__file__).parents[2]
@@ -33,14 +34,20 @@ def test_schema_and_code_know_the_same_methods():
     assert methods(stages["identify"]) == set(identify.METHODS)
     assert methods(example["$defs"]["volatility"]) == set(identify.VOLATILITY_METHODS)
     papers = schema("config")["properties"]["papers"]["additionalProperties"]
-    shown = {
-        part: papers["properties"][part]["additionalProperties"]["properties"]["shows"]
-        for part in ("figures", "tables")
-    }
-    studies = schema("config")["properties"]["studies"]["additionalProperties"]
-    of_studies = studies["properties"]["figure"]["enum"]
-    assert set(shown["figures"]["enum"]) | set(of_studies) == set(FIGURES)
-    assert set(shown["tables"]["enum"]) == set(TABLES)
+    tables = papers["properties"]["tables"]["additionalProperties"]["properties"]
+    assert set(tables["shows"]["enum"]) == set(TABLES)
+
+
+def test_every_figure_is_a_function_of_the_module_that_is_named_for_it():
+    assert {"coefficients", "identified_hamiltonian", "bins_study"} <= set(figures())
+    for name, module in figures().items():
+        assert callable(getattr(import_module(module), name)), name
+
+
+def test_every_kind_of_data_shows_figures_that_there_are():
+    for names in example_figures().values():
+        assert list(names) == ["coefficients", "response", "hamiltonian"]
+        assert set(names.values()) <= set(figures())
 
 
 @pytest.mark.parametrize("stage", [differentiate, assemble])

@@ -2,7 +2,7 @@ rule plot_example:
     input:
         models=models,
         rollouts=rollouts,
-        sources=sources("plot"),
+        sources=figure_sources,
     output:
         coefficients=report(
             "<results>/{paper}/{example}/figures/coefficients.svg",
@@ -51,7 +51,7 @@ rule plot_paper:
     input:
         models=models,
         rollouts=rollouts,
-        sources=sources("plot"),
+        sources=figure_sources,
     output:
         svg=report(
             "<results>/{paper}/figures/{figure}.svg",
@@ -169,7 +169,7 @@ rule plot_study:
     input:
         models=study_models,
         rollouts=study_rollouts,
-        sources=sources("plot"),
+        sources=figure_sources,
     output:
         svg=report(
             "<results>/studies/{study}.svg",

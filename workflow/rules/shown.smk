@@ -1,5 +1,6 @@
 # What figures, tables, the scorecard, the matrix and the story are made of.
 
+from leastaction.core.families import figures
 from leastaction.configuration.recipes import (
     FOR_FIGURES,
     FOR_PAPERS,
@@ -82,6 +83,17 @@ def rollouts(wildcards):
 def table_rollouts(wildcards):
     """Rollouts for a table that shows them."""
     return rollouts(wildcards) if numbered(wildcards)["shows"] in OF_ROLLOUTS else []
+
+
+def figure_sources(wildcards):
+    """Sources of the figures that a job draws, and of no other."""
+    if "study" in wildcards.keys():
+        drawn = [config["studies"][wildcards.study]["figure"]]
+    elif "figure" in wildcards.keys():
+        drawn = [numbered(wildcards)["shows"]]
+    else:
+        drawn = example_figures(example_of(wildcards)).values()
+    return sources("plot", *(figures()[name] for name in drawn))
 
 
 def figure_settings(wildcards):

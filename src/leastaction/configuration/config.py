@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 import yaml
 
 from leastaction.configuration.schema import ConfigError
+from leastaction.core import families
 from leastaction.core.unknown import unknown
 
 # Targets and folders of the workflow's own.
@@ -222,6 +223,11 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         for name in entry.get("examples", [])
         if name not in known
     ]
+    problems += [
+        f"{where}: {unknown('figure', name, families.figures())}"
+        for where, name in _figures(config)
+        if name not in families.figures()
+    ]
     papers = sorted({paper for paper, _ in examples})
     problems += [
         f"papers: {unknown('paper', paper, papers)}"
@@ -236,6 +242,15 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
                 problems += error.problems
     if problems:
         raise ConfigError("the configuration", problems)
+
+
+def _figures(config: Mapping) -> Iterator[tuple[str, str]]:
+    """(where, figure) of every figure that is asked for."""
+    for paper, settings in config["papers"].items():
+        for number, entry in settings.get("figures", {}).items():
+            yield f"papers.{paper}.figures.{number}.shows", entry["shows"]
+    for study, settings in config["studies"].items():
+        yield f"studies.{study}.figure", settings["figure"]
 
 
 def _names(config: Mapping) -> Iterator[tuple[str, Collection[str]]]:

@@ -8,6 +8,7 @@ methods named in the configuration live in; what they import follows from their 
 
 from collections.abc import Callable, Collection, Mapping
 
+from leastaction.core import families
 from leastaction.core.from_config import is_field, is_port
 from leastaction.core.stages import (
     assemble,
@@ -85,42 +86,20 @@ def library_parts(example: Mapping, parts: Collection[str]) -> dict:
     return {key: library[key] for key in parts if key in library}
 
 
-# By what the `simulate` stage makes, or for snapshots (:func:`kind_of_data`), what each
-# figure file of an example shows.
-def _files(coefficients: str, response: str, hamiltonian: str) -> dict[str, str]:
-    return {
-        "coefficients": coefficients,
-        "response": response,
-        "hamiltonian": hamiltonian,
-    }
-
-
-EXAMPLE_FIGURES: Mapping[str, Mapping[str, str]] = {
-    "observations": _files("coefficients", "response", "hamiltonian"),
-    "field_observations": _files("coefficients", "space_time", "hamiltonian"),
-    "recordings": _files("noise_coefficients", "trajectories", "energy"),
-    "snapshots": _files("alignment", "shadow_path", "shadow_energy"),
-    "port_recordings": _files("effort_errors", "port_motion", "port_energy"),
-    **dict.fromkeys(
-        ("histogram", "state_moments"),
-        _files("stationary_parameters", "density", "marginals"),
-    ),
-}
-
-
 def example_figures(example: Mapping) -> dict[str, str]:
     """By file, the figures of one example."""
-    return dict(EXAMPLE_FIGURES[_shown_as(example)])
+    return dict(families.example_figures()[_shown_as(example)])
 
 
 def shows(figure: str, example: Mapping) -> bool:
     """Whether a figure can show an example: only some kinds of data have it."""
-    kinds = [k for k, names in EXAMPLE_FIGURES.items() if figure in names.values()]
+    of_kinds = families.example_figures()
+    kinds = [k for k, names in of_kinds.items() if figure in names.values()]
     return not kinds or _shown_as(example) in kinds
 
 
 def _shown_as(example: Mapping) -> str:
-    """Key of `EXAMPLE_FIGURES`."""
+    """Key of `families.example_figures`."""
     if kind_of_data(example) == "snapshots":
         return "snapshots"
     return simulate.MAKES[example["simulate"]["method"]]

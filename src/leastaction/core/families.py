@@ -6,6 +6,7 @@ files are called after: `contracts.py` its datasets, `recipes.py` its steps and 
 """
 
 from collections.abc import Iterator
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -38,6 +39,40 @@ def registered(name: str) -> dict[str, str]:
             import_module(f"leastaction.{family}"), name, {}
         ).items()
     }
+
+
+def figure_folders() -> Iterator[tuple[str, ModuleType]]:
+    """Package ``leastaction.<family>.figures`` of every family that has one."""
+    for family in FAMILIES:
+        if PACKAGE.joinpath(family, "figures", "__init__.py").exists():
+            name = f"leastaction.{family}.figures"
+            yield name, import_module(name)
+
+
+@cache
+def figures() -> dict[str, str]:
+    """Module of every figure, by the name of the figure; no module is imported.
+
+    File ``<family>/figures/<name>.py`` has the function `name`. Functions in the file
+    of another figure are named in ``SHARED`` of ``figures/__init__.py``; a file whose
+    name begins with an underscore is no figure, but imported by some.
+    """
+    found = {}
+    for package, folder in figure_folders():
+        files = PACKAGE.joinpath(*package.split(".")[1:]).glob("[!_]*.py")
+        modules = {path.stem: path.stem for path in files}
+        modules |= getattr(folder, "SHARED", {})
+        found |= {name: f"{package}.{modules[name]}" for name in sorted(modules)}
+    return found
+
+
+@cache
+def example_figures() -> dict[str, dict[str, str]]:
+    """By contract of the data, the figure that each file of an example shows."""
+    found = {}
+    for _, folder in figure_folders():
+        found |= getattr(folder, "EXAMPLE", {})
+    return found
 
 
 def implementation(reference: str):

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from leastaction.report.panel import Panel
-from leastaction.trajectories.figures.methods import label_of_level
+from leastaction.trajectories.figures._methods import label_of_level
 
 
 def levels_of(panels: Sequence[Panel]) -> list[float]:

@@ -1,1 +1,15 @@
-"""Figures, one of each name."""
+"""Figures of stationary densities: file ``<name>.py`` draws figure `name`."""
+
+EXAMPLE = dict.fromkeys(
+    ("histogram", "state_moments"),
+    {
+        "coefficients": "stationary_parameters",
+        "response": "density",
+        "hamiltonian": "marginals",
+    },
+)
+# Figures that stand in the file of another one.
+SHARED = {
+    "density_surface": "objective_independent",
+    "objective_dependent": "objective_independent",
+}

@@ -7,7 +7,7 @@ import xarray as xr
 from matplotlib.figure import Figure
 
 from leastaction.core.stages import assemble, differentiate, identify
-from leastaction.densities.figures.stationary_style import (
+from leastaction.densities.figures._stationary import (
     COLOURS,
     MARKERS,
     estimator_handles,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.densities.figures.stationary_style import (
+from leastaction.densities.figures._stationary import (
     COLOURS,
     MARKERS,
     estimator_handles,

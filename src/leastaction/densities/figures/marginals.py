@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from leastaction.densities.figures._stationary import COLOURS, words
 from leastaction.densities.figures.density import axes_names, cells
-from leastaction.densities.figures.stationary_style import COLOURS, words
 from leastaction.report.panel import Panel, panel_title
 from leastaction.report.style import StyledFigure, legend_on_top
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.densities.figures.stationary_style import (
+from leastaction.densities.figures._stationary import (
     COLOURS,
     MARKERS,
     estimator_handles,

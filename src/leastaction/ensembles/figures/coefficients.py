@@ -8,8 +8,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from leastaction.ensembles.figures.candidate import Candidate
-from leastaction.ensembles.figures.column import Column, axes_width, columns_of
+from leastaction.ensembles.figures._candidate import Candidate
+from leastaction.ensembles.figures._column import Column, axes_width, columns_of
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 
@@ -38,7 +38,7 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Medians with the 5–95 % range over replicates. Below each, how often every candidate
     is selected; only true terms and those selected in a majority are labelled. Of a
     large library only those columns are shown that matter, see
-    :func:`~leastaction.ensembles.figures.heading.selection`. For a field the published
+    :func:`~leastaction.ensembles.figures._heading.selection`. For a field the published
     estimator has one model per node: mean and range are those over the nodes.
 
     Paper: Figure 1 (b) shows terms of a "potential" of the diffusion, without a

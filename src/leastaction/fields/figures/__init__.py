@@ -1,1 +1,9 @@
-"""Figures, one of each name."""
+"""Figures of fields: file ``<name>.py`` draws figure `name`."""
+
+EXAMPLE = {
+    "field_observations": {
+        "coefficients": "coefficients",
+        "response": "space_time",
+        "hamiltonian": "hamiltonian",
+    }
+}

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.ports.figures.port_looks import component, handle
+from leastaction.ports.figures._looks import component, handle
 from leastaction.ports.learning_curve import curves
 from leastaction.report.panel import Panel
 from leastaction.report.style import StyledFigure, legend_on_top

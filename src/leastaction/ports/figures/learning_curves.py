@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.ports.figures.port_looks import (
+from leastaction.ports.figures._looks import (
     COMPONENTS,
     LEAST,
     component,

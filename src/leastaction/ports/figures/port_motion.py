@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from leastaction.ports.figures.port_looks import COMPONENTS, handle
+from leastaction.ports.figures._looks import COMPONENTS, handle
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.style import StyledFigure, legend_on_top
 

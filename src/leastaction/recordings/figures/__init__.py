@@ -1,1 +1,1 @@
-"""Figures, one of each name."""
+"""Figures of users' recordings: file ``<name>.py`` draws figure `name`."""

@@ -1,1 +1,11 @@
-"""Figures, one of each name."""
+"""Figures of snapshots: file ``<name>.py`` draws figure `name`."""
+
+EXAMPLE = {
+    "snapshots": {
+        "coefficients": "alignment",
+        "response": "shadow_path",
+        "hamiltonian": "shadow_energy",
+    }
+}
+# Figures that stand in the file of another one.
+SHARED = {"identified_hamiltonian": "governing_hamiltonian"}

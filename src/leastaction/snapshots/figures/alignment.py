@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 
 from leastaction.report.panel import Panel, panel_title
 from leastaction.report.style import StyledFigure, legend_on_top
-from leastaction.snapshots.figures.shadow_looks import (
+from leastaction.snapshots.figures._looks import (
     ORDER_MARKERS,
     hamiltonian_label,
     shadow_look,

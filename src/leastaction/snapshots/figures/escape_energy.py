@@ -9,8 +9,8 @@ from matplotlib.lines import Line2D
 from leastaction.report.panel import Panel
 from leastaction.report.readable import scientific
 from leastaction.report.style import SMALL, StyledFigure, legend_on_top
+from leastaction.snapshots.figures._looks import shadow_look
 from leastaction.snapshots.figures.escape_paths import SHOWN, fate, passing
-from leastaction.snapshots.figures.shadow_looks import shadow_look
 from leastaction.snapshots.shadow_panel import Learned
 
 ROW_HEIGHT = 46.0

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from leastaction.report.panel import Panel
 from leastaction.report.style import StyledFigure
-from leastaction.snapshots.figures.equipotentials import equipotentials, square
-from leastaction.snapshots.figures.shadow_looks import shadow_look
+from leastaction.snapshots.figures._equipotentials import equipotentials, square
+from leastaction.snapshots.figures._looks import shadow_look
 from leastaction.snapshots.shadow_panel import Learned, chosen
 
 SHOWN = ("published", "published_lgp", "published_gp_flow", "recommended")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from leastaction.report.panel import Panel, panel_title
 from leastaction.report.readable import scientific
 from leastaction.report.style import SMALL, StyledFigure
-from leastaction.snapshots.figures.shadow_looks import (
+from leastaction.snapshots.figures._looks import (
     hamiltonian_label,
     shadow_look,
 )

@@ -11,13 +11,13 @@ from matplotlib.patches import Patch
 from leastaction.report.panel import Panel
 from leastaction.report.readable import scientific
 from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.snapshots.figures.equipotentials import (
+from leastaction.snapshots.figures._equipotentials import (
     levels,
     on_grid,
     separatrix,
     square,
 )
-from leastaction.snapshots.figures.shadow_looks import shadow_look
+from leastaction.snapshots.figures._looks import shadow_look
 from leastaction.snapshots.shadow_panel import Learned, chosen
 
 SHOWN = ("published", "recommended")

@@ -9,12 +9,12 @@ from matplotlib.lines import Line2D
 
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.style import StyledFigure, legend_on_top
-from leastaction.snapshots.figures.energy_lines import (
+from leastaction.snapshots.figures._energy_lines import (
     LEAST,
     largest_by_window,
     true_energy,
 )
-from leastaction.snapshots.figures.shadow_looks import (
+from leastaction.snapshots.figures._looks import (
     ORDER_MARKERS,
     hamiltonian_label,
     line_handles,

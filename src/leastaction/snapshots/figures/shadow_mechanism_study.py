@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from leastaction.report.panel import Panel
 from leastaction.report.readable import scientific
 from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.snapshots.figures.energy_lines import true_energy
-from leastaction.snapshots.figures.shadow_looks import line_handles, shadow_look
+from leastaction.snapshots.figures._energy_lines import true_energy
+from leastaction.snapshots.figures._looks import line_handles, shadow_look
 from leastaction.snapshots.shadow_panel import Learned, learned
 
 ROW_HEIGHT = 52.0

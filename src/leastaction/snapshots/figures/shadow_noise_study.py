@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from leastaction.report.level_axis import level_axis
 from leastaction.report.panel import MAIN, Panel
 from leastaction.report.style import StyledFigure, legend_on_top
-from leastaction.snapshots.figures.shadow_looks import (
+from leastaction.snapshots.figures._looks import (
     ORDER_MARKERS,
     hamiltonian_label,
     line_handles,

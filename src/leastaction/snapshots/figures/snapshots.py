@@ -9,8 +9,8 @@ from matplotlib.lines import Line2D
 
 from leastaction.report.panel import Panel, panel_title
 from leastaction.report.style import StyledFigure, legend_on_top
-from leastaction.snapshots.figures.energy_lines import true_energy
-from leastaction.snapshots.figures.shadow_looks import line_handles, shadow_look
+from leastaction.snapshots.figures._energy_lines import true_energy
+from leastaction.snapshots.figures._looks import line_handles, shadow_look
 from leastaction.snapshots.shadow_panel import Learned, chosen
 
 ROW_HEIGHT = 66.0

@@ -1,1 +1,9 @@
-"""Figures, one of each name."""
+"""Figures of noisy motions: file ``<name>.py`` draws figure `name`."""
+
+EXAMPLE = {
+    "recordings": {
+        "coefficients": "noise_coefficients",
+        "response": "trajectories",
+        "hamiltonian": "energy",
+    }
+}

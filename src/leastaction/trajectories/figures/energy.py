@@ -12,7 +12,7 @@ from matplotlib.patches import Patch
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.style import StyledFigure, legend_on_top
 from leastaction.report.sweep import shown_case
-from leastaction.trajectories.figures.methods import level_text, look_of
+from leastaction.trajectories.figures._methods import level_text, look_of
 from leastaction.trajectories.figures.trajectories import (
     DASHES,
     METHODS,

@@ -14,7 +14,7 @@ from leastaction.report.recovery import relative_coefficients
 from leastaction.report.study import range_bar
 from leastaction.report.style import StyledFigure, legend_on_top
 from leastaction.report.sweep import shown_mode
-from leastaction.trajectories.figures.methods import look_of
+from leastaction.trajectories.figures._methods import look_of
 
 COLUMNS = 3
 ROW_HEIGHT = 44.0

@@ -11,7 +11,7 @@ from leastaction.report.panel import Panel, panel_title
 from leastaction.report.panels import joined
 from leastaction.report.recovery import Limit, largest_noise
 from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.trajectories.figures.methods import (
+from leastaction.trajectories.figures._methods import (
     MODES,
     in_order,
     label_of_level,

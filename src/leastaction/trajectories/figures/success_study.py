@@ -14,7 +14,7 @@ from leastaction.report.recovery_axes import (
     share_of_exact,
 )
 from leastaction.report.style import StyledFigure, legend_on_top
-from leastaction.trajectories.figures.methods import (
+from leastaction.trajectories.figures._methods import (
     MODES,
     handles,
     in_order,

@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.style import SMALL, StyledFigure, legend_on_top
 from leastaction.report.sweep import shown_mode
-from leastaction.trajectories.figures.methods import level_text, look_of
+from leastaction.trajectories.figures._methods import level_text, look_of
 
 ROW_HEIGHT = 30.0
 REST_HEIGHT = 18.0

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from matplotlib.axes import Axes
 
-from leastaction.snapshots.figures.shadow_looks import shadow_look
+from leastaction.snapshots.figures._looks import shadow_look
 from leastaction.snapshots.shadow_panel import Learned
 
 # Smaller deviations are round-off.

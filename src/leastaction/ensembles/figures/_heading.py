@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from leastaction.ensembles.figures.candidate import Candidate
+from leastaction.ensembles.figures._candidate import Candidate
 from leastaction.report.panel import BASELINE, MAIN
 
 # As many columns as have room for their labels.

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from leastaction.report.panel import Panel
 from leastaction.report.readable import scientific
 from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.snapshots.figures.shadow_looks import (
+from leastaction.snapshots.figures._looks import (
     hamiltonian_label,
     rows_of,
     shadow_look,

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from leastaction.ensembles.figures.candidate import (
+from leastaction.ensembles.figures._candidate import (
     Candidate,
     of_dissipation,
     of_lagrangian,
     of_volatility,
 )
-from leastaction.ensembles.figures.heading import (
+from leastaction.ensembles.figures._heading import (
     exact_supports,
     identified,
     selection,
