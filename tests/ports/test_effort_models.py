@@ -5,7 +5,7 @@ import pytest
 from port_support import identified, observations
 
 from leastaction import load_model
-from leastaction.core import datasets
+from leastaction.core import files
 from leastaction.core.stages.differentiate import differentiate
 from leastaction.ports.finite_difference import difference
 from leastaction.ports.port_model import PortModel
@@ -20,7 +20,7 @@ CASES = [
 @pytest.mark.parametrize(("name", "estimator"), CASES)
 def test_a_model_is_what_its_file_says(name, estimator, tmp_path):
     found = identified(name, estimator)
-    datasets.save(found, tmp_path / "model.nc", found.attrs["contract"])
+    files.save(found, tmp_path / "model.nc", found.attrs["contract"])
     loaded, direct = load_model(tmp_path / "model.nc"), PortModel(found)
     x, _ = direct.training_data
     assert np.array_equal(loaded.efforts(x), direct.efforts(x))
