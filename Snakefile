@@ -23,7 +23,6 @@ include: "workflow/rules/assemble.smk"
 include: "workflow/rules/identify.smk"
 include: "workflow/rules/validate.smk"
 include: "workflow/rules/publish.smk"
-include: "workflow/rules/local.smk"
 
 
 if config["chunks"] > 1:
@@ -32,17 +31,6 @@ if config["chunks"] > 1:
 
 
 report: "workflow/report/workflow.rst"
-
-
-onstart:
-    set_times_right(
-        "results",
-        "logs/sources",
-        f"{workflow.basedir}/src",
-        f"{workflow.basedir}/workflow",
-    )
-    start_fork_server()
-    lift_rate_of_jobs()
 
 
 wildcard_constraints:

@@ -10,7 +10,6 @@ from xdist.scheduler import LoadScopeScheduling
 
 # Tests that share one finished project, or one untouched copy, run in one process.
 TOGETHER = {
-    "tests/faults/test_clock.py": "run",
     "tests/faults/test_damaged.py": "run",
     "tests/faults/test_disk.py": "run",
     "tests/faults/test_killed.py": "run",

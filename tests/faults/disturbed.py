@@ -71,7 +71,7 @@ class Disturbed(Project):
         """
         with open(self.folder / "caught.txt", "w") as told:
             process = self.start(
-                *(self.target, "--cores", "1", "--config", "fork_server=1"),
+                *(self.target, "--cores", "1"),
                 stdout=told,
                 stderr=subprocess.STDOUT,
             )
@@ -97,11 +97,10 @@ class Disturbed(Project):
     def _worker(self, process: subprocess.Popen) -> psutil.Process:
         end = time.monotonic() + 120
         while time.monotonic() < end:
-            for child in psutil.Process(process.pid).children():
+            for child in psutil.Process(process.pid).children(recursive=True):
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    if any(word.endswith("serve.py") for word in child.cmdline()):
-                        for job in child.children():
-                            return job
+                    if child.cmdline()[-1].endswith(".simulate.py"):
+                        return child
             time.sleep(0.02)
         raise AssertionError(self.told())
 

@@ -50,7 +50,7 @@ def test_every_estimator_has_a_row_and_only_its_own_numbers(compared):
     assert by_name.loc["sindy_pi", "structure"] == pytest.approx(0.3)
     assert by_name.loc["sindy_pi", "coefficient_error"] == 0.3
     assert by_name.loc["lagrangian_sindy", ["structure", "rollout_error"]].isna().all()
-    assert (by_name["cpu_seconds"] == 1.5).all()
+    assert (by_name["seconds"] == 1.5).all()
 
 
 def test_the_table_has_units_and_the_figure_all_systems(compared):
@@ -75,9 +75,9 @@ def test_the_cost_of_a_fit_is_shared_by_replicates_and_cases():
     ]
     sizes = [{"replicate": 10, "noise_level": 4, "term": 7}, {"replicate": 2}]
     benchmarks = [
-        [f"s\tcpu_time\n1.0\t{t}\n" for t in times]
+        [f"s\tcpu_time\n{t}\tNA\n" for t in times]
         for times in ((1.0, 2.0), (3.0, 3.0, 1.0))
     ]
     first, second = entries(named, sizes, benchmarks)
-    assert (first.fits, first.cpu_seconds) == (40, 3.0)
-    assert (second.fits, second.cpu_seconds) == (2, 7.0)
+    assert (first.fits, first.seconds) == (40, 3.0)
+    assert (second.fits, second.seconds) == (2, 7.0)

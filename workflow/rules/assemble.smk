@@ -7,14 +7,13 @@ rule assemble:
         library="<results>/{paper}/{example}/{estimator}/library.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/assemble.log",
-        benchmark="<logs>/{paper}/{example}/{estimator}/assemble.tsv",
+    benchmark:
+        "<logs>/{paper}/{example}/{estimator}/assemble.tsv"
     priority: 3
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
         mem_mb=memory,
-        runtime=minutes,
     params:
         settings=settings_of("assemble"),
     message:

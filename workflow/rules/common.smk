@@ -3,8 +3,6 @@
 import hashlib
 import os
 import re
-import time
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -22,7 +20,11 @@ from leastaction.configuration.config import (
 )
 from leastaction.core.from_config import is_field
 from leastaction.configuration.recipes import is_random
-from leastaction.recordings.configuration import MODULES, SETTINGS, recording_from_config
+from leastaction.recordings.configuration import (
+    MODULES,
+    SETTINGS,
+    recording_from_config,
+)
 from leastaction.configuration.schema import ConfigError, complete
 from leastaction.configuration.sources import source_files, write_listing
 
@@ -30,10 +32,6 @@ from leastaction.configuration.sources import source_files, write_listing
 # given back and fetched again costs more than many a computation on it.
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
-
-# What a job has cost is written by the job (`benchmark` of its logs). The directive of that
-# name looks at the processes below Snakemake's own, where a forked job is not, and after the
-# first seconds only every half minute.
 
 SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
@@ -220,20 +218,10 @@ def stand_in_settings(wildcards):
 
 
 def memory(wildcards, attempt):
-    """MB for a job that holds one ensemble; that of a field is the larger one."""
+    """MB for a job with data: more for a field or a recording, and in a new attempt."""
     example = example_of(wildcards)
     large = "import" in example or is_field(example["system"])
     return (2000 if large else 1000) * attempt
-
-
-def megabytes(wildcards, attempt):
-    """Memory of a job that holds results only."""
-    return 1000 * attempt
-
-
-def minutes(wildcards, attempt):
-    """Time that a job may take: more in the second attempt."""
-    return 30 * attempt
 
 
 def settings_of(stage):
@@ -303,22 +291,3 @@ def sources(script, *modules):
     listing = Path("logs", "sources", f"{script}.{key}", "files.txt")
     write_listing(source_files(modules, scripts=[path]), listing)
     return str(listing)
-
-
-def set_times_right(*folders):
-    """Date files from the future, as a clock that jumped back leaves them, to now.
-
-    Snakemake would refuse whatever is made of them as older than its input.
-    """
-    now = time.time()
-    late = [
-        path
-        for folder in folders
-        for path in Path(folder).rglob("*")
-        if path.is_file() and path.stat().st_mtime > now
-    ]
-    for path in late:
-        with suppress(OSError):
-            os.utime(path, (now, now))
-    if late:
-        logger.warning(f"The clock was ahead: {len(late)} files now date from today.")

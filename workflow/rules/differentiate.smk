@@ -6,14 +6,13 @@ rule differentiate:
         derivatives="<results>/{paper}/{example}/{estimator}/derivatives.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/differentiate.log",
-        benchmark="<logs>/{paper}/{example}/{estimator}/differentiate.tsv",
+    benchmark:
+        "<logs>/{paper}/{example}/{estimator}/differentiate.tsv"
     priority: 2
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
         mem_mb=memory,
-        runtime=minutes,
     params:
         settings=settings_of("differentiate"),
     message:

@@ -7,14 +7,13 @@ rule identify:
         model="<results>/{paper}/{example}/{estimator}/model.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/identify.log",
-        benchmark="<logs>/{paper}/{example}/{estimator}/identify.tsv",
+    benchmark:
+        "<logs>/{paper}/{example}/{estimator}/identify.tsv"
     priority: 4
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
         mem_mb=memory,
-        runtime=minutes,
     params:
         settings=settings_of("identify"),
     message:

@@ -6,16 +6,15 @@ rule import_recording:
         observations="<results>/recordings/{example}/observations.nc",
     log:
         "<logs>/recordings/{example}/import.log",
-        benchmark="<logs>/recordings/{example}/import.tsv",
+    benchmark:
+        "<logs>/recordings/{example}/import.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
     priority: 1
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 2000 * attempt,
-        runtime=60,
+        mem_mb=memory,
     params:
         settings=settings_of("import"),
     message:

@@ -32,13 +32,10 @@ rule plot_example:
         ),
     log:
         "<logs>/{paper}/{example}/plot_example.log",
-        benchmark="<logs>/{paper}/{example}/plot_example.tsv",
+    benchmark:
+        "<logs>/{paper}/{example}/plot_example.tsv"
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     params:
         settings=figure_settings,
     message:
@@ -47,11 +44,7 @@ rule plot_example:
         "../scripts/plot.py"
 
 
-rule plot_paper:
-    input:
-        models=models,
-        rollouts=rollouts,
-        sources=figure_sources,
+use rule plot_example as plot_paper with:
     output:
         svg=report(
             "<results>/{paper}/figures/{figure}.svg",
@@ -63,19 +56,33 @@ rule plot_paper:
         others=multiext("<results>/{paper}/figures/{figure}", ".png", ".pdf"),
     log:
         "<logs>/{paper}/plot_paper_{figure}.log",
-        benchmark="<logs>/{paper}/plot_paper_{figure}.tsv",
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
-    params:
-        settings=figure_settings,
+    benchmark:
+        "<logs>/{paper}/plot_paper_{figure}.tsv"
     message:
         "Drawing {wildcards.figure} of {wildcards.paper}"
-    script:
-        "../scripts/plot.py"
+
+
+use rule plot_example as plot_study with:
+    input:
+        models=study_models,
+        rollouts=study_rollouts,
+        sources=figure_sources,
+    output:
+        svg=report(
+            "<results>/studies/{study}.svg",
+            caption="../report/study.rst",
+            category="Studies",
+            labels={"shows": "{study}"},
+        ),
+        others=multiext("<results>/studies/{study}", ".png", ".pdf"),
+    log:
+        "<logs>/studies/plot_{study}.log",
+    benchmark:
+        "<logs>/studies/plot_{study}.tsv"
+    params:
+        settings=study_settings,
+    message:
+        "Drawing the study {wildcards.study}"
 
 
 rule tabulate:
@@ -96,13 +103,10 @@ rule tabulate:
         ),
     log:
         "<logs>/{paper}/tabulate_{table}.log",
-        benchmark="<logs>/{paper}/tabulate_{table}.tsv",
+    benchmark:
+        "<logs>/{paper}/tabulate_{table}.tsv"
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     params:
         settings=table_settings,
     message:
@@ -120,13 +124,10 @@ rule score:
         scores="<results>/{paper}/{example}/scores.csv",
     log:
         "<logs>/{paper}/{example}/score.log",
-        benchmark="<logs>/{paper}/{example}/score.tsv",
+    benchmark:
+        "<logs>/{paper}/{example}/score.tsv"
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     params:
         settings=score_settings,
     message:
@@ -150,49 +151,16 @@ rule collect_scores:
         ),
     log:
         "<logs>/collect_{collection}.log",
-        benchmark="<logs>/collect_{collection}.tsv",
+    benchmark:
+        "<logs>/collect_{collection}.tsv"
     wildcard_constraints:
         collection="scorecard|studies",
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     message:
         "Collecting the {wildcards.collection}"
     script:
         "../scripts/collect_scores.py"
-
-
-rule plot_study:
-    input:
-        models=study_models,
-        rollouts=study_rollouts,
-        sources=figure_sources,
-    output:
-        svg=report(
-            "<results>/studies/{study}.svg",
-            caption="../report/study.rst",
-            category="Studies",
-            labels={"shows": "{study}"},
-        ),
-        others=multiext("<results>/studies/{study}", ".png", ".pdf"),
-    log:
-        "<logs>/studies/plot_{study}.log",
-        benchmark="<logs>/studies/plot_{study}.tsv",
-    conda:
-        "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
-    params:
-        settings=study_settings,
-    message:
-        "Drawing the study {wildcards.study}"
-    script:
-        "../scripts/plot.py"
 
 
 rule compare:
@@ -219,13 +187,10 @@ rule compare:
         others=multiext("<results>/matrix", ".png", ".pdf"),
     log:
         "<logs>/compare.log",
-        benchmark="<logs>/compare.tsv",
+    benchmark:
+        "<logs>/compare.tsv"
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     params:
         settings=matrix_settings(),
     message:
@@ -242,13 +207,10 @@ rule summarise:
         page="docs/results.md",
     log:
         "<logs>/summarise.log",
-        benchmark="<logs>/summarise.tsv",
+    benchmark:
+        "<logs>/summarise.tsv"
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     message:
         "Writing docs/results.md"
     script:
@@ -274,13 +236,10 @@ rule tell:
         ),
     log:
         "<logs>/story.log",
-        benchmark="<logs>/story.tsv",
+    benchmark:
+        "<logs>/story.tsv"
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     params:
         settings=story_settings(),
     message:
@@ -297,15 +256,12 @@ rule shrink:
         picture="docs/images/gallery/{picture}.png",
     log:
         "<logs>/gallery/{picture}.log",
-        benchmark="<logs>/gallery/{picture}.tsv",
+    benchmark:
+        "<logs>/gallery/{picture}.tsv"
     wildcard_constraints:
         picture=one_of(config["gallery"]),
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     message:
         "Shrinking the picture of {wildcards.picture}"
     script:
@@ -339,15 +295,12 @@ rule plot_recording:
         ),
     log:
         "<logs>/recordings/{example}/plot_recording.log",
-        benchmark="<logs>/recordings/{example}/plot_recording.tsv",
+    benchmark:
+        "<logs>/recordings/{example}/plot_recording.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
     params:
         settings={"style": config["figures"]},
     message:
@@ -372,15 +325,12 @@ rule write_law:
         ),
     log:
         "<logs>/recordings/{example}/write_law.log",
-        benchmark="<logs>/recordings/{example}/write_law.tsv",
+    benchmark:
+        "<logs>/recordings/{example}/write_law.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
     params:
         settings=lambda wildcards: {
             "title": RECORDINGS[wildcards.example]["title"] or wildcards.example

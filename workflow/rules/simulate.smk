@@ -5,16 +5,15 @@ rule simulate:
         observations="<results>/{paper}/{example}/observations.nc",
     log:
         "<logs>/{paper}/{example}/simulate.log",
-        benchmark="<logs>/{paper}/{example}/simulate.tsv",
+    benchmark:
+        "<logs>/{paper}/{example}/simulate.tsv"
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 1
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
         mem_mb=memory,
-        runtime=minutes,
     params:
         settings=settings_of("simulate"),
     message:
@@ -31,14 +30,11 @@ rule record:
         table="<results>/stand_ins/{stand_in}.csv",
     log:
         "<logs>/stand_ins/{stand_in}.log",
-        benchmark="<logs>/stand_ins/{stand_in}.tsv",
+    benchmark:
+        "<logs>/stand_ins/{stand_in}.tsv"
     priority: 1
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards, attempt: 1000 * attempt,
-        runtime=30,
     params:
         settings=stand_in_settings,
     message:

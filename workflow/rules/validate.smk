@@ -6,16 +6,13 @@ rule validate:
         rollout="<results>/{paper}/{example}/{estimator}/rollout.nc",
     log:
         "<logs>/{paper}/{example}/{estimator}/validate.log",
-        benchmark="<logs>/{paper}/{example}/{estimator}/validate.tsv",
+    benchmark:
+        "<logs>/{paper}/{example}/{estimator}/validate.tsv"
     wildcard_constraints:
         paper=one_of(FOLDERS),
     priority: 5
     conda:
         "../../environment.yml"
-    threads: 1
-    resources:
-        mem_mb=megabytes,
-        runtime=minutes,
     params:
         settings=settings_of("validate"),
     message:
@@ -33,16 +30,15 @@ rule predict:
         rollout="<results>/recordings/{example}/{estimator}/rollout.nc",
     log:
         "<logs>/recordings/{example}/{estimator}/predict.log",
-        benchmark="<logs>/recordings/{example}/{estimator}/predict.tsv",
+    benchmark:
+        "<logs>/recordings/{example}/{estimator}/predict.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
     priority: 5
     conda:
         "../../environment.yml"
-    threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: 2000 * attempt,
-        runtime=30,
+        mem_mb=memory,
     params:
         settings=settings_of("predict"),
     message:

@@ -27,7 +27,7 @@ def main(scores: list, collection: str, csv: str, md: str, html: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.scores,
         snakemake.wildcards.collection,

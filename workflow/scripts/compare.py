@@ -31,7 +31,7 @@ def main(scores, models, benchmarks, settings, table, figures) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.scores,
         snakemake.input.models,

@@ -17,7 +17,7 @@ def main(observations: str, settings: dict, derivatives: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.observations,
         snakemake.params.settings,

@@ -16,7 +16,7 @@ def main(observations: str, library: str, settings: dict, model: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.observations,
         snakemake.input.library,

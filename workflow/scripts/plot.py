@@ -22,7 +22,7 @@ def main(models: list, rollouts: list, settings: dict, files: list) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.models,
         snakemake.input.get("rollouts", []),

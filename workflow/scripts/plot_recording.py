@@ -20,7 +20,7 @@ def main(model: str, rollout: str, style: dict, files: list) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.model,
         snakemake.input.rollout,

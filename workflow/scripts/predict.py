@@ -15,7 +15,7 @@ def main(observations: str, model: str, settings: dict, rollout: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.observations,
         snakemake.input.model,

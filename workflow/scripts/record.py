@@ -11,5 +11,5 @@ def main(settings: dict, table: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(snakemake.params.settings, snakemake.output.table)

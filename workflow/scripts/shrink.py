@@ -13,5 +13,5 @@ def main(figure: str, picture: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(snakemake.input.figure, snakemake.output.picture)

@@ -26,5 +26,5 @@ def main(settings: dict, observations: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(snakemake.params.settings, snakemake.output.observations)

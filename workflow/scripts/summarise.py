@@ -12,5 +12,5 @@ def main(scorecard: str, page: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(snakemake.input.scorecard, snakemake.output.page)

@@ -35,7 +35,7 @@ def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) 
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.scorecard,
         snakemake.input.pictures,

@@ -27,5 +27,5 @@ def main(model: str, settings: dict, rollout: str) -> None:
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(snakemake.input.model, snakemake.params.settings, snakemake.output.rollout)

@@ -12,7 +12,7 @@ def main(observations: str, model: str, rollouts: list, title: str, law: str) ->
 
 
 if __name__ == "__main__":
-    start_logging(*snakemake.log)
+    start_logging(snakemake.log[0])
     main(
         snakemake.input.observations,
         snakemake.input.model,

@@ -1,8 +1,6 @@
-"""What a long stage tells while it works, and what it has cost."""
+"""What a long stage reports while it works."""
 
-import atexit
 import logging
-import resource
 import sys
 import time
 from collections.abc import Collection, Iterator
@@ -11,20 +9,18 @@ from typing import TypeVar
 
 from leastaction.core.contracts import ContractError
 
-EVERY = 10.0
-# What is wrong with a user's data is said in one message, without a traceback.
+SECONDS_BETWEEN_REPORTS = 10.0
+# Errors of a user's data: one message, without the name of the class.
 EXPECTED = ("RecordingError",)
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-def start_logging(path: str | Path, benchmark: str | Path | None = None) -> None:
+def start_logging(path: str | Path) -> None:
     """Send messages, warnings and a failure's traceback to `path` and the terminal.
 
     A file that is missing, damaged or cannot be written is told without a traceback.
-    At the end of the process, what it has cost goes to `benchmark`: a table of one row
-    with wall and CPU time in s and the largest memory in MB.
 
     A script calls this first; Snakemake's ``log:`` redirects nothing by itself.
     """
@@ -42,22 +38,6 @@ def start_logging(path: str | Path, benchmark: str | Path | None = None) -> None
     logging.captureWarnings(True)
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     sys.excepthook = _log_failure
-    if benchmark is not None:
-        # Before this line there were imports, which take as long as their CPU time.
-        start = time.monotonic() - time.process_time()
-        atexit.register(_write_benchmark, Path(benchmark), start)
-
-
-def _write_benchmark(path: Path, start: float) -> None:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    row = {
-        "s": time.monotonic() - start,
-        "cpu_time": used.ru_utime + used.ru_stime,
-        "max_rss": used.ru_maxrss / 1024,
-    }
-    path.write_text(
-        "\t".join(row) + "\n" + "\t".join(f"{x:.2f}" for x in row.values()) + "\n"
-    )
 
 
 class _Once(logging.Filter):
@@ -98,7 +78,7 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
     spent = time.process_time()
     for done, item in enumerate(items):
         now = time.monotonic()
-        if now - last > EVERY:
+        if now - last > SECONDS_BETWEEN_REPORTS:
             last = now
             left = (now - start) / max(1, done) * (len(items) - done)
             log.info("%s: %d of %d, about %.0f s left", what, done, len(items), left)

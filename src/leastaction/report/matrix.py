@@ -24,7 +24,7 @@ COLUMNS = (
     "coefficient_error",
     "rollout_error",
     "rollout_error_of",
-    "cpu_seconds",
+    "seconds",
 )
 # Stands in the patterns below for the case of a sweep that is compared.
 CASE = "(, sigma = {level}, (?P<mode>independent|shared) noise)?"
@@ -56,8 +56,8 @@ class Entry:
         Name of the `identify` method.
     fits
         Replicates times cases of a sweep.
-    cpu_seconds
-        Of differentiate, assemble and identify, start-up included.
+    seconds
+        Of differentiate, assemble and identify, on one core, start-up included.
     """
 
     paper: str
@@ -66,7 +66,7 @@ class Entry:
     system: str
     method: str
     fits: int
-    cpu_seconds: float
+    seconds: float
 
 
 def entries(
@@ -89,14 +89,14 @@ def entries(
         Entry(
             **entry,
             fits=math.prod(sizes[i].get(name, 1) for name in SWEPT),
-            cpu_seconds=sum(map(_cpu_seconds, benchmarks[i])),
+            seconds=sum(map(_seconds, benchmarks[i])),
         )
         for i, entry in enumerate(named)
     ]
 
 
-def _cpu_seconds(benchmark: str) -> float:
-    return float(pd.read_csv(StringIO(benchmark), sep="\t")["cpu_time"].sum())
+def _seconds(benchmark: str) -> float:
+    return float(pd.read_csv(StringIO(benchmark), sep="\t")["s"].sum())
 
 
 def matrix(
@@ -118,7 +118,7 @@ def matrix(
     DataFrame
         Columns `COLUMNS`: `structure` is the share of replicates with exactly the true
         terms, `coefficient_error` the largest median over the coefficients,
-        `rollout_error` the median of what `rollout_error_of` says, and `cpu_seconds`
+        `rollout_error` the median of what `rollout_error_of` says, and `seconds`
         those of one fit. NaN where an estimator has no such number.
     """
     rows = []
@@ -140,7 +140,7 @@ def matrix(
                 ),
                 "rollout_error": _largest(rollout["ours_median"]),
                 "rollout_error_of": _words(rollout),
-                "cpu_seconds": entry.cpu_seconds / entry.fits,
+                "seconds": entry.seconds / entry.fits,
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -158,7 +158,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
             "coefficient error (%)": percent["coefficient_error"].map(_short),
             "rollout error": frame["rollout_error"].map(_short),
             "of": frame["rollout_error_of"],
-            "CPU of a fit (s)": frame["cpu_seconds"].map(_short),
+            "time of a fit (s)": frame["seconds"].map(_short),
         }
     )
 

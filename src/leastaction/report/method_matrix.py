@@ -27,7 +27,7 @@ PARTS = (
     ("structure", "Right structure (%)", 100.0, False),
     ("coefficient_error", "Coefficient error (%)", 100.0, True),
     ("rollout_error", "Rollout error (own units)", 1.0, True),
-    ("cpu_seconds", "CPU of a fit (s)", 1.0, True),
+    ("seconds", "time of a fit (s)", 1.0, True),
 )
 
 

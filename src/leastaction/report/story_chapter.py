@@ -135,15 +135,13 @@ def telling(rows: pd.DataFrame) -> list[dict]:
 
 
 def cost(benchmarks: Mapping[str, str]) -> dict:
-    """Time of the jobs, s: `wall` in all, `cpu` in all, and `stages` (wall of each)."""
+    """Time of the jobs, s: `wall` in all, and `stages` (of each)."""
     stages = dict.fromkeys((*STAGES, "publish"), 0.0)
-    cpu = 0.0
     for path, text in benchmarks.items():
         table = pd.read_csv(StringIO(text), sep="\t", na_values="-")
         stage = PurePath(path).name.partition(".")[0]
         stages[stage if stage in STAGES else "publish"] += float(table["s"].sum())
-        cpu += float(table["cpu_time"].sum())
-    return {"wall": sum(stages.values()), "cpu": cpu, "stages": stages}
+    return {"wall": sum(stages.values()), "stages": stages}
 
 
 def _distance(printed: float, corrected: float) -> float:

@@ -132,8 +132,7 @@ config/examples/{{ c.name }}/{{ e.name }}.yaml</span></summary>
 <h3>Run time</h3>
 <p>
 {% if c.cost.wall %}
-{{ c.cost.wall | duration }} of jobs, one after the other; {{ c.cost.cpu | duration }}
-of CPU. By stage:
+{{ c.cost.wall | duration }} of jobs, one after the other. By stage:
 {% for name, seconds in c.cost.stages.items() if seconds %}
 {{ name }} {{ seconds | duration }}{{ "," if not loop.last else "." }}
 {% endfor %}
