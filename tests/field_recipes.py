@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from leastaction.core.model_dataset import model_dataset
+from leastaction.core.estimate import model_dataset
 from leastaction.core.stages.simulate import simulate
 from leastaction.fields import (
     modal_gmm,

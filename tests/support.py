@@ -6,8 +6,11 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.core.model_dataset import model_dataset
+from leastaction.core.estimate import (
+    LagrangianEstimate,
+    VolatilityEstimate,
+    model_dataset,
+)
 from leastaction.core.stages.assemble import assemble
 from leastaction.core.stages.differentiate import differentiate
 from leastaction.core.stages.simulate import simulate

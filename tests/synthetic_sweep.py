@@ -5,8 +5,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.estimate import LagrangianEstimate, no_volatility
-from leastaction.core.model_dataset import model_dataset
+from leastaction.core.estimate import LagrangianEstimate, model_dataset, no_volatility
 from leastaction.report.truth import truth_of
 
 PENDULUM = {

@@ -13,8 +13,8 @@ __version__ = version("leastaction")
 
 _PUBLIC = {
     "System": "leastaction.core.system",
-    "IdentifiedModel": "leastaction.core.identified_model",
-    "load_model": "leastaction.core.load",
+    "IdentifiedModel": "leastaction.core.model",
+    "load_model": "leastaction.core.model",
 }
 
 __all__ = [*_PUBLIC, "__version__"]

@@ -13,7 +13,7 @@ from density_support import (
 )
 
 from leastaction.core.contracts import check
-from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.model import IdentifiedModel
 from leastaction.densities.gill_histogram import simulate
 from leastaction.densities.ito_gmm import Isometry
 from leastaction.densities.split_sample_residual import (

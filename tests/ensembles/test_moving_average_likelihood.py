@@ -5,7 +5,7 @@ import pytest
 from noisy import Found, ensemble, replicated
 from support import OSCILLATOR_LIBRARY, oscillator, system
 
-from leastaction.core.model_dataset import model_dataset
+from leastaction.core.estimate import model_dataset
 from leastaction.ensembles import squared_increments
 
 RECIPES = [("q", "qdot"), ("q",)]

@@ -7,7 +7,7 @@ import pytest
 from field_support import cantilever, model_of, string
 
 from leastaction.core.contracts import check
-from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.model import IdentifiedModel
 from leastaction.core.stages.validate import validate
 
 START = {"u": "(1 - cos(2*pi*x/length))/2", "u_t": 0}

@@ -5,9 +5,8 @@ import pytest
 from support import PENDULUM, motion_settings, system
 
 from leastaction.core.contracts import check
-from leastaction.core.estimate import LagrangianEstimate, no_volatility
+from leastaction.core.estimate import LagrangianEstimate, model_dataset, no_volatility
 from leastaction.core.library import Library
-from leastaction.core.model_dataset import model_dataset
 from leastaction.core.noise_sweep import over_cases
 from leastaction.core.stages.simulate import simulate
 from leastaction.trajectories.motion_rollout import validate

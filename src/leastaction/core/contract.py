@@ -91,7 +91,8 @@ class Contract:
         ----------
         values
             Arrays by name, in the order of the file. An array that lacks the dimension
-            `replicate` gets it; an :class:`xarray.DataArray` is taken as it is.
+            `replicate` gets it; an :class:`xarray.DataArray` or ``Variable`` is taken
+            as it is, and may be more than the contract lists.
         coords, attrs
             Of the dataset.
         units
@@ -110,8 +111,9 @@ class Contract:
         {'replicate': 1, 'time': 2}
         """
         units = units or {}
-        unknown = set(values) - set(self.variables)
-        if unknown:
+        whole = (xr.DataArray, xr.Variable)
+        unknown = [k for k in values if k not in self.variables]
+        if any(not isinstance(values[name], whole) for name in unknown):
             raise ValueError(f"{sorted(unknown)} is not in the contract")
         return xr.Dataset(
             {
@@ -136,4 +138,5 @@ class Contract:
                 f"{name!r} has {array.ndim} dimensions, expected {variable.dims}"
             )
         attrs = {"units": unit or variable.units, "long_name": variable.long_name}
-        return variable.dims, array, attrs
+        # An array of text is looked through, slowly, unless it is taken as it is.
+        return xr.Variable(variable.dims, array, attrs, fastpath=True)

@@ -11,7 +11,7 @@ from functools import cache
 import numpy as np
 import xarray as xr
 
-from leastaction.core import families, model_contracts
+from leastaction.core import estimate, families
 from leastaction.core.contract import Contract
 from leastaction.core.noise_sweep import SWEEP
 
@@ -19,7 +19,7 @@ from leastaction.core.noise_sweep import SWEEP
 @cache
 def contracts() -> Mapping[str, Contract]:
     """Every contract by its name."""
-    found = dict(model_contracts.CONTRACTS)
+    found = dict(estimate.CONTRACTS)
     for module in families.modules("contracts"):
         found |= module.CONTRACTS
     return found

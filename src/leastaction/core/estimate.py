@@ -1,9 +1,126 @@
-"""What every identification method returns for the Lagrangian of one replicate."""
+"""What every identification method returns, and its dataset: contract ``model``."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 import numpy as np
+import xarray as xr
+
+from leastaction.core.contract import Contract
+from leastaction.core.contract import Variable as V
+
+MODEL = Contract(
+    "identify",
+    {
+        "status": V("term", "1", "what algebra says about the term"),
+        "equivalent": V(
+            "term", "1", "equivalent of a removed candidate", optional=True
+        ),
+        "dissipation_status": V(
+            "dissipation_term",
+            "1",
+            "what algebra says about the term of D",
+            may_be_empty=True,
+            optional=True,
+        ),
+        "dissipation_equivalent": V(
+            "dissipation_term",
+            "1",
+            "equivalent of a removed candidate of D",
+            may_be_empty=True,
+            optional=True,
+        ),
+        "coefficient_estimate": V("replicate term", "mixed", "coefficient of L"),
+        "coefficient_std": V(
+            "replicate term", "mixed", "standard error of the coefficient"
+        ),
+        "support": V("replicate term", "1", "whether the term is selected"),
+        "dissipation_coefficient_estimate": V(
+            "replicate dissipation_term",
+            "mixed",
+            "coefficient of the Rayleigh function D",
+            may_be_empty=True,
+        ),
+        "dissipation_coefficient_std": V(
+            "replicate dissipation_term",
+            "mixed",
+            "its standard error",
+            may_be_empty=True,
+        ),
+        "dissipation_support": V(
+            "replicate dissipation_term",
+            "1",
+            "whether the term of D is selected",
+            may_be_empty=True,
+        ),
+        "alternatives": V(
+            "replicate", "1", "other subsets that fit as well", optional=True
+        ),
+        "volatility_is_constant": V(
+            "replicate dof", "1", "whether S is a constant", optional=True
+        ),
+        "volatility_estimate": V(
+            "replicate dof", "(units of qddot) s^0.5", "volatility"
+        ),
+        "volatility_std": V(
+            "replicate dof",
+            "(units of qddot) s^0.5",
+            "standard error of the volatility",
+        ),
+        "noise_covariance": V(
+            "replicate dof dof_other",
+            "(units of qddot)^2 s",
+            "covariance S S^T of the random force",
+            optional=True,
+        ),
+        "volatility_coefficient_estimate": V(
+            "replicate dof volatility_term",
+            "mixed",
+            "coefficient of S^2",
+            may_be_empty=True,
+        ),
+        "volatility_coefficient_std": V(
+            "replicate dof volatility_term",
+            "mixed",
+            "its standard error",
+            may_be_empty=True,
+            optional=True,
+        ),
+        "volatility_root_estimate": V(
+            "replicate dof volatility_term",
+            "mixed",
+            "coefficient of S where S^2 is a perfect square",
+            may_be_empty=True,
+        ),
+        "volatility_root_std": V(
+            "replicate dof volatility_term",
+            "mixed",
+            "its standard error",
+            may_be_empty=True,
+        ),
+        "volatility_support": V(
+            "replicate dof volatility_term",
+            "1",
+            "whether the term of S^2 is selected",
+            may_be_empty=True,
+        ),
+        "equation_coefficient_estimate": V(
+            "replicate dof term",
+            "mixed",
+            "coefficient of L as one equation of motion gives it",
+            optional=True,
+        ),
+        "criterion": V(
+            "replicate size",
+            "1",
+            "selection criterion of the best subset of each size",
+            optional=True,
+        ),
+    },
+    model="core.model:IdentifiedModel",
+)
+CONTRACTS = {"model": MODEL}
 
 
 @dataclass(frozen=True)
@@ -113,3 +230,118 @@ def no_volatility(dof: int) -> VolatilityEstimate:
         constant=np.ones(dof, dtype=bool),
         covariance=np.zeros((dof, dof)),
     )
+
+
+def model_dataset(
+    observations: xr.Dataset,
+    lagrangian: LagrangianEstimate,
+    volatility: VolatilityEstimate,
+    calculus: str = "ito",
+) -> xr.Dataset:
+    """Collect the estimates of one replicate; contract ``model``.
+
+    Candidates are stored as text, so that the file alone is enough to print the
+    Lagrangian, derive the equations of motion and simulate. `calculus` says what S dW
+    means in them.
+    """
+    dof = _coordinates(observations)
+    support = (lagrangian.coefficients != 0).astype("int8")
+    damping = lagrangian.dissipation_coefficients
+    unknown = np.full_like(volatility.coefficients, np.nan)
+    covariance = volatility.covariance
+    if covariance is None:
+        covariance = lagrangian.noise_covariance
+    if covariance.shape != (len(dof), len(dof)):
+        covariance = np.diag(volatility.volatility**2)
+    values = {
+        "coefficient_estimate": lagrangian.coefficients,
+        "coefficient_std": lagrangian.std,
+        "support": support,
+        "dissipation_coefficient_estimate": damping,
+        "dissipation_coefficient_std": lagrangian.dissipation_std,
+        "dissipation_support": (damping != 0).astype("int8"),
+        "alternatives": np.array(lagrangian.alternatives, dtype=object),
+        "volatility_is_constant": volatility.constant.astype("int8"),
+        "volatility_estimate": volatility.volatility,
+        "volatility_std": volatility.std,
+        "noise_covariance": covariance,
+        "volatility_coefficient_estimate": volatility.coefficients,
+        "volatility_coefficient_std": volatility.coefficient_std,
+        "volatility_root_estimate": (
+            unknown if volatility.root is None else volatility.root
+        ),
+        "volatility_root_std": (
+            unknown.copy() if volatility.root_std is None else volatility.root_std
+        ),
+        "volatility_support": (volatility.coefficients != 0).astype("int8"),
+    }
+    more = {}
+    for name, (value, unit, meaning) in lagrangian.diagnostics.items():
+        more[name] = _entry(("replicate",), value, unit, meaning)
+    for name, (value, unit, meaning) in volatility.diagnostics.items():
+        more[name] = _entry(("replicate", "dof"), value, unit, meaning)
+    if lagrangian.by_equation is not None:
+        more["equation_coefficient_estimate"] = lagrangian.by_equation
+    if lagrangian.criterion.size:
+        more["criterion"] = lagrangian.criterion
+    for name, (dims, *entry) in (lagrangian.by_node | volatility.by_node).items():
+        more[name] = _entry(("replicate", *dims), *entry)
+    words, candidates = _words(
+        tuple(lagrangian.terms),
+        tuple(lagrangian.status),
+        tuple(lagrangian.equivalent),
+        tuple(lagrangian.dissipation_terms),
+        tuple(lagrangian.dissipation_status),
+        tuple(lagrangian.dissipation_equivalent),
+        tuple(volatility.terms),
+        tuple(dof),
+    )
+    coords = {"replicate": observations["replicate"]}
+    if any("node" in getattr(entry, "dims", ()) for entry in more.values()):
+        coords["node"] = observations["node"]
+    attrs = {"calculus": calculus} | _domain(observations)
+    return MODEL.dataset({**words, **values, **more, **coords}, candidates, attrs)
+
+
+@lru_cache(maxsize=16)
+def _words(
+    terms, status, equivalent, damping, damping_status, damping_equivalent, squares, dof
+) -> tuple[Mapping[str, xr.Variable], xr.Coordinates]:
+    """What algebra says of the candidates, the same in every replicate; and they."""
+    words = MODEL.dataset(
+        {
+            "status": np.array(status, dtype=object),
+            "equivalent": np.array(equivalent, dtype=object),
+            "dissipation_status": np.array(damping_status, dtype=object),
+            "dissipation_equivalent": np.array(damping_equivalent, dtype=object),
+        },
+        {
+            "term": list(terms),
+            "volatility_term": np.array(squares, dtype=object),
+            "dissipation_term": np.array(damping, dtype=object),
+            "dof": list(dof),
+        },
+    )
+    return words.drop_vars(words.coords).variables, words.coords
+
+
+def _coordinates(observations: xr.Dataset) -> list[str]:
+    """Names of the degrees of freedom; a field has one."""
+    if "dof" in observations.dims:
+        return [str(name) for name in observations.variables["dof"].values]
+    return [str(observations.attrs["field"])]
+
+
+def _domain(observations: xr.Dataset) -> dict:
+    """Attributes that tell a field and its domain."""
+    return {
+        name: value
+        for name, value in observations.attrs.items()
+        if name == "field" or name.startswith("domain_")
+    }
+
+
+def _entry(dims, values, unit: str, meaning: str) -> xr.Variable:
+    about = {"units": unit, "long_name": meaning}
+    # An array of text is looked through, slowly, unless it is taken as it is.
+    return xr.Variable(dims, np.asarray(values)[None], about, fastpath=True)

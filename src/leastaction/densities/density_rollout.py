@@ -13,7 +13,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.evaluator import evaluator
-from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.model import IdentifiedModel
 from leastaction.core.system import System
 from leastaction.core.time_grid import DivergenceError
 from leastaction.densities.bump_functions import bumps, sheppard

@@ -7,6 +7,18 @@ DOFS = ("dof", "dof_other")
 INSTRUMENTS = ("instrument", "instrument_other")
 
 CONTRACTS = {
+    "rollout": Contract(
+        "validate",
+        {
+            "mean_true": ("replicate", "time", "state"),
+            "std_true": ("replicate", "time", "state"),
+            "mean_estimate": ("replicate", "time", "state"),
+            "std_estimate": ("replicate", "time", "state"),
+            "hamiltonian_true": ("replicate", "time"),
+            "hamiltonian_estimate": ("replicate", "time"),
+        },
+        finite=("mean_true", "std_true", "hamiltonian_true"),
+    ),
     "observations": Contract(
         "simulate",
         {"q": ENSEMBLE, "qdot": ENSEMBLE},

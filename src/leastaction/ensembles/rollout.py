@@ -16,9 +16,9 @@ import xarray as xr
 from leastaction.core.comparison import comparison
 from leastaction.core.evaluator import evaluator
 from leastaction.core.generators import generator
-from leastaction.core.identified_model import IdentifiedModel
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.library import Library
+from leastaction.core.model import IdentifiedModel
 from leastaction.core.stages.simulate import METHODS
 from leastaction.core.system import System, is_singular
 from leastaction.core.time_grid import step_count

@@ -6,6 +6,18 @@ FIELD_ENSEMBLE = ("replicate", "trajectory", "time", "node")
 INSTRUMENTS = ("instrument", "instrument_other")
 
 CONTRACTS = {
+    "field_rollout": Contract(
+        "validate",
+        {
+            "mean_true": ("replicate", "time", "node"),
+            "std_true": ("replicate", "time", "node"),
+            "mean_estimate": ("replicate", "time", "node"),
+            "std_estimate": ("replicate", "time", "node"),
+            "hamiltonian_true": ("replicate", "time"),
+            "hamiltonian_estimate": ("replicate", "time"),
+        },
+        finite=("mean_true", "std_true", "hamiltonian_true"),
+    ),
     "field_observations": Contract(
         "simulate",
         {"u": FIELD_ENSEMBLE, "u_t": FIELD_ENSEMBLE},

@@ -13,7 +13,7 @@ import xarray as xr
 from leastaction.core.comparison import comparison
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.generators import generator
-from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.model import IdentifiedModel
 from leastaction.fields import modal
 from leastaction.fields.density import density_names
 from leastaction.fields.field_ensemble import node_coordinate

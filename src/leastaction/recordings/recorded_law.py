@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.identified_model import IdentifiedModel
+from leastaction.core.model import IdentifiedModel
 from leastaction.recordings.verdicts import verdicts
 
 CONFIDENCE = 0.95

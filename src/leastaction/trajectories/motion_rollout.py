@@ -12,8 +12,8 @@ import xarray as xr
 
 from leastaction.core.evaluator import evaluator
 from leastaction.core.generators import generator
-from leastaction.core.identified_model import IdentifiedModel
 from leastaction.core.initial_state import random_names, state_of_names
+from leastaction.core.model import IdentifiedModel
 from leastaction.core.noise_sweep import cases, gathered
 from leastaction.core.runge_kutta import Motion, motion_of, substeps_of
 from leastaction.core.system import System, is_singular

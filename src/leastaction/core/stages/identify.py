@@ -122,7 +122,7 @@ def contract(settings):
 
 
 def _one_case(observations, equations, settings, library):
-    from leastaction.core.model_dataset import model_dataset
+    from leastaction.core.estimate import model_dataset
 
     method = import_module(METHODS[settings["method"]])
     more = ()

@@ -1,16 +1,67 @@
-"""The identified model: read it, print it, derive from it, simulate it."""
+"""The identified model: load it, print it, derive from it, simulate it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core import model_export
+from leastaction.core import files
+from leastaction.core.contracts import check, contracts
+from leastaction.core.euler_lagrange import acceleration_names, symbols
 from leastaction.core.expressions import parse, symbol
+from leastaction.core.families import implementation
 from leastaction.core.from_config import system_class
 from leastaction.core.system import System
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
+DIGITS = 6
+# Velocity, over the largest of the motion, at which Coulomb friction turns around.
+SLIDING = 1e-3
+TOLERANCE = 1e-9
+
+
+def load_model(
+    path: str | Path,
+    replicate: int = 0,
+    noise_level: float | None = None,
+    noise_mode: str | None = None,
+):
+    """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
+
+    The class of the model is the one that its contract names: a law of written terms
+    is an :class:`~leastaction.IdentifiedModel`; families have classes of their own for
+    what has no terms.
+
+    Parameters
+    ----------
+    path
+        The file.
+    replicate
+        Number of the replicate.
+    noise_level, noise_mode
+        Case of a sweep; the lowest level and the first mode if not given.
+
+    Raises
+    ------
+    ContractError
+        If the file is absent, is not readable or holds something else.
+    IndexError
+        If the file has fewer replicates.
+    KeyError
+        If the file has no such case.
+    """
+    dataset = files.load(path)
+    reference = contracts()[dataset.attrs["contract"]].model
+    if reference is None:
+        check(dataset, "model", str(path))
+    count = dataset.sizes["replicate"]
+    if not 0 <= replicate < count:
+        raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
+    dataset = _case(dataset, path, noise_level, noise_mode)
+    return implementation(reference)(dataset.isel(replicate=[replicate]))
 
 
 class IdentifiedModel:
@@ -119,16 +170,16 @@ class IdentifiedModel:
         return matrix
 
     def latex(self, **labels: str) -> str:
-        """L, D and the equations of motion as LaTeX; see `model_export.latex`."""
-        return model_export.latex(self.system, labels)
+        """L, D and the equations of motion as LaTeX; see `latex`."""
+        return latex(self.system, labels)
 
     def to_function(self):
-        """Accelerations as a plain function; see `model_export.to_function`."""
-        return model_export.to_function(self.system)
+        """Accelerations as a plain function; see `to_function`."""
+        return to_function(self.system)
 
     def simulate(self, q, qdot, time, force=None):
-        """Motion from a state at given times; see `model_export.simulate`."""
-        return model_export.simulate(self.system, q, qdot, time, force)
+        """Motion from a state at given times; see `simulate`."""
+        return simulate(self.system, q, qdot, time, force)
 
     @property
     def not_identifiable(self) -> str:
@@ -206,7 +257,158 @@ class IdentifiedModel:
         ]
 
 
+def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
+    """L, D and the equations of motion, one aligned line each.
+
+    Parameters
+    ----------
+    system
+        A law.
+    labels
+        LaTeX of coordinates, such as ``theta=r"\\vartheta"``.
+    """
+    names = {}
+    for name in system.coordinates:
+        label = (labels or {}).get(name) or sp.latex(symbol(name))
+        letter, mark, index = label.partition("_")
+        names[symbol(name)] = label
+        names[symbol(f"{name}dot")] = rf"\dot{{{letter}}}{mark}{index}"
+        names[symbol(f"{name}ddot")] = rf"\ddot{{{letter}}}{mark}{index}"
+
+    def text(expression) -> str:
+        value = sp.sympify(system.evaluated(expression))
+        value = value.xreplace({x: sp.Float(x, DIGITS) for x in value.atoms(sp.Float)})
+        return sp.latex(value, symbol_names=names)
+
+    lines = [f"L &= {text(system.lagrangian)}"]
+    if system.dissipation != 0:
+        lines.append(f"D &= {text(system.dissipation)}")
+    acceleration = sp.Matrix(symbols(acceleration_names(system.coordinates)))
+    left = system.mass_matrix * acceleration - system.forces
+    lines += [f"{text(sp.expand(one))} &= 0" for one in left]
+    return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def to_function(system: System) -> Callable:
+    """``acceleration(q, qdot, force=0)``: NumPy alone, no file, no compiler.
+
+    Parameters
+    ----------
+    system
+        A law.
+
+    Returns
+    -------
+    Callable
+        Takes and returns arrays whose last axis is that of the coordinates; M q̈ is
+        solved for q̈ at every state.
+    """
+    arguments = list(system.state)
+    mass = sp.lambdify(arguments, system.evaluated(system.mass_matrix), "numpy")
+    rest = sp.lambdify(arguments, system.evaluated(system.forces), "numpy")
+    dof = system.dof
+
+    def acceleration(q, qdot, force=0.0):
+        state = np.concatenate(
+            np.broadcast_arrays(np.asarray(q, float), np.asarray(qdot, float)), axis=-1
+        )
+        flat = state.reshape(-1, 2 * dof)
+        pushed = np.broadcast_to(force, (*state.shape[:-1], dof)).reshape(-1, dof)
+        found = np.array(
+            [
+                np.linalg.solve(
+                    np.asarray(mass(*row), float).reshape(dof, dof),
+                    np.asarray(rest(*row), float).ravel() + push,
+                )
+                for row, push in zip(flat, pushed, strict=True)
+            ]
+        )
+        return found.reshape(*state.shape[:-1], dof)
+
+    return acceleration
+
+
+def simulate(
+    system: System,
+    q: Sequence[float],
+    qdot: Sequence[float],
+    time: Sequence[float],
+    force: Callable | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Motion from a state, noise left out.
+
+    Coulomb friction |v| is taken as √(v² + w²) with a small w, so that a body comes to
+    rest.
+
+    Parameters
+    ----------
+    system
+        A law.
+    q, qdot
+        Initial state, shape (dof,).
+    time
+        Times, s; the first is that of the state.
+    force
+        ``force(t)`` gives the generalised input, shape (dof,); None if there is none.
+
+    Returns
+    -------
+    q, qdot
+        Shape (time, dof).
+
+    Raises
+    ------
+    ValueError
+        If shapes do not fit, or the motion does not stay finite.
+    """
+    from scipy.integrate import solve_ivp
+
+    start = np.concatenate([np.atleast_1d(q), np.atleast_1d(qdot)]).astype(float)
+    if start.shape != (2 * system.dof,):
+        raise ValueError(
+            f"simulate: q and qdot have {len(start)} values together, expected "
+            f"{2 * system.dof}: one of each for {', '.join(system.coordinates)}"
+        )
+    speed = max(np.abs(start[system.dof :]).max(), 1.0)
+    width = sp.Float(SLIDING * speed)
+    smooth = system.dissipation.replace(
+        lambda e: isinstance(e, sp.Abs), lambda e: sp.sqrt(e.args[0] ** 2 + width**2)
+    )
+    smoothed = System(system.coordinates, system.parameters, system.lagrangian, smooth)
+    acceleration = to_function(smoothed)
+    dof = system.dof
+
+    def rate(t, x):
+        push = 0.0 if force is None else force(t)
+        return np.concatenate([x[dof:], acceleration(x[:dof], x[dof:], push)])
+
+    time = np.asarray(time, dtype=float)
+    found = solve_ivp(
+        rate,
+        (time[0], time[-1]),
+        start,
+        "LSODA",
+        time,
+        rtol=TOLERANCE,
+        atol=TOLERANCE,
+    )
+    if not found.success or found.y.shape[1] != len(time):
+        raise ValueError(f"simulate: the motion does not stay finite ({found.message})")
+    return found.y[:dof].T, found.y[dof:].T
+
+
 def _symmetric_root(covariance: np.ndarray) -> np.ndarray:
     values, vectors = np.linalg.eigh(covariance)
     root = (vectors * np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
     return np.where(np.abs(root) > 1e-12 * np.abs(root).max(), root, 0.0)
+
+
+def _case(dataset: xr.Dataset, path, level, mode) -> xr.Dataset:
+    """One case of a sweep over noise."""
+    for name, wanted in (("noise_level", level), ("noise_mode", mode)):
+        there = list(dataset[name].values) if name in dataset.dims else []
+        if wanted is not None and wanted not in there:
+            raise KeyError(f"{path} has no {name} {wanted!r}; it has {there}")
+        if there:
+            dataset = dataset.sel({name: there[0] if wanted is None else wanted})
+    return dataset

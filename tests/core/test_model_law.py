@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.core.model_export import latex, simulate, to_function
+from leastaction.core.model import latex, simulate, to_function
 from leastaction.core.system import System
 
 DOUBLE = System.from_config(
