@@ -3,7 +3,7 @@
 A variational integrator applied to L solves the Euler–Lagrange equation of a *modified
 Lagrangian* L_mod = L + h² c_2 + h⁴ c_4 + ..., up to its truncation error. Applied to
 the *inverse modified Lagrangian* L_invmod it solves that of L. Both are made here from
-the rule alone, for an L given as an expression or, in one dimension, for a general L.
+the rule alone, for an L given as an expression, or for a general L of one coordinate.
 
 Sources: Vermeeren, Numerische Mathematik 137 (2017) 1001; Ober-Blöbaum and Offen,
 Theorems 4.2 and 4.3, Examples 4.1 and 4.2. At many points at once, from the derivatives
@@ -14,11 +14,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import sympy as sp
-from sympy.polys.rings import PolyElement, ring
 
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import symbol
-from leastaction.snapshots.backward_error_powers import Exact
 from leastaction.snapshots.backward_error_series import (
     inverse_modified_coefficients,
     modified_coefficients,
@@ -33,6 +31,7 @@ def modified_lagrangian(
     order: int = 2,
     rule: str = "midpoint",
     step: sp.Expr = STEP,
+    inverse: bool = False,
 ) -> sp.Expr:
     """Modified Lagrangian, of which the numerical solution is a motion (Theorem 4.2).
 
@@ -49,7 +48,7 @@ def modified_lagrangian(
     For the trapezoidal rule −15 L_qqqq(q̇, q̇, q̇, q̇) − 60 L_qqqv(q̇, q̇, q̇, A)
     − 30 L_qqvv(q̇, q̇, A, A) − 60 L_qqq(q̇, q̇, A) − 120 L_qqv(q̇, A, A)
     − 60 L_qq(A, A) are added to it. These displays are for the reader; the code makes
-    its terms from the rule (:mod:`backward_error_terms`).
+    its terms from the rule (:mod:`backward_error_series`).
 
     Parameters
     ----------
@@ -63,35 +62,17 @@ def modified_lagrangian(
         ``midpoint`` or ``trapezoidal``.
     step
         h (s).
+    inverse
+        The inverse modified Lagrangian instead: integrated, it gives motions of L
+        (Theorem 4.3).
 
     Raises
     ------
     ValueError
         If the order is odd or negative, the rule unknown or L_vv singular.
     """
-    algebra = _Expressions(coordinates)
-    coefficients = modified_coefficients(algebra, sp.sympify(lagrangian), order, rule)
-    return _series(coefficients, step)
-
-
-def inverse_modified_lagrangian(
-    lagrangian: sp.Expr,
-    coordinates: Sequence[str],
-    order: int = 2,
-    rule: str = "midpoint",
-    step: sp.Expr = STEP,
-) -> sp.Expr:
-    """Inverse modified Lagrangian: integrated, it gives motions of L (Theorem 4.3).
-
-    Parameters, errors
-    ------------------
-    As :func:`modified_lagrangian`.
-    """
-    algebra = _Expressions(coordinates)
-    coefficients = inverse_modified_coefficients(
-        algebra, sp.sympify(lagrangian), order, rule
-    )
-    return _series(coefficients, step)
+    coefficients = _coefficients(lagrangian, coordinates, order, rule, inverse)
+    return sum(c * step ** (2 * j) for j, c in enumerate(coefficients))
 
 
 def energy(lagrangian: sp.Expr, coordinates: Sequence[str]) -> sp.Expr:
@@ -104,9 +85,6 @@ def general_coefficient(
     order: int, rule: str = "midpoint", inverse: bool = False
 ) -> sp.Expr:
     """Coefficient of h^order of a general L(q, q̇) in one dimension.
-
-    Computed in the polynomial ring of q̇, the derivatives of L and I = 1/L_vv, in which
-    dI = −I² dL_vv.
 
     Parameters
     ----------
@@ -121,18 +99,26 @@ def general_coefficient(
     -------
     A sum of monomials in ``v`` and ``L_ij`` = ∂^(i+j) L/∂qⁱ∂q̇ʲ.
     """
-    algebra = _GeneralLagrangian(order)
-    found = inverse_modified_coefficients if inverse else modified_coefficients
-    polynomial = found(algebra, algebra.derivative[0, 0], order, rule)[-1]
-    return polynomial.as_expr().subs(symbol("I"), 1 / symbol("L_02"))
+    q, v = symbol("q"), symbol("qdot")
+    lagrangian = sp.Function("L")(q, v)
+    found = sp.expand(_coefficients(lagrangian, ["q"], order, rule, inverse)[-1])
+    names = {lagrangian: symbol("L_00"), v: symbol("v")}
+    for derivative in found.atoms(sp.Derivative):
+        by = dict(derivative.variable_count)
+        names[derivative] = symbol(f"L_{by.get(q, 0)}{by.get(v, 0)}")
+    return found.xreplace(names)
 
 
-def _series(coefficients: Sequence[sp.Expr], step: sp.Expr) -> sp.Expr:
-    return sum(c * step ** (2 * j) for j, c in enumerate(coefficients))
+def _coefficients(
+    lagrangian: sp.Expr, coordinates: Sequence[str], order: int, rule: str, inverse
+) -> list[sp.Expr]:
+    """Coefficients of h⁰, h², ... of L_mod or L_invmod."""
+    series = inverse_modified_coefficients if inverse else modified_coefficients
+    return series(_Expressions(coordinates), sp.sympify(lagrangian), order, rule)
 
 
-class _Expressions(Exact):
-    """Expressions in q and q̇."""
+class _Expressions:
+    """Expressions in q and q̇, an algebra of :mod:`backward_error_series`."""
 
     def __init__(self, coordinates: Sequence[str]):
         self._slots = (symbols(coordinates), symbols(velocity_names(coordinates)))
@@ -154,47 +140,13 @@ class _Expressions(Exact):
             )
         return list(matrix.adjugate() * sp.Matrix(right) / determinant)
 
+    def shortened(self, elements: list, _function, _k: int) -> list:
+        """Expressions have all their derivatives."""
+        return elements
+
+    def limited(self, expression: sp.Expr, _m: int) -> sp.Expr:
+        """Expressions have all their derivatives."""
+        return expression
+
     def number(self, fraction: Fraction) -> sp.Rational:
         return sp.Rational(fraction.numerator, fraction.denominator)
-
-
-class _GeneralLagrangian(Exact):
-    """Polynomials in q̇, I = 1/L_vv and the derivatives of L, in one dimension."""
-
-    dof = 1
-
-    def __init__(self, order: int):
-        degree = order + 2
-        orders = [(i, j) for i in range(degree + 1) for j in range(degree + 1 - i)]
-        names = ["v", "I", *(f"L_{i}{j}" for i, j in orders)]
-        self.ring, *generators = ring(symbols(names), sp.QQ)
-        self._v, self._inverse = generators[:2]
-        self.derivative = dict(zip(orders, generators[2:], strict=True))
-        self._rates = [self._rates_of_generators(slot) for slot in (0, 1)]
-
-    def _rates_of_generators(self, slot: int) -> list:
-        """(generator, its derivative); a derivative of L beyond `degree` has none."""
-        mass_rate = self.derivative[1 - slot, 2 + slot]
-        rates = [(self._inverse, -(self._inverse**2) * mass_rate)]
-        if slot == 1:
-            rates.append((self._v, self.ring(1)))
-        for (i, j), generator in self.derivative.items():
-            rates.append((generator, self.derivative.get((i + 1 - slot, j + slot))))
-        return rates
-
-    def velocity(self) -> list[PolyElement]:
-        return [self._v]
-
-    def partial(self, polynomial: PolyElement, slot: int, _i: int) -> PolyElement:
-        total = self.ring(0)
-        for generator, rate in self._rates[slot]:
-            part = polynomial.diff(generator)
-            if part:
-                total += part * rate
-        return total
-
-    def solve(self, _matrix, right) -> list[PolyElement]:
-        return [self._inverse * right[0]]
-
-    def number(self, fraction: Fraction):
-        return sp.QQ(fraction.numerator, fraction.denominator)

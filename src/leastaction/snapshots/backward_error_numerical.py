@@ -1,33 +1,31 @@
 """Backward error analysis at many points, from the partial derivatives of L.
 
-A learned Lagrangian, a kernel or feature model, gives its partial derivatives in q and
-q̇ at points (q, q̇). From those up to order k + r follow all partial derivatives up to
-order r of L_mod or L_invmod, truncated after h^k, in any dimension and to rounding
-error: no difference quotient, no closed formula. Every function here takes and gives
-partial derivatives as one array (index, point); the multi-indices of its rows are
-``multi_indices(2 n, order)``, with the variables q_1 ... q_n, q̇_1 ... q̇_n.
+A learned Lagrangian gives its partial derivatives in q and q̇ at points (q, q̇). From
+those up to order k + r follow all partial derivatives up to order r of the modified
+Lagrangian, truncated after h^k, in any dimension and to rounding error: no difference
+quotient, no closed formula. Every function here takes and gives partial derivatives as
+one array (index, point); the multi-indices of its rows are ``multi_indices(2 n, order)``
+(:mod:`leastaction.core.multi_index`), with the variables q_1 ... q_n, q̇_1 ... q̇_n.
+
+The algebra of :mod:`backward_error_series` is that of truncated Taylor polynomials
+(:class:`Jet`).
 """
 
-from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import lru_cache
+from math import comb
 
 import numpy as np
-import sympy as sp
+from numba import njit
 
-from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.snapshots.backward_error_jets import (
-    Jet,
-    Jets,
-    degree_of,
-    factorials,
-    monomials,
-    multi_indices,
-)
+from leastaction.core.multi_index import factors, multi_indices
 from leastaction.snapshots.backward_error_series import (
     inverse_modified_coefficients,
     modified_coefficients,
 )
 
-POINTS = 1024
+# The Taylor polynomials of these fit into the cache of a core.
+POINTS_PER_BATCH = 1024
 
 
 def needed_order(order: int, derivatives: int = 0) -> int:
@@ -49,6 +47,7 @@ def modified_lagrangian(
     step: float,
     order: int = 2,
     rule: str = "midpoint",
+    inverse: bool = False,
 ) -> np.ndarray:
     """Partial derivatives of the modified Lagrangian L^[k] (Theorem 4.2).
 
@@ -64,6 +63,8 @@ def modified_lagrangian(
         k, the power of h after which it is truncated, even.
     rule
         ``midpoint`` or ``trapezoidal``.
+    inverse
+        The inverse modified Lagrangian (Theorem 4.3) instead.
 
     Returns
     -------
@@ -76,23 +77,22 @@ def modified_lagrangian(
         If the rows are not a full set of derivatives, reach less far than `order`, or
         the order or rule is unknown.
     """
-    return _truncated(modified_coefficients, derivatives, velocity, step, order, rule)
-
-
-def inverse_modified_lagrangian(
-    derivatives: np.ndarray,
-    velocity: np.ndarray,
-    step: float,
-    order: int = 2,
-    rule: str = "midpoint",
-) -> np.ndarray:
-    """Partial derivatives of the inverse modified Lagrangian (Theorem 4.3).
-
-    Parameters, results and errors are those of :func:`modified_lagrangian`.
-    """
-    return _truncated(
-        inverse_modified_coefficients, derivatives, velocity, step, order, rule
-    )
+    series = inverse_modified_coefficients if inverse else modified_coefficients
+    variables = 2 * velocity.shape[1]
+    degree = _checked(derivatives, velocity, needed_order(order))
+    rows = monomials(variables, degree - order)
+    result = np.empty((rows, velocity.shape[0]))
+    scale = factorials(variables, degree)
+    for start in range(0, velocity.shape[0], POINTS_PER_BATCH):
+        block = slice(start, start + POINTS_PER_BATCH)
+        here = np.ascontiguousarray(derivatives[:, block] / scale)
+        algebra = Jets(velocity[block], max(degree - 1, 0))
+        jet = Jet(here, variables, degree)
+        coefficients = series(algebra, jet, order, rule)
+        result[:, block] = sum(
+            step ** (2 * j) * c.coefficients[:rows] for j, c in enumerate(coefficients)
+        )
+    return result * scale[:rows]
 
 
 def energy(derivatives: np.ndarray, velocity: np.ndarray) -> np.ndarray:
@@ -123,58 +123,14 @@ def momentum(derivatives: np.ndarray, dof: int) -> np.ndarray:
     return derivatives[1 + dof : 1 + 2 * dof].T
 
 
-def partial_derivatives(
-    lagrangian: sp.Expr, coordinates: Sequence[str], order: int
-) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    """Partial derivatives of an expression as the functions here want them.
-
-    Parameters
-    ----------
-    lagrangian
-        L(q, q̇) without other symbols.
-    coordinates
-        Names of q.
-    order
-        Highest order.
-
-    Returns
-    -------
-    Function of q and q̇, each (point, dof), that gives the array (index, point).
-    """
-    variables = (*symbols(coordinates), *symbols(velocity_names(coordinates)))
-    found: dict[tuple, sp.Expr] = {}
-    for index in map(tuple, multi_indices(len(variables), order)):
-        last = max((i for i, k in enumerate(index) if k), default=None)
-        if last is None:
-            found[index] = sp.sympify(lagrangian)
-        else:
-            lower = (*index[:last], index[last] - 1, *index[last + 1 :])
-            found[index] = sp.diff(found[lower], variables[last])
-    function = sp.lambdify(variables, list(found.values()), "numpy", cse=True)
-
-    def evaluated(q: np.ndarray, qdot: np.ndarray) -> np.ndarray:
-        rows = function(*np.transpose(q), *np.transpose(qdot))
-        return np.array([np.broadcast_to(row, len(q)) for row in rows], dtype=float)
-
-    return evaluated
-
-
-def _truncated(coefficients_of, derivatives, velocity, step, order, rule):
-    variables = 2 * velocity.shape[1]
-    degree = _checked(derivatives, velocity, needed_order(order))
-    rows = monomials(variables, degree - order)
-    result = np.empty((rows, velocity.shape[0]))
-    scale = factorials(variables, degree)
-    for start in range(0, velocity.shape[0], POINTS):
-        block = slice(start, start + POINTS)
-        here = np.ascontiguousarray(derivatives[:, block] / scale)
-        algebra = Jets(velocity[block], max(degree - 1, 0))
-        jet = Jet(here, variables, degree)
-        coefficients = coefficients_of(algebra, jet, order, rule)
-        result[:, block] = sum(
-            step ** (2 * j) * c.coefficients[:rows] for j, c in enumerate(coefficients)
-        )
-    return result * scale[:rows]
+def mass_matrices(derivatives: np.ndarray, dof: int) -> np.ndarray:
+    """∂²L/∂q̇∂q̇, shape (point, dof, dof), from partial derivatives up to order 2."""
+    mass = np.empty((derivatives.shape[1], dof, dof))
+    for axes, row in zip(factors(2 * dof, 2), derivatives, strict=True):
+        if len(axes) == 2 and axes[0] >= dof:
+            i, j = axes[0] - dof, axes[1] - dof
+            mass[:, i, j] = mass[:, j, i] = row
+    return mass
 
 
 def _checked(derivatives: np.ndarray, velocity: np.ndarray, least: int) -> int:
@@ -189,3 +145,238 @@ def _checked(derivatives: np.ndarray, velocity: np.ndarray, least: int) -> int:
             f"derivatives of L are given up to order {degree}; order {least} is needed"
         )
     return degree
+
+
+def monomials(variables: int, degree: int) -> int:
+    """Number of monomials up to a degree."""
+    return comb(variables + degree, degree)
+
+
+def degree_of(rows: int, variables: int) -> int:
+    """Degree of a jet with that many rows.
+
+    Raises
+    ------
+    ValueError
+        If no degree has that many.
+    """
+    degree = 0
+    while monomials(variables, degree) < rows:
+        degree += 1
+    if monomials(variables, degree) != rows:
+        raise ValueError(
+            f"{rows} rows are not the partial derivatives up to some order in "
+            f"{variables} variables; orders 0, 1, 2, ... have "
+            f"{[monomials(variables, k) for k in range(5)]}, ... rows (multi_indices)"
+        )
+    return degree
+
+
+@lru_cache(maxsize=64)
+def factorials(variables: int, degree: int) -> np.ndarray:
+    """α! of every multi-index, shape (monomial, 1): derivative over coefficient."""
+    table = np.cumprod([1.0, *range(1, degree + 1)])
+    return table[multi_indices(variables, degree)].prod(axis=1)[:, None]
+
+
+class Jet:
+    """Taylor polynomials, with ``+``, ``-`` and ``*`` among themselves and numbers.
+
+    Parameters
+    ----------
+    coefficients
+        Shape (monomial, point).
+    variables
+        2 n: q, then q̇.
+    """
+
+    __slots__ = ("coefficients", "degree", "variables")
+
+    def __init__(self, coefficients: np.ndarray, variables: int, degree: int):
+        self.coefficients = coefficients
+        self.variables = variables
+        self.degree = degree
+
+    def __add__(self, other: "Jet") -> "Jet":
+        a, b, degree = self._matched(other)
+        return Jet(a + b, self.variables, degree)
+
+    def __sub__(self, other: "Jet") -> "Jet":
+        a, b, degree = self._matched(other)
+        return Jet(a - b, self.variables, degree)
+
+    def __mul__(self, other: "Jet | float") -> "Jet":
+        if not isinstance(other, Jet):
+            return Jet(self.coefficients * other, self.variables, self.degree)
+        a, b, degree = self._matched(other)
+        product = np.zeros_like(a)
+        _multiply(a, b, *_pairs(self.variables, degree), product)
+        return Jet(product, self.variables, degree)
+
+    def partial(self, variable: int) -> "Jet":
+        """∂/∂(variable), one degree lower.
+
+        Raises
+        ------
+        ValueError
+            If the jet is of degree 0: more partial derivatives of L are needed.
+        """
+        if self.degree == 0:
+            raise ValueError(
+                "the partial derivatives of the Lagrangian do not reach far enough; "
+                "give them to a higher order (needed_order)"
+            )
+        source, factor = _partial_rows(self.variables, self.degree, variable)
+        values = np.empty((source.size, self.coefficients.shape[1]))
+        _scaled_rows(self.coefficients, source, factor, values)
+        return Jet(values, self.variables, self.degree - 1)
+
+    def shortened(self, degree: int) -> "Jet":
+        """The same up to a lower degree."""
+        if degree >= self.degree:
+            return self
+        rows = monomials(self.variables, degree)
+        return Jet(self.coefficients[:rows], self.variables, degree)
+
+    def _matched(self, other: "Jet"):
+        rows = min(len(self.coefficients), len(other.coefficients))
+        degree = min(self.degree, other.degree)
+        return self.coefficients[:rows], other.coefficients[:rows], degree
+
+
+class Jets:
+    """The algebra of jets, as :mod:`backward_error_series` wants it.
+
+    Parameters
+    ----------
+    velocity
+        q̇, shape (point, dof).
+    degree
+        Highest degree that occurs.
+    """
+
+    def __init__(self, velocity: np.ndarray, degree: int):
+        points, self.dof = velocity.shape
+        self.variables = 2 * self.dof
+        self._velocity = []
+        for i in range(self.dof):
+            values = np.zeros((monomials(self.variables, degree), points))
+            values[0] = velocity[:, i]
+            if degree:
+                values[1 + self.dof + i] = 1.0
+            self._velocity.append(Jet(values, self.variables, degree))
+
+    def velocity(self) -> list[Jet]:
+        """q̇ as jets."""
+        return self._velocity
+
+    def partial(self, jet: Jet, slot: int, i: int) -> Jet:
+        """∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)."""
+        return jet.partial(slot * self.dof + i)
+
+    def number(self, fraction: Fraction) -> float:
+        """A rational number as a factor."""
+        return float(fraction)
+
+    def limited(self, jet: Jet, _m: int) -> Jet:
+        """A jet ends by itself."""
+        return jet
+
+    def shortened(self, elements: list[Jet], function: Jet, k: int) -> list[Jet]:
+        """As far as k-th derivatives of `function` are known."""
+        return [x.shortened(max(function.degree - k, 0)) for x in elements]
+
+    def solve(self, matrix: list[list[Jet]], right: list[Jet]) -> list[Jet]:
+        """Solve by fixed point: every sweep makes one more degree exact.
+
+        A singular ∂²L/∂q̇∂q̇ gives NaN at its point.
+        """
+        dofs, degree = range(self.dof), right[0].degree
+        here = np.array([[x.coefficients[0] for x in row] for row in matrix])
+        inverse = _inverses(np.moveaxis(here, -1, 0))
+        rest = [[_without_constant(x) for x in row] for row in matrix]
+
+        def applied(vector):
+            return [
+                Jet(
+                    sum(inverse[:, i, j] * vector[j].coefficients for j in dofs),
+                    self.variables,
+                    vector[0].degree,
+                )
+                for i in dofs
+            ]
+
+        solution = applied([x.shortened(0) for x in right])
+        for d in range(1, degree + 1):
+            grown = [self._padded(x, d) for x in solution]
+            residual = [x.shortened(d) for x in right]
+            for i in dofs:
+                for j in dofs:
+                    residual[i] = residual[i] - rest[i][j] * grown[j]
+            solution = applied(residual)
+        return solution
+
+    def _padded(self, jet: Jet, degree: int) -> Jet:
+        rows = monomials(self.variables, degree)
+        values = np.zeros((rows, jet.coefficients.shape[1]))
+        values[: len(jet.coefficients)] = jet.coefficients
+        return Jet(values, self.variables, degree)
+
+
+def _without_constant(jet: Jet) -> Jet:
+    values = jet.coefficients.copy()
+    values[0] = 0.0
+    return Jet(values, jet.variables, jet.degree)
+
+
+def _inverses(matrices: np.ndarray) -> np.ndarray:
+    try:
+        return np.linalg.inv(matrices)
+    except np.linalg.LinAlgError:
+        inverses = np.full_like(matrices, np.nan)
+        regular = np.linalg.det(matrices) != 0
+        inverses[regular] = np.linalg.inv(matrices[regular])
+        return inverses
+
+
+@lru_cache(maxsize=64)
+def _position(variables: int, degree: int) -> dict[tuple, int]:
+    return {tuple(a): i for i, a in enumerate(multi_indices(variables, degree))}
+
+
+@lru_cache(maxsize=256)
+def _partial_rows(variables: int, degree: int, variable: int):
+    lower = multi_indices(variables, degree - 1)
+    raised = lower.copy()
+    raised[:, variable] += 1
+    position = _position(variables, degree)
+    source = np.array([position[tuple(a)] for a in raised])
+    return source, raised[:, variable].astype(float)
+
+
+@lru_cache(maxsize=64)
+def _pairs(variables: int, degree: int) -> tuple[np.ndarray, ...]:
+    """Rows (left, right, product) of all products up to the degree."""
+    indices, position = multi_indices(variables, degree), _position(variables, degree)
+    found = [
+        (i, j, position[tuple(a + b)])
+        for i, a in enumerate(indices)
+        for j, b in enumerate(indices[: monomials(variables, degree - a.sum())])
+    ]
+    return tuple(np.array(column) for column in zip(*found, strict=True))
+
+
+@njit(cache=True, nogil=True)
+def _multiply(a, b, left, right, target, product):
+    for t in range(left.size):
+        i, j, k = left[t], right[t], target[t]
+        for p in range(product.shape[1]):
+            product[k, p] += a[i, p] * b[j, p]
+
+
+@njit(cache=True, nogil=True)
+def _scaled_rows(a, source, factor, out):
+    for t in range(source.size):
+        i, c = source[t], factor[t]
+        for p in range(out.shape[1]):
+            out[t, p] = c * a[i, p]

@@ -1,7 +1,14 @@
 """Modified and inverse modified Lagrangian, in whatever algebra L is given.
 
-Expressions, polynomials in the derivatives of a general L, and numbers at many points
-are added, multiplied and differentiated here by the same lines. An *algebra* has
+**Terms.** Along a motion q(t) with derivatives q⁽¹⁾ = q̇, q⁽²⁾, ... every quantity here
+is a sum of contractions of the derivatives of L at (q, q̇), with rational coefficients.
+A contraction is written as its *slots*: ``((0, 1), (1, 2))`` is
+Σ_ij ∂²L/∂q_i∂q̇_j q⁽¹⁾_i q⁽²⁾_j, and ``()`` is L. Slots are sorted; 0 stands for q, 1
+for q̇. The number of dots beyond L, (0, m) counting m and (1, m) counting m − 1, is the
+power of h, so that no series in h needs to be kept.
+
+**Algebras.** Expressions and numbers at many points are added, multiplied and
+differentiated by the same lines. An algebra has
 
     dof                          number of degrees of freedom n
     velocity()                   q̇, a list of n elements
@@ -9,25 +16,28 @@ are added, multiplied and differentiated here by the same lines. An *algebra* ha
     solve(matrix, right)         a with Σ_j matrix[i][j] a[j] = right[i]
     number(fraction)             the rational number as a factor
     shortened(elements, f, k)    elements as far as k-th derivatives of f are known
-
     limited(f, m)                f as far as q⁽ᵐ⁾ and higher derivatives need it
 
-and elements that know ``+``, ``-`` and ``*``.
+and elements that can be added, subtracted and multiplied. :class:`SeriesAlgebra` makes
+of an algebra that of its power series in h².
+
+Sources: Vermeeren, Numerische Mathematik 137 (2017) 1001; Ober-Blöbaum and Offen,
+Theorems 4.2 and 4.3.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from math import factorial, prod
+from functools import lru_cache
+from itertools import zip_longest
+from math import comb, factorial, prod
 
-from leastaction.snapshots.backward_error_powers import Series, SeriesAlgebra
-from leastaction.snapshots.backward_error_terms import (
-    Terms,
-    highest_derivative,
-    meshed_lagrangian,
-    on_shell,
-)
+from leastaction.snapshots.discrete_lagrangian import RULES
 
-GAIN = 4  # orders by which L_mod is known better than the motion it is taken along
+Slots = tuple[tuple[int, int], ...]
+Terms = dict[Slots, Fraction]
+
+# Orders of h by which L_mod is known better than the motion it is taken along.
+ORDERS_GAINED = 4
 
 
 def modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
@@ -48,7 +58,7 @@ def modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
         If `order` is odd or negative, or the rule is unknown.
     """
     _check_order(order)
-    first = min(order, GAIN)
+    first = min(order, ORDERS_GAINED)
     meshed = [on_shell(terms) for terms in meshed_lagrangian(rule, first)]
     motion = _motion(algebra, lagrangian, meshed)
     found = [lagrangian] + [
@@ -56,13 +66,13 @@ def modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
         for k in range(2, first + 1, 2)
     ]
     while 2 * (len(found) - 1) < order:
-        reached = min(2 * (len(found) - 1) + GAIN, order)
+        reached = min(2 * (len(found) - 1) + ORDERS_GAINED, order)
         found = _along_modified_motion(algebra, found, reached, rule)
     return found
 
 
 def _along_modified_motion(algebra, found: list, order: int, rule: str) -> list:
-    """Coefficients up to h^order from those up to h^(order − GAIN)."""
+    """Coefficients up to h^order from those up to h^(order − ORDERS_GAINED)."""
     meshed = meshed_lagrangian(rule, order)
     terms = order // 2 + 1
     series = SeriesAlgebra(algebra, terms)
@@ -182,3 +192,248 @@ def _contraction(algebra, function, terms: Terms, motion: dict, last=None, run=0
                 part = part * algebra.number(Fraction(1, length))
             parts.append(part)
     return sum(parts[1:], parts[0])
+
+
+class Series:
+    """Polynomial in h²; coefficients that are absent are zero.
+
+    Parameters
+    ----------
+    coefficients
+        From h⁰ on, at least one.
+    terms
+        Number of coefficients to keep, at least one.
+    """
+
+    __slots__ = ("coefficients", "terms")
+
+    def __init__(self, coefficients: Sequence, terms: int):
+        self.coefficients = list(coefficients[:terms])
+        self.terms = terms
+
+    def __add__(self, other: "Series") -> "Series":
+        pairs = zip_longest(self.coefficients, other.coefficients)
+        total = [b if a is None else a if b is None else a + b for a, b in pairs]
+        return Series(total, min(self.terms, other.terms))
+
+    def __sub__(self, other: "Series") -> "Series":
+        return self + other * -1
+
+    def __mul__(self, other) -> "Series":
+        if not isinstance(other, Series):
+            return self.mapped(lambda a: a * other)
+        terms = min(self.terms, other.terms)
+        product = Series([], terms)
+        for i, a in enumerate(self.coefficients[:terms]):
+            for j, b in enumerate(other.coefficients[: terms - i], start=i):
+                if j < len(product.coefficients):
+                    product.coefficients[j] = product.coefficients[j] + a * b
+                else:
+                    product.coefficients.append(a * b)
+        return product
+
+    def mapped(self, function: Callable) -> "Series":
+        """The same of every coefficient."""
+        return Series([function(a) for a in self.coefficients], self.terms)
+
+
+class SeriesAlgebra:
+    """Series over another algebra, up to h^(2 terms − 2)."""
+
+    def __init__(self, algebra, terms: int):
+        self._algebra = algebra
+        self._terms = terms
+        self.dof = algebra.dof
+
+    def velocity(self) -> list[Series]:
+        """q̇, without powers of h."""
+        return [Series([v], self._terms) for v in self._algebra.velocity()]
+
+    def partial(self, series: Series, slot: int, i: int) -> Series:
+        """∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)."""
+        return series.mapped(lambda f: self._algebra.partial(f, slot, i))
+
+    def number(self, fraction: Fraction):
+        """A rational number as a factor."""
+        return self._algebra.number(fraction)
+
+    def shortened(self, elements: list[Series], function: Series, k: int):
+        """Beside h^k the series end k/2 terms earlier."""
+        first, terms = function.coefficients[0], self._terms - k // 2
+        columns = zip(*(x.coefficients[:terms] for x in elements), strict=True)
+        short = [
+            self._algebra.shortened(list(column), first, k + 2 * j)
+            for j, column in enumerate(columns)
+        ]
+        return [Series(row, terms) for row in zip(*short, strict=True)]
+
+    def limited(self, series: Series, m: int) -> Series:
+        """q⁽ᵐ⁾ occurs beside h^m or, for odd m, h^(m + 1) at the earliest."""
+        return Series(series.coefficients, max(self._terms - (m + 1) // 2, 1))
+
+    def solve(self, matrix: list[list[Series]], right: list[Series]) -> list[Series]:
+        """Solve order by order; beside h² one term fewer is needed."""
+        dofs, terms = range(self.dof), self._terms - 1
+        leading = [[x.coefficients[0] for x in row] for row in matrix]
+        found: list[Series] = [Series([], terms) for _ in dofs]
+        for k in range(terms):
+            residual = [self._at(x, k) for x in right]
+            for i in dofs:
+                for j in dofs:
+                    for power in range(1, k + 1):
+                        mass = self._at(matrix[i][j], power)
+                        part = mass * found[j].coefficients[k - power]
+                        residual[i] = residual[i] - part
+            solved = self._algebra.solve(leading, residual)
+            for series, value in zip(found, solved, strict=True):
+                series.coefficients.append(value)
+        return found
+
+    def _at(self, series: Series, k: int):
+        known = series.coefficients
+        return known[k] if k < len(known) else known[0] * self.number(Fraction(0))
+
+
+def power(slots: Slots) -> int:
+    """Power of h that goes with a contraction."""
+    return sum(m - slot for slot, m in slots)
+
+
+def discrete_lagrangian(rule: str, order: int) -> Terms:
+    """Series of L_Δ(q(t − h/2), q(t + h/2))/h up to h^order.
+
+    L is expanded about (q(t), q̇(t)): the exponential of a sum of slots.
+
+    Parameters
+    ----------
+    rule
+        ``midpoint`` or ``trapezoidal``.
+    order
+        Highest power of h.
+
+    Raises
+    ------
+    ValueError
+        If the rule is unknown.
+    """
+    if rule not in RULES:
+        raise ValueError(f"rule {rule!r} is unknown; choose from {sorted(RULES)}")
+    total: Terms = {}
+    for weight, node in RULES[rule]:
+        terms: Terms = {(): weight}
+        for m in range(1, order + 1):
+            half = Fraction(1, 2**m * factorial(m))
+            position = half if m % 2 == 0 else (2 * node - 1) * half
+            terms = _times_exponential(terms, (0, m), position, order)
+            if m % 2 == 0:
+                velocity = half / (m + 1)
+                terms = _times_exponential(terms, (1, m + 1), velocity, order)
+        total = _sum(total, terms)
+    return total
+
+
+def total_derivative(terms: Terms) -> Terms:
+    """d/dt of a sum of contractions along the motion."""
+    rate: Terms = {}
+    for slots, coefficient in terms.items():
+        for slot, m in ((0, 1), (1, 2)):
+            _add(rate, (*slots, (slot, m)), coefficient)
+        for i, (slot, m) in enumerate(slots):
+            _add(rate, (*slots[:i], (slot, m + 1), *slots[i + 1 :]), coefficient)
+    return _without_zeros(rate)
+
+
+@lru_cache(maxsize=32)
+def meshed_lagrangian(rule: str, order: int) -> tuple[Terms, ...]:
+    """Coefficients m_0 ... m_order of the meshed Lagrangian in powers of h.
+
+    Σ_j (2^(1−2j) − 1) h^2j B_2j/(2j)! d^2j/dt^2j applied to the series of L_Δ/h: its
+    integral over time is the sum of L_Δ over the grid (Euler–Maclaurin at midpoints).
+    They act on any function of (q, q̇) in the place of L, along any motion; odd ones
+    vanish for the symmetric rules.
+
+    Paper: eq. (28) (Vermeeren 2017); the sum there runs over i, its summand over j, and
+    the expansion of L_Δ lacks the division by h.
+    """
+    rates = discrete_lagrangian(rule, order)
+    total = dict(rates)
+    for j in range(1, order // 2 + 1):
+        rates = total_derivative(total_derivative(rates))
+        rates = {s: c for s, c in rates.items() if power(s) <= order}
+        weight = (Fraction(2) ** (1 - 2 * j) - 1) * bernoulli(2 * j) / factorial(2 * j)
+        total = _sum(total, {s: weight * c for s, c in rates.items()})
+    return tuple(
+        {s: c for s, c in sorted(total.items()) if power(s) == k}
+        for k in range(order + 1)
+    )
+
+
+def on_shell(terms: Terms) -> Terms:
+    """Terms along solutions of the Euler–Lagrange equation E = 0 of the same L.
+
+    E·y = 0, with E = d/dt ∂L/∂q̇ − ∂L/∂q, replaces ∂L/∂q·y for y = q⁽ᵐ⁾, m ≥ 2, and
+    (dE/dt)·y = 0 replaces ∂²L/∂q∂q(q̇, y) for m ≥ 3. Then m_2 has two terms,
+
+        24 m_2 = s L_qq(q̇, q̇) + L_vv(q̈, q̈),  s = −1 (midpoint), 2 (trapezoidal),
+
+    and m_4 ten, of which only −16 L_vv(q⁽³⁾, q⁽³⁾)/5760 holds a third derivative.
+    """
+    reduced: Terms = {}
+    for slots, coefficient in terms.items():
+        for changed, factor in _replacement(slots).items():
+            _add(reduced, changed, coefficient * factor)
+    return _without_zeros(reduced)
+
+
+def _replacement(slots: Slots) -> Terms:
+    if len(slots) == 1 and slots[0][0] == 0 and slots[0][1] >= 2:
+        y = (1, slots[0][1])
+        return {((0, 1), y): Fraction(1), ((1, 2), y): Fraction(1)}
+    if len(slots) == 2 and slots[0] == (0, 1) and slots[1][0] == 0 and slots[1][1] >= 3:
+        momentum = total_derivative(total_derivative({(): Fraction(1)}))
+        y, force = (1, slots[1][1]), (slots[1], (1, 2))
+        # d²/dt² of ∂L/∂q̇ is that of L with y in one more slot.
+        twice = {(*grown, y): c for grown, c in momentum.items()}
+        return {**twice, force: Fraction(-1)}
+    return {slots: Fraction(1)}
+
+
+def highest_derivative(terms: Terms) -> int:
+    """Highest m of the q⁽ᵐ⁾ that the terms contain, at least 1."""
+    return max((m for slots in terms for _, m in slots), default=1)
+
+
+@lru_cache(maxsize=64)
+def bernoulli(n: int) -> Fraction:
+    """Bernoulli number B_n, with B_1 = −1/2."""
+    if n == 0:
+        return Fraction(1)
+    return -sum(comb(n + 1, k) * bernoulli(k) for k in range(n)) / (n + 1)
+
+
+def _times_exponential(terms: Terms, slot, coefficient: Fraction, order: int) -> Terms:
+    """Terms times exp(coefficient · slot), cut after h^order."""
+    product: Terms = {}
+    for slots, value in terms.items():
+        grown, k = slots, 0
+        while value and power(grown) <= order:
+            _add(product, grown, value)
+            k += 1
+            grown, value = (*grown, slot), value * coefficient / k
+    return _without_zeros(product)
+
+
+def _sum(first: Terms, second: Terms) -> Terms:
+    total = dict(first)
+    for slots, coefficient in second.items():
+        _add(total, slots, coefficient)
+    return _without_zeros(total)
+
+
+def _add(terms: Terms, slots: Slots, coefficient: Fraction) -> None:
+    slots = tuple(sorted(slots))
+    terms[slots] = terms.get(slots, Fraction(0)) + coefficient
+
+
+def _without_zeros(terms: Terms) -> Terms:
+    return {slots: coefficient for slots, coefficient in terms.items() if coefficient}

@@ -1,29 +1,46 @@
-"""Discrete Euler–Lagrange equations of positions (Lagrangian Shadow Integration)."""
+"""Discrete Euler–Lagrange equations of positions (Lagrangian Shadow Integration).
 
-from collections.abc import Mapping
+The rows need a basis, so what defines it is chosen here: the degree by the number of
+rows, the length scale by the evidence of the rows that it gives.
+"""
+
+from collections.abc import Callable, Mapping
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
+from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.constrained_rows import constrained
+from leastaction.snapshots.contracts import CONTRACTS
 from leastaction.snapshots.discrete_lagrangian import (
-    Basis,
     discrete_euler_lagrange,
-    pair_states,
-)
-from leastaction.snapshots.learned_lagrangian import basis_variables
-from leastaction.snapshots.length_scale import VELOCITY_RATIO, most_probable_basis
-from leastaction.snapshots.radial_basis import RadialBasis
-from leastaction.snapshots.shadow_rows import (
     mass_conditions,
+    pair_states,
     pairs,
     positions_of,
     published_conditions,
-    weight_space,
+    whitened_rows,
     whitened,
 )
+from leastaction.snapshots.radial_basis import RadialBasis
+from leastaction.snapshots.weight_space import WeightSpace, scaled_inputs
 
 CONTRACT = "shadow_equations"
+
+# How much longer the length scale is for velocities, in which a Lagrangian is smoother
+# than in positions.
+VELOCITY_RATIO = 4.0
+# Of the search for a length scale, in half widths of the data.
+FIRST_LENGTH_SCALE, FACTOR_OF_LENGTH_SCALES = 1.4, 2.0
+SHORTEST_LENGTH_SCALE, LONGEST_LENGTH_SCALE = 0.2, 64.0
+# Rows of the small problem that is searched first.
+ROWS_SEARCHED_FIRST = 300
+# Error of a row over the rms acceleration below which the features resolve the motion.
+ERROR_OF_RESOLVED_ROWS = 1e-7
+# A third as many features as rows are fitted, but none of a higher degree than this.
+ROWS_PER_FEATURE, HIGHEST_DEGREE = 3, 20
+
 
 
 def assemble(
@@ -100,9 +117,126 @@ def basis_from(
     cyclic = tuple(names.index(name) for name in recipe.get("cyclic", ()))
     degree, scale = recipe.get("degree"), recipe.get("length_scale")
     if scale is None or degree is None:
-        found = most_probable_basis(positions, h, rule, degree, cyclic, scale)
-        return found
-    return weight_space(positions, h, degree, scale, VELOCITY_RATIO, cyclic)
+        return most_probable_basis(positions, h, rule, degree, cyclic, scale)
+    return weight_space(positions, h, degree, scale, cyclic)
+
+
+def most_probable_basis(
+    positions: np.ndarray,
+    time_step: float,
+    rule: str,
+    degree: int | None = None,
+    cyclic: tuple[int, ...] = (),
+    length_scale: float | None = None,
+) -> WeightSpace:
+    """Taylor features whose length scale makes the rows most probable.
+
+    The length scale goes up or down by factors of two as long as the evidence rises
+    (empirical Bayes): first on a few trajectories, with as many features as these can
+    determine, then on all. The second search is left out where the rows are satisfied
+    so well that another length scale would change nothing. Positions and velocities are
+    measured in half widths of the data, so the result does not depend on units.
+
+    Parameters
+    ----------
+    positions
+        Shape (trajectory, time, dof).
+    time_step
+        h, s.
+    rule
+        ``midpoint`` or ``trapezoidal``.
+    degree
+        Total degree; by default the largest with a third as many features as rows.
+    cyclic
+        Coordinates that L must not depend on.
+    length_scale
+        Only the degree is chosen if this is given.
+    """
+    count, times, n = positions.shape
+    equations, variables = count * (times - 2) * n, 2 * n - len(cyclic)
+    if degree is None:
+        degree = largest_degree(equations, variables)
+    few = positions[:: max(1, equations // ROWS_SEARCHED_FIRST)]
+    low = min(degree, largest_degree(len(few) * (times - 2) * n, variables))
+
+    def basis(scale: float, degree: int) -> WeightSpace:
+        return weight_space(positions, time_step, degree, scale, cyclic)
+
+    def fit(scale: float, shown: np.ndarray, degree: int) -> tuple[float, float]:
+        """Logarithm of the evidence, and the error of a row."""
+        features = basis(scale, degree)
+        rows = whitened_rows(features, shown, time_step, rule)
+        conditions = mass_conditions(features, shown, time_step, rule)
+        found = constrained(rows.reshape(-1, features.size), *conditions)
+        damping, height = found.most_probable()
+        return height, found.row_error(damping)
+
+    if length_scale is None:
+        length_scale = _highest(lambda scale: fit(scale, few, low)[0], FIRST_LENGTH_SCALE)
+        height, error = fit(length_scale, positions, degree)
+        # The rows are accelerations, since the conditions make the mean mass 1.
+        acceleration = np.diff(positions, 2, axis=1) / time_step**2
+        if error > ERROR_OF_RESOLVED_ROWS * np.sqrt(np.mean(acceleration**2)):
+            length_scale = _highest(
+                lambda scale: fit(scale, positions, degree)[0], length_scale, height
+            )
+    return basis(length_scale, degree)
+
+
+def _highest(
+    evidence: Callable[[float], float], start: float, height: float | None = None
+) -> float:
+    """Length scale uphill from `start`, where the evidence may be known."""
+    best, height = start, evidence(start) if height is None else height
+    for factor in (FACTOR_OF_LENGTH_SCALES, 1 / FACTOR_OF_LENGTH_SCALES):
+        while SHORTEST_LENGTH_SCALE < best * factor < LONGEST_LENGTH_SCALE:
+            found = evidence(best * factor)
+            if found <= height:
+                break
+            best, height = best * factor, found
+        if best != start:
+            break
+    return best
+
+
+def largest_degree(rows: int, variables: int) -> int:
+    """Largest degree with at most a third as many features as rows; 2 at least."""
+    degree, features = 0, 1
+    while degree < HIGHEST_DEGREE:
+        features = features * (degree + 1 + variables) // (degree + 1)
+        if ROWS_PER_FEATURE * features > rows:
+            break
+        degree += 1
+    return max(degree, 2)
+
+
+def weight_space(
+    positions: np.ndarray,
+    time_step: float,
+    degree: int,
+    length_scale: float,
+    cyclic: tuple[int, ...] = (),
+) -> WeightSpace:
+    """Taylor features on the cube that the pairs of positions span.
+
+    Parameters
+    ----------
+    positions
+        Shape (trajectory, time, dof).
+    degree
+        Total degree D.
+    length_scale
+        ε of positions, in half widths of the cube; that of velocities is longer by
+        `VELOCITY_RATIO`.
+    cyclic
+        Coordinates that L must not depend on.
+    """
+    n = positions.shape[-1]
+    states = pair_states(*pairs(positions), time_step)
+    inputs, centre = scaled_inputs(states, cyclic)
+    of_velocity = inputs[:, n:].any(axis=1)
+    inputs = np.where(of_velocity[:, None], inputs / VELOCITY_RATIO, inputs)
+    return WeightSpace(degree, length_scale, inputs, centre)
 
 
 def equations_dataset(
@@ -113,23 +247,13 @@ def equations_dataset(
     attributes: Mapping,
 ) -> xr.Dataset:
     """Contract ``shadow_equations``: A b = 0, C b = d and the basis."""
-    theta = {"units": "mixed", "long_name": "Euler-Lagrange rows"}
-    condition = {"units": "mixed", "long_name": "normalisation rows"}
-    value = {"units": "mixed", "long_name": "values of the normalisation rows"}
-    return xr.Dataset(
+    condition, value = conditions
+    return CONTRACTS[CONTRACT].dataset(
         {
-            "theta": (("replicate", "equation", "function"), rows[None], theta),
-            "condition": (
-                ("replicate", "constraint", "function"),
-                conditions[0][None],
-                condition,
-            ),
-            "condition_value": (
-                ("replicate", "constraint"),
-                conditions[1][None],
-                value,
-            ),
-            **basis_variables(basis),
+            "theta": rows,
+            "condition": condition,
+            "condition_value": value,
+            **basis.to_dataset(),
         },
         coords={"replicate": observations["replicate"].values},
         attrs={**attributes, "dof": [str(name) for name in observations["dof"].values]},

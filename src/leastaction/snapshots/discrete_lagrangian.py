@@ -1,4 +1,4 @@
-"""Discrete Lagrangians of a basis: momenta, discrete Euler–Lagrange rows, mass.
+"""Discrete Lagrangians of a basis: momenta, Euler–Lagrange rows, mass, conditions.
 
 A quadrature rule makes of L a discrete Lagrangian (Marsden and West 2001)
 
@@ -11,25 +11,19 @@ All of this is linear in L, so for L = Σ b_i φ_i each quantity is a row in b.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
-from typing import Protocol
+from fractions import Fraction
 
 import numpy as np
+import xarray as xr
+from scipy.linalg import solve_triangular
 
-# Weight and place (w, θ) of the points of a rule.
-RULES: Mapping[str, tuple[tuple[float, float], ...]] = MappingProxyType(
-    {"midpoint": ((1.0, 0.5),), "trapezoidal": ((0.5, 0.0), (0.5, 1.0))}
-)
+from leastaction.snapshots.basis import Basis
 
-
-class Basis(Protocol):
-    """Functions of (q, q̇) with all partial derivatives."""
-
-    size: int
-    dof: int
-
-    def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
-        """Derivatives at states (sample, 2 dof): new, shape (sample, function)."""
+RULES: Mapping[str, tuple[tuple[Fraction, Fraction], ...]] = {
+    "midpoint": ((Fraction(1), Fraction(1, 2)),),
+    "trapezoidal": ((Fraction(1, 2), Fraction(0)), (Fraction(1, 2), Fraction(1))),
+}
+"""Weight and place (w, θ) of the points of a rule."""
 
 
 def rule_points(rule: str) -> tuple[tuple[float, float], ...]:
@@ -42,7 +36,23 @@ def rule_points(rule: str) -> tuple[tuple[float, float], ...]:
     """
     if rule not in RULES:
         raise ValueError(f"rule {rule!r} is unknown; choose from {sorted(RULES)}")
-    return RULES[rule]
+    return tuple((float(w), float(theta)) for w, theta in RULES[rule])
+
+
+def positions_of(observations: xr.Dataset) -> np.ndarray:
+    """Snapshots (trajectory, time, dof) of one case, trajectories in canonical order.
+
+    Sorted by their values, so that no result depends on the order of the trajectories.
+    """
+    q = observations["q"].values[0]
+    flat = q.reshape(len(q), -1)
+    return q[np.lexsort(flat.T[::-1])]
+
+
+def pairs(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Neighbouring snapshots (pair, dof) of positions (trajectory, time, dof)."""
+    n = positions.shape[-1]
+    return positions[:, :-1].reshape(-1, n), positions[:, 1:].reshape(-1, n)
 
 
 def pair_states(
@@ -124,6 +134,35 @@ def discrete_euler_lagrange(
     return np.moveaxis(rows, 0, 2)
 
 
+def whitened(rows: np.ndarray) -> np.ndarray:
+    """Rows with uncorrelated errors if every snapshot has an error of its own.
+
+    To leading order in h the row of snapshot k sees the errors e of the positions as
+    e_{k−1} − 2 e_k + e_{k+1}, times the mass over h². Rows of a trajectory are
+    multiplied by the inverse Cholesky factor of the covariance of that, scaled to leave
+    a single row as it is.
+
+    Parameters
+    ----------
+    rows
+        Shape (trajectory, inner time, dof, function).
+    """
+    count = rows.shape[1]
+    second = np.zeros((count, count + 2))
+    k = np.arange(count)
+    second[k, k], second[k, k + 1], second[k, k + 2] = 1.0, -2.0, 1.0
+    lower = np.linalg.cholesky(second @ second.T / 6.0)
+    inverse = solve_triangular(lower, np.eye(count), lower=True)
+    return np.einsum("kl,tldm->tkdm", inverse, rows, optimize=True)
+
+
+def whitened_rows(
+    basis: Basis, positions: np.ndarray, time_step: float, rule: str
+) -> np.ndarray:
+    """Whitened rows, shape (trajectory, inner time, dof, function)."""
+    return whitened(discrete_euler_lagrange(basis, positions, time_step, rule))
+
+
 def discrete_mass(
     basis: Basis, first: np.ndarray, second: np.ndarray, time_step: float, rule: str
 ) -> np.ndarray:
@@ -170,6 +209,18 @@ def mean_discrete_mass(
     return row
 
 
+def mass_conditions(
+    basis: Basis, positions: np.ndarray, time_step: float, rule: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean discrete mass 1 and L = 0 at the centre: rows (2, function), values (2,)."""
+    mass = mean_discrete_mass(basis, *pairs(positions), time_step, rule)
+    first, second = pairs(positions)
+    middle = pair_states(first, second, time_step).mean(axis=0, keepdims=True)
+    middle[:, basis.dof :] = 0.0
+    rows = np.vstack([mass, basis.partial(middle)])
+    return rows, np.array([1.0, 0.0])
+
+
 def corner_momenta(basis: Basis) -> np.ndarray:
     """Sum of all momenta over the corners of the unit cube, over n! 2^(2n).
 
@@ -185,24 +236,48 @@ def corner_momenta(basis: Basis) -> np.ndarray:
     )
 
 
-def euler_lagrange_rows(
-    basis: Basis, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray
-) -> np.ndarray:
-    """Rows L_q − L_q̇q q̇ − L_q̇q̇ q̈, shape (sample, dof, function).
+def published_conditions(basis: Basis, volume: float) -> tuple[np.ndarray, np.ndarray]:
+    """Corner momenta = c and L(0, 0) = 0: rows (2, function) and values (2,)."""
+    origin = np.zeros((1, 2 * basis.dof))
+    rows = np.vstack([corner_momenta(basis), basis.partial(origin)])
+    return rows, np.array([volume, 0.0])
 
-    Paper: eq. (19) prints a momentum for the force L_q, and a wrong sign.
+
+def one_step_errors(
+    basis: Basis,
+    coefficients: np.ndarray,
+    positions: np.ndarray,
+    time_step: float,
+    rule: str,
+) -> np.ndarray:
+    """Displacements of q_{k+1} that satisfy the discrete Euler–Lagrange equation.
+
+    One Newton step, h · M_d⁻¹ [∇₂L_d(q_{k−1}, q_k) + ∇₁L_d(q_k, q_{k+1})], with the
+    discrete mass M_d = −h ∇₁∇₂L_d. Neither a factor of L nor g(q₁) − g(q₀) added to L_d
+    changes it, so Lagrangians may be compared by it.
 
     Parameters
     ----------
-    q, qdot, qddot
-        Shape (sample, dof).
+    coefficients
+        Shape (..., function).
+    positions
+        Shape (trajectory, time, dof).
+
+    Returns
+    -------
+    np.ndarray
+        Shape (..., row, dof).
     """
     n = basis.dof
-    states = np.concatenate([q, qdot], axis=1)
-    rows = np.empty((len(q), n, basis.size))
-    for i in range(n):
-        rows[:, i] = basis.partial(states, i)
-        for j in range(n):
-            rows[:, i] -= basis.partial(states, n + i, j) * qdot[:, j : j + 1]
-            rows[:, i] -= basis.partial(states, n + i, n + j) * qddot[:, j : j + 1]
-    return rows
+    rows = discrete_euler_lagrange(basis, positions, time_step, rule)
+    first, second = (
+        part.reshape(-1, n) for part in (positions[:, 1:-1], positions[:, 2:])
+    )
+    mass = discrete_mass(basis, first, second, time_step, rule)
+    b = np.asarray(coefficients, dtype=float)
+    residual = np.moveaxis(rows.reshape(-1, n, basis.size) @ b.T, (0, 1), (-2, -1))
+    # Rows differ by ∇₁∇₂L_d δq₁ in component i of q₀.
+    matrix = np.moveaxis(mass @ b.T, (0, 1, 2), (-2, -1, -3))
+    if b.ndim == 1:
+        residual = residual.reshape(-1, n)
+    return time_step**2 * np.linalg.solve(matrix, residual[..., None])[..., 0]

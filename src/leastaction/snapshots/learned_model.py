@@ -1,46 +1,150 @@
-"""Models that were learned from snapshots without candidates: print, roll out."""
+"""Models that are learned from snapshots without candidates: Lagrangian and flow map.
 
+A learned Lagrangian L = Σ b_i φ_i is, as a rule, an inverse modified one: what a
+variational integrator of step h needs to show the motion without discretisation error.
+The Lagrangian of the motion itself, its Hamiltonian and its momenta follow by backward
+error analysis, to an order in h (Ober-Blöbaum and Offen, section 2.3).
+
+Both models print themselves, move (:meth:`rollout`), have a :meth:`hamiltonian`, and
+are stored and loaded as datasets of one replicate and case.
+"""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 import xarray as xr
+from numba import njit
 
 from leastaction.core.euler_lagrange import velocity_names
-from leastaction.snapshots.flow_gaussian_process import FlowProcess, flow_of
-from leastaction.snapshots.learned_lagrangian import (
-    LearnedLagrangian,
-    lagrangian_of,
-)
+from leastaction.core.multi_index import factors
+from leastaction.snapshots import backward_error_numerical as backward
+from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.contracts import BASIS, CONTRACTS
 from leastaction.snapshots.radial_basis import RadialBasis
-from leastaction.snapshots.variational_integrator import Rollout
+from leastaction.snapshots.tanh_layer import TanhLayer
+from leastaction.snapshots.variational_integrator import (
+    Rollout,
+    VariationalIntegrator,
+)
 from leastaction.snapshots.weight_space import WeightSpace
 
+log = logging.getLogger(__name__)
 
-class LearnedModel:
-    """A Lagrangian learned from snapshots.
+BASES = (WeightSpace, RadialBasis, TanhLayer)
 
-    It has no terms to read. :meth:`hamiltonian` tells its energy, :meth:`rollout` its
-    motion, and :attr:`lagrangian` everything else: derivatives, momenta, draws from the
-    posterior.
+# Largest relative correction of a velocity that may be round-off.
+LARGEST_ROUND_OFF_OF_VELOCITIES = 1e-4
+# Their partial derivatives are held in memory at once.
+STATES_PER_BATCH = 1000
+# Steps of a flow between two tests of whether it has left its domain.
+STEPS_PER_TEST = 10_000
 
-    Parameters
+
+@dataclass(frozen=True, eq=False)
+class LearnedLagrangian:
+    """Lagrangian without terms to read, and the integrator it was learned for.
+
+    Attributes
     ----------
-    dataset
-        One replicate and case, contract ``learned_lagrangian``.
+    basis
+        Functions φ of (q, q̇).
+    coefficients
+        b, shape (function,).
+    time_step
+        h, s.
+    rule
+        ``midpoint`` or ``trapezoidal``.
+    factor
+        F of the posterior covariance FᵀF of b, shape (direction, function); None if
+        there is no posterior.
+    shadow
+        Whether L is an inverse modified Lagrangian. If not, as for a Lagrangian learned
+        from accelerations, L itself is that of the motion.
+    coordinates
+        Names of q.
+    diagnostics
+        Lines that are printed with the model.
     """
 
-    def __init__(self, dataset: xr.Dataset):
-        self.dataset = dataset
+    basis: Basis
+    coefficients: np.ndarray
+    time_step: float
+    rule: str
+    factor: np.ndarray | None = None
+    shadow: bool = True
+    coordinates: tuple[str, ...] = ()
+    diagnostics: tuple[str, ...] = ()
 
-    @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the generalised coordinates."""
-        return _coordinates(self.dataset)
+    @classmethod
+    def from_dataset(cls, dataset: xr.Dataset) -> "LearnedLagrangian":
+        """Model of one replicate and case, contract ``learned_lagrangian``."""
+        numbers = {
+            name: array
+            for name, array in dataset.data_vars.items()
+            if array.dims == ("replicate",) and name not in BASIS
+        }
+        return cls(
+            basis_of(dataset),
+            dataset["coefficient"].values[0],
+            float(dataset.attrs["time_step"]),
+            str(dataset.attrs["rule"]),
+            dataset["factor"].values[0] if "factor" in dataset else None,
+            bool(dataset.attrs["shadow"]),
+            _coordinates(dataset),
+            tuple(
+                f"{array.values[0]:.4g}  {name}: {array.attrs['long_name']}"
+                for name, array in numbers.items()
+            ),
+        )
 
-    @cached_property
-    def lagrangian(self) -> LearnedLagrangian:
-        """Basis and coefficients with all that follows from them."""
-        return lagrangian_of(self.dataset)
+    def main_order(self, orders) -> int:
+        """Order, of ascending `orders`, whose momentum starts the motion.
+
+        The last of a shadow Lagrangian.
+
+        Paper: the momentum of a Lagrangian that is not a shadow is ∂L/∂q̇ itself.
+        """
+        return orders[-1] if self.shadow else orders[0]
+
+    def derivatives(self, states: np.ndarray, order: int) -> np.ndarray:
+        """All partial derivatives of L up to `order`, shape (index, sample).
+
+        In the order of :mod:`leastaction.snapshots.backward_error_numerical`.
+        """
+        return self.basis.derivatives(states, self.coefficients, order)
+
+    def modified(
+        self, states: np.ndarray, order: int, derivatives: int = 0
+    ) -> np.ndarray:
+        """Partial derivatives up to `derivatives` of L^[k], k = `order`.
+
+        Shape (index, sample).
+        """
+        needed = backward.needed_order(order, derivatives)
+        given = self.derivatives(states, needed)
+        if order:
+            velocity = states[:, self.basis.dof :]
+            given = backward.modified_lagrangian(
+                given, velocity, self.time_step, order, self.rule
+            )
+        return given[: len(factors(states.shape[1], derivatives))]
+
+    def hamiltonian_derivatives(
+        self, states: np.ndarray, order: int, derivatives: int = 0
+    ) -> np.ndarray:
+        """H^[k] of states and its partial derivatives, shape (index, sample).
+
+        The first row is the value, the next 2 dof rows the gradient in (q, q̇).
+        """
+        n, pieces = self.basis.dof, []
+        for i in range(0, len(states), STATES_PER_BATCH):
+            some = states[i : i + STATES_PER_BATCH]
+            lagrangian = self.modified(some, order, derivatives + 1)
+            pieces.append(backward.energy(lagrangian, some[:, n:]))
+        return np.concatenate(pieces, axis=1)
 
     def hamiltonian(self, states, order: int = 2) -> np.ndarray:
         """H^[k] of states (sample, 2 dof), k = `order`, in the units of the learned L.
@@ -48,33 +152,157 @@ class LearnedModel:
         Of a shadow Lagrangian it is the energy of the motion up to h^k; of another the
         energy that its integrator conserves, and H^[0] that of the motion.
         """
-        return self.lagrangian.hamiltonian(np.atleast_2d(states), order)[0]
+        return self.hamiltonian_derivatives(np.atleast_2d(states), order)[0]
 
-    def rollout(self, state, steps: int, order: int | None = None) -> Rollout:
-        """Motion from a state (q, q̇), `steps` of the step that it was learned for.
+    def momentum(self, states: np.ndarray, order: int) -> np.ndarray:
+        """∂L^[k]/∂q̇ of states, shape (sample, dof)."""
+        return backward.momentum(self.modified(states, order, 1), self.basis.dof)
 
-        The first momentum is that of L^[k]; k is 2, or 0 if L is no shadow.
+    def mass(self, state: np.ndarray, order: int) -> np.ndarray:
+        """∂²L^[k]/∂q̇∂q̇ at a state, shape (dof, dof)."""
+        found = self.modified(np.asarray(state)[None], order, 2)
+        return backward.mass_matrices(found, self.basis.dof)[0]
+
+    def velocity(
+        self,
+        positions: np.ndarray,
+        momenta: np.ndarray,
+        guess: np.ndarray,
+        order: int,
+        iterations: int = 20,
+    ) -> np.ndarray:
+        """Velocities whose momenta ∂L^[k]/∂q̇ are given, by Newton's method.
+
+        It ends where corrections no longer shrink because of round-off, which an
+        ill-conditioned L (large coefficients, small mass) meets at 1e-7.
+
+        Raises
+        ------
+        RuntimeError
+            If it does not converge.
+        """
+        n, velocity = self.basis.dof, np.array(guess, dtype=float)
+        before = np.inf
+        for _ in range(iterations):
+            states = np.concatenate([positions, velocity], axis=1)
+            found = self.modified(states, order, 2)
+            residual = momenta - backward.momentum(found, n)
+            mass = backward.mass_matrices(found, n)
+            step = np.linalg.solve(mass, residual[..., None])[..., 0]
+            velocity += step
+            size = np.abs(step).max() / max(1.0, np.abs(velocity).max())
+            if size <= 1e-12 or before / 2 < size < LARGEST_ROUND_OFF_OF_VELOCITIES:
+                return velocity
+            before = size
+        raise RuntimeError(
+            f"velocities of {len(positions)} momenta did not converge in {iterations} "
+            f"iterations (last step {np.abs(step).max():.2g}); the learned mass may be "
+            "singular there"
+        )
+
+    @cached_property
+    def integrator(self) -> VariationalIntegrator:
+        """Compiled variational integrator of L."""
+        return VariationalIntegrator(
+            self.basis, self.coefficients, self.time_step, self.rule
+        )
+
+    def rollout(
+        self, state, steps: int, order: int | None = None, every: int = 1, **options
+    ) -> Rollout:
+        """Motion from a state (q, q̇), `steps` of the step that L was learned for.
+
+        Parameters
+        ----------
+        state
+            Shape (2 dof,).
+        order
+            k of the first momentum ∂L^[k]/∂q̇; by default 2, or 0 if L is no shadow.
+        every
+            Steps between two samples.
+        options
+            Those of :meth:`VariationalIntegrator.rollout`.
         """
         if order is None:
-            order = 2 if self.lagrangian.shadow else 0
-        return self.lagrangian.rollout(state, steps, order)
+            order = 2 if self.shadow else 0
+        state, n = np.asarray(state, dtype=float), self.basis.dof
+        try:
+            momentum = self.momentum(state[None], order)[0]
+            return self.integrator.rollout(
+                state[:n], momentum, steps, state[n:], every=every, **options
+            )
+        except np.linalg.LinAlgError as error:
+            path = np.full((steps // every + 1, n), np.nan)
+            momenta, path[0] = np.full_like(path, np.nan), state[:n]
+            return Rollout(path, momenta, 0, f"step 1: {error}", 0.0)
+
+    def further(
+        self, run: Rollout, sample: int, steps: int, order: int, **options
+    ) -> Rollout:
+        """Every step of a rollout from one of its samples on."""
+        position, momentum = run.positions[sample], run.momenta[sample]
+        still = np.zeros((1, position.size))
+        velocity = self.velocity(position[None], momentum[None], still, order)[0]
+        return self.integrator.rollout(position, momentum, steps, velocity, **options)
+
+    def states(
+        self, run: Rollout, at: np.ndarray, order: int, every: int = 1
+    ) -> np.ndarray:
+        """States (sample, 2 dof) of samples `at` of a rollout, velocities from L^[k].
+
+        NaN where the rollout had failed, and where no velocities were found.
+        """
+        states = np.full((len(at), 2 * self.basis.dof), np.nan)
+        there = np.isfinite(run.positions[:, 0]) & np.isfinite(run.momenta[:, 0])
+        if there.sum() < 2:
+            return states
+        rough = np.gradient(
+            run.positions[there], self.time_step, axis=0, edge_order=1
+        )
+        at_done = at[at < there.sum()]
+        positions, momenta = run.positions[at_done], run.momenta[at_done]
+        rough = rough[at_done]
+        try:
+            if every > 1:
+                # Over many steps a difference quotient is no velocity.
+                still = np.zeros_like(positions)
+                rough = self.velocity(positions, momenta, still, 0)
+            velocity = self.velocity(positions, momenta, rough, order)
+        except (np.linalg.LinAlgError, RuntimeError) as error:
+            log.warning("no velocities of order %d along a rollout: %s", order, error)
+            return states
+        states[: len(at_done)] = np.concatenate([positions, velocity], axis=1)
+        return states
+
+    def samples(
+        self, count: int, rng: np.random.Generator
+    ) -> list["LearnedLagrangian"]:
+        """Draws from the posterior.
+
+        Raises
+        ------
+        ValueError
+            If there is no posterior.
+        """
+        if self.factor is None or not len(self.factor):
+            raise ValueError("this Lagrangian was learned without a posterior")
+        draws = rng.standard_normal((count, len(self.factor))) @ self.factor
+        return [
+            replace(self, coefficients=self.coefficients + draw, factor=None)
+            for draw in draws
+        ]
 
     def __str__(self) -> str:
-        learned = self.lagrangian
-        basis, names = learned.basis, self.coordinates
-        kind = "Inverse modified Lagrangian" if learned.shadow else "Lagrangian"
-        arguments = ", ".join((*names, *velocity_names(names)))
+        kind = "Inverse modified Lagrangian" if self.shadow else "Lagrangian"
+        names = (*self.coordinates, *velocity_names(self.coordinates))
         lines = [
-            f"{kind} L({arguments})",
-            f"  {basis.size} functions: {_described(basis)}",
-            f"  {learned.rule} rule, h = {learned.time_step:g} s",
+            f"{kind} L({', '.join(names)})",
+            f"  {self.basis.size} functions: {self.basis}",
+            f"  {self.rule} rule, h = {self.time_step:g} s",
             "Diagnostics",
+            *(f"  {line}" for line in self.diagnostics),
         ]
-        for name, array in self.dataset.data_vars.items():
-            if array.dims == ("replicate",) and name not in ("degree", "length_scale"):
-                meaning = array.attrs["long_name"]
-                lines.append(f"  {array.values[0]:.4g}  {name}: {meaning}")
-        if learned.shadow:
+        if self.shadow:
             lines.append(
                 "L is made for its integrator: rollout(state, steps) is the motion, "
                 "hamiltonian(states, k) its energy up to h^k"
@@ -83,41 +311,228 @@ class LearnedModel:
         return "\n".join(lines)
 
 
-class LearnedFlow:
-    """A flow map learned from snapshots; it has no Lagrangian and no energy.
+def lagrangian_dataset(
+    equations: xr.Dataset,
+    coefficients: np.ndarray,
+    diagnostics: Mapping,
+    factor: np.ndarray | None = None,
+) -> xr.Dataset:
+    """Contract ``learned_lagrangian`` of one case.
 
     Parameters
     ----------
-    dataset
-        One replicate and case, contract ``learned_flow``.
+    equations
+        Contract ``shadow_equations``; its basis and attributes are kept.
+    coefficients
+        Shape (function,).
+    diagnostics
+        Values by name.
+    factor
+        Factor of the posterior covariance, shape (direction, function).
+    """
+    values = {name: equations[name] for name in BASIS if name in equations}
+    values["coefficient"] = coefficients
+    if factor is not None:
+        values["factor"] = factor
+    return CONTRACTS["learned_lagrangian"].dataset(
+        values | dict(diagnostics),
+        coords={"replicate": equations["replicate"].values},
+        attrs={k: v for k, v in equations.attrs.items() if k != "contract"},
+    )
+
+
+def basis_of(dataset: xr.Dataset) -> Basis:
+    """Basis of one replicate from its variables.
+
+    Raises
+    ------
+    ValueError
+        If none is there.
+    """
+    for kind in BASES:
+        if set(kind.VARIABLES) <= set(dataset.data_vars):
+            return kind.from_dataset(dataset)
+    raise ValueError(
+        f"no basis among {sorted(dataset.data_vars)}; expected "
+        + ", or ".join(" and ".join(map(repr, kind.VARIABLES)) for kind in BASES)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class LearnedFlow:
+    """Flow map of a Gaussian process with a squared exponential kernel (GPFlow).
+
+    .. math::  z_{k+1} = \\sum_j c\\, e^{-|z_k - z_j|^2/2ℓ^2} α_j
+
+    It has no Lagrangian and no energy, and an order means nothing to it.
+
+    Attributes
+    ----------
+    samples
+        z_j = (q, q̇), shape (sample, 2 dof).
+    weights
+        α, shape (sample, 2 dof).
+    variance, length_scale
+        c and ℓ.
+    time_step
+        h, s.
+    coordinates
+        Names of q.
     """
 
-    def __init__(self, dataset: xr.Dataset):
-        self.dataset = dataset
+    samples: np.ndarray
+    weights: np.ndarray
+    variance: float
+    length_scale: float
+    time_step: float
+    coordinates: tuple[str, ...] = ()
+
+    @classmethod
+    def from_dataset(cls, dataset: xr.Dataset) -> "LearnedFlow":
+        """Model of one replicate and case, contract ``learned_flow``."""
+        numbers = ("variance", "length_scale", "time_step")
+        return cls(
+            dataset["state_sample"].values[0],
+            dataset["weight"].values[0],
+            *(float(dataset.attrs[name]) for name in numbers),
+            _coordinates(dataset),
+        )
+
+    def to_dataset(self, replicate) -> xr.Dataset:
+        """Contract ``learned_flow``."""
+        return CONTRACTS["learned_flow"].dataset(
+            {"state_sample": self.samples, "weight": self.weights},
+            coords={"replicate": replicate},
+            attrs={
+                "variance": self.variance,
+                "length_scale": self.length_scale,
+                "time_step": self.time_step,
+                "dof": list(self.coordinates),
+            },
+        )
 
     @property
-    def coordinates(self) -> tuple[str, ...]:
-        """Names of the generalised coordinates."""
-        return _coordinates(self.dataset)
+    def dof(self) -> int:
+        """Number of degrees of freedom."""
+        return self.samples.shape[1] // 2
 
-    @cached_property
-    def flow(self) -> FlowProcess:
-        """The map of a state to the state one step on."""
-        return flow_of(self.dataset)
+    def main_order(self, orders) -> int:
+        """First of the orders, which mean nothing here."""
+        return orders[0]
 
-    def rollout(self, state, steps: int) -> np.ndarray:
-        """States (sample, 2 dof) from a state (q, q̇)."""
-        return self.flow.rollout(np.asarray(state, dtype=float), steps)
+    def path(self, state: np.ndarray, steps: int, every: int = 1) -> np.ndarray:
+        """States (sample, 2 dof), one every `every` steps; NaN once not finite."""
+        path = np.empty((steps // every + 1, len(state)))
+        _iterate(
+            np.array(state, dtype=float),
+            self.samples,
+            self.variance * self.weights,
+            0.5 / self.length_scale**2,
+            every,
+            path,
+        )
+        return path
+
+    def rollout(
+        self,
+        state,
+        steps: int,
+        order: int = 0,
+        every: int = 1,
+        low: np.ndarray | float = -np.inf,
+        high: np.ndarray | float = np.inf,
+    ) -> Rollout:
+        """Motion from a state (q, q̇), with velocities in place of momenta.
+
+        Parameters are those of :meth:`LearnedLagrangian.rollout`; `low` and `high` are
+        the box outside of which the motion counts as escaped.
+        """
+        n = self.dof
+        path = np.full((steps // every + 1, 2 * n), np.nan)
+        path[0] = state
+        # Whole samples, so that one of them ends each piece.
+        piece_steps = max(STEPS_PER_TEST // every, 1) * every
+        done = 0
+        while done < steps:
+            count = min(piece_steps, steps - done)
+            piece = self.path(path[done // every], count)
+            q = piece[:, :n]
+            inside = _steps_inside(q, np.asarray(low), np.asarray(high))
+            kept = piece[every : inside + 1 : every]
+            path[done // every + 1 : done // every + 1 + len(kept)] = kept
+            done += inside
+            if inside < count:
+                break
+        reason = (
+            "" if done == steps else f"step {done + 1}: the position left the domain"
+        )
+        return Rollout(path[:, :n], path[:, n:], done, reason, 0.0)
+
+    def further(
+        self, run: Rollout, sample: int, steps: int, order: int, **options
+    ) -> Rollout:
+        """Every step of a rollout from one of its samples on."""
+        state = np.concatenate([run.positions[sample], run.momenta[sample]])
+        return self.rollout(state, steps, order, **options)
+
+    def states(
+        self, run: Rollout, at: np.ndarray, order: int, every: int = 1
+    ) -> np.ndarray:
+        """States (sample, 2 dof) of samples `at` of a rollout."""
+        return np.concatenate([run.positions[at], run.momenta[at]], axis=1)
+
+    def mass(self, state: np.ndarray, order: int) -> np.ndarray:
+        """NaN: a flow map has no mass. Shape (dof, dof)."""
+        return np.full((self.dof, self.dof), np.nan)
+
+    def hamiltonian_derivatives(
+        self, states: np.ndarray, order: int, derivatives: int = 0
+    ) -> np.ndarray:
+        """NaN: a flow map has no Hamiltonian. Shape (index, sample)."""
+        return np.full((1 + derivatives * states.shape[1], len(states)), np.nan)
+
+    def hamiltonian(self, states, order: int = 0) -> np.ndarray:
+        """NaN: a flow map has no Hamiltonian. Shape (sample,)."""
+        return self.hamiltonian_derivatives(np.atleast_2d(states), order)[0]
 
     def __str__(self) -> str:
-        names, flow = self.coordinates, self.flow
+        names = (*self.coordinates, *velocity_names(self.coordinates))
         return (
-            f"Flow map of ({', '.join((*names, *velocity_names(names)))}), h = "
-            f"{float(self.dataset.attrs['time_step']):g} s\n"
-            f"  Gaussian process of {len(flow.samples)} states, variance "
-            f"{flow.variance:g}, length scale {flow.length_scale:g}\n"
+            f"Flow map of ({', '.join(names)}), h = {self.time_step:g} s\n"
+            f"  Gaussian process of {len(self.samples)} states, variance "
+            f"{self.variance:g}, length scale {self.length_scale:g}\n"
             "It has no Lagrangian and conserves no energy"
         )
+
+
+@njit(cache=True, nogil=True)
+def _iterate(state, samples, weights, a, every, path):
+    size = state.size
+    following = np.empty(size)
+    for i in range(size):
+        path[0, i] = state[i]
+    for step in range(1, (path.shape[0] - 1) * every + 1):
+        for i in range(size):
+            following[i] = 0.0
+        for j in range(samples.shape[0]):
+            square = 0.0
+            for i in range(size):
+                square += (state[i] - samples[j, i]) ** 2
+            kernel = np.exp(-a * square)
+            for i in range(size):
+                following[i] += kernel * weights[j, i]
+        for i in range(size):
+            state[i] = following[i]
+            if step % every == 0:
+                path[step // every, i] = state[i]
+
+
+def _steps_inside(q: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
+    """Steps before positions (sample, dof) leave a box or are not finite."""
+    with np.errstate(invalid="ignore"):
+        good = ((q >= low) & (q <= high)).all(axis=1)
+    good &= np.isfinite(q).all(axis=1)
+    return len(q) - 1 if good.all() else max(int(np.argmin(good)) - 1, 0)
 
 
 def _coordinates(dataset: xr.Dataset) -> tuple[str, ...]:
@@ -126,12 +541,8 @@ def _coordinates(dataset: xr.Dataset) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else tuple(map(str, names))
 
 
-def _described(basis) -> str:
-    if isinstance(basis, WeightSpace):
-        return (
-            f"Taylor features of a squared exponential kernel, degree {basis.degree}, "
-            f"length scale {basis.length_scale:g} half widths of the data"
-        )
-    if isinstance(basis, RadialBasis):
-        return f"radial, length scale {basis.length_scale:g}"
-    return "one layer of tanh units"
+LEARNED = {
+    "learned_lagrangian": LearnedLagrangian.from_dataset,
+    "learned_flow": LearnedFlow.from_dataset,
+}
+"""Models by the contract of their dataset."""

@@ -8,14 +8,42 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from leastaction.snapshots.backward_error_jets import multi_indices
+from leastaction.core.multi_index import multi_indices
+from leastaction.snapshots.basis import Basis
 
-# Samples whose tables of derivatives fit into the cache together.
-CHUNK = 64
+# Their tables of derivatives fit into the cache together.
+SAMPLES_PER_BATCH = 64
+
+JET = """
+@njit(cache=True, nogil=True)
+def jet(z, layout, values, work, second_order, gradient, hessian):
+    size, centres = layout[0], layout[1]
+    a = values[0]
+    gradient[:] = 0.0
+    if second_order:
+        hessian[:] = 0.0
+    for c in range(centres):
+        at = 1 + c * (size + 1)
+        square = 0.0
+        for j in range(size):
+            work[0, 0, j] = z[j] - values[at + 1 + j]
+            square += work[0, 0, j] * work[0, 0, j]
+        factor = -2.0 * a * values[at] * math.exp(-a * square)
+        for j in range(size):
+            gradient[j] += factor * work[0, 0, j]
+            if second_order:
+                hessian[j, j] += factor
+                for k in range(j + 1):
+                    hessian[j, k] -= 2.0 * a * factor * work[0, 0, j] * work[0, 0, k]
+    if second_order:
+        for j in range(size):
+            for k in range(j):
+                hessian[k, j] = hessian[j, k]
+"""
 
 
 @dataclass(frozen=True, eq=False)
-class RadialBasis:
+class RadialBasis(Basis):
     """Kernel functions at centres as a basis for L(q, q̇).
 
     Attributes
@@ -26,6 +54,7 @@ class RadialBasis:
         ε.
     """
 
+    VARIABLES = ("length_scale", "centres")
     centres: np.ndarray
     length_scale: float
 
@@ -40,15 +69,7 @@ class RadialBasis:
         return self.centres.shape[1] // 2
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
-        """Partial derivatives of all functions, shape (sample, centre).
-
-        Parameters
-        ----------
-        state
-            (q, q̇), shape (sample, 2 dof).
-        axes
-            Components of `state` to differentiate by; none for the values.
-        """
+        """Partial derivatives of all functions, shape (sample, centre)."""
         state = np.asarray(state, dtype=float)
         a = 1.0 / self.length_scale**2
         square = np.zeros((len(state), self.size))
@@ -79,8 +100,8 @@ class RadialBasis:
         left = [place[tuple(row[:n])] for row in rows]
         right = [place[tuple(row[n:])] for row in rows]
         found = np.empty((len(rows), len(states)))
-        for i in range(0, len(states), CHUNK):
-            tables = self._tables(states[i : i + CHUNK], order)
+        for i in range(0, len(states), SAMPLES_PER_BATCH):
+            tables = self._tables(states[i : i + SAMPLES_PER_BATCH], order)
             of_q, of_v = (
                 np.stack(
                     [
@@ -92,7 +113,7 @@ class RadialBasis:
                 for part in (tables[:n], tables[n:])
             )
             products = (of_q * coefficients) @ of_v.transpose(0, 2, 1)
-            found[:, i : i + CHUNK] = products[:, left, right].T
+            found[:, i : i + SAMPLES_PER_BATCH] = products[:, left, right].T
         return found
 
     def _tables(self, states: np.ndarray, order: int) -> list[np.ndarray]:
@@ -106,3 +127,16 @@ class RadialBasis:
                 table.append(-2 * a * (distance * table[r] + r * before))
             tables.append(np.array(table))
         return tables
+
+    @property
+    def jet(self) -> str:
+        """Compiled gradient and Hessian: a loop over the centres."""
+        return JET
+
+    def packed(self, coefficients: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Arrays that the jet reads: 1/ε², then (b_j, z_j) of every centre."""
+        size = 2 * self.dof
+        rows = np.column_stack([coefficients, self.centres])
+        layout = np.array([size, self.size], dtype=np.int64)
+        values = np.append(1.0 / self.length_scale**2, rows)
+        return layout, values, np.empty((1, 1, size))

@@ -19,11 +19,11 @@ from leastaction.snapshots.constrained_rows import constrained
 from leastaction.snapshots.discrete_lagrangian import pair_states, rule_points
 from leastaction.snapshots.learned_dataset import learned_model
 from leastaction.snapshots.learned_lagrangian import basis_variables
-from leastaction.snapshots.shadow_rows import (
+from leastaction.snapshots.whitened_rows import (
     mass_conditions,
     pairs,
     positions_of,
-    shadow_rows,
+    whitened_rows,
 )
 from leastaction.snapshots.tanh_layer import TanhLayer, tanh_derivatives
 from leastaction.snapshots.weight_space import scaled_inputs
@@ -138,7 +138,7 @@ def trained_network(
         Layer, outer weights b, diagnostics.
     """
     layer = random_layer(positions, time_step, units)
-    rows = shadow_rows(layer, positions, time_step, rule).reshape(-1, units)
+    rows = whitened_rows(layer, positions, time_step, rule).reshape(-1, units)
     conditions = mass_conditions(layer, positions, time_step, rule)
     system = constrained(rows, *conditions)
     start = system.coefficients(system.most_probable()[0])

@@ -16,15 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastaction.core.compiled import kernel
-from leastaction.snapshots.discrete_lagrangian import (
-    Basis,
-    discrete_momenta,
-    rule_points,
-)
-from leastaction.snapshots.jets import JETS, packed
-from leastaction.snapshots.momentum_step import TEMPLATE
+from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.discrete_lagrangian import discrete_momenta, rule_points
 
-# Of the error of one evaluation, as a displacement; below it no correction means much.
+# Corrections of a converged step, over the round-off of one evaluation.
 ROUND_OFF_MARGIN = 8.0
 REASONS = (
     "",
@@ -33,6 +28,146 @@ REASONS = (
     "the position left the domain",
     "the position is not finite",
 )
+
+# The loops, around the jet of a basis.
+TEMPLATE = '''
+{jet}
+
+
+@njit(cache=True, nogil=True)
+def solve(matrix, right):
+    """Gaussian elimination with pivots, in place; False if singular."""
+    n = right.size
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(matrix[i, k]) > abs(matrix[best, k]):
+                best = i
+        if not abs(matrix[best, k]) > 0.0:
+            return False
+        if best != k:
+            for j in range(n):
+                matrix[k, j], matrix[best, j] = matrix[best, j], matrix[k, j]
+            right[k], right[best] = right[best], right[k]
+        for i in range(k + 1, n):
+            factor = matrix[i, k] / matrix[k, k]
+            for j in range(k + 1, n):
+                matrix[i, j] -= factor * matrix[k, j]
+            right[i] -= factor * right[k]
+    for k in range(n - 1, -1, -1):
+        for j in range(k + 1, n):
+            right[k] -= matrix[k, j] * right[j]
+        right[k] /= matrix[k, k]
+    return True
+
+
+@njit(cache=True, nogil=True)
+def discrete(first, second, h, points, layout, values, work, second_order,
+             before, after, slope_before, slope_after, state, gradient, hessian):
+    """Momenta -D1 Ld and D2 Ld and, if asked, their derivatives by `second`."""
+    n = first.size
+    before[:] = 0.0
+    after[:] = 0.0
+    if second_order:
+        slope_before[:] = 0.0
+        slope_after[:] = 0.0
+    for point in range(points.shape[0]):
+        weight, theta = points[point, 0], points[point, 1]
+        for i in range(n):
+            state[i] = (1.0 - theta) * first[i] + theta * second[i]
+            state[n + i] = (second[i] - first[i]) / h
+        jet(state, layout, values, work, second_order, gradient, hessian)
+        for i in range(n):
+            before[i] += weight * (gradient[n + i] - (1.0 - theta) * h * gradient[i])
+            after[i] += weight * (gradient[n + i] + theta * h * gradient[i])
+            if not second_order:
+                continue
+            for j in range(n):
+                by_momentum = theta * hessian[n + i, j] + hessian[n + i, n + j] / h
+                by_force = theta * h * hessian[i, j] + hessian[i, n + j]
+                slope_before[i, j] += weight * (
+                    by_momentum - (1.0 - theta) * by_force)
+                slope_after[i, j] += weight * (by_momentum + theta * by_force)
+
+
+@njit(cache=True, nogil=True)
+def integrate(start, momentum, velocity, h, points, layout, values, work, tolerance,
+              iterations, low, high, every, path, momenta, used):
+    """Steps done, reason of failure (0: none). Sample k is step k * every."""
+    n = start.size
+    first = start.copy()
+    p = momentum.copy()
+    before, after, right, state, gradient = (
+        np.empty(n), np.empty(n), np.empty(n), np.empty(2 * n), np.empty(2 * n))
+    slope_before, slope_after = np.zeros((n, n)), np.zeros((n, n))
+    matrix, hessian = np.empty((n, n)), np.empty((2 * n, 2 * n))
+    past = np.empty((5, n))
+    known = 1
+    second = np.empty(n)
+    for i in range(n):
+        past[0, i], path[0, i], momenta[0, i] = first[i], first[i], p[i]
+    steps = (path.shape[0] - 1) * every
+    for step in range(1, steps + 1):
+        for i in range(n):
+            if known >= 5:
+                second[i] = (5.0 * past[0, i] - 10.0 * past[1, i] + 10.0 * past[2, i]
+                             - 5.0 * past[3, i] + past[4, i])
+            elif known >= 3:
+                second[i] = 3.0 * past[0, i] - 3.0 * past[1, i] + past[2, i]
+            elif known == 2:
+                second[i] = 2.0 * past[0, i] - past[1, i]
+            else:
+                second[i] = first[i] + h * velocity[i]
+        size = 0.0
+        converged = False
+        last = 0.0
+        for iteration in range(iterations):
+            fresh = iteration == 0 or size > 0.1 * last
+            last = size if iteration else 0.0
+            discrete(first, second, h, points, layout, values, work, fresh, before,
+                     after, slope_before, slope_after, state, gradient, hessian)
+            for i in range(n):
+                right[i] = p[i] - before[i]
+                for j in range(n):
+                    matrix[i, j] = slope_before[i, j]
+            if not solve(matrix, right):
+                return step - 1, 2
+            size = 0.0
+            for i in range(n):
+                size = max(size, abs(right[i]))
+                second[i] += right[i]
+                for j in range(n):
+                    after[i] += slope_after[i, j] * right[j]
+            used[0] += 1
+            if not np.isfinite(size):
+                return step - 1, 4
+            # What is left is about size * (size / last).
+            if size <= tolerance or (iteration and size * size <= tolerance * last):
+                converged = True
+                break
+        if not converged:
+            return step - 1, 1
+        for k in range(4, 0, -1):
+            for i in range(n):
+                past[k, i] = past[k - 1, i]
+        for i in range(n):
+            first[i] = second[i]
+            p[i] = after[i]
+            past[0, i] = second[i]
+            if second[i] < low[i] or second[i] > high[i]:
+                return step - 1, 3
+        known = min(known + 1, 5)
+        if step % every == 0:
+            for i in range(n):
+                path[step // every, i], momenta[step // every, i] = first[i], p[i]
+    return steps, 0
+
+
+@njit(cache=True, nogil=True)
+def jets(states, layout, values, work, gradients, hessians):
+    for k in range(states.shape[0]):
+        jet(states[k], layout, values, work, True, gradients[k], hessians[k])
+'''
 
 
 @dataclass(frozen=True)
@@ -69,7 +204,7 @@ class VariationalIntegrator:
     Parameters
     ----------
     basis
-        A basis with a compiled jet (:mod:`leastaction.snapshots.jets`).
+        A basis with a compiled jet.
     coefficients
         b, shape (function,).
     time_step
@@ -81,11 +216,11 @@ class VariationalIntegrator:
     def __init__(
         self, basis: Basis, coefficients: np.ndarray, time_step: float, rule: str
     ):
-        self._compiled = kernel(TEMPLATE, {"jet": JETS[type(basis)](basis)})
-        self._layout, self._values, self._work = packed(basis, coefficients)
+        self._compiled = kernel(TEMPLATE, {"jet": basis.jet})
         self._points = np.array(rule_points(rule))
         self._basis = basis
         self.coefficients = np.asarray(coefficients, dtype=float)
+        self._layout, self._values, self._work = basis.packed(self.coefficients)
         self.dof, self.time_step, self._rule = basis.dof, float(time_step), rule
 
     def tolerance(self, position: np.ndarray, velocity: np.ndarray) -> float:
