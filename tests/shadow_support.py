@@ -1,9 +1,14 @@
 """Motions for tests of Lagrangian Shadow Integration."""
 
+from collections.abc import Callable, Sequence
+
 import numpy as np
+import sympy as sp
 import xarray as xr
 
+from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.halton import halton_starts
+from leastaction.core.multi_index import multi_indices
 
 
 def pendulum_rate(state):
@@ -74,8 +79,44 @@ def misalignment(lagrangian, order):
     """nu of the paper: mean sine of the angle of grad H^[k] with that of the truth."""
     q, v = np.meshgrid(np.linspace(-1.2, 1.2, 12), np.linspace(-0.6, 0.6, 12))
     states = np.column_stack([q.ravel(), v.ravel()])
-    found = lagrangian.hamiltonian(states, order, 1)[1:3]
+    found = lagrangian.hamiltonian_derivatives(states, order, 1)[1:3]
     true = np.array([np.sin(states[:, 0]), states[:, 1]])
     area = np.abs(true[0] * found[1] - true[1] * found[0])
     sizes = np.linalg.norm(true, axis=0) * np.linalg.norm(found, axis=0)
     return (area / sizes).mean()
+
+
+def partial_derivatives(
+    lagrangian: sp.Expr, coordinates: Sequence[str], order: int
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    """Partial derivatives of an expression as backward error analysis wants them.
+
+    Parameters
+    ----------
+    lagrangian
+        L(q, q̇) without other symbols.
+    coordinates
+        Names of q.
+    order
+        Highest order.
+
+    Returns
+    -------
+    Function of q and q̇, each (point, dof), that gives the array (index, point).
+    """
+    variables = (*symbols(coordinates), *symbols(velocity_names(coordinates)))
+    found: dict[tuple, sp.Expr] = {}
+    for index in map(tuple, multi_indices(len(variables), order)):
+        last = max((i for i, k in enumerate(index) if k), default=None)
+        if last is None:
+            found[index] = sp.sympify(lagrangian)
+        else:
+            lower = (*index[:last], index[last] - 1, *index[last + 1 :])
+            found[index] = sp.diff(found[lower], variables[last])
+    function = sp.lambdify(variables, list(found.values()), "numpy", cse=True)
+
+    def evaluated(q: np.ndarray, qdot: np.ndarray) -> np.ndarray:
+        rows = function(*np.transpose(q), *np.transpose(qdot))
+        return np.array([np.broadcast_to(row, len(q)) for row in rows], dtype=float)
+
+    return evaluated

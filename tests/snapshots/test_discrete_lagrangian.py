@@ -2,12 +2,12 @@ import numpy as np
 import pytest
 import sympy as sp
 
+from leastaction.snapshots.continuous_euler_lagrange import euler_lagrange_rows
 from leastaction.snapshots.discrete_lagrangian import (
     corner_momenta,
     discrete_euler_lagrange,
     discrete_mass,
     discrete_momenta,
-    euler_lagrange_rows,
     mean_discrete_mass,
     rule_points,
 )

@@ -5,19 +5,21 @@ import pytest
 import shadow_support as support
 
 from leastaction.snapshots.constrained_rows import constrained
-from leastaction.snapshots.learned_lagrangian import LearnedLagrangian
-from leastaction.snapshots.length_scale import VELOCITY_RATIO, most_probable_basis
-from leastaction.snapshots.shadow_rows import (
-    mass_conditions,
-    positions_of,
-    shadow_rows,
+from leastaction.snapshots.discrete_euler_lagrange import (
+    most_probable_basis,
     weight_space,
 )
+from leastaction.snapshots.discrete_lagrangian import (
+    mass_conditions,
+    positions_of,
+    whitened_rows,
+)
+from leastaction.snapshots.learned_model import LearnedLagrangian
 
 
 def fitted(positions, time_step, degree, scale):
-    features = weight_space(positions, time_step, degree, scale, VELOCITY_RATIO)
-    rows = shadow_rows(features, positions, time_step, "midpoint")
+    features = weight_space(positions, time_step, degree, scale)
+    rows = whitened_rows(features, positions, time_step, "midpoint")
     conditions = mass_conditions(features, positions, time_step, "midpoint")
     return features, constrained(rows.reshape(-1, features.size), *conditions)
 
@@ -50,6 +52,6 @@ def test_the_small_search_is_enough_where_the_features_resolve_the_motion():
         features, system = fitted(positions, 0.1, chosen.degree, scale)
         b = system.coefficients(system.most_probable()[0])
         learned = LearnedLagrangian(features, b, 0.1, "midpoint")
-        energy = learned.hamiltonian(states, 2)[0]
+        energy = learned.hamiltonian(states, 2)
         energies.append(energy - energy.mean())
     np.testing.assert_allclose(*energies, atol=3e-6)

@@ -3,13 +3,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
+from leastaction.core.multi_index import multi_indices
 from leastaction.snapshots.radial_basis import RadialBasis
 from leastaction.snapshots.tanh_layer import TanhLayer
-from leastaction.snapshots.weight_space import (
-    WeightSpace,
-    multi_indices,
-    scaled_inputs,
-)
+from leastaction.snapshots.weight_space import WeightSpace, scaled_inputs
 
 RNG = np.random.default_rng(1)
 STATES = RNG.uniform(-1, 1, (7, 4))
@@ -52,7 +49,7 @@ def test_features_add_up_to_the_squared_exponential_kernel():
 
 
 def test_multi_indices_are_all_of_them_in_lexicographic_order():
-    found = [tuple(row) for row in multi_indices(3, 4)]
+    found = [tuple(row) for row in multi_indices(3, 4, lexicographic=True)]
     assert found == sorted(set(found)) and len(found) == 35
     assert max(map(sum, found)) == 4
 

@@ -14,9 +14,8 @@ from leastaction.snapshots import (
     minimum_norm,
     repeated_central_difference,
 )
-from leastaction.snapshots.learned_lagrangian import lagrangian_of
-from leastaction.snapshots.one_step_error import one_step_errors
-from leastaction.snapshots.shadow_rows import whitened
+from leastaction.snapshots.discrete_lagrangian import one_step_errors, whitened
+from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
 
 def learned(observations, damping="evidence", **changes):
@@ -40,14 +39,14 @@ def model(pendulum):
 
 
 def test_each_order_of_backward_error_analysis_brings_the_truth_nearer(model):
-    lagrangian = lagrangian_of(model)
+    lagrangian = LearnedLagrangian.from_dataset(model)
     zero, two, four = (support.misalignment(lagrangian, k) for k in (0, 2, 4))
     assert zero > 30 * two > 300 * four
     assert two < 2.5e-4 and four < 2e-5
 
 
 def test_positions_suffice_for_a_long_motion(model):
-    lagrangian = lagrangian_of(model)
+    lagrangian = LearnedLagrangian.from_dataset(model)
     motion = lagrangian.rollout([0.3, 0.0], 400, order=4)
     start = np.array([[0.3, 0.0]])
     truth = support.motion(support.pendulum_rate, start, 0.5, 20, 400)
@@ -56,7 +55,7 @@ def test_positions_suffice_for_a_long_motion(model):
 
 
 def test_velocities_follow_from_momenta(model):
-    lagrangian = lagrangian_of(model)
+    lagrangian = LearnedLagrangian.from_dataset(model)
     states = np.random.default_rng(1).uniform(-0.8, 0.8, (9, 2))
     momenta = lagrangian.momentum(states, 2)
     found = lagrangian.velocity(states[:, :1], momenta, 0.9 * states[:, 1:], 2)
@@ -91,7 +90,7 @@ def test_noise_is_found_without_being_told(pendulum, damping):
         found = learned(noisy, damping, basis={"kind": "taylor", "length_scale": 0.7})
         expected = sigma * np.sqrt(6) / 0.25
         assert float(found["row_error"][0]) == pytest.approx(expected, rel=0.2)
-        assert support.misalignment(lagrangian_of(found), 4) < sigma
+        assert support.misalignment(LearnedLagrangian.from_dataset(found), 4) < sigma
 
 
 def test_whitened_rows_have_uncorrelated_errors():
@@ -102,7 +101,7 @@ def test_whitened_rows_have_uncorrelated_errors():
 
 
 def test_error_of_one_step_is_the_displacement(model):
-    lagrangian = lagrangian_of(model)
+    lagrangian = LearnedLagrangian.from_dataset(model)
     path = lagrangian.rollout([0.5, 0.2], 2).positions
     displaced = path.copy()
     displaced[-1] -= 1e-6
@@ -116,7 +115,7 @@ def test_error_of_one_step_is_the_displacement(model):
 
 
 def test_posterior_samples_spread_as_the_factor_says(model):
-    lagrangian = lagrangian_of(model)
+    lagrangian = LearnedLagrangian.from_dataset(model)
     draws = lagrangian.samples(4000, np.random.default_rng(5))
     at = lagrangian.basis.partial(np.array([[0.4, 0.3]]))[0]
     values = [at @ draw.coefficients for draw in draws]
@@ -147,7 +146,9 @@ def test_exact_accelerations_find_the_lagrangian_of_the_motion(pendulum):
     }.items():
         check(samples, "sampled_motion")
         equations = continuous_euler_lagrange.assemble(pendulum, samples, settings, {})
-        lagrangian = lagrangian_of(minimum_norm.identify(equations, {}))
+        lagrangian = LearnedLagrangian.from_dataset(
+            minimum_norm.identify(equations, {})
+        )
         assert not lagrangian.shadow
         values[name] = support.misalignment(lagrangian, 0)
     assert values["exact"] < 5e-4 < 1e-2 < values["differences"]
@@ -170,15 +171,15 @@ def test_flow_process_goes_through_its_samples(pendulum):
     recipe = {"variance": 900.0, "length_scale": 1.0, "jitter": 1e-9}
     pendulum = pendulum.isel(trajectory=slice(0, 60))
     found = flow_gaussian_process.identify(None, recipe, pendulum, {})
-    flow = flow_gaussian_process.flow_of(check(found, "learned_flow"))
+    flow = LearnedFlow.from_dataset(check(found, "learned_flow"))
     first, second = flow_gaussian_process.flow_pairs(pendulum["q"].values[0], 0.5)
     wide = recipe | {"length_scale": 100.0, "jitter": 1e-14}
     with pytest.raises(ValueError, match="raise jitter"):
         flow_gaussian_process.identify(None, wide, pendulum, {})
     for k in (0, 50):
-        path = flow.rollout(first[k], 4)
+        path = flow.path(first[k], 4)
         np.testing.assert_allclose(path[1], second[k], atol=1e-4)
-        np.testing.assert_allclose(flow.rollout(first[k], 4, every=2), path[::2])
+        np.testing.assert_allclose(flow.path(first[k], 4, every=2), path[::2])
 
 
 def test_what_does_not_fit_is_refused(pendulum):

@@ -12,7 +12,7 @@ from leastaction.core.stages.differentiate import differentiate
 from leastaction.core.stages.identify import identify
 from leastaction.core.stages.simulate import simulate
 from leastaction.core.stages.validate import validate
-from leastaction.snapshots.learned_model import LearnedFlow, LearnedModel
+from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
 KEY = {"example": "e", "seed": 1}
 SIMULATION = motion_settings(
@@ -239,10 +239,8 @@ def test_a_file_alone_gives_the_model_back(kind, model, flow, tmp_path):
     save(dataset, path, kind)
     assert load(path).attrs["contract"] == kind
     found = load_model(path, noise_level=1e-3)
-    assert isinstance(found, (LearnedModel, LearnedFlow))
+    assert isinstance(found, (LearnedLagrangian, LearnedFlow))
     assert found.coordinates == ("th",)
     text = str(found)
     assert "(th, thdot)" in text and "h = 0.5 s" in text
-    motion = found.rollout([0.3, 0.0], 4)
-    positions = getattr(motion, "positions", motion)
-    assert abs(positions[1, 0] - 0.2638) < 0.02
+    assert abs(found.rollout([0.3, 0.0], 4).positions[1, 0] - 0.2638) < 0.02

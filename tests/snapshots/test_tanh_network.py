@@ -8,7 +8,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     mean_discrete_mass,
 )
-from leastaction.snapshots.learned_lagrangian import lagrangian_of
+from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction.snapshots.tanh_layer import TanhLayer
 from leastaction.snapshots.tanh_network import ShadowNetwork
 
@@ -57,4 +57,4 @@ def test_training_lowers_the_residual_and_keeps_the_mass():
         errors.append(float(model["row_error"][0]))
     assert errors[1] < 0.7 * errors[0]
     assert abs(float(model["mass_error"][0])) < 1e-3
-    assert support.misalignment(lagrangian_of(model), 2) < 0.1
+    assert support.misalignment(LearnedLagrangian.from_dataset(model), 2) < 0.1

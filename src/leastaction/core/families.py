@@ -8,6 +8,7 @@ files are called after: `contracts.py` its datasets, `recipes.py` its steps and 
 from collections.abc import Iterator
 from functools import cache
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
@@ -78,8 +79,10 @@ def example_figures() -> dict[str, dict[str, str]]:
 def implementation(reference: str):
     """Object that ``family.module:name`` refers to, imported now.
 
+    A name may have dots, as that of a method of a class.
+
     >>> implementation("core.stlsq:stlsq").__name__
     'stlsq'
     """
     module, _, name = reference.partition(":")
-    return getattr(import_module(f"leastaction.{module}"), name)
+    return attrgetter(name)(import_module(f"leastaction.{module}"))

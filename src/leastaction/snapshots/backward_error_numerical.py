@@ -4,8 +4,8 @@ A learned Lagrangian gives its partial derivatives in q and q̇ at points (q, q�
 those up to order k + r follow all partial derivatives up to order r of the modified
 Lagrangian, truncated after h^k, in any dimension and to rounding error: no difference
 quotient, no closed formula. Every function here takes and gives partial derivatives as
-one array (index, point); the multi-indices of its rows are ``multi_indices(2 n, order)``
-(:mod:`leastaction.core.multi_index`), with the variables q_1 ... q_n, q̇_1 ... q̇_n.
+one array (index, point), its rows in graded order (:mod:`leastaction.core.multi_index`)
+of the variables q_1 ... q_n, q̇_1 ... q̇_n.
 
 The algebra of :mod:`backward_error_series` is that of truncated Taylor polynomials
 (:class:`Jet`).

@@ -71,6 +71,26 @@ class Basis:
     def from_dataset(cls, dataset: xr.Dataset) -> Self:
         """Basis of one replicate and case from its variables."""
         values = {name: dataset[name].values[0] for name in cls.VARIABLES}
-        return cls(
-            **{k: v.item() if np.ndim(v) == 0 else v for k, v in values.items()}
-        )
+        return cls(**{k: v.item() if np.ndim(v) == 0 else v for k, v in values.items()})
+
+
+def basis_of(dataset: xr.Dataset) -> Basis:
+    """Basis of one replicate from its variables.
+
+    Raises
+    ------
+    ValueError
+        If none is there.
+    """
+    from leastaction.snapshots.radial_basis import RadialBasis
+    from leastaction.snapshots.tanh_layer import TanhLayer
+    from leastaction.snapshots.weight_space import WeightSpace
+
+    kinds = (WeightSpace, RadialBasis, TanhLayer)
+    for kind in kinds:
+        if set(kind.VARIABLES) <= set(dataset.data_vars):
+            return kind.from_dataset(dataset)
+    raise ValueError(
+        f"no basis among {sorted(dataset.data_vars)}; expected "
+        + ", or ".join(" and ".join(map(repr, kind.VARIABLES)) for kind in kinds)
+    )

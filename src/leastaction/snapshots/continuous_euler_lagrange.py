@@ -6,10 +6,10 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
+from leastaction.snapshots.basis import Basis
 from leastaction.snapshots.discrete_euler_lagrange import equations_dataset
-from leastaction.snapshots.discrete_lagrangian import euler_lagrange_rows
+from leastaction.snapshots.discrete_lagrangian import published_conditions
 from leastaction.snapshots.radial_basis import RadialBasis
-from leastaction.snapshots.shadow_rows import published_conditions
 
 CONTRACT = "shadow_equations"
 
@@ -47,3 +47,26 @@ def assemble(
         observations,
         {"time_step": time_step(observations), "rule": settings["rule"], "shadow": 0},
     )
+
+
+def euler_lagrange_rows(
+    basis: Basis, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray
+) -> np.ndarray:
+    """Rows L_q − L_q̇q q̇ − L_q̇q̇ q̈, shape (sample, dof, function).
+
+    Paper: eq. (19) prints a momentum for the force L_q, and a wrong sign.
+
+    Parameters
+    ----------
+    q, qdot, qddot
+        Shape (sample, dof).
+    """
+    n = basis.dof
+    states = np.concatenate([q, qdot], axis=1)
+    rows = np.empty((len(q), n, basis.size))
+    for i in range(n):
+        rows[:, i] = basis.partial(states, i)
+        for j in range(n):
+            rows[:, i] -= basis.partial(states, n + i, j) * qdot[:, j : j + 1]
+            rows[:, i] -= basis.partial(states, n + i, n + j) * qddot[:, j : j + 1]
+    return rows

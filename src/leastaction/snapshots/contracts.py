@@ -1,6 +1,10 @@
 """Datasets of what is learned from snapshots."""
 
+from collections.abc import Mapping
 from functools import partial
+
+import numpy as np
+import xarray as xr
 
 from leastaction.core.contract import Contract, Variable
 
@@ -76,6 +80,7 @@ CONTRACTS = {
             "mass_error": optional("replicate", "1", "mean discrete mass minus 1"),
             "evaluations": optional("replicate", "1", "evaluations of the network"),
         },
+        model="snapshots.learned_model:LearnedLagrangian.from_dataset",
     ),
     "learned_flow": Contract(
         "identify with method flow_gaussian_process",
@@ -83,6 +88,7 @@ CONTRACTS = {
             "state_sample": _finite(_STATES, "mixed", "states of the kernel"),
             "weight": _finite(_STATES, "mixed", "weights of the kernel"),
         },
+        model="snapshots.learned_model:LearnedFlow.from_dataset",
     ),
     "shadow_rollout": Contract(
         "validate",
@@ -163,9 +169,7 @@ CONTRACTS = {
                 "J",
                 "largest deviation of the true energy from that of the start",
             ),
-            "energy_band": optional(
-                _ORDER, "J", "width of the band of H^[k], scaled"
-            ),
+            "energy_band": optional(_ORDER, "J", "width of the band of H^[k], scaled"),
             "energy_drift": Variable(
                 _ORDER, "W", "slope of the true energy along the path of the model"
             ),
@@ -271,3 +275,33 @@ CONTRACTS = {
         },
     ),
 }
+
+
+def lagrangian_dataset(
+    equations: xr.Dataset,
+    coefficients: np.ndarray,
+    diagnostics: Mapping[str, float],
+    factor: np.ndarray | None = None,
+) -> xr.Dataset:
+    """Contract ``learned_lagrangian`` of one case.
+
+    Parameters
+    ----------
+    equations
+        Contract ``shadow_equations``; its basis and attributes are kept.
+    coefficients
+        Shape (function,).
+    diagnostics
+        Values by name.
+    factor
+        Factor of the posterior covariance, shape (direction, function).
+    """
+    values = {name: equations[name] for name in BASIS if name in equations}
+    values["coefficient"] = coefficients
+    if factor is not None:
+        values["factor"] = factor
+    return CONTRACTS["learned_lagrangian"].dataset(
+        values | {name: float(value) for name, value in diagnostics.items()},
+        coords={"replicate": equations["replicate"].values},
+        attrs={k: v for k, v in equations.attrs.items() if k != "contract"},
+    )

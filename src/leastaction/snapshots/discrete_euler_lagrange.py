@@ -20,8 +20,8 @@ from leastaction.snapshots.discrete_lagrangian import (
     pairs,
     positions_of,
     published_conditions,
-    whitened_rows,
     whitened,
+    whitened_rows,
 )
 from leastaction.snapshots.radial_basis import RadialBasis
 from leastaction.snapshots.weight_space import WeightSpace, scaled_inputs
@@ -40,7 +40,6 @@ ROWS_SEARCHED_FIRST = 300
 ERROR_OF_RESOLVED_ROWS = 1e-7
 # A third as many features as rows are fitted, but none of a higher degree than this.
 ROWS_PER_FEATURE, HIGHEST_DEGREE = 3, 20
-
 
 
 def assemble(
@@ -172,7 +171,9 @@ def most_probable_basis(
         return height, found.row_error(damping)
 
     if length_scale is None:
-        length_scale = _highest(lambda scale: fit(scale, few, low)[0], FIRST_LENGTH_SCALE)
+        length_scale = _highest(
+            lambda scale: fit(scale, few, low)[0], FIRST_LENGTH_SCALE
+        )
         height, error = fit(length_scale, positions, degree)
         # The rows are accelerations, since the conditions make the mean mass 1.
         acceleration = np.diff(positions, 2, axis=1) / time_step**2

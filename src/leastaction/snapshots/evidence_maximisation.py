@@ -6,18 +6,18 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
+from leastaction.snapshots.basis import basis_of
 from leastaction.snapshots.constrained_rows import (
     compressed,
     constrained,
     damped_coefficients,
 )
-from leastaction.snapshots.learned_dataset import learned_model
-from leastaction.snapshots.learned_lagrangian import basis_of
-from leastaction.snapshots.one_step_error import one_step_errors
-from leastaction.snapshots.shadow_rows import positions_of
+from leastaction.snapshots.contracts import lagrangian_dataset
+from leastaction.snapshots.discrete_lagrangian import one_step_errors, positions_of
 
 CONTRACT = "shadow_equations"
-HELD_OUT = 5
+# One of so many trajectories is held out.
+TRAJECTORIES_PER_HELD_OUT = 5
 
 
 class HeldOut:
@@ -31,7 +31,7 @@ class HeldOut:
 
     def __init__(self, equations: xr.Dataset, observations: xr.Dataset):
         positions = positions_of(observations)
-        held = np.arange(len(positions)) % HELD_OUT == 0
+        held = np.arange(len(positions)) % TRAJECTORIES_PER_HELD_OUT == 0
         theta, *self._conditions = (
             equations[name].values[0]
             for name in ("theta", "condition", "condition_value")
@@ -91,15 +91,14 @@ def identify(
     damping = chosen_damping(held_out, settings["damping"])
     error = held_out.errors(np.array([damping]))[0]
     coefficients = system.coefficients(damping)
-    relative = damping / system.singular[0]
-    return learned_model(
+    return lagrangian_dataset(
         equations,
         coefficients,
         {
-            "damping": (relative, "1", "damping over the largest singular value"),
-            "log_evidence": (system.log_evidence(damping), "1", "log evidence"),
-            "row_error": (system.row_error(damping), "mixed", "error of a row"),
-            "one_step_error": (error, "mixed", "held-out error of one step, rms"),
+            "damping": damping / system.singular[0],
+            "log_evidence": system.log_evidence(damping),
+            "row_error": system.row_error(damping),
+            "one_step_error": error,
         },
         system.factor(damping),
     )

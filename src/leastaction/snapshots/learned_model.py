@@ -10,8 +10,7 @@ are stored and loaded as datasets of one replicate and case.
 """
 
 import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,19 +20,14 @@ from numba import njit
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.multi_index import factors
 from leastaction.snapshots import backward_error_numerical as backward
-from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.basis import Basis, basis_of
 from leastaction.snapshots.contracts import BASIS, CONTRACTS
-from leastaction.snapshots.radial_basis import RadialBasis
-from leastaction.snapshots.tanh_layer import TanhLayer
 from leastaction.snapshots.variational_integrator import (
     Rollout,
     VariationalIntegrator,
 )
-from leastaction.snapshots.weight_space import WeightSpace
 
 log = logging.getLogger(__name__)
-
-BASES = (WeightSpace, RadialBasis, TanhLayer)
 
 # Largest relative correction of a velocity that may be round-off.
 LARGEST_ROUND_OFF_OF_VELOCITIES = 1e-4
@@ -256,9 +250,7 @@ class LearnedLagrangian:
         there = np.isfinite(run.positions[:, 0]) & np.isfinite(run.momenta[:, 0])
         if there.sum() < 2:
             return states
-        rough = np.gradient(
-            run.positions[there], self.time_step, axis=0, edge_order=1
-        )
+        rough = np.gradient(run.positions[there], self.time_step, axis=0, edge_order=1)
         at_done = at[at < there.sum()]
         positions, momenta = run.positions[at_done], run.momenta[at_done]
         rough = rough[at_done]
@@ -309,53 +301,6 @@ class LearnedLagrangian:
             )
         lines.append("L is known up to a factor and to what has no equations of motion")
         return "\n".join(lines)
-
-
-def lagrangian_dataset(
-    equations: xr.Dataset,
-    coefficients: np.ndarray,
-    diagnostics: Mapping,
-    factor: np.ndarray | None = None,
-) -> xr.Dataset:
-    """Contract ``learned_lagrangian`` of one case.
-
-    Parameters
-    ----------
-    equations
-        Contract ``shadow_equations``; its basis and attributes are kept.
-    coefficients
-        Shape (function,).
-    diagnostics
-        Values by name.
-    factor
-        Factor of the posterior covariance, shape (direction, function).
-    """
-    values = {name: equations[name] for name in BASIS if name in equations}
-    values["coefficient"] = coefficients
-    if factor is not None:
-        values["factor"] = factor
-    return CONTRACTS["learned_lagrangian"].dataset(
-        values | dict(diagnostics),
-        coords={"replicate": equations["replicate"].values},
-        attrs={k: v for k, v in equations.attrs.items() if k != "contract"},
-    )
-
-
-def basis_of(dataset: xr.Dataset) -> Basis:
-    """Basis of one replicate from its variables.
-
-    Raises
-    ------
-    ValueError
-        If none is there.
-    """
-    for kind in BASES:
-        if set(kind.VARIABLES) <= set(dataset.data_vars):
-            return kind.from_dataset(dataset)
-    raise ValueError(
-        f"no basis among {sorted(dataset.data_vars)}; expected "
-        + ", or ".join(" and ".join(map(repr, kind.VARIABLES)) for kind in BASES)
-    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -539,10 +484,3 @@ def _coordinates(dataset: xr.Dataset) -> tuple[str, ...]:
     """Coordinates of a model; NetCDF gives a single name back as text."""
     names = dataset.attrs["dof"]
     return (names,) if isinstance(names, str) else tuple(map(str, names))
-
-
-LEARNED = {
-    "learned_lagrangian": LearnedLagrangian.from_dataset,
-    "learned_flow": LearnedFlow.from_dataset,
-}
-"""Models by the contract of their dataset."""

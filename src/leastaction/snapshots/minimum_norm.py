@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.snapshots.learned_dataset import learned_model
+from leastaction.snapshots.contracts import lagrangian_dataset
 
 CONTRACT = "shadow_equations"
 
@@ -51,11 +51,6 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     target = np.concatenate([np.zeros(len(theta)), value])
     coefficients, rank = minimum_norm(rows, target, settings.get("cut"))
     square = float(((rows @ coefficients - target) ** 2).sum())
-    return learned_model(
-        equations,
-        coefficients,
-        {
-            "rank": (rank, "1", "numerical rank of the rows"),
-            "residual_square": (square, "mixed", "sum of squares of the residual"),
-        },
+    return lagrangian_dataset(
+        equations, coefficients, {"rank": rank, "residual_square": square}
     )

@@ -58,6 +58,9 @@ class RadialBasis(Basis):
     centres: np.ndarray
     length_scale: float
 
+    def __str__(self) -> str:
+        return f"radial, length scale {self.length_scale:g}"
+
     @property
     def size(self) -> int:
         """Number of centres."""

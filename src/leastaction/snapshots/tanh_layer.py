@@ -65,6 +65,9 @@ class TanhLayer(Basis):
     weights: np.ndarray
     offsets: np.ndarray
 
+    def __str__(self) -> str:
+        return "one layer of tanh units"
+
     @property
     def size(self) -> int:
         """Number of units."""

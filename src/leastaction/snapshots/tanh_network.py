@@ -16,19 +16,20 @@ from scipy.special import ndtri
 from leastaction.core.contracts import time_step
 from leastaction.core.halton import halton
 from leastaction.snapshots.constrained_rows import constrained
-from leastaction.snapshots.discrete_lagrangian import pair_states, rule_points
-from leastaction.snapshots.learned_dataset import learned_model
-from leastaction.snapshots.learned_lagrangian import basis_variables
-from leastaction.snapshots.whitened_rows import (
+from leastaction.snapshots.contracts import CONTRACTS
+from leastaction.snapshots.discrete_lagrangian import (
     mass_conditions,
+    pair_states,
     pairs,
     positions_of,
+    rule_points,
     whitened_rows,
 )
 from leastaction.snapshots.tanh_layer import TanhLayer, tanh_derivatives
 from leastaction.snapshots.weight_space import scaled_inputs
 
-MASS_WEIGHT = 1.0
+# Of the mean discrete mass minus 1 beside the rms of the rows.
+WEIGHT_OF_THE_MASS = 1.0
 
 
 class ShadowNetwork:
@@ -111,11 +112,11 @@ class ShadowNetwork:
                 2 * image * mean[:, None] + square[:, None] * along
             )
         scale = 1 / np.sqrt(rows.size)
-        residuals = np.append(scale * rows.ravel(), MASS_WEIGHT * mass)
+        residuals = np.append(scale * rows.ravel(), WEIGHT_OF_THE_MASS * mass)
         if not derived:
             return residuals, None
         table = scale * jacobian.reshape(rows.size, -1)
-        return residuals, np.vstack([table, MASS_WEIGHT * gradient.ravel()])
+        return residuals, np.vstack([table, WEIGHT_OF_THE_MASS * gradient.ravel()])
 
 
 def random_layer(positions: np.ndarray, time_step: float, units: int) -> TanhLayer:
@@ -156,14 +157,15 @@ def trained_network(
         max_nfev=evaluations,
     )
     b, c, w = network._split(found.x)
+    rms = xr.Variable(
+        "replicate",
+        [float(np.linalg.norm(found.fun[:-1]))],
+        {"units": "mixed", "long_name": "rms of the rows"},
+    )
     diagnostics = {
-        "row_error": (
-            float(np.linalg.norm(found.fun[:-1])),
-            "mixed",
-            "rms of the rows",
-        ),
-        "mass_error": (float(found.fun[-1]), "1", "mean discrete mass minus 1"),
-        "evaluations": (float(found.nfev), "1", "evaluations of the network"),
+        "row_error": rms,
+        "mass_error": found.fun[-1],
+        "evaluations": float(found.nfev),
     }
     return TanhLayer(w, c), b, diagnostics
 
@@ -193,8 +195,8 @@ def identify(
         settings["units"],
         settings["evaluations"],
     )
-    about = xr.Dataset(
-        basis_variables(layer),
+    return CONTRACTS["learned_lagrangian"].dataset(
+        {**layer.to_dataset(), "coefficient": b, **diagnostics},
         coords={"replicate": observations["replicate"].values},
         attrs={
             "time_step": h,
@@ -203,4 +205,3 @@ def identify(
             "dof": [str(name) for name in observations["dof"].values],
         },
     )
-    return learned_model(about, b, diagnostics)

@@ -114,6 +114,12 @@ class WeightSpace(Basis):
         # Files hold a float.
         object.__setattr__(self, "degree", int(self.degree))
 
+    def __str__(self) -> str:
+        return (
+            f"Taylor features of a squared exponential kernel, degree {self.degree}, "
+            f"length scale {self.length_scale:g} half widths of the data"
+        )
+
     @cached_property
     def indices(self) -> np.ndarray:
         """Multi-index α of every feature, shape (feature, variable)."""

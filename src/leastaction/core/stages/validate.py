@@ -8,8 +8,8 @@ from leastaction.core.stages import simulate
 METHODS = {
     "effort_gradient": "leastaction.ports.effort_rollout",
     "effort_process": "leastaction.ports.effort_rollout",
-    "learned_flow": "leastaction.snapshots.shadow_rollout",
-    "learned_lagrangian": "leastaction.snapshots.shadow_rollout",
+    "learned_flow": "leastaction.snapshots.rollout",
+    "learned_lagrangian": "leastaction.snapshots.rollout",
     "observations": "leastaction.ensembles.rollout",
     "field_observations": "leastaction.fields.field_rollout",
     "recordings": "leastaction.trajectories.motion_rollout",
@@ -37,7 +37,7 @@ def validate(system, model, simulation, settings, library, *, example, seed):
     See :func:`leastaction.ensembles.rollout.validate`,
     :func:`leastaction.fields.field_rollout.validate`,
     :func:`leastaction.trajectories.motion_rollout.validate`,
-    :func:`leastaction.snapshots.shadow_rollout.validate`,
+    :func:`leastaction.snapshots.rollout.validate`,
     :func:`leastaction.ports.effort_rollout.validate`, and
     :func:`leastaction.densities.density_rollout.validate` of stationary densities.
     """

@@ -1,12 +1,12 @@
-"""The truth beside which a learned Lagrangian is put: motion, energy, gradients."""
+"""The truth that a learned model is compared with: motion, energy, gradients."""
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations_with_replacement
 
 import numpy as np
 import sympy as sp
 
 from leastaction.core.evaluator import evaluator
+from leastaction.core.multi_index import factors
 from leastaction.core.runge_kutta import motion_of, substeps_of
 from leastaction.core.system import System
 from leastaction.snapshots import backward_error_numerical as backward
@@ -71,10 +71,12 @@ class Truth:
             For every order the value and the gradient, shape (1 + 2 dof, sample).
         """
         system, n = self._system, self.dof
+        needed = factors(2 * n, backward.needed_order(max(orders), 2))
         functions = [
-            sp.diff(system.lagrangian, *chosen) if chosen else system.lagrangian
-            for total in range(backward.needed_order(max(orders), 2) + 1)
-            for chosen in combinations_with_replacement(system.state, total)
+            sp.diff(system.lagrangian, *(system.state[i] for i in axes))
+            if axes
+            else system.lagrangian
+            for axes in needed
         ]
         evaluate = evaluator(functions, system.coordinates, list(system.parameters))
         velocity = states[:, n:]
