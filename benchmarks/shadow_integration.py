@@ -17,7 +17,7 @@ from examples import example_of, observations_of
 from leastaction.core.stages.assemble import assemble
 from leastaction.core.stages.differentiate import differentiate
 from leastaction.core.stages.identify import identify
-from leastaction.snapshots.learned_model import LearnedModel
+from leastaction.snapshots.learned_model import LearnedLagrangian
 
 PAPER = "shadow_integration"
 FORMS = ("recommended", "published")
@@ -26,7 +26,7 @@ TOLERANCE, ROUND_OFF, MOST_CORRECTIONS = 1e-11, 1e-5, 30
 STEPS = {"recommended": 200_000, "published": 2_000, "NumPy": 100}
 
 
-def learned(data, recipe) -> tuple[float, LearnedModel]:
+def learned(data, recipe) -> tuple[float, LearnedLagrangian]:
     """CPU seconds of assemble and identify, and the model."""
     rates = differentiate(data, recipe["differentiate"], {})
 
@@ -38,16 +38,16 @@ def learned(data, recipe) -> tuple[float, LearnedModel]:
     one = (
         model.isel(noise_mode=0, noise_level=0) if "noise_mode" in model.dims else model
     )
-    return seconds, LearnedModel(one)
+    return seconds, LearnedLagrangian(one)
 
 
 class NumPyStep:
     """Midpoint rule of L = Σ b_i exp(−|z − z_i|²/ε²), by Newton's method."""
 
-    def __init__(self, model: LearnedModel):
-        basis = model.lagrangian.basis
+    def __init__(self, model: LearnedLagrangian):
+        basis = model.basis
         self.centres, self.scale = basis.centres, basis.length_scale
-        self.b, self.h = model.lagrangian.coefficients, model.lagrangian.time_step
+        self.b, self.h = model.coefficients, model.time_step
         self.dof = basis.dof
 
     def jet(self, state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
