@@ -18,7 +18,7 @@ from leastaction.configuration.config import (
     with_variants,
     without_examples,
 )
-from leastaction.core.from_config import is_field
+from leastaction.core.from_config import is_field, system_reference
 from leastaction.configuration.recipes import is_random
 from leastaction.recordings.configuration import (
     MODULES,
@@ -234,8 +234,16 @@ def settings_of(stage):
 def sources_of(stage):
     """Inputs of a stage: its script, the methods of the recipe, what they import."""
     return lambda wildcards: sources(
-        stage, *MODULES[stage](example_of(wildcards), wildcards.get("estimator"))
+        stage,
+        *MODULES[stage](example_of(wildcards), wildcards.get("estimator")),
+        *system_modules([example_of(wildcards)]),
     )
+
+
+def system_modules(examples):
+    """Modules of the classes that describe the systems of examples."""
+    references = {system_reference(e["system"]) for e in examples if "system" in e}
+    return sorted(f"leastaction.{name.partition(':')[0]}" for name in references)
 
 
 def replicates_of(stage, example):

@@ -89,7 +89,7 @@ rule tabulate:
     input:
         models=models,
         rollouts=table_rollouts,
-        sources=sources("tabulate"),
+        sources=shown_sources("tabulate"),
     output:
         csv="<results>/{paper}/tables/{table}.csv",
         md="<results>/{paper}/tables/{table}.md",
@@ -119,7 +119,7 @@ rule score:
     input:
         models=models,
         rollouts=rollouts,
-        sources=sources("score"),
+        sources=shown_sources("score"),
     output:
         scores="<results>/{paper}/{example}/scores.csv",
     log:

@@ -86,14 +86,28 @@ def table_rollouts(wildcards):
 
 
 def figure_sources(wildcards):
-    """Sources of the figures that a job draws, and of no other."""
+    """Sources of the figures that a job draws and of what they show, of no other."""
     if "study" in wildcards.keys():
         drawn = [config["studies"][wildcards.study]["figure"]]
+        shown = [EXAMPLES[key] for key in study_examples(wildcards)]
     elif "figure" in wildcards.keys():
-        drawn = [numbered(wildcards)["shows"]]
+        drawn, shown = [numbered(wildcards)["shows"]], examples_of_job(wildcards)
     else:
         drawn = example_figures(example_of(wildcards)).values()
-    return sources("plot", *(figures()[name] for name in drawn))
+        shown = examples_of_job(wildcards)
+    return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
+
+
+def shown_sources(script):
+    """Sources of a script and of what a table or the rows of the scorecard show."""
+    return lambda wildcards: sources(
+        script, *system_modules(examples_of_job(wildcards))
+    )
+
+
+def examples_of_job(wildcards):
+    """What a figure, a table or the rows of the scorecard show."""
+    return [EXAMPLES[wildcards.paper, name] for name in shown_examples(wildcards)]
 
 
 def figure_settings(wildcards):

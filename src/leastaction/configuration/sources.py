@@ -10,13 +10,9 @@ per job, and most of the time that planning takes.
 import ast
 import hashlib
 import os
-import time
-import uuid
-from collections.abc import Iterable, Iterator
-from functools import lru_cache
+from collections.abc import Iterable
+from functools import cache
 from pathlib import Path
-
-from leastaction.core.cache import cached
 
 PACKAGE = Path(__file__).parents[1]
 
@@ -26,113 +22,75 @@ def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[P
 
     Raises
     ------
-    FileNotFoundError
+    ValueError
         If a module of this package does not exist.
     """
-    files: set[Path] = set()
-    waiting = [name for name in modules]
-    for script in scripts:
-        files.add(Path(script))
-        waiting += _imports(Path(script))
-    seen: set[str] = set()
-    while waiting:
-        name = waiting.pop()
-        if name in seen:
-            continue
-        seen.add(name)
-        path = _path(name)
-        files.add(path)
-        waiting += _imports(path)
-        if "." in name:
-            waiting.append(name.rpartition(".")[0])
-    return sorted(files)
+    scripts = [Path(script) for script in scripts]
+    roots = {*modules, *(name for script in scripts for name in _imports(script))}
+    imported = roots.union(*map(_imported_by, roots))
+    return sorted({*scripts, *(path for name in imported for path in _files(name))})
+
+
+@cache
+def _graph():
+    """Which module of this package imports which."""
+    import grimp
+
+    return grimp.build_graph(PACKAGE.name, cache_dir=None)
+
+
+def _imported_by(module: str) -> set[str]:
+    if module not in _graph().modules:
+        raise ValueError(f"{module!r} is not a module of leastaction")
+    return _graph().find_upstream_modules(module)
+
+
+def _imports(script: Path) -> list[str]:
+    """Modules of this package that a script imports, at its top."""
+    return [
+        node.module
+        for node in ast.parse(script.read_bytes()).body
+        if isinstance(node, ast.ImportFrom)
+        and str(node.module).partition(".")[0] == PACKAGE.name
+    ]
+
+
+@cache
+def _files(module: str) -> list[Path]:
+    """File of a module, and those of the packages around it."""
+    names = module.split(".")
+    folders = [PACKAGE.parent.joinpath(*names[:i]) for i in range(1, len(names))]
+    path = PACKAGE.parent.joinpath(*names)
+    own = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    return [*(folder / "__init__.py" for folder in folders), own]
 
 
 def write_listing(files: Iterable[Path], path: Path) -> None:
     """List files with the SHA-256 of each in `path`, which is left alone if it does so.
 
-    A new list is as old as the newest of its files, so that it is older than what was
-    made of them before there was a list.
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp(), "files.txt")
+    >>> write_listing(source_files(["leastaction.core.units"]), path)
+    >>> path.read_text().split()[-1]
+    'leastaction/core/units.py'
     """
-    files = list(files)
     text = "".join(
         f"{_digest(file)}  {os.path.relpath(file, PACKAGE.parent)}\n" for file in files
     )
-    before = path.read_text() if path.exists() else None
-    if text == before:
-        return
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.{uuid.uuid4().hex[:8]}.part")
-    part.write_text(text)
-    if before is None:
-        newest = min(time.time(), max(file.stat().st_mtime for file in files))
-        os.utime(part, (newest, newest))
-    os.replace(part, path)
+    if not path.exists() or path.read_text() != text:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
 
 
-@lru_cache(maxsize=1024)
+@cache
 def _digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-@lru_cache(maxsize=1)
+@cache
 def package_digest() -> str:
     """Digest of the name and the content of every source file of this package."""
     digest = hashlib.sha256()
-    for path in _package():
+    for path in sorted(PACKAGE.rglob("*.py")):
         digest.update(f"{path.relative_to(PACKAGE)} {_digest(path)}\n".encode())
     return digest.hexdigest()
-
-
-def _package() -> list[Path]:
-    return sorted(PACKAGE.rglob("*.py"))
-
-
-def _path(module: str) -> Path:
-    base = PACKAGE.parent.joinpath(*module.split("."))
-    for path in (base.with_suffix(".py"), base / "__init__.py"):
-        if path.is_file():
-            return path
-    raise FileNotFoundError(f"{module!r} is not a module of leastaction")
-
-
-def _imports(path: Path) -> list[str]:
-    """Modules of this package that a file imports, also inside functions."""
-    if path.is_relative_to(PACKAGE):
-        return _imports_of_package()[str(path.relative_to(PACKAGE))]
-    return _read_imports(path)
-
-
-@lru_cache(maxsize=1)
-def _imports_of_package() -> dict[str, list[str]]:
-    """Imports of each of its files; remembered, for reading all takes a second."""
-    return cached(
-        f"imports of {package_digest()}",
-        [__file__],
-        lambda: {str(p.relative_to(PACKAGE)): _read_imports(p) for p in _package()},
-    )
-
-
-def _read_imports(path: Path) -> list[str]:
-    found = []
-    for node in _statements(ast.parse(path.read_bytes()).body):
-        if isinstance(node, ast.Import):
-            found += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and not node.level:
-            names = [f"{node.module}.{alias.name}" for alias in node.names]
-            ours = str(node.module).partition(".")[0] == PACKAGE.name
-            found += [n if _is_module(n) else node.module for n in names if ours]
-    return [name for name in found if name.partition(".")[0] == PACKAGE.name]
-
-
-def _statements(body: Iterable[ast.stmt]) -> Iterator[ast.AST]:
-    """All statements, those inside others too; no expression holds an import."""
-    for node in body:
-        yield node
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            yield from _statements(getattr(node, block, ()))
-
-
-def _is_module(name: str) -> bool:
-    base = PACKAGE.parent.joinpath(*name.split("."))
-    return base.with_suffix(".py").is_file() or (base / "__init__.py").is_file()

@@ -30,15 +30,19 @@ def declared_units(config: Mapping) -> dict[str, str]:
     }
 
 
+def system_reference(given: Mapping) -> str:
+    """Module and class of systems that `given` names; see :func:`system_class`."""
+    registered = families.registered("SYSTEM").items()
+    named = [reference for key, reference in registered if key in given]
+    return (named or ["core.system:System"])[0]
+
+
 def system_class(given: Mapping) -> type:
     """Class of systems that a section `system`, or the attributes of a model, name.
 
     Families list the classes of their own in the table ``SYSTEM`` of their package.
     """
-    for key, reference in families.registered("SYSTEM").items():
-        if key in given:
-            return families.implementation(reference)
-    return families.implementation("core.system:System")
+    return families.implementation(system_reference(given))
 
 
 def system_from_config(config: Mapping):
