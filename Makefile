@@ -10,7 +10,7 @@
 #   make bench       our methods beside other packages, in an environment of its own;
 #                    writes benchmarks/results.md
 #   make costs       cost of one ensemble stage by stage, of learning and of densities
-#   make check       lint and format checks
+#   make check       lint, format and import checks
 
 PYTHON ?= python3
 VENV := .venv
@@ -90,6 +90,7 @@ check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/lint-imports --no-logo
 	$(SNAKEMAKE) --lint
 
 clean:
