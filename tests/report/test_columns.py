@@ -4,8 +4,12 @@ import numpy as np
 import pytest
 from test_figures import ONE, panel, words
 
-from leastaction.ensembles.figures._candidate import Candidate, of_dissipation
-from leastaction.ensembles.figures._heading import MOST_COLUMNS, selection
+from leastaction.ensembles.figures._candidates import (
+    MOST_CANDIDATES,
+    Candidate,
+    of_dissipation,
+    selection,
+)
 from leastaction.report.figures import draw
 from leastaction.report.panel import BASELINE, MAIN, Panel
 
@@ -34,7 +38,7 @@ def counted(notes):
 
 
 def test_a_small_library_is_shown_whole():
-    everything = [candidate(i) for i in range(MOST_COLUMNS)]
+    everything = [candidate(i) for i in range(MOST_CANDIDATES)]
     assert selection(everything) == (everything, [])
 
 
@@ -53,7 +57,7 @@ def test_published_fills_the_room_that_is_left_by_how_often_it_selects():
     found = [candidate(i, true=1.0, main=1.0) for i in range(5)]
     found += [candidate(i, published=0.5 + 0.01 * i) for i in range(5, 45)]
     shown, notes = selection(found)
-    assert len(shown) == MOST_COLUMNS
+    assert len(shown) == MOST_CANDIDATES
     assert shown[:5] == found[:5]
     assert notes == ["published also selects 19 others"]
     assert len(shown) + sum(counted(notes)) == len(found)

@@ -11,8 +11,8 @@ from leastaction.core.system import System
 from leastaction.core.units import unit
 from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
+from leastaction.report.readable import unit_label
 from leastaction.report.style import DEFAULTS, StyledFigure
-from leastaction.report.unit_label import unit_label
 
 ONE = {
     "title": "One mass",

@@ -11,12 +11,10 @@ from synthetic_sweep import PENDULUM, swept
 from test_figures import svg, words
 
 from leastaction.report.figures import draw
-from leastaction.report.level_axis import level_axis
-from leastaction.report.panel import BASELINE, MAIN, Panel
-from leastaction.report.panels import joined
+from leastaction.report.panel import BASELINE, MAIN, Panel, joined
+from leastaction.report.study import label_of_level, level_axis
 from leastaction.report.style import StyledFigure
 from leastaction.report.sweep import shown_case, shown_mode
-from leastaction.trajectories.figures._methods import label_of_level
 from leastaction.trajectories.figures.noise_limits import printed_limits
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)

@@ -270,9 +270,9 @@ rule shrink:
 
 rule plot_recording:
     input:
-        model="<results>/recordings/{example}/recommended/model.nc",
-        rollout="<results>/recordings/{example}/recommended/rollout.nc",
-        sources=sources("plot_recording"),
+        models=["<results>/recordings/{example}/recommended/model.nc"],
+        rollouts=["<results>/recordings/{example}/recommended/rollout.nc"],
+        sources=sources("plot", figures()["prediction"], figures()["residuals"]),
     output:
         prediction=report(
             "<results>/recordings/{example}/figures/prediction.svg",
@@ -302,11 +302,11 @@ rule plot_recording:
     conda:
         "../../environment.yml"
     params:
-        settings={"style": config["figures"]},
+        settings=recording_figures,
     message:
         "Drawing what {wildcards.example} predicts"
     script:
-        "../scripts/plot_recording.py"
+        "../scripts/plot.py"
 
 
 rule write_law:

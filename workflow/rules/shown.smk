@@ -123,6 +123,16 @@ def figure_settings(wildcards):
     }
 
 
+def recording_figures(wildcards):
+    """As `figure_settings`, of a recording."""
+    listed = {"estimators": ["recommended"], "rolled_out": ["recommended"]}
+    return {
+        "panels": {wildcards.example: listed},
+        "figures": {name: name for name in ("prediction", "residuals")},
+        "style": config["figures"],
+    }
+
+
 def table_settings(wildcards):
     shown = numbered(wildcards)["shows"]
     return {"panels": panels(wildcards, FOR_TABLES), "table": shown}

@@ -5,7 +5,7 @@ from pathlib import Path
 from leastaction.core.files import load, save_figure
 from leastaction.core.progress import start_logging
 from leastaction.report.figures import draw
-from leastaction.report.panels import panels_from
+from leastaction.report.panel import panels_from
 
 
 def main(models: list, rollouts: list, settings: dict, files: list) -> None:

@@ -3,7 +3,7 @@
 from leastaction.core.files import load, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.collect import example_rows, to_csv
-from leastaction.report.panels import panels_from
+from leastaction.report.panel import panels_from
 
 
 def main(models: list, rollouts: list, settings: dict, scores: str) -> None:

@@ -2,7 +2,7 @@
 
 from leastaction.core.files import load, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.panels import panels_from
+from leastaction.report.panel import panels_from
 from leastaction.report.tables import TABLES, render
 
 

@@ -143,6 +143,22 @@ class FieldSystem:
 
         return DensityLibrary.from_config(config, self.field)
 
+    def functions_over_nodes(self, recipe: Sequence[Mapping]) -> int:
+        """Number of candidate functions over all nodes; ``pooled`` ones do not count.
+
+        Parameters
+        ----------
+        recipe
+            ``library.lagrangian`` or ``library.volatility`` of an example.
+        """
+        from leastaction.fields.density_library import (
+            count_functions,
+            density_candidates,
+        )
+
+        terms, strides = density_candidates(recipe, self.field)
+        return count_functions(terms, strides, self.field, self.domain)
+
     @staticmethod
     def names_of(coordinates: Sequence[str]) -> tuple[str, ...]:
         """Names that the density of a field may use."""

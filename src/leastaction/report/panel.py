@@ -19,12 +19,11 @@ from leastaction.core.units import (
     unit,
     units_with_rates,
 )
-from leastaction.report.readable import leading_minus
+from leastaction.report.readable import leading_minus, unit_label
 from leastaction.report.recovery import recovery
 from leastaction.report.sweep import BASELINE as BASELINE
 from leastaction.report.sweep import MAIN as MAIN
 from leastaction.report.truth import Truth, truth_of
-from leastaction.report.unit_label import unit_label
 from leastaction.report.volatility_law import expansion
 
 
@@ -275,3 +274,62 @@ def panel_title(panels: Sequence[Panel], index: int) -> str:
     """Return the title of a panel, lettered (a), (b), ... if there are several."""
     letter = f"({chr(ord('a') + index)}) " if len(panels) > 1 else ""
     return letter + panels[index].title
+
+
+def panels_from(
+    settings: Mapping[str, Mapping],
+    models: Sequence[xr.Dataset],
+    rollouts: Sequence[xr.Dataset],
+) -> list[Panel]:
+    """Panels of the examples in `settings`, in that order.
+
+    Parameters
+    ----------
+    settings
+        By example: its configuration, with the list of its `estimators` and of those
+        that are `rolled_out`.
+    models, rollouts
+        Datasets of these estimators of every example, in the same order; either may be
+        empty if it is not shown.
+    """
+    by_pair = [
+        dict(
+            zip(
+                [(name, e) for name in settings for e in settings[name][listed]],
+                datasets,
+                strict=True,
+            )
+        )
+        if datasets
+        else {}
+        for listed, datasets in (("estimators", models), ("rolled_out", rollouts))
+    ]
+    return [
+        Panel(
+            name,
+            config,
+            *(
+                {e: d for (owner, e), d in some.items() if owner == name}
+                for some in by_pair
+            ),
+        )
+        for name, config in settings.items()
+    ]
+
+
+def joined(panels: Sequence[Panel]) -> list[Panel]:
+    """Panels with those variants joined to their example that have the same data."""
+    found: dict[tuple, Panel] = {}
+    for panel in panels:
+        base = panel.example.partition("-")[0]
+        data = repr([panel.config.get(part) for part in ("system", "simulate")])
+        first = found.get((base, data))
+        if first is not None:
+            panel = Panel(
+                first.example,
+                first.config,
+                {**first.models, **panel.models},
+                {**first.rollouts, **panel.rollouts},
+            )
+        found[base, data] = panel
+    return list(found.values())

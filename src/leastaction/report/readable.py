@@ -4,7 +4,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
+import pint
 import sympy as sp
+import xarray as xr
 
 from leastaction.core.expressions import symbol
 from leastaction.core.from_config import is_field
@@ -153,3 +155,50 @@ def _parts(value: sp.Expr, term, whole: bool) -> Mapping[sp.Expr, sp.Expr]:
         if ratio.is_number:
             return {term: ratio}
     return sp.expand(value).as_coefficients_dict()
+
+
+def unit_label(value: pint.Unit, keep_radian: bool = False) -> str:
+    """Mathtext of a unit, negative exponents instead of a solidus; 1 if dimensionless.
+
+    Radians are written only where an angle itself is meant: in a stiffness they would
+    be noise.
+    """
+    shown = []
+    for sign, name, power in re.findall(
+        r"([*/]?)([^\W\d]+)(?:\*\*([\d.]+))?", f"{value:~C}"
+    ):
+        if name == "rad" and not keep_radian:
+            continue
+        exponent = float(power or 1) * (-1 if sign == "/" else 1)
+        raised = "" if exponent == 1 else f"^{{{exponent:g}}}"
+        shown.append(rf"\mathrm{{{name}}}{raised}")
+    return "$" + r"\,".join(shown) + "$" if shown else "1"
+
+
+def mean_path_errors(rollout: xr.Dataset) -> str:
+    """Errors of the mean path of the first replicate, and their medians over all.
+
+    Parameters
+    ----------
+    rollout
+        Contract ``rollout`` or ``field_rollout``.
+    """
+    count = rollout.sizes["replicate"]
+    parts = []
+    for window in ("training", "prediction"):
+        values = rollout[f"mean_error_{window}"].values
+        of = f"median of {count}: " if window == "training" else ""
+        median = f" ({of}{percent_text(np.median(values))})" if count > 1 else ""
+        parts.append(f"{window} {percent_text(values[0])}{median}")
+    text = "mean-path error: " + ", ".join(parts)
+    diverged = int(rollout["diverged"].values[0])
+    return text + (f"; {diverged} trajectories diverged" if diverged else "")
+
+
+def percent_text(value: float) -> str:
+    """Text of a share in per cent, ``0.12 %``, ``34 %``."""
+    if not np.isfinite(value):
+        return "not finite"
+    value = 100 * value
+    shown = f"{value:.0f}" if value >= 10 else f"{value:#.2g}"
+    return f"{shown} %"

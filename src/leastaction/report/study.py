@@ -1,19 +1,24 @@
-"""What the figures of the studies share: groups of panels, ranges, and legends."""
+"""What the figures of studies share: groups of panels, ranges, shares, noise levels."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from leastaction.report import scores
+from leastaction.report.looks import marked
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.recovery import wilson
+from leastaction.report.style import note
 
-COLOURS = {MAIN: "estimate_color", BASELINE: "published_color"}
-MARKERS = {MAIN: "o", BASELINE: "D"}
-# Less than any honest error: the floor of logarithmic axes, in per cent.
-FAINTEST = 1e-6
+RANGE = " (median, 5–95 %)"
+# Less than any honest error: the floor of logarithmic axes.
+LEAST_PERCENT = 1e-6
+# Factor that parts the largest finite median from the upper edge.
+ROOM_BELOW_INFINITY = 30.0
+INFINITE = "infinite"
 
 
 def by_title(panels: Sequence[Panel]) -> dict[str, list[Panel]]:
@@ -34,16 +39,10 @@ def percent_errors(panel: Panel, estimator: str) -> dict[str, np.ndarray]:
     ValueError
         If the library cannot express the system.
     """
-    truth = scores.truth_of(panel.config)
-    if truth is None:
-        raise ValueError(
-            f"example {panel.example!r}: the library cannot express the system, so "
-            "that its estimates have no error"
-        )
     model = panel.model(estimator)
     return {
-        "coefficient": 100 * scores.coefficient_error(model, truth),
-        "volatility": 100 * scores.volatility_error(model, truth).max(axis=1),
+        "coefficient": 100 * scores.coefficient_error(model, panel.law),
+        "volatility": 100 * scores.volatility_error(model, panel.law).max(axis=1),
     }
 
 
@@ -89,19 +88,88 @@ def share_bars(axes: Axes, x: np.ndarray, hits: np.ndarray, count: int, **style)
 
 
 def estimator_handles(
-    panels: Sequence[Panel], settings: Mapping, markers: Mapping = MARKERS
+    panels: Sequence[Panel], settings: Mapping, **style
 ) -> list[Line2D]:
-    """Legend of the estimators that some panel has; `markers` may be empty."""
+    """Legend of the recommended and the published estimator, if some panel has them."""
     shown = [n for n in (MAIN, BASELINE) if any(n in p.models for p in panels)]
-    return [
-        Line2D(
-            [],
-            [],
-            color=settings[COLOURS[name]],
-            marker=markers.get(name, "none"),
-            markersize=4.0,
-            linewidth=0.9,
-            label=f"{name} (median, 5–95 %)",
-        )
-        for name in shown
-    ]
+    return marked(shown, settings, RANGE, **style)
+
+
+def label_of_level(level: float) -> str:
+    """Mathtext of a noise level: ``0``, ``10^{-3}``, ``2\\times10^{-2}``."""
+    if level == 0:
+        return "$0$"
+    mantissa, _, power = f"{level:.15e}".partition("e")
+    mantissa = float(mantissa)
+    ten = f"10^{{{int(power)}}}"
+    return f"${ten}$" if mantissa == 1 else f"${mantissa:g}\\times{ten}$"
+
+
+def level_text(level: float) -> str:
+    """Mathtext ``sigma = level``."""
+    return rf"$\sigma = {label_of_level(level).strip('$')}$"
+
+
+def levels_of(panels: Sequence[Panel]) -> list[float]:
+    """Noise levels of all estimators of some panels."""
+    found = {
+        float(level)
+        for panel in panels
+        for recovery in panel.recoveries.values()
+        for level in recovery["noise_level"].values
+    }
+    return sorted(found)
+
+
+def places(levels: Sequence[float], among: Sequence[float]) -> list[int]:
+    """Positions of some `levels` on an axis of the levels `among`."""
+    return [list(among).index(float(level)) for level in levels]
+
+
+def level_axis(axes: Axes, levels: Sequence[float], text: str | None = None) -> None:
+    """Label zero, powers of ten and the last level; the others have a small tick."""
+    named = [i for i, level in enumerate(levels) if _is_named(level, levels)]
+    axes.set_xlim(-0.6, len(levels) - 0.4)
+    axes.set_xticks(range(len(levels)), minor=True)
+    axes.set_xticks(named, [_short(levels[i]) for i in named])
+    axes.set_xlabel(r"Noise $\sigma$ (SI units)" if text is None else text)
+
+
+def _is_named(level: float, levels: Sequence[float]) -> bool:
+    if len(levels) <= 6 or level in (0, levels[-1]):
+        return True
+    power = np.log10(level)
+    return abs(power - round(power)) < 1e-9 and (power >= -3 or level == levels[0])
+
+
+def _short(level: float) -> str:
+    return f"{level:g}" if level >= 0.01 else label_of_level(level)
+
+
+def share_of_exact(axes: Axes, x: np.ndarray, case: xr.Dataset, style: Mapping) -> None:
+    """Share of replicates with exactly the right structure, one mode of a recovery."""
+    exact = case["exact"].transpose("replicate", "noise_level").values
+    share_bars(axes, x, exact.sum(axis=0), len(exact), **style)
+
+
+def median_error(axes: Axes, x: np.ndarray, case: xr.Dataset, style: Mapping) -> None:
+    """Median of the largest error of a coefficient; infinite ones at the upper edge."""
+    error = case["worst_error"].transpose("replicate", "noise_level").values
+    if np.isnan(error).all():
+        return
+    middle = np.maximum(100 * np.median(error, axis=0), LEAST_PERCENT)
+    axes.plot(x, np.where(np.isfinite(middle), middle, np.nan), **style)
+    beyond = np.isinf(middle)
+    if beyond.any():
+        at_edge = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+        edge = np.ones(beyond.sum())
+        lone = {"linestyle": "none", "gid": INFINITE}
+        axes.plot(x[beyond], edge, **dict(style) | at_edge | lone)
+
+
+def mark_infinite(row: Sequence[Axes]) -> None:
+    """Room below the upper edge, and its sign, where a median is infinite."""
+    if any(line.get_gid() == INFINITE for axes in row for line in axes.lines):
+        low, high = row[0].get_ylim()
+        row[0].set_ylim(low, high * ROOM_BELOW_INFINITY)
+        note(row[0], r"$\infty$", 0, 1, offset=(-4, 0), ha="right", va="center")

@@ -3,17 +3,23 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
+import numpy as np
 from matplotlib import rc_context
+from matplotlib.axes import Axes
 from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
 
 MILLIMETRES_PER_INCH = 25.4
 POINTS_PER_INCH = 72.0
 NARROWEST = 160.0
 SMALL = 0.85
+# Coordinates of a note: x, or y, in data and the other as a fraction of the axes.
+AT_X, AT_Y = ("data", "axes fraction"), ("axes fraction", "data")
+DASHED = (0, (4, 2.5))
 
 DEFAULTS = {
     "font_size": 8.0,
@@ -138,11 +144,57 @@ def style(settings: Mapping) -> Iterator[dict]:
         yield settings
 
 
+def grid_of(
+    settings: Mapping, rows: int, columns: int, row: float, rest: float = 0, **options
+) -> tuple[StyledFigure, np.ndarray]:
+    """Return a figure and its axes, an array of shape (rows, columns).
+
+    Parameters
+    ----------
+    settings
+        Complete style settings.
+    row, rest
+        Heights in mm: of one row, and of legend, labels and titles together.
+    options
+        Of :meth:`matplotlib.figure.Figure.subplots`.
+    """
+    figure = StyledFigure(settings, row * rows + rest)
+    return figure, figure.subplots(rows, columns, squeeze=False, **options)
+
+
+def key(label: str, color: str, marker: str | None = None, **look) -> Line2D:
+    """Return an entry of a legend: a line, with a marker if there is one."""
+    return Line2D([], [], label=label, color=color, marker=marker, **look)
+
+
 def legend_on_top(figure: Figure, handles: list, columns: int | None = None) -> None:
     """One legend for the whole figure, above all axes."""
     figure.legend(
         handles=handles, loc="outside upper center", ncols=columns or len(handles)
     )
+
+
+def small(settings: Mapping) -> float:
+    """Font size of small print, pt."""
+    return SMALL * settings["font_size"]
+
+
+def note(
+    axes: Axes, text: str, x: float, y: float, within="axes fraction", **options
+) -> None:
+    """Write `text` at a place in fractions of the axes, or `within` other coordinates.
+
+    With `offset`, so many points right of and above that place.
+    """
+    if "offset" in options:
+        options |= {"xytext": options.pop("offset"), "textcoords": "offset points"}
+    axes.annotate(text, (x, y), xycoords=within, **options)
+
+
+def time_axis(axes: Axes, time: np.ndarray) -> None:
+    """From the first to the last time."""
+    axes.set_xlim(time[0], time[-1])
+    axes.set_xlabel("Time (s)")
 
 
 def text_width(text: str, settings: Mapping) -> float:

@@ -6,13 +6,14 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel
-from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.study import range_bar
+from leastaction.report.style import grid_of, key, legend_on_top
 
-HEIGHT = 74.0
-LIMIT = 0.3
+LIMIT_PERCENT = 0.3
+# Of systems, in their order.
 MARKERS = "os^Dv<>"
 
 
@@ -39,8 +40,7 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ValueError
         If no panel has a constant volatility.
     """
-    figure = StyledFigure(settings, HEIGHT)
-    left, right = figure.subplots(1, 2)
+    figure, ((left, right),) = grid_of(settings, 1, 2, row=74)
     groups = list(dict.fromkeys(panel.title for panel in panels))
     excited = [
         (panel, a)
@@ -51,30 +51,32 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     if not excited:
         raise ValueError("volatility study: no panel has a constant volatility")
     for panel, a in excited:
-        marker = MARKERS[groups.index(panel.title) % len(MARKERS)]
-        _draw(left, right, panel, a, marker, settings)
+        number = groups.index(panel.title) % len(MARKERS)
+        _draw(left, right, panel, a, number, settings)
     truths = [panel.volatility_true(a) for panel, a in excited]
     limits = np.array([min(truths) / 1.6, max(truths) * 1.6])
+    for axes in (left, right):
+        axes.set(xscale="log", xlim=limits)
+        axes.set_xlabel(r"true volatility $\sigma$ (m or rad s$^{-3/2}$)")
     left.plot(limits, limits, color="black", linewidth=0.6, zorder=1)
-    left.set(xscale="log", yscale="log", xlim=limits)
-    left.set_xlabel(r"true volatility $\sigma$ (m or rad s$^{-3/2}$)")
+    left.set_yscale("log")
     left.set_ylabel(r"estimate $\hat\sigma$ (m or rad s$^{-3/2}$)")
     left.set_title("(a) Three estimates, replicates with exactly the true terms")
-    right.axhspan(-LIMIT, LIMIT, color="0.93", zorder=0)
+    right.axhspan(-LIMIT_PERCENT, LIMIT_PERCENT, color="0.93", zorder=0)
     right.axhline(0.0, color="black", linewidth=0.6, zorder=1)
-    right.set(xscale="log", xlim=limits, ylim=(-1.5 * LIMIT, 1.5 * LIMIT))
-    right.set_xlabel(r"true volatility $\sigma$ (m or rad s$^{-3/2}$)")
+    right.set_ylim(-1.5 * LIMIT_PERCENT, 1.5 * LIMIT_PERCENT)
     right.set_ylabel(r"$\hat\sigma/\sigma - 1$ of the recommended estimate (%)")
-    right.set_title(f"(b) Limit ±{LIMIT} % shaded")
+    right.set_title(f"(b) Limit ±{LIMIT_PERCENT} % shaded")
     legend_on_top(figure, _handles(groups, settings, panels), 3)
     return figure
 
 
-def _draw(left: Axes, right: Axes, panel: Panel, dof: int, marker: str, settings):
-    truth = panel.volatility_true(dof)
-    series = [(MAIN, "volatility_estimate", settings["estimate_color"], True)]
+def _draw(left: Axes, right: Axes, panel: Panel, dof: int, number: int, settings):
+    truth, marker = panel.volatility_true(dof), MARKERS[number]
+    own = look(MAIN).color(settings)
+    series = [(MAIN, "volatility_estimate", own, True)]
     if BASELINE in panel.models:
-        published = settings["published_color"]
+        published = look(BASELINE).color(settings)
         series += [
             (BASELINE, "volatility_estimate", published, True),
             (BASELINE, "volatility_of_lagrangian", settings["truth_color"], False),
@@ -84,30 +86,13 @@ def _draw(left: Axes, right: Axes, panel: Panel, dof: int, marker: str, settings
         if name not in model:
             continue
         values = model[name].values[_exact(panel, model), dof]
-        if not values.size:
-            continue
-        left.plot(
-            truth,
-            np.median(values),
-            marker,
-            color=color,
-            markersize=4,
-            markerfacecolor=color if filled else "none",
-            zorder=3,
-        )
+        if values.size:
+            style = {"color": color, "markerfacecolor": color if filled else "none"}
+            middle = np.median(values)
+            left.plot(truth, middle, marker, markersize=4, zorder=3, **style)
     errors = 100 * (panel.model(MAIN)["volatility_estimate"].values[:, dof] / truth - 1)
-    low, middle, high = np.percentile(errors, [5, 50, 95])
-    shift = 1 + 0.08 * (MARKERS.index(marker) - 1)
-    right.errorbar(
-        truth * shift,
-        middle,
-        yerr=[[middle - low], [high - middle]],
-        fmt=marker,
-        color=settings["estimate_color"],
-        markersize=4,
-        linewidth=0.9,
-        zorder=3,
-    )
+    x = truth * (1 + 0.08 * (number - 1))
+    range_bar(right, x, errors, fmt=marker, color=own, linewidth=0.9, zorder=3)
 
 
 def _exact(panel: Panel, model: xr.Dataset) -> np.ndarray:
@@ -119,31 +104,22 @@ def _exact(panel: Panel, model: xr.Dataset) -> np.ndarray:
 
 
 def _handles(groups: Sequence[str], settings: Mapping, panels) -> list:
-    def dot(color, label, marker="o", face=None):
-        return Line2D(
-            [],
-            [],
-            linestyle="none",
-            marker=marker,
-            markersize=4,
-            color=color,
-            markerfacecolor=face or color,
-            label=label,
-        )
+    def dot(label, color, marker="o", face=None):
+        style = {"linestyle": "none", "markersize": 4, "markerfacecolor": face or color}
+        return key(label, color, marker, **style)
 
-    methods = [dot(settings["estimate_color"], "recommended")]
+    methods = [dot("recommended", settings["estimate_color"])]
     if any(BASELINE in panel.models for panel in panels):
         methods += [
-            dot(settings["published_color"], "published, as written (eq. 20)"),
-            dot(settings["truth_color"], "what gives the printed numbers", face="none"),
+            dot("published, as written (eq. 20)", settings["published_color"]),
+            dot("what gives the printed numbers", settings["truth_color"], face="none"),
         ]
     systems = [
-        dot("0.3", group, marker=MARKERS[i % len(MARKERS)])
-        for i, group in enumerate(groups)
+        dot(group, "0.3", MARKERS[i % len(MARKERS)]) for i, group in enumerate(groups)
     ]
     # Matplotlib fills a legend by columns: one method above one system each.
     longest = max(len(methods), len(systems))
-    empty = dot("none", "")
+    empty = dot("", "none")
     methods += [empty] * (longest - len(methods))
     systems += [empty] * (longest - len(systems))
     return [handle for pair in zip(methods, systems, strict=True) for handle in pair]

@@ -9,14 +9,15 @@ from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 
-from leastaction.ensembles.figures.response import errors_text
 from leastaction.report.panel import MAIN, Panel, panel_title
-from leastaction.report.style import SMALL, StyledFigure
+from leastaction.report.readable import mean_path_errors
+from leastaction.report.style import StyledFigure, small, time_axis
 
-ROW_HEIGHT = 58.0
-LEGEND_HEIGHT = 6.0
+# In mm.
+HEIGHT_OF_PANEL, HEIGHT_OF_REST = 58.0, 6.0
 SIGNED, POSITIVE = "RdBu_r", "viridis"
-ROBUST = 99.5
+# Per cent of the values that a scale of colours holds.
+HELD_BY_SCALE = 99.5
 
 
 def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -34,23 +35,19 @@ def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for panel in panels:
         if not panel.is_field:
             raise ValueError(f"space_time: example {panel.example!r} has no field")
-    figure = StyledFigure(settings, ROW_HEIGHT * len(panels) + LEGEND_HEIGHT)
+    figure = StyledFigure(settings, HEIGHT_OF_PANEL * len(panels) + HEIGHT_OF_REST)
     rows = figure.subfigures(len(panels), 1, squeeze=False)[:, 0]
     for i, (panel, row) in enumerate(zip(panels, rows, strict=True)):
         rollout = panel.rollout(MAIN)
         name = panel.truth.field
         unit = panel.coordinate_unit(name)
-        row.suptitle(
-            f"{panel_title(panels, i)}; {errors_text(rollout)}",
-            x=0.01,
-            ha="left",
-            fontsize=settings["font_size"],
-        )
+        title = f"{panel_title(panels, i)}; {mean_path_errors(rollout)}"
+        row.suptitle(title, x=0.01, ha="left", fontsize=settings["font_size"])
         grid = row.subplots(1, 4, sharex=True, sharey=True)
         maps = _maps(rollout, panel.label(name).strip("$"))
         for axes, (heading, values, norm, colours) in zip(grid, maps, strict=True):
             _draw(axes, rollout, values, norm, colours)
-            axes.set_title(heading, fontsize=SMALL * settings["font_size"])
+            axes.set_title(heading, fontsize=small(settings))
         # Truth and model share their bar, as they share their scale.
         for owners in (slice(0, 2), slice(2, 3), slice(3, 4)):
             _, _, norm, colours = maps[owners][0]
@@ -62,7 +59,7 @@ def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 pad=0.03,
                 extend="max" if norm.vmin == 0 else "both",
             )
-            bar.set_label(f"({unit})", fontsize=SMALL * settings["font_size"])
+            bar.set_label(f"({unit})", fontsize=small(settings))
             bar.outline.set_linewidth(0.5)
             bar.locator.set_params(nbins=3 * len(maps[owners]))
         grid[0].set_ylabel("Position (m)")
@@ -76,23 +73,19 @@ def _maps(rollout: xr.Dataset, letter: str) -> list[tuple]:
     signed = _scale(truth, symmetric=True)
     error = np.abs(found - truth)
     std = shown["std_estimate"].values
+    scatter = f"Model, standard deviation of $\\hat{{{letter}}}$"
     return [
         (f"Truth, $\\mathrm{{E}}[{letter}]$", truth, signed, SIGNED),
         (f"Model, $\\mathrm{{E}}[\\hat{{{letter}}}]$", found, signed, SIGNED),
         ("Absolute error of the mean", error, _scale(error), POSITIVE),
-        (
-            f"Model, standard deviation of $\\hat{{{letter}}}$",
-            std,
-            _scale(std),
-            POSITIVE,
-        ),
+        (scatter, std, _scale(std), POSITIVE),
     ]
 
 
 def _scale(values: np.ndarray, symmetric: bool = False) -> Normalize:
     """Colour scale that holds all but the largest few values."""
     finite = np.abs(values[np.isfinite(values)])
-    top = float(np.percentile(finite, ROBUST)) if finite.size else 1.0
+    top = float(np.percentile(finite, HELD_BY_SCALE)) if finite.size else 1.0
     top = top or 1.0
     return Normalize(-top if symmetric else 0.0, top)
 
@@ -110,7 +103,7 @@ def _draw(axes: Axes, rollout: xr.Dataset, values, norm, colours: str) -> None:
         interpolation="nearest",
         rasterized=True,
     )
+    time_axis(axes, time)
     end = rollout.attrs["training_duration"]
     axes.axvline(end, color="white", linewidth=1.8)
     axes.axvline(end, color="black", linewidth=0.8)
-    axes.set_xlabel("Time (s)")

@@ -1,47 +1,35 @@
-"""Measured against predicted: trajectories that the law has not seen."""
+"""What a law leaves of a recording: predicted paths, and residuals."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray as xr
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.report.style import SMALL, StyledFigure, legend_on_top, style
+from leastaction.report.panel import MAIN, Panel
+from leastaction.report.style import grid_of, key, legend_on_top, small
 
-ROW_HEIGHT = 34.0
-REST_HEIGHT = 16.0
 MOST_TRAJECTORIES = 4
+HISTOGRAM_BINS = 41
+MOST_SAMPLES_PER_SEGMENT = 2048
 
 
-def prediction(rollout: xr.Dataset, settings: Mapping) -> Figure:
+def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Held-out trajectories, the free run of the law, and their difference.
 
     One row per trajectory and coordinate, with the 95 % band of the coefficients; the
     part that fixed the initial state is grey.
-
-    Parameters
-    ----------
-    rollout
-        Contract ``measured_rollout``.
-    settings
-        See :func:`leastaction.report.style.complete`.
     """
-    with style(settings) as complete:
-        return _drawn(rollout, complete)
-
-
-def _drawn(rollout: xr.Dataset, settings: Mapping) -> Figure:
+    rollout = panels[0].rollout(MAIN)
     names = [str(n) for n in rollout["dof"].values]
     count = min(rollout.sizes["trajectory"], MOST_TRAJECTORIES)
     rows = [(k, a) for k in range(count) for a in range(len(names))]
-    figure = StyledFigure(settings, ROW_HEIGHT * len(rows) + REST_HEIGHT)
-    grid = figure.subplots(
-        len(rows), 2, squeeze=False, sharex="row", width_ratios=[1.7, 1]
-    )
+    shape = {"sharex": "row", "width_ratios": [1.7, 1]}
+    figure, grid = grid_of(settings, len(rows), 2, row=34, rest=16, **shape)
     number = rollout["path_trajectory"].values
-    for line, (k, a) in zip(grid, rows, strict=True):
+    red = {"color": settings["truth_color"]}
+    blue = {"color": settings["estimate_color"], "linestyle": (0, (4, 2))}
+    for (left, right), (k, a) in zip(grid, rows, strict=True):
         mine = number == k
         time = rollout["path_time"].values[mine]
         measured, found, band = (
@@ -50,59 +38,36 @@ def _drawn(rollout: xr.Dataset, settings: Mapping) -> Figure:
         )
         unit = str(rollout["coordinate_unit"].values[a])
         for axes, level, low, high in (
-            (line[0], found, np.nanmin(measured), np.nanmax(measured)),
-            (line[1], 0 * found, *_extent(measured - found, band)),
+            (left, found, np.nanmin(measured), np.nanmax(measured)),
+            (right, 0 * found, *_extent(measured - found, band)),
         ):
             axes.axvspan(0, rollout.attrs["start"], color="0.92", linewidth=0)
-            axes.fill_between(
-                time,
-                level - band,
-                level + band,
-                color=settings["band_color"],
-                linewidth=0,
-            )
+            style = {"color": settings["band_color"], "linewidth": 0}
+            axes.fill_between(time, level - band, level + band, **style)
             margin = 0.12 * (high - low) or 1.0
             axes.set_ylim(low - margin, high + margin)
-        line[0].plot(time, measured, color=settings["truth_color"], linewidth=1.4)
-        line[0].plot(
-            time,
-            found,
-            color=settings["estimate_color"],
-            linestyle=(0, (4, 2)),
-            linewidth=1.0,
-        )
-        line[1].plot(
-            time, measured - found, color=settings["truth_color"], linewidth=0.7
-        )
-        line[0].set_xlim(time[0], time[-1])
-        line[0].set_ylabel(f"{names[a]} ({unit})")
-        line[1].set_ylabel(f"error ({unit})")
-        line[0].set_title(
+        left.plot(time, measured, linewidth=1.4, **red)
+        left.plot(time, found, linewidth=1.0, **blue)
+        right.plot(time, measured - found, linewidth=0.7, **red)
+        left.set_xlim(time[0], time[-1])
+        left.set_ylabel(f"{names[a]} ({unit})")
+        right.set_ylabel(f"error ({unit})")
+        left.set_title(
             f"Trajectory {rollout['label'].values[k]}: rms error "
             f"{100 * rollout['rms_error'].values[0, k, a]:.2g} %, largest "
             f"{100 * rollout['maximum_error'].values[0, k, a]:.2g} % of half the range",
-            fontsize=SMALL * settings["font_size"],
+            fontsize=small(settings),
         )
     for axes in grid[-1]:
         axes.set_xlabel("Time (s)")
     figure.align_ylabels(grid[:, 0])
-    legend_on_top(
-        figure,
-        [
-            Line2D(
-                [], [], color=settings["truth_color"], linewidth=1.4, label="measured"
-            ),
-            Line2D(
-                [],
-                [],
-                color=settings["estimate_color"],
-                linestyle=(0, (4, 2)),
-                label="predicted",
-            ),
-            Patch(color=settings["band_color"], label="95 % band"),
-            Patch(color="0.92", label="fixes the initial state"),
-        ],
-    )
+    handles = [
+        key("measured", linewidth=1.4, **red),
+        key("predicted", **blue),
+        Patch(color=settings["band_color"], label="95 % band"),
+        Patch(color="0.92", label="fixes the initial state"),
+    ]
+    legend_on_top(figure, handles)
     return figure
 
 
@@ -113,3 +78,68 @@ def _extent(error: np.ndarray, band: np.ndarray) -> tuple[float, float]:
     wide = np.nan_to_num(band, posinf=0.0).max(initial=0.0)
     size = max(size, min(wide, 3 * size)) or 1.0
     return -size, size
+
+
+def residuals(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Measured less fitted, over windows of three main periods.
+
+    One row per coordinate. Left over time, all trajectories; in the middle the spectrum
+    with that of white noise of the sensor; right the histogram with the normal
+    distribution of the same width. A line at the main frequency or its harmonics, or a
+    residual far above the noise, is what the law misses.
+    """
+    rollout, model = panels[0].rollout(MAIN), panels[0].model(MAIN)
+    names = [str(n) for n in rollout["dof"].values]
+    ratios = [1.5, 1.2, 0.9]
+    size = {"row": 46, "rest": 16, "width_ratios": ratios}
+    figure, grid = grid_of(settings, len(names), 3, **size)
+    number = rollout["path_trajectory"].values
+    time = rollout["path_time"].values
+    dt = float(np.median(np.diff(time[number == 0])))
+    colours = [settings["estimate_color"], settings["published_color"], "0.45"]
+    noise, period = model["noise_level"].values[0], float(model["period"].values[0])
+    for a, (row, name) in enumerate(zip(grid, names, strict=True)):
+        unit = str(rollout["coordinate_unit"].values[a])
+        values = rollout["residual"].values[0][:, a]
+        for k in range(rollout.sizes["trajectory"]):
+            mine = number == k
+            row[0].plot(time[mine], values[mine], color=colours[k % 3], linewidth=0.6)
+        row[0].axhline(0, color="black", linewidth=0.5)
+        row[0].set_ylabel(f"residual of {name} ({unit})")
+        _spectrum(row[1], values, number, dt, noise[a], period, settings)
+        row[1].set_ylabel(f"density ({unit}²/Hz)")
+        found = values[np.isfinite(values)]
+        width = found.std()
+        row[2].hist(found, HISTOGRAM_BINS, density=True, color=settings["band_color"])
+        x = np.linspace(-4 * width, 4 * width, 200)
+        normal = np.exp(-((x / width) ** 2) / 2) / width / np.sqrt(2 * np.pi)
+        row[2].plot(x, normal, color="black", linewidth=0.8)
+        row[2].set_yticks([])
+        row[2].locator_params(axis="x", nbins=4)
+        row[2].set_xlabel(f"residual ({unit})")
+    for axes, text in zip(grid[-1], ("Time (s)", "Frequency (Hz)"), strict=False):
+        axes.set_xlabel(text)
+    handles = [
+        key("measured less fitted", colours[0]),
+        key("noise of the sensor", settings["truth_color"], linestyle="--"),
+        key("main frequency", "0.6", linestyle=":"),
+        key("normal distribution", "black"),
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _spectrum(axes, values, number, dt, noise, period, settings: Mapping) -> None:
+    from scipy.signal import welch
+
+    series = [np.nan_to_num(values[number == k]) for k in np.unique(number)]
+    size = min(MOST_SAMPLES_PER_SEGMENT, *map(len, series))
+    total = 0.0
+    for y in series:
+        frequency, density = welch(y, 1 / dt, nperseg=size)
+        total = total + density / len(series)
+    own = {"color": settings["estimate_color"]}
+    axes.loglog(frequency[1:], total[1:], linewidth=0.8, **own)
+    white = {"color": settings["truth_color"], "linestyle": "--"}
+    axes.axhline(2 * noise**2 * dt, linewidth=0.8, **white)
+    axes.axvline(1 / period, color="0.6", linestyle=":", linewidth=0.9)

@@ -7,8 +7,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.report.level_axis import level_axis
 from leastaction.report.panel import MAIN, Panel
+from leastaction.report.study import level_axis
 from leastaction.report.style import StyledFigure, legend_on_top
 from leastaction.snapshots.figures._looks import (
     ORDER_MARKERS,

@@ -7,3 +7,5 @@ EXAMPLE = {
         "hamiltonian": "energy",
     }
 }
+# Figures that stand in the file of another one.
+SHARED = {"energy": "trajectories"}

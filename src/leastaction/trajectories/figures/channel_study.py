@@ -5,26 +5,30 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from leastaction.report.level_axis import level_axis, levels_of, places
 from leastaction.report.panel import MAIN, Panel
 from leastaction.report.recovery import coverage
-from leastaction.report.recovery_axes import median_error, share_of_exact
-from leastaction.report.study import by_title, share_bars
-from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.study import (
+    by_title,
+    level_axis,
+    levels_of,
+    median_error,
+    places,
+    share_bars,
+    share_of_exact,
+)
+from leastaction.report.style import grid_of, key, legend_on_top
 from leastaction.report.sweep import shown_mode
 
-ROW_HEIGHT = 40.0
-LEGEND_HEIGHT = 12.0
-NOMINAL = 95.0
-ACCEPTED = (90.0, 99.0)
+NOMINAL_COVERAGE = 95.0
+ACCEPTED_COVERAGE = (90.0, 99.0)
 # By the recorded channels: label, colour, marker, shift.
 KINDS = {
     ("q", "qdot", "qddot"): (r"$q, \dot q, \ddot q$", "estimate_color", "o", -0.12),
     ("q", "qdot"): (r"$q, \dot q$", "published_color", "s", 0.0),
     ("q",): (r"$q$", "sindy_pi_color", "^", 0.12),
 }
+STYLE = {"markersize": 3.4, "linewidth": 0.9}
 
 
 def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -34,33 +38,29 @@ def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     with the right structure (95 % Wilson intervals), median of the largest relative
     error of a true coefficient, and share of 95 % intervals that cover the truth, over
     all replicates and true terms.
-
-    Raises
-    ------
-    ValueError
-        If a panel has no model of the recommended estimator.
     """
-    groups = by_title(panels)
-    figure = StyledFigure(settings, 3 * ROW_HEIGHT + LEGEND_HEIGHT)
-    grid = figure.subplots(3, len(groups), squeeze=False, sharey="row")
-    levels = levels_of(panels)
+    groups, levels = by_title(panels), levels_of(panels)
+    figure, grid = grid_of(settings, 3, len(groups), row=40, rest=12, sharey="row")
     for column, (title, members) in zip(grid.T, groups.items(), strict=True):
         for panel in members:
             panel.model(MAIN)
             _draw(column, panel, levels, settings)
         column[0].set_title(title)
-        column[2].axhspan(*ACCEPTED, color="0.93", zorder=0)
-        column[2].axhline(NOMINAL, color="0.4", linewidth=0.6, zorder=1)
+        column[2].axhspan(*ACCEPTED_COVERAGE, color="0.93", zorder=0)
+        column[2].axhline(NOMINAL_COVERAGE, color="0.4", linewidth=0.6, zorder=1)
         for axes in column:
             level_axis(axes, levels, "" if axes is not column[2] else None)
-    grid[0, 0].set_ylabel("Right structure (%)")
-    grid[0, 0].set_ylim(-6, 106)
-    grid[1, 0].set_ylabel("Worst coefficient error (%)")
-    grid[1, 0].set_yscale("log")
-    grid[2, 0].set_ylabel("Coverage of 95 % intervals (%)")
-    grid[2, 0].set_ylim(-6, 106)
+    grid[0, 0].set(ylabel="Right structure (%)", ylim=(-6, 106))
+    grid[1, 0].set(ylabel="Worst coefficient error (%)", yscale="log")
+    grid[2, 0].set(ylabel="Coverage of 95 % intervals (%)", ylim=(-6, 106))
     figure.align_ylabels(grid)
-    legend_on_top(figure, _handles(panels, settings))
+    present = {channels_of(panel) for panel in panels}
+    handles = [
+        key(f"recorded: {label}", settings[colour], marker, **STYLE)
+        for channels, (label, colour, marker, _) in KINDS.items()
+        if channels in present
+    ]
+    legend_on_top(figure, handles)
     return figure
 
 
@@ -72,8 +72,7 @@ def channels_of(panel: Panel) -> tuple[str, ...]:
 
 def _draw(column: Sequence[Axes], panel: Panel, levels, settings: Mapping) -> None:
     _, colour, marker, shift = KINDS[channels_of(panel)]
-    style = {"color": settings[colour], "marker": marker, "markersize": 3.4}
-    style["linewidth"] = 0.9
+    style = {"color": settings[colour], "marker": marker} | STYLE
     found = panel.recoveries[MAIN]
     mode = shown_mode(MAIN, found)
     case = found.sel(noise_mode=mode)
@@ -87,20 +86,3 @@ def _draw(column: Sequence[Axes], panel: Panel, levels, settings: Mapping) -> No
         # Without noise an interval is as long as round-off: it says nothing.
         noisy = case["noise_level"].values > 0
         share_bars(column[2], x[noisy], hit.sum(axis=0)[noisy], len(hit), **style)
-
-
-def _handles(panels: Sequence[Panel], settings: Mapping) -> list:
-    present = {channels_of(panel) for panel in panels}
-    return [
-        Line2D(
-            [],
-            [],
-            color=settings[colour],
-            marker=marker,
-            markersize=3.4,
-            linewidth=0.9,
-            label=f"recorded: {label}",
-        )
-        for channels, (label, colour, marker, _) in KINDS.items()
-        if channels in present
-    ]

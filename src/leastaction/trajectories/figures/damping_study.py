@@ -5,20 +5,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from leastaction.report.level_axis import level_axis, levels_of, places
 from leastaction.report.panel import MAIN, Panel
 from leastaction.report.recovery import relative_coefficients
-from leastaction.report.study import by_title
-from leastaction.report.style import SMALL, StyledFigure, legend_on_top
+from leastaction.report.study import RANGE, by_title, level_axis, levels_of, places
+from leastaction.report.style import AT_X, grid_of, key, legend_on_top, note, small
 from leastaction.report.sweep import shown_mode
 
-ROW_HEIGHT = 52.0
-LEGEND_HEIGHT = 12.0
 MARKERS = "os^Dv"
-APART = 0.16
-LIMIT = 2.0
+DISTANCE_OF_TERMS = 0.16
+LIMIT_PERCENT = 2.0
 
 
 def damping_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -39,27 +35,24 @@ def damping_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         raise ValueError("damping_study: no panel has a true damping")
     groups = by_title(damped)
     columns = max(len(members) for members in groups.values())
-    figure = StyledFigure(settings, ROW_HEIGHT * len(groups) + LEGEND_HEIGHT)
-    grid = figure.subplots(len(groups), columns, squeeze=False)
+    figure, grid = grid_of(settings, len(groups), columns, row=52, rest=12)
     for row, (title, members) in zip(grid, groups.items(), strict=True):
         for axes in row[len(members) :]:
             axes.set_axis_off()
         for axes, panel in zip(row, members, strict=False):
             _draw(axes, panel, settings)
-            axes.set_title(f"{title}: {_kind(panel)}")
+            variant = panel.example.rpartition("/")[2].partition("-")[2]
+            axes.set_title(f"{title}: {variant.replace('_', ' ').capitalize()}")
         row[0].set_ylabel("Damping, estimate / truth (1)")
-    legend_on_top(figure, _handles(settings))
+    style = {"markersize": 3.8, "linewidth": 0.9}
+    handles = [
+        key("truth", settings["truth_color"], linewidth=1.2),
+        key("recommended" + RANGE, settings["estimate_color"], "o", **style),
+        key(f"±{LIMIT_PERCENT:g} %", "0.88", linewidth=5),
+        key("k/n: exactly the true terms of L and D", "black", linestyle="none"),
+    ]
+    legend_on_top(figure, handles)
     return figure
-
-
-def _kind(panel: Panel) -> str:
-    """Name of the variant in words."""
-    return (
-        panel.example.rpartition("/")[2]
-        .partition("-")[2]
-        .replace("_", " ")
-        .capitalize()
-    )
 
 
 def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
@@ -74,11 +67,10 @@ def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
     for k, j in enumerate(true):
         of_term = ratio.sel(candidate=f"{names[j]} [D]")
         x = np.array(places(of_term["noise_level"].values, levels))
-        x = x + APART * (k - (len(true) - 1) / 2)
         values = of_term.transpose("replicate", "noise_level").values
         low, middle, high = np.nanpercentile(values, [5, 50, 95], axis=0)
         drawn = axes.errorbar(
-            x,
+            x + DISTANCE_OF_TERMS * (k - (len(true) - 1) / 2),
             middle,
             yerr=[middle - low, high - middle],
             fmt=MARKERS[k % len(MARKERS)],
@@ -90,24 +82,18 @@ def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
         )
         handles.append(drawn)
         spread += [*low, *high]
+    limit = LIMIT_PERCENT / 100
     axes.axhline(1, color=settings["truth_color"], linewidth=1.2, zorder=1)
-    axes.axhspan(1 - LIMIT / 100, 1 + LIMIT / 100, color="0.93", zorder=0)
-    reach = max(1.5 * LIMIT / 100, 1.15 * np.nanmax(np.abs(np.array(spread) - 1)))
+    axes.axhspan(1 - limit, 1 + limit, color="0.93", zorder=0)
+    reach = max(1.5 * limit, 1.15 * np.nanmax(np.abs(np.array(spread) - 1)))
     axes.set_ylim(1 - 1.35 * reach, 1 + 1.5 * reach)
     level_axis(axes, levels)
-    axes.legend(
-        handles=handles, loc="upper left", fontsize=SMALL * settings["font_size"]
-    )
+    axes.legend(handles=handles, loc="upper left", fontsize=small(settings))
     exact = panel.recoveries[MAIN]["exact"].sel(noise_mode=shown_mode(MAIN, model))
-    for place, level in zip(places(levels, levels), levels, strict=True):
+    for place, level in enumerate(levels):
         hit = exact.sel(noise_level=level).values
-        axes.annotate(
-            f"{int(hit.sum())}/{hit.size}",
-            (place, 0.02),
-            xycoords=("data", "axes fraction"),
-            ha="center",
-            fontsize=SMALL * settings["font_size"],
-        )
+        text, style = f"{int(hit.sum())}/{hit.size}", {"fontsize": small(settings)}
+        note(axes, text, place, 0.02, AT_X, ha="center", **style)
 
 
 def _value(panel: Panel, j: int) -> str:
@@ -115,22 +101,3 @@ def _value(panel: Panel, j: int) -> str:
     unit = panel.coefficient_unit(name, panel.dissipation_unit)
     shown = "" if unit in ("", "1") else f" {unit}"
     return f"true value {panel.law.dissipation[j]:g}{shown}"
-
-
-def _handles(settings: Mapping) -> list:
-    return [
-        Line2D([], [], color=settings["truth_color"], linewidth=1.2, label="truth"),
-        Line2D(
-            [],
-            [],
-            color=settings["estimate_color"],
-            marker="o",
-            markersize=3.8,
-            linewidth=0.9,
-            label="recommended (median, 5–95 %)",
-        ),
-        Line2D([], [], color="0.88", linewidth=5, label=f"±{LIMIT:g} %"),
-        Line2D(
-            [], [], linestyle="none", label="k/n: exactly the true terms of L and D"
-        ),
-    ]

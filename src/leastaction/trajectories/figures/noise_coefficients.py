@@ -5,22 +5,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from leastaction.report.level_axis import level_axis, levels_of, places
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.recovery import relative_coefficients
-from leastaction.report.study import range_bar
-from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.study import RANGE, level_axis, levels_of, places, range_bar
+from leastaction.report.style import grid_of, key, legend_on_top
 from leastaction.report.sweep import shown_mode
 from leastaction.trajectories.figures._methods import look_of
 
 COLUMNS = 3
-ROW_HEIGHT = 44.0
-REST_HEIGHT = 12.0
 # Linear below this deviation, in per cent.
-LINEAR = 0.01
+LINEAR_BELOW = 0.01
 SHIFT = {MAIN: -0.12, BASELINE: 0.12}
 
 
@@ -30,17 +26,11 @@ def noise_coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Median and 5–95 % range over replicates, in independent candidates and in the scale
     of the reference term. The last axes count the terms that are missing or extra. The
     recommended estimator has independent noise, the published one that of the paper.
-
-    Raises
-    ------
-    ValueError
-        If a panel has no model of the recommended estimator.
     """
     found = [(panel, *_deviations(panel)) for panel in panels]
     counts = [len(names) + 1 for _, names, _ in found]
     lines = [-(-count // COLUMNS) for count in counts]
-    figure = StyledFigure(settings, ROW_HEIGHT * sum(lines) + REST_HEIGHT)
-    grid = figure.subplots(sum(lines), COLUMNS, squeeze=False)
+    figure, grid = grid_of(settings, sum(lines), COLUMNS, row=44, rest=12)
     start = 0
     for (panel, names, deviations), count, rows in zip(
         found, counts, lines, strict=True
@@ -55,7 +45,12 @@ def noise_coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes in cells[count:]:
             axes.set_axis_off()
         start += rows
-    legend_on_top(figure, _handles(panels, settings))
+    handles = [key("truth", settings["truth_color"], linewidth=1.2)]
+    for name in (MAIN, BASELINE):
+        if any(name in panel.models for panel in panels):
+            style = look_of(name).series(settings)
+            handles.append(key(look_of(name).label + RANGE, **style))
+    legend_on_top(figure, handles)
     return figure
 
 
@@ -80,7 +75,7 @@ def _coefficient(axes: Axes, panel: Panel, name: str, deviations, levels, settin
     for estimator, of_all in deviations.items():
         of_term = of_all.sel(candidate=name)
         shift = SHIFT[estimator]
-        style = look_of(estimator).style(settings) | {"linestyle": "none"}
+        style = look_of(estimator).series(settings) | {"linestyle": "none"}
         x = places(of_term["noise_level"].values, levels)
         for place, level in zip(x, of_term["noise_level"].values, strict=True):
             values = of_term.sel(noise_level=level).values
@@ -107,11 +102,11 @@ def _title(panel: Panel, name: str) -> str:
 
 def _symmetric_scale(axes: Axes, reach: float) -> None:
     """Symmetric logarithm with ticks at every or every second power of ten."""
-    axes.set_yscale("symlog", linthresh=LINEAR, linscale=0.6)
-    top = max(1, int(np.ceil(np.log10(max(reach, LINEAR) / LINEAR))))
-    powers = LINEAR * 10.0 ** np.arange(0, top + 1, 1 if top <= 3 else 2)
+    axes.set_yscale("symlog", linthresh=LINEAR_BELOW, linscale=0.6)
+    top = max(1, int(np.ceil(np.log10(max(reach, LINEAR_BELOW) / LINEAR_BELOW))))
+    powers = LINEAR_BELOW * 10.0 ** np.arange(0, top + 1, 1 if top <= 3 else 2)
     ticks = np.concatenate([-powers[::-1], [0.0], powers])
-    limit = 1.5 * LINEAR * 10.0**top
+    limit = 1.5 * LINEAR_BELOW * 10.0**top
     axes.set_ylim(-limit, limit)
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_minor_locator(NullLocator())
@@ -126,28 +121,10 @@ def _wrong(axes: Axes, panel: Panel, levels, settings: Mapping) -> None:
             continue
         wrong = found["wrong_terms"].sel(noise_mode=shown_mode(estimator, found))
         x = np.array(places(wrong["noise_level"].values, levels)) + SHIFT[estimator]
-        style = look_of(estimator).style(settings)
+        style = look_of(estimator).series(settings)
         axes.plot(x, wrong.mean("replicate"), clip_on=False, **style)
     axes.set_ylim(bottom=0)
     if axes.get_ylim()[1] < 1:
         axes.set_ylim(0, 1)
     axes.set_title("Missing and extra terms")
     axes.set_ylabel("Mean over replicates (1)")
-
-
-def _handles(panels: Sequence[Panel], settings: Mapping) -> list:
-    shown = [n for n in (MAIN, BASELINE) if any(n in p.models for p in panels)]
-    lines = [
-        Line2D(
-            [],
-            [],
-            color=settings["truth_color"],
-            linewidth=1.2,
-            label="truth",
-        )
-    ]
-    for name in shown:
-        style = look_of(name).style(settings) | {"linestyle": "-"}
-        text = f"{look_of(name).label} (median, 5–95 %)"
-        lines.append(Line2D([], [], label=text, **style))
-    return lines

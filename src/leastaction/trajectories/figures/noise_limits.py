@@ -5,24 +5,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from leastaction.report.panel import Panel, panel_title
-from leastaction.report.panels import joined
+from leastaction.report.panel import Panel, joined, panel_title
 from leastaction.report.recovery import Limit, largest_noise
-from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.trajectories.figures._methods import (
-    MODES,
-    in_order,
-    label_of_level,
-    look_of,
-)
+from leastaction.report.study import label_of_level, levels_of
+from leastaction.report.style import StyledFigure, key, legend_on_top, small
+from leastaction.trajectories.figures._methods import MODES, in_order, look_of
 
-LINE_HEIGHT = 6.5
-REST_HEIGHT = 28.0
+# In mm.
+HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 28.0
 # Markers of the modes, and how far above or below the line of their method.
 MARKS = {"independent": ("o", 0.14), "shared": ("s", -0.14)}
-ONLY_WITHOUT = 0.8
+# Decades from the lowest level to the place of data without noise.
+DECADES_TO_NO_NOISE = 0.8
 
 
 def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -43,9 +38,10 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     methods = in_order(panels)
     if not methods:
         raise ValueError("noise_limits: no panel has a sweep over noise")
-    figure = StyledFigure(settings, LINE_HEIGHT * len(methods) + REST_HEIGHT)
+    figure = StyledFigure(settings, HEIGHT_OF_METHOD * len(methods) + HEIGHT_OF_REST)
     grid = figure.subplots(1, len(panels), squeeze=False, sharey=True)[0]
-    least = np.log10(_least_level(panels)) - ONLY_WITHOUT
+    lowest = min(level for level in levels_of(panels) if level > 0)
+    least = np.log10(lowest) - DECADES_TO_NO_NOISE
     for i, (panel, axes) in enumerate(zip(panels, grid, strict=True)):
         for y, method in enumerate(methods):
             _printed(axes, y, panel, method, settings)
@@ -55,44 +51,42 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
             for mode, (marker, shift) in MARKS.items():
                 if mode in found["noise_mode"].values:
                     limit = largest_noise(found["exact"].sel(noise_mode=mode))
-                    colour = settings[look_of(method).colour]
+                    colour = look_of(method).color(settings)
                     _limit(axes, y - shift, limit, least, marker, colour)
         _finish(axes, least, settings)
         axes.set_title(panel_title(panels, i), pad=14)
     grid[0].set_yticks(range(len(methods)), [look_of(m).label for m in methods])
     grid[0].set_ylim(len(methods) - 0.5, -0.5)
-    legend_on_top(figure, _handles(settings), 5)
+    handles = [
+        key(MODES[mode], "0.3", marker, markersize=3.6, linewidth=0.7, **_face(marker))
+        for mode, (marker, _) in MARKS.items()
+    ]
+    handles += [
+        key("printed in the paper", settings["truth_color"], linewidth=1.6),
+        key("sweep ends", "0.3", r"$\rightarrow$", linewidth=0),
+        key("fails at lowest level", "0.3", "x", linewidth=0, markersize=3.5),
+    ]
+    legend_on_top(figure, handles, 5)
     return figure
 
 
-def _least_level(panels: Sequence[Panel]) -> float:
-    return min(
-        float(level)
-        for panel in panels
-        for found in panel.recoveries.values()
-        for level in found["noise_level"].values
-        if level > 0
-    )
+def _face(marker: str, colour: str = "0.3") -> dict:
+    return {"markerfacecolor": colour if marker == "o" else "white"}
 
 
 def _limit(axes: Axes, y: float, limit: Limit, least: float, marker: str, colour):
     """A line from the lowest level done to the limit, log10 σ to the right."""
     start, x = (least if v == 0 else np.log10(v) for v in (limit.lowest, limit.level))
-    face = colour if marker == "o" else "white"
     if np.isnan(x):
         axes.plot(start, y, "x", color=colour, markersize=3.5, clip_on=False)
         return
     axes.plot([start, x], [y, y], color=colour, linewidth=0.7, zorder=2)
-    style = {"color": colour, "markerfacecolor": face, "markersize": 3.6, "zorder": 3}
+    style = {"color": colour, "markersize": 3.6, "zorder": 3} | _face(marker, colour)
     axes.plot(x, y, marker, clip_on=False, **style)
     if limit.at_end:
-        axes.annotate(
-            "",
-            (x + 1.25, y),
-            (x + 0.2, y),
-            arrowprops={"arrowstyle": "->", "color": colour, "linewidth": 0.8},
-            annotation_clip=False,
-        )
+        arrow = {"arrowstyle": "->", "color": colour, "linewidth": 0.8}
+        ends = (x + 1.25, y), (x + 0.2, y)
+        axes.annotate("", *ends, arrowprops=arrow, annotation_clip=False)
 
 
 def _printed(axes: Axes, y: float, panel: Panel, method: str, settings) -> None:
@@ -117,48 +111,9 @@ def _finish(axes: Axes, least: float, settings: Mapping) -> None:
     axes.set_xticks([least, *powers], ["∞", *(f"{-p:d}" for p in powers)])
     axes.set_xlabel(r"$-\log_{10}\,\sigma_{\max}$ (1)")
     above = axes.secondary_xaxis("top")
-    above.set_xticks(
-        [least, *powers], ["$0$", *(label_of_level(10.0**p) for p in powers)]
-    )
-    above.tick_params(labelsize=SMALL * settings["font_size"], length=1.5, pad=1)
+    levels = ["$0$", *(label_of_level(10.0**p) for p in powers)]
+    above.set_xticks([least, *powers], levels)
+    above.tick_params(labelsize=small(settings), length=1.5, pad=1)
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="0.92", linewidth=0.5)
     axes.set_axisbelow(True)
-
-
-def _handles(settings: Mapping) -> list:
-    marks = [
-        Line2D(
-            [],
-            [],
-            color="0.3",
-            marker=marker,
-            markerfacecolor="0.3" if marker == "o" else "white",
-            markersize=3.6,
-            linewidth=0.7,
-            label=MODES[mode],
-        )
-        for mode, (marker, _) in MARKS.items()
-    ]
-    red = settings["truth_color"]
-    return [
-        *marks,
-        Line2D([], [], color=red, linewidth=1.6, label="printed in the paper"),
-        Line2D(
-            [],
-            [],
-            color="0.3",
-            marker=r"$\rightarrow$",
-            linewidth=0,
-            label="sweep ends",
-        ),
-        Line2D(
-            [],
-            [],
-            color="0.3",
-            marker="x",
-            linewidth=0,
-            markersize=3.5,
-            label="fails at lowest level",
-        ),
-    ]

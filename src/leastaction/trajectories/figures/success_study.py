@@ -5,25 +5,19 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.report.level_axis import level_axis, levels_of, places
-from leastaction.report.panel import Panel, panel_title
-from leastaction.report.panels import joined
-from leastaction.report.recovery_axes import (
+from leastaction.report.panel import Panel, joined, panel_title
+from leastaction.report.study import (
+    level_axis,
+    levels_of,
     mark_infinite,
     median_error,
+    places,
     share_of_exact,
 )
-from leastaction.report.style import StyledFigure, legend_on_top
-from leastaction.trajectories.figures._methods import (
-    MODES,
-    handles,
-    in_order,
-    look_of,
-)
+from leastaction.report.style import grid_of, key, legend_on_top
+from leastaction.trajectories.figures._methods import MODES, in_order, look_of
 
-ROW_HEIGHT = 42.0
-LEGEND_HEIGHT = 14.0
-BESIDE = 0.07
+DISTANCE_OF_METHODS = 0.07
 
 
 def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -46,10 +40,8 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     if not levels:
         raise ValueError("success_study: no panel has a sweep over noise")
     modes = [m for m in MODES if any(m in _modes(panel) for panel in panels)]
-    figure = StyledFigure(settings, 2 * ROW_HEIGHT * len(modes) + LEGEND_HEIGHT)
-    grid = figure.subplots(
-        2 * len(modes), len(panels), squeeze=False, sharex=True, sharey="row"
-    )
+    size, shared = (2 * len(modes), len(panels)), {"sharex": True, "sharey": "row"}
+    figure, grid = grid_of(settings, *size, row=42, rest=14, **shared)
     for j, panel in enumerate(panels):
         for i, mode in enumerate(modes):
             top, bottom = grid[2 * i : 2 * i + 2, j]
@@ -58,23 +50,24 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 if found is None or mode not in found["noise_mode"].values:
                     continue
                 case = found.sel(noise_mode=mode)
-                shift = BESIDE * (k - (len(methods) - 1) / 2)
+                shift = DISTANCE_OF_METHODS * (k - (len(methods) - 1) / 2)
                 x = np.array(places(case["noise_level"].values, levels)) + shift
-                style = look_of(method).style(settings)
+                style = look_of(method).series(settings)
                 share_of_exact(top, x, case, style)
                 median_error(bottom, x, case, style)
             level_axis(bottom, levels)
         grid[0, j].set_title(panel_title(panels, j))
-    for i, mode in enumerate(modes):
-        grid[2 * i, 0].set_ylabel(f"Right structure (%)\n{MODES[mode]}")
-        grid[2 * i, 0].set_ylim(-6, 106)
-        grid[2 * i + 1, 0].set_ylabel(f"Worst coefficient error (%)\n{MODES[mode]}")
-        grid[2 * i + 1, 0].set_yscale("log")
-        mark_infinite(grid[2 * i + 1])
+    for mode, top, bottom in zip(modes, grid[::2], grid[1::2], strict=True):
+        top[0].set(ylabel=f"Right structure (%)\n{MODES[mode]}", ylim=(-6, 106))
+        error = f"Worst coefficient error (%)\n{MODES[mode]}"
+        bottom[0].set(ylabel=error, yscale="log")
+        mark_infinite(bottom)
     for axes in grid[:-1].flat:
         axes.set_xlabel("")
     figure.align_ylabels(grid)
-    legend_on_top(figure, handles(methods, settings), 4)
+    looks = [look_of(method) for method in methods]
+    handles = [key(one.label, **one.series(settings)) for one in looks]
+    legend_on_top(figure, handles, 4)
     return figure
 
 

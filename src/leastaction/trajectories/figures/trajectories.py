@@ -7,24 +7,30 @@ import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.report.sweep import shown_mode
-from leastaction.trajectories.figures._methods import level_text, look_of
+from leastaction.report.study import level_text
+from leastaction.report.style import (
+    AT_X,
+    DASHED,
+    grid_of,
+    key,
+    legend_on_top,
+    note,
+    small,
+    time_axis,
+)
+from leastaction.report.sweep import shown_case, shown_mode
+from leastaction.trajectories.figures._methods import look_of
 
-ROW_HEIGHT = 30.0
-REST_HEIGHT = 18.0
 MOST_LEVELS = 3
 # Share of its value that a constant coordinate has as a margin.
-FLAT = 0.1
+MARGIN_OF_CONSTANT = 0.1
 # From below to above.
-METHODS = ("sindy_pi", BASELINE, MAIN)
-DASHES = {
-    "sindy_pi": (0, (1, 1.2)),
-    BASELINE: (0, (5, 1.5, 1, 1.5)),
-    MAIN: (0, (4, 2.5)),
-}
+DASHES = {"sindy_pi": (0, (1, 1.2)), BASELINE: (0, (5, 1.5, 1, 1.5)), MAIN: DASHED}
+# Smaller relative changes of the energy are round-off.
+LEAST_CHANGE = 1e-12
 
 
 def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -34,35 +40,21 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
     trajectory: truth, recommended, xL-SINDy as published (with the shared noise of the
     paper) and SINDy-PI. A model without equations of motion, or one that does not stay
     finite, has no line.
-
-    Raises
-    ------
-    ValueError
-        If a panel has no rollout of the recommended estimator.
     """
     rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
     columns = max(len(levels_shown(panel)) for panel in panels)
-    figure = StyledFigure(settings, ROW_HEIGHT * len(rows) + REST_HEIGHT)
-    grid = figure.subplots(len(rows), columns, squeeze=False, sharex=True)
+    figure, grid = grid_of(settings, len(rows), columns, row=30, rest=18, sharex=True)
     for line, (row, (i, name)) in enumerate(zip(grid, rows, strict=True)):
         panel = panels[i]
-        first = name == panel.truth.coordinates[0]
         for axes, level in zip(row, levels_shown(panel), strict=False):
             _draw(axes, panel, name, level, settings)
             if line == 0:
-                axes.annotate(
-                    level_text(level),
-                    (0.5, 1),
-                    xycoords="axes fraction",
-                    xytext=(0, 14),
-                    textcoords="offset points",
-                    ha="center",
-                )
+                note(axes, level_text(level), 0.5, 1, offset=(0, 14), ha="center")
         for axes in row[1:]:
             axes.sharey(row[0])
             axes.tick_params(labelleft=False)
         row[0].set_ylabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
-        if first:
+        if name == panel.truth.coordinates[0]:
             row[0].set_title(panel_title(panels, i))
     for axes in grid[-1]:
         axes.set_xlabel("Time (s)")
@@ -78,40 +70,30 @@ def levels_shown(panel: Panel) -> list[float]:
     return [v for v in levels if v > 0][:MOST_LEVELS] or levels[:1]
 
 
+def _style(method: str, settings: Mapping) -> dict:
+    color = look_of(method).color(settings)
+    return {"color": color, "linestyle": DASHES[method], "linewidth": 1.1}
+
+
 def _draw(axes: Axes, panel: Panel, name: str, level: float, settings) -> None:
     rollout = panel.rollout(MAIN)
     time, end = rollout["time"].values, rollout.attrs["training_duration"]
     one = {"replicate": 0, "trajectory": 0}
     truth = rollout["q_true"].isel(one).sel(dof=name).values
     axes.plot(time, truth, color=settings["truth_color"], linewidth=1.6, zorder=2)
-    for order, method in enumerate(METHODS):
+    for order, method in enumerate(DASHES):
         path = _path(panel, method, name, level)
         if path is not None:
-            axes.plot(
-                time,
-                path,
-                color=settings[look_of(method).colour],
-                linestyle=DASHES[method],
-                linewidth=1.1,
-                zorder=3 + order,
-            )
+            axes.plot(time, path, zorder=3 + order, **_style(method, settings))
     low, high = truth.min(), truth.max()
     # A model that runs away must not shrink the truth to a line.
-    margin = 0.25 * (high - low) or FLAT * max(1.0, abs(high))
+    margin = 0.25 * (high - low) or MARGIN_OF_CONSTANT * max(1.0, abs(high))
     axes.set_ylim(low - margin, high + 1.6 * margin)
     axes.set_xlim(time[0], time[-1])
     axes.axvline(end, color="black", linewidth=0.8, zorder=7)
-    for text, side, offset in (("training", "right", -3), ("validation", "left", 3)):
-        axes.annotate(
-            text,
-            (end, 0.99),
-            xycoords=("data", "axes fraction"),
-            xytext=(offset, 0),
-            textcoords="offset points",
-            ha=side,
-            va="top",
-            fontsize=SMALL * settings["font_size"],
-        )
+    top = {"va": "top", "fontsize": small(settings)}
+    note(axes, "training", end, 0.99, AT_X, offset=(-3, 0), ha="right", **top)
+    note(axes, "validation", end, 0.99, AT_X, offset=(3, 0), ha="left", **top)
 
 
 def _path(panel: Panel, method: str, name: str, level: float) -> np.ndarray | None:
@@ -123,19 +105,77 @@ def _path(panel: Panel, method: str, name: str, level: float) -> np.ndarray | No
     return case["q_estimate"].isel(replicate=0, trajectory=0).sel(dof=name).values
 
 
-def _handles(panels: Sequence[Panel], settings: Mapping) -> list:
-    shown = [m for m in reversed(METHODS) if any(m in p.rollouts for p in panels)]
+def _handles(panels: Sequence[Panel], settings: Mapping, text="") -> list[Line2D]:
+    shown = [m for m in reversed(DASHES) if any(m in p.rollouts for p in panels)]
     return [
-        Line2D([], [], color=settings["truth_color"], linewidth=1.6, label="truth"),
-        *(
-            Line2D(
-                [],
-                [],
-                color=settings[look_of(method).colour],
-                linestyle=DASHES[method],
-                linewidth=1.1,
-                label=look_of(method).label,
-            )
-            for method in shown
-        ),
+        key("truth", settings["truth_color"], linewidth=1.6),
+        *(key(look_of(m).label + text, **_style(m, settings)) for m in shown),
     ]
+
+
+def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Relative change |H(t) − H(0)| / max |H| of the true energy, by noise level.
+
+    The maximum is that of the truth over all trajectories and times; where it is zero,
+    the change is shown as it is. Median over the trajectories of all replicates, with
+    their range for the recommended estimator. The truth itself shows the error of the
+    integration, or what damping and external forces do. Paths that do not stay finite
+    are left out of the medians.
+    """
+    columns = max(len(levels_shown(panel)) for panel in panels)
+    figure, grid = grid_of(
+        settings, len(panels), columns, row=48, rest=16, sharey="row"
+    )
+    for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
+        for axes, level in zip(row, levels_shown(panel), strict=False):
+            _energies(axes, panel, level, settings)
+            axes.set_title(level_text(level), loc="center")
+        change = r"$|H(t) - H(0)|"
+        scaled = np.abs(panel.rollout(MAIN)["hamiltonian_true"]).max() > 0
+        row[0].set_ylabel(change + (r"\,/\,\max|H|$ (1)" if scaled else "$ (J)"))
+        if len(panels) > 1:
+            row[0].set_title(panel_title(panels, i))
+    band = {"facecolor": settings["estimate_color"], "alpha": 0.15}
+    handles = [
+        *_handles(panels, settings, ", median"),
+        Patch(label="recommended, 5–95 % of the paths", **band),
+        key("end of training", "black", linewidth=0.8),
+    ]
+    legend_on_top(figure, handles, 3)
+    return figure
+
+
+def _energies(axes: Axes, panel: Panel, level: float, settings: Mapping) -> None:
+    rollout = panel.rollout(MAIN)
+    time, truth = rollout["time"].values, rollout["hamiltonian_true"]
+    scale = float(np.abs(truth).max()) or 1.0
+    style = {"color": settings["truth_color"], "linestyle": "-", "linewidth": 1.6}
+    _median(axes, time, _changes(truth, scale), zorder=2, **style)
+    for order, method in enumerate(DASHES):
+        found = panel.rollouts.get(method)
+        case = None if found is None else shown_case(method, found, level)
+        if case is None:
+            continue
+        change = _changes(case["hamiltonian_estimate"], scale)
+        style = _style(method, settings)
+        if method == MAIN and np.isfinite(change).any():
+            low, high = np.nanpercentile(change, [5, 95], axis=0)
+            band = {"color": style["color"], "alpha": 0.15, "linewidth": 0}
+            axes.fill_between(time, low, high, **band)
+        _median(axes, time, change, zorder=3 + order, **style)
+    axes.set_yscale("log")
+    time_axis(axes, time)
+    axes.axvline(rollout.attrs["training_duration"], color="black", linewidth=0.8)
+
+
+def _changes(energies: xr.DataArray, scale: float) -> np.ndarray:
+    """Relative change of the energy, shape (path, time)."""
+    values = energies.transpose(..., "time").values
+    values = values.reshape(-1, values.shape[-1])
+    return np.maximum(np.abs(values - values[:, :1]) / scale, LEAST_CHANGE)
+
+
+def _median(axes: Axes, time: np.ndarray, changes: np.ndarray, **style) -> None:
+    kept = changes[np.isfinite(changes).all(axis=1)]
+    if len(kept):
+        axes.plot(time[1:], np.median(kept, axis=0)[1:], **style)
