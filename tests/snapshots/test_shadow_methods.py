@@ -177,9 +177,11 @@ def test_flow_process_goes_through_its_samples(pendulum):
     with pytest.raises(ValueError, match="raise jitter"):
         flow_gaussian_process.identify(None, wide, pendulum, {})
     for k in (0, 50):
-        path = flow.path(first[k], 4)
-        np.testing.assert_allclose(path[1], second[k], atol=1e-4)
-        np.testing.assert_allclose(flow.path(first[k], 4, every=2), path[::2])
+        one, two = (flow.rollout(first[k], 4, every=every) for every in (1, 2))
+        state = np.concatenate([one.positions[1], one.momenta[1]])
+        np.testing.assert_allclose(state, second[k], atol=1e-4)
+        np.testing.assert_array_equal(two.positions, one.positions[::2])
+        np.testing.assert_array_equal(two.momenta, one.momenta[::2])
 
 
 def test_what_does_not_fit_is_refused(pendulum):

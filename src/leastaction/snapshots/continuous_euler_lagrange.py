@@ -7,7 +7,7 @@ import xarray as xr
 
 from leastaction.core.contracts import time_step
 from leastaction.snapshots.basis import Basis
-from leastaction.snapshots.discrete_euler_lagrange import equations_dataset
+from leastaction.snapshots.contracts import equations_dataset
 from leastaction.snapshots.discrete_lagrangian import published_conditions
 from leastaction.snapshots.radial_basis import RadialBasis
 
@@ -41,7 +41,7 @@ def assemble(
     basis = RadialBasis(np.concatenate([q, qdot], axis=1), settings["length_scale"])
     rows = euler_lagrange_rows(basis, q, qdot, qddot)
     return equations_dataset(
-        basis,
+        basis.to_dataset(),
         rows.reshape(-1, basis.size),
         published_conditions(basis, settings["volume"]),
         observations,

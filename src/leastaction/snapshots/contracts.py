@@ -1,280 +1,242 @@
 """Datasets of what is learned from snapshots."""
 
-from collections.abc import Mapping
-from functools import partial
+from collections.abc import Collection, Mapping
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core.contract import Contract, Variable
 
-UNIT = "see coordinate_unit"
-optional = partial(Variable, optional=True)
-_finite = partial(Variable, finite=True)
-_basis = partial(Variable, units="mixed", optional=True)
+# Units by their mark in the tables below; the others stand for themselves.
+UNITS = {"-": "mixed", "q": "see coordinate_unit"}
+
+
+def _variables(
+    table: str, finite: Collection[str] = (), required: Collection[str] = ()
+) -> dict[str, Variable]:
+    """Variables of a table: dimensions, and below them `name [unit] meaning`.
+
+    All may be absent but those that are `required` or have to be `finite`.
+    """
+    found, dims = {}, ""
+    for line in table.splitlines():
+        name, bracket, rest = line.strip().partition(" [")
+        if not bracket:
+            dims = name.removesuffix(":")
+            continue
+        unit, _, meaning = rest.partition("] ")
+        found[name] = Variable(
+            dims,
+            UNITS.get(unit, unit),
+            meaning.strip(),
+            finite=name in finite,
+            optional=name not in {*finite, *required},
+        )
+    return found
+
 
 # What defines a basis (leastaction.snapshots.basis); each has some of them.
-BASIS = {
-    "degree": _basis("replicate", long_name="total degree of the features"),
-    "length_scale": _basis("replicate", long_name="length scale"),
-    "inputs": _basis("replicate variable state", long_name="map of (q, qdot)"),
-    "centre": _basis("replicate state", long_name="centre of the features"),
-    "centres": _basis("replicate function state", long_name="centres"),
-    "weights": _basis("replicate function state", long_name="weights of units"),
-    "offsets": _basis("replicate function", long_name="offsets of units"),
-}
+BASIS = _variables(
+    """
+    replicate:
+        degree [-] total degree of the features
+        length_scale [-] length scale
+    replicate variable state:
+        inputs [-] map of (q, qdot)
+    replicate state:
+        centre [-] centre of the features
+    replicate function state:
+        centres [-] centres
+        weights [-] weights of units
+    replicate function:
+        offsets [-] offsets of units
+    """
+)
 
-_SAMPLES = "replicate sample dof"
-_ORDER = "replicate order"
-_STATES = "replicate sample state"
+SAMPLED_MOTION = _variables(
+    """
+    replicate sample dof:
+        q [q] generalised coordinate
+        qdot [q] generalised velocity
+        qddot [q] acceleration
+    """,
+    finite=("q", "qdot", "qddot"),
+)
+
+EQUATIONS = _variables(
+    """
+    replicate equation function:
+        theta [-] Euler-Lagrange rows
+    replicate constraint function:
+        condition [-] normalisation rows
+    replicate constraint:
+        condition_value [-] values of the normalisation rows
+    """,
+    finite=("theta", "condition", "condition_value"),
+)
+
+LAGRANGIAN = _variables(
+    """
+    replicate function:
+        coefficient [-] coefficient of the learned Lagrangian
+    replicate direction function:
+        factor [-] factor of the posterior covariance
+    replicate:
+        rank [1] numerical rank of the rows
+        residual_square [-] sum of squares of the residual
+        damping [1] damping over the largest singular value
+        log_evidence [1] log evidence
+        row_error [-] error of a row
+        one_step_error [-] held-out error of one step, rms
+        mass_error [1] mean discrete mass minus 1
+        evaluations [1] evaluations of the network
+    """,
+    finite=("coefficient",),
+)
+
+FLOW = _variables(
+    """
+    replicate sample state:
+        state_sample [-] states of the kernel
+        weight [-] weights of the kernel
+    """,
+    finite=("state_sample", "weight"),
+)
+
+ROLLOUT = _variables(
+    """
+    replicate order:
+        misalignment [1] mean sine of the angle between gradients of H^[k] and H
+        scale [1] factor of the gradient of H that is closest to that of H^[k]
+        misalignment_integrated [1] \
+the same of the true Lagrangian, integrated by the same rule
+        position_error [q] largest error of a position
+        position_error_short [q] largest error of a position in the first steps
+        steps_done [1] steps done
+        failure [1] why a rollout ended before its last step
+        energy_deviation [J] \
+largest deviation of the true energy from that of the start
+        energy_band [J] width of the band of H^[k], scaled
+        energy_drift [W] slope of the true energy along the path of the model
+        potential_error [J] its largest error in the region below the level
+    replicate order point:
+        hamiltonian_point [-] H^[k] in the box
+        hamiltonian_point_integrated [J] H^[k] of the true Lagrangian in the box
+    replicate order dof dof_other:
+        mass [-] mass matrix of L^[k] in the middle of the box, scaled
+    replicate dof dof_other:
+        mass_true [-] mass matrix of L there
+    replicate order time_energy dof:
+        momentum_estimate [-] discrete momentum along the path
+        momentum_physical [-] momentum of the true L along the path of the model
+    replicate order dof:
+        momentum_range [-] range of a momentum along the path
+        momentum_start [-] momentum of the start
+    replicate order time_energy:
+        hamiltonian_estimate [J] true energy along the path of the model
+        hamiltonian_modified [J] H^[k] along the path of the main order, scaled
+    replicate time dof:
+        q_true [q] path of the truth
+    replicate order time dof:
+        q_estimate [q] path of the model, its first momentum from L^[k]
+    replicate snapshot state:
+        state_snapshot [q] \
+first states (q, qdot) of the model, from the start of the long rollout
+    snapshot state:
+        state_snapshot_true [q] first states (q, qdot) of the truth
+    line state:
+        state_line_true [q] states of the truth between its first snapshots
+    :
+        hamiltonian_start_true [J] H of the start of the long rollout
+    point state:
+        state_point [q] states (q, qdot) of the box
+    point:
+        hamiltonian_point_true [J] H in the box
+    replicate order rest:
+        potential_estimate [J] H^[k] at rest, scaled and shifted
+    rest dof:
+        q_rest [q] positions of the potential
+    rest:
+        potential_true [J] H at rest
+        inside [1] 1 in the region below the level
+    replicate order saddle:
+        saddle_margin [J] H^[k] of a saddle minus that of the start, scaled
+    replicate saddle:
+        saddle_margin_true [J] H of a saddle minus that of the start
+    replicate near dof:
+        near_offset [q] from a saddle
+    replicate order saddle near:
+        near_estimate [J] H^[k] at rest near a saddle minus that of the start, scaled
+    replicate saddle near:
+        near_true [J] H at rest near a saddle minus that of the start
+    replicate horizon_start:
+        horizon_error [q] largest error of a position; NaN if the motion failed
+        horizon_steps [1] steps before it failed
+    replicate survival_start:
+        survival_steps [1] steps before escape
+        survival_time [s] time before escape, or when the motion was stopped
+        survival_censored [1] 1 where the motion had not escaped when it was stopped
+    replicate passage:
+        passage_time [s] time of the coarse samples
+        passage_energy [J] true energy along it minus that of the start
+    replicate passage dof:
+        passage_q [q] positions from the unperturbed start
+    replicate end dof:
+        passage_end [q] its last positions before it escaped or was stopped, every step
+    replicate point:
+        hamiltonian_error [J] error of H, matched to the truth
+        hamiltonian_std [J] standard deviation of the posterior
+    replicate:
+        passage_drift [W] slope of the true energy along it
+        hamiltonian_coverage [1] \
+share of points with an error of at most two standard deviations
+    """,
+    finite=("q_true", "steps_done"),
+    required=(
+        *("q_estimate", "position_error", "position_error_short", "misalignment"),
+        *("scale", "energy_deviation", "energy_drift", "state_snapshot"),
+        *("state_snapshot_true", "hamiltonian_start_true"),
+    ),
+)
 
 CONTRACTS = {
     "nothing": Contract("differentiate or assemble with method none", {}),
     "sampled_motion": Contract(
         "differentiate with method repeated_central_difference or halton_velocity",
-        {
-            "q": _finite(_SAMPLES, UNIT, "generalised coordinate"),
-            "qdot": _finite(_SAMPLES, UNIT, "generalised velocity"),
-            "qddot": _finite(_SAMPLES, UNIT, "acceleration"),
-        },
+        SAMPLED_MOTION,
     ),
     "shadow_equations": Contract(
         "assemble with method discrete_euler_lagrange or continuous_euler_lagrange",
-        {
-            "theta": _finite(
-                "replicate equation function", "mixed", "Euler-Lagrange rows"
-            ),
-            "condition": _finite(
-                "replicate constraint function", "mixed", "normalisation rows"
-            ),
-            "condition_value": _finite(
-                "replicate constraint", "mixed", "values of the normalisation rows"
-            ),
-            **BASIS,
-        },
+        EQUATIONS | BASIS,
     ),
     "learned_lagrangian": Contract(
         "identify with method minimum_norm, evidence_maximisation or tanh_network",
-        {
-            **BASIS,
-            "coefficient": _finite(
-                "replicate function", "mixed", "coefficient of the learned Lagrangian"
-            ),
-            "factor": optional(
-                "replicate direction function",
-                "mixed",
-                "factor of the posterior covariance",
-            ),
-            "rank": optional("replicate", "1", "numerical rank of the rows"),
-            "residual_square": optional(
-                "replicate", "mixed", "sum of squares of the residual"
-            ),
-            "damping": optional(
-                "replicate", "1", "damping over the largest singular value"
-            ),
-            "log_evidence": optional("replicate", "1", "log evidence"),
-            "row_error": optional("replicate", "mixed", "error of a row"),
-            "one_step_error": optional(
-                "replicate", "mixed", "held-out error of one step, rms"
-            ),
-            "mass_error": optional("replicate", "1", "mean discrete mass minus 1"),
-            "evaluations": optional("replicate", "1", "evaluations of the network"),
-        },
+        BASIS | LAGRANGIAN,
         model="snapshots.learned_model:LearnedLagrangian.from_dataset",
     ),
     "learned_flow": Contract(
         "identify with method flow_gaussian_process",
-        {
-            "state_sample": _finite(_STATES, "mixed", "states of the kernel"),
-            "weight": _finite(_STATES, "mixed", "weights of the kernel"),
-        },
+        FLOW,
         model="snapshots.learned_model:LearnedFlow.from_dataset",
     ),
-    "shadow_rollout": Contract(
-        "validate",
-        {
-            # Gradients of H^[k] beside those of H, in a box of states
-            "misalignment": Variable(
-                _ORDER, "1", "mean sine of the angle between gradients of H^[k] and H"
-            ),
-            "scale": Variable(
-                _ORDER,
-                "1",
-                "factor of the gradient of H that is closest to that of H^[k]",
-            ),
-            "hamiltonian_point": optional(
-                "replicate order point", "mixed", "H^[k] in the box"
-            ),
-            "misalignment_integrated": optional(
-                _ORDER,
-                "1",
-                "the same of the true Lagrangian, integrated by the same rule",
-            ),
-            "hamiltonian_point_integrated": optional(
-                "replicate order point", "J", "H^[k] of the true Lagrangian in the box"
-            ),
-            "mass": optional(
-                "replicate order dof dof_other",
-                "mixed",
-                "mass matrix of L^[k] in the middle of the box, scaled",
-            ),
-            "mass_true": optional(
-                "replicate dof dof_other", "mixed", "mass matrix of L there"
-            ),
-            "state_point": optional("point state", UNIT, "states (q, qdot) of the box"),
-            "hamiltonian_point_true": optional("point", "J", "H in the box"),
-            # The long rollout
-            "momentum_estimate": optional(
-                "replicate order time_energy dof",
-                "mixed",
-                "discrete momentum along the path",
-            ),
-            "momentum_physical": optional(
-                "replicate order time_energy dof",
-                "mixed",
-                "momentum of the true L along the path of the model",
-            ),
-            "momentum_range": optional(
-                "replicate order dof", "mixed", "range of a momentum along the path"
-            ),
-            "momentum_start": optional(
-                "replicate order dof", "mixed", "momentum of the start"
-            ),
-            "q_true": _finite("replicate time dof", UNIT, "path of the truth"),
-            "q_estimate": Variable(
-                "replicate order time dof",
-                UNIT,
-                "path of the model, its first momentum from L^[k]",
-            ),
-            "position_error": Variable(_ORDER, UNIT, "largest error of a position"),
-            "position_error_short": Variable(
-                _ORDER, UNIT, "largest error of a position in the first steps"
-            ),
-            "steps_done": _finite(_ORDER, "1", "steps done"),
-            "failure": optional(
-                _ORDER, "1", "why a rollout ended before its last step"
-            ),
-            "hamiltonian_estimate": optional(
-                "replicate order time_energy",
-                "J",
-                "true energy along the path of the model",
-            ),
-            "hamiltonian_modified": optional(
-                "replicate order time_energy",
-                "J",
-                "H^[k] along the path of the main order, scaled",
-            ),
-            "energy_deviation": Variable(
-                _ORDER,
-                "J",
-                "largest deviation of the true energy from that of the start",
-            ),
-            "energy_band": optional(_ORDER, "J", "width of the band of H^[k], scaled"),
-            "energy_drift": Variable(
-                _ORDER, "W", "slope of the true energy along the path of the model"
-            ),
-            # Its first snapshots
-            "state_snapshot": Variable(
-                "replicate snapshot state",
-                UNIT,
-                "first states (q, qdot) of the model, from the start of the long "
-                "rollout",
-            ),
-            "state_snapshot_true": Variable(
-                "snapshot state", UNIT, "first states (q, qdot) of the truth"
-            ),
-            "state_line_true": optional(
-                "line state", UNIT, "states of the truth between its first snapshots"
-            ),
-            "hamiltonian_start_true": Variable(
-                "", "J", "H of the start of the long rollout"
-            ),
-            # H^[k] at rest, on a grid, at saddles and near them
-            "potential_estimate": optional(
-                "replicate order rest", "J", "H^[k] at rest, scaled and shifted"
-            ),
-            "potential_error": optional(
-                _ORDER, "J", "its largest error in the region below the level"
-            ),
-            "saddle_margin": optional(
-                "replicate order saddle",
-                "J",
-                "H^[k] of a saddle minus that of the start, scaled",
-            ),
-            "saddle_margin_true": optional(
-                "replicate saddle", "J", "H of a saddle minus that of the start"
-            ),
-            "near_offset": optional("replicate near dof", UNIT, "from a saddle"),
-            "near_estimate": optional(
-                "replicate order saddle near",
-                "J",
-                "H^[k] at rest near a saddle minus that of the start, scaled",
-            ),
-            "near_true": optional(
-                "replicate saddle near",
-                "J",
-                "H at rest near a saddle minus that of the start",
-            ),
-            "q_rest": optional("rest dof", UNIT, "positions of the potential"),
-            "potential_true": optional("rest", "J", "H at rest"),
-            "inside": optional("rest", "1", "1 in the region below the level"),
-            # Many rollouts up to a fixed time
-            "horizon_error": optional(
-                "replicate horizon_start",
-                UNIT,
-                "largest error of a position; NaN if the motion failed",
-            ),
-            "horizon_steps": optional(
-                "replicate horizon_start", "1", "steps before it failed"
-            ),
-            # Very long rollouts from starts that differ by round-off
-            "survival_steps": optional(
-                "replicate survival_start", "1", "steps before escape"
-            ),
-            "survival_time": optional(
-                "replicate survival_start",
-                "s",
-                "time before escape, or when the motion was stopped",
-            ),
-            "survival_censored": optional(
-                "replicate survival_start",
-                "1",
-                "1 where the motion had not escaped when it was stopped",
-            ),
-            "passage_time": optional(
-                "replicate passage", "s", "time of the coarse samples"
-            ),
-            "passage_q": optional(
-                "replicate passage dof", UNIT, "positions from the unperturbed start"
-            ),
-            "passage_energy": optional(
-                "replicate passage",
-                "J",
-                "true energy along it minus that of the start",
-            ),
-            "passage_drift": optional(
-                "replicate", "W", "slope of the true energy along it"
-            ),
-            "passage_end": optional(
-                "replicate end dof",
-                UNIT,
-                "its last positions before it escaped or was stopped, every step",
-            ),
-            # Draws from the posterior
-            "hamiltonian_error": optional(
-                "replicate point", "J", "error of H, matched to the truth"
-            ),
-            "hamiltonian_std": optional(
-                "replicate point", "J", "standard deviation of the posterior"
-            ),
-            "hamiltonian_coverage": optional(
-                "replicate",
-                "1",
-                "share of points with an error of at most two standard deviations",
-            ),
-        },
-    ),
+    "shadow_rollout": Contract("validate", ROLLOUT),
 }
+
+
+def equations_dataset(
+    basis: Mapping[str, np.ndarray],
+    rows: np.ndarray,
+    conditions: tuple[np.ndarray, np.ndarray],
+    observations: xr.Dataset,
+    attributes: Mapping,
+) -> xr.Dataset:
+    """Contract ``shadow_equations``: A b = 0, C b = d and the values of a basis."""
+    condition, value = conditions
+    return CONTRACTS["shadow_equations"].dataset(
+        {"theta": rows, "condition": condition, "condition_value": value, **basis},
+        coords={"replicate": observations["replicate"].values},
+        attrs={**attributes, "dof": [str(name) for name in observations["dof"].values]},
+    )
 
 
 def lagrangian_dataset(

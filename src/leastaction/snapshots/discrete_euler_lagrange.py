@@ -12,7 +12,7 @@ import xarray as xr
 from leastaction.core.contracts import time_step
 from leastaction.snapshots.basis import Basis
 from leastaction.snapshots.constrained_rows import constrained
-from leastaction.snapshots.contracts import CONTRACTS
+from leastaction.snapshots.contracts import equations_dataset
 from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     mass_conditions,
@@ -58,23 +58,11 @@ def assemble(
     Nothing but positions is used: a Lagrangian that satisfies them, integrated with the
     same rule and step, goes through the snapshots without discretisation error.
 
-    Parameters
-    ----------
-    observations
-        One case, contract ``motion``.
-    derivatives, library
-        Not used: there are no derivatives and no candidates.
-    settings
-        `rule`: ``midpoint`` or ``trapezoidal``. `basis`: ``{kind: radial,
-        length_scale: ε}`` with centres at all pairs of snapshots (published), or
-        ``{kind: taylor, degree, length_scale, cyclic}``, where what is absent or null
-        follows from the data. `normalisation`: ``corner`` (published) with `volume` c,
-        or ``discrete_mass``. `whiten`: decorrelate the rows of a trajectory.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``shadow_equations``.
+    Settings: `rule`, ``midpoint`` or ``trapezoidal``; `basis`, ``{kind: radial,
+    length_scale: ε}`` with centres at all pairs of snapshots (published), or ``{kind:
+    taylor, degree, length_scale, cyclic}``, where what is absent or null follows from
+    the data; `normalisation`, ``corner`` (published) with `volume` c, or
+    ``discrete_mass``; `whiten`: decorrelate the rows of a trajectory.
     """
     positions, h = positions_of(observations), time_step(observations)
     names = [str(name) for name in observations["dof"].values]
@@ -87,7 +75,7 @@ def assemble(
     else:
         conditions = mass_conditions(basis, positions, h, settings["rule"])
     return equations_dataset(
-        basis,
+        basis.to_dataset(),
         rows.reshape(-1, basis.size),
         conditions,
         observations,
@@ -238,24 +226,3 @@ def weight_space(
     of_velocity = inputs[:, n:].any(axis=1)
     inputs = np.where(of_velocity[:, None], inputs / VELOCITY_RATIO, inputs)
     return WeightSpace(degree, length_scale, inputs, centre)
-
-
-def equations_dataset(
-    basis: Basis,
-    rows: np.ndarray,
-    conditions: tuple[np.ndarray, np.ndarray],
-    observations: xr.Dataset,
-    attributes: Mapping,
-) -> xr.Dataset:
-    """Contract ``shadow_equations``: A b = 0, C b = d and the basis."""
-    condition, value = conditions
-    return CONTRACTS[CONTRACT].dataset(
-        {
-            "theta": rows,
-            "condition": condition,
-            "condition_value": value,
-            **basis.to_dataset(),
-        },
-        coords={"replicate": observations["replicate"].values},
-        attrs={**attributes, "dof": [str(name) for name in observations["dof"].values]},
-    )

@@ -67,23 +67,9 @@ def identify(
     The damping is the only thing to choose. Without noise it goes down to what
     round-off allows, with noise it follows the noise, which need not be known.
 
-    Parameters
-    ----------
-    equations
-        Contract ``shadow_equations``.
-    settings
-        `damping`: ``evidence`` (default), ``held_out`` for the smallest error of one
-        step on every fifth trajectory, or a number relative to the largest singular
-        value.
-    observations
-        The case, contract ``motion``.
-    library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``learned_lagrangian``, with the factor of the posterior covariance.
+    Settings: `damping`, ``evidence`` (default), ``held_out`` for the smallest error of
+    one step on every fifth trajectory, or a number relative to the largest singular
+    value.
     """
     check(equations, "shadow_equations")
     held_out = HeldOut(equations, observations)

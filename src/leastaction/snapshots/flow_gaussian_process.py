@@ -73,16 +73,9 @@ def identify(
     observations: xr.Dataset,
     library: Mapping,
 ) -> xr.Dataset:
-    """Flow map of one case, contract ``learned_flow``.
+    """Flow map of one case (:class:`~leastaction.snapshots.learned_model.LearnedFlow`).
 
-    Parameters
-    ----------
-    equations, library
-        Not used: the samples are the equations.
-    settings
-        `variance`, `length_scale`, `jitter`: see :func:`flow_weights`.
-    observations
-        The case, contract ``motion``.
+    Settings: `variance`, `length_scale`, `jitter`, see :func:`flow_weights`.
     """
     h = time_step(observations)
     first, second = flow_pairs(positions_of(observations), h)

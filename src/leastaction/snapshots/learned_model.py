@@ -33,8 +33,6 @@ log = logging.getLogger(__name__)
 LARGEST_ROUND_OFF_OF_VELOCITIES = 1e-4
 # Their partial derivatives are held in memory at once.
 STATES_PER_BATCH = 1000
-# Steps of a flow between two tests of whether it has left its domain.
-STEPS_PER_TEST = 10_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -365,19 +363,6 @@ class LearnedFlow:
         """First of the orders, which mean nothing here."""
         return orders[0]
 
-    def path(self, state: np.ndarray, steps: int, every: int = 1) -> np.ndarray:
-        """States (sample, 2 dof), one every `every` steps; NaN once not finite."""
-        path = np.empty((steps // every + 1, len(state)))
-        _iterate(
-            np.array(state, dtype=float),
-            self.samples,
-            self.variance * self.weights,
-            0.5 / self.length_scale**2,
-            every,
-            path,
-        )
-        return path
-
     def rollout(
         self,
         state,
@@ -394,23 +379,18 @@ class LearnedFlow:
         """
         n = self.dof
         path = np.full((steps // every + 1, 2 * n), np.nan)
-        path[0] = state
-        # Whole samples, so that one of them ends each piece.
-        piece_steps = max(STEPS_PER_TEST // every, 1) * every
-        done = 0
-        while done < steps:
-            count = min(piece_steps, steps - done)
-            piece = self.path(path[done // every], count)
-            q = piece[:, :n]
-            inside = _steps_inside(q, np.asarray(low), np.asarray(high))
-            kept = piece[every : inside + 1 : every]
-            path[done // every + 1 : done // every + 1 + len(kept)] = kept
-            done += inside
-            if inside < count:
-                break
-        reason = (
-            "" if done == steps else f"step {done + 1}: the position left the domain"
+        done = _iterate(
+            np.array(state, dtype=float),
+            self.samples,
+            self.variance * self.weights,
+            0.5 / self.length_scale**2,
+            np.broadcast_to(np.asarray(low, dtype=float), n),
+            np.broadcast_to(np.asarray(high, dtype=float), n),
+            every,
+            path,
         )
+        left = done < (len(path) - 1) * every
+        reason = f"step {done + 1}: the position left the domain" if left else ""
         return Rollout(path[:, :n], path[:, n:], done, reason, 0.0)
 
     def further(
@@ -451,12 +431,14 @@ class LearnedFlow:
 
 
 @njit(cache=True, nogil=True)
-def _iterate(state, samples, weights, a, every, path):
-    size = state.size
+def _iterate(state, samples, weights, a, low, high, every, path):
+    """Steps done in the box; sample k of the path is step k · every."""
+    size, dof = state.size, low.size
     following = np.empty(size)
     for i in range(size):
         path[0, i] = state[i]
-    for step in range(1, (path.shape[0] - 1) * every + 1):
+    steps = (path.shape[0] - 1) * every
+    for step in range(1, steps + 1):
         for i in range(size):
             following[i] = 0.0
         for j in range(samples.shape[0]):
@@ -466,18 +448,15 @@ def _iterate(state, samples, weights, a, every, path):
             kernel = np.exp(-a * square)
             for i in range(size):
                 following[i] += kernel * weights[j, i]
+        for i in range(dof):
+            inside = low[i] <= following[i] <= high[i]
+            if not (inside and np.isfinite(following[i])):
+                return step - 1
         for i in range(size):
             state[i] = following[i]
             if step % every == 0:
                 path[step // every, i] = state[i]
-
-
-def _steps_inside(q: np.ndarray, low: np.ndarray, high: np.ndarray) -> int:
-    """Steps before positions (sample, dof) leave a box or are not finite."""
-    with np.errstate(invalid="ignore"):
-        good = ((q >= low) & (q <= high)).all(axis=1)
-    good &= np.isfinite(q).all(axis=1)
-    return len(q) - 1 if good.all() else max(int(np.argmin(good)) - 1, 0)
+    return steps
 
 
 def _coordinates(dataset: xr.Dataset) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ def minimum_norm(
         Shapes (row, function) and (row,).
     cut
         Singular values below this part of the largest count as zero; by default machine
-        epsilon times the larger dimension, as in numpy.
+        epsilon times the larger dimension, as in NumPy.
     """
     solution, _, rank, _ = np.linalg.lstsq(rows, target, rcond=cut)
     return solution, int(rank)
@@ -31,17 +31,7 @@ def minimum_norm(
 def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     """Lagrangian of minimum norm for one case.
 
-    Parameters
-    ----------
-    equations
-        Contract ``shadow_equations``.
-    settings
-        `cut`: see :func:`minimum_norm`; absent or null for the default of numpy.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``learned_lagrangian``, with `rank` and `residual_square`.
+    Settings: `cut`, see :func:`minimum_norm`; absent or null for the default of NumPy.
     """
     check(equations, "shadow_equations")
     theta, condition, value = (

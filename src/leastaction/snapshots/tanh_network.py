@@ -176,16 +176,9 @@ def identify(
     observations: xr.Dataset,
     library: Mapping,
 ) -> xr.Dataset:
-    """Network of one case, contract ``learned_lagrangian``.
+    """Network of one case.
 
-    Parameters
-    ----------
-    equations, library
-        Not used: the network has its own functions.
-    settings
-        `units` of the layer, `evaluations` at most, `rule`.
-    observations
-        The case, contract ``motion``.
+    Settings: `units` of the layer, `evaluations` at most, `rule`.
     """
     h = time_step(observations)
     layer, b, diagnostics = trained_network(
