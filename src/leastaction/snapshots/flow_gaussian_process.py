@@ -7,8 +7,8 @@ import xarray as xr
 
 from leastaction.core.contracts import time_step
 from leastaction.core.gaussian_process import Posterior, square_distances
+from leastaction.snapshots.contracts import CONTRACTS
 from leastaction.snapshots.discrete_lagrangian import positions_of
-from leastaction.snapshots.learned_model import LearnedFlow
 
 
 def flow_weights(
@@ -79,8 +79,15 @@ def identify(
     """
     h = time_step(observations)
     first, second = flow_pairs(positions_of(observations), h)
-    kernel = settings["variance"], settings["length_scale"]
-    weights = flow_weights(first, second, *kernel, settings["jitter"])
-    names = tuple(str(name) for name in observations["dof"].values)
-    flow = LearnedFlow(first, weights, *kernel, h, names)
-    return flow.to_dataset(observations["replicate"].values)
+    variance, length_scale = settings["variance"], settings["length_scale"]
+    weights = flow_weights(first, second, variance, length_scale, settings["jitter"])
+    return CONTRACTS["learned_flow"].dataset(
+        {"state_sample": first, "weight": weights},
+        coords={"replicate": observations["replicate"].values},
+        attrs={
+            "variance": variance,
+            "length_scale": length_scale,
+            "time_step": h,
+            "dof": [str(name) for name in observations["dof"].values],
+        },
+    )

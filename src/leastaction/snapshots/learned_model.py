@@ -21,7 +21,7 @@ from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.multi_index import factors
 from leastaction.snapshots import backward_error_numerical as backward
 from leastaction.snapshots.basis import Basis, basis_of
-from leastaction.snapshots.contracts import BASIS, CONTRACTS
+from leastaction.snapshots.contracts import BASIS
 from leastaction.snapshots.variational_integrator import (
     Rollout,
     VariationalIntegrator,
@@ -339,19 +339,6 @@ class LearnedFlow:
             dataset["weight"].values[0],
             *(float(dataset.attrs[name]) for name in numbers),
             _coordinates(dataset),
-        )
-
-    def to_dataset(self, replicate) -> xr.Dataset:
-        """Contract ``learned_flow``."""
-        return CONTRACTS["learned_flow"].dataset(
-            {"state_sample": self.samples, "weight": self.weights},
-            coords={"replicate": replicate},
-            attrs={
-                "variance": self.variance,
-                "length_scale": self.length_scale,
-                "time_step": self.time_step,
-                "dof": list(self.coordinates),
-            },
         )
 
     @property
