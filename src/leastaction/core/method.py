@@ -1,0 +1,508 @@
+"""Methods as steps, and recipes that compose them.
+
+A :class:`Step` is one method of one stage: its settings, what it reads and makes, and
+the function that does it. The steps of a family stand in its `recipes.py`. Numerical
+work is imported when a step is called, so that a plan knows all methods without it.
+
+The functions of all methods of a stage have one protocol. They get one replicate (of a
+sweep over noise one case, see :mod:`leastaction.core.noise_sweep`), read no files, keep
+no state, and draw random numbers in `simulate` and `validate` only. `settings` are
+the step's, as plain data; `library` is the section of that name, the parts that the
+step `uses`.
+
+=============  =====================================================================
+simulate       ``(system, settings, *, example, seed, replicate, units)`` → dataset
+               of one replicate. The random numbers follow from the root `seed`, the
+               `example` and the `replicate`; `units` are those of the coordinates.
+differentiate  ``(observations, settings, library)`` → dataset
+assemble       ``(observations, derivatives, settings, library)`` → dataset
+identify       ``(equations, settings)``, or if the step `returns_to_samples`
+               ``(equations, settings, observations, library)`` → a
+               :class:`~leastaction.core.estimate.LagrangianEstimate`; with the
+               :class:`~leastaction.core.estimate.VolatilityEstimate` if the step
+               `finds_volatility`; a dataset if it `makes` no model of written terms
+volatility     ``(observations, lagrangian, settings, library)`` →
+               :class:`~leastaction.core.estimate.VolatilityEstimate`
+validate       ``(system, model, simulation, settings, library, *, example, seed)``
+               → dataset; `simulation` and `settings` are sections of the example
+=============  =====================================================================
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Annotated, Any, ClassVar, Literal, Union
+
+from pydantic import Field, PrivateAttr
+
+from leastaction.core import families
+from leastaction.core.settings import (
+    Count,
+    Expression,
+    Pair,
+    Positive,
+    Settings,
+    Share,
+    absent,
+)
+from leastaction.core.unknown import unknown
+
+PACKAGE = __name__.partition(".")[0]
+
+
+class Step(Settings):
+    """One method of one stage, with its settings.
+
+    Attributes
+    ----------
+    stage
+        Word of the stage.
+    run
+        The function that does it, as ``family.module:name``.
+    reads
+        Contracts of what it accepts.
+    after
+        Names of the methods of the stage before that it accepts; all whose contract it
+        reads, if empty.
+    makes
+        Contract of what it makes.
+    uses
+        Parts of the section `library` that reach it.
+    """
+
+    stage: ClassVar[str]
+    run: ClassVar[str]
+    reads: ClassVar[tuple[str, ...]] = ()
+    after: ClassVar[tuple[str, ...]] = ()
+    makes: ClassVar[str]
+    uses: ClassVar[tuple[str, ...]] = ()
+
+    @classmethod
+    def name(cls) -> str:
+        """Name of the method, as in the YAML."""
+        return cls.model_fields["method"].default
+
+    @classmethod
+    def module(cls) -> str:
+        """Module that does the work."""
+        return f"{PACKAGE}.{cls.run.partition(':')[0]}"
+
+    @classmethod
+    def accepts(cls, before: type["Step"]) -> bool:
+        """Whether it understands what a method of the stage before makes."""
+        fits = before.makes in cls.reads
+        return fits and (not cls.after or before.name() in cls.after)
+
+    def contract(self) -> str:
+        """Contract of what it makes with these settings."""
+        return self.makes
+
+    def modules(self) -> list[str]:
+        """Modules that do the work with these settings."""
+        return [self.module()]
+
+    def problems(self, recipe: "Recipe", example: Mapping) -> Iterator[str]:
+        """What of an example this method cannot do, or would pass over.
+
+        Each problem says what is given, what is expected and what to do.
+        """
+        yield from ()
+
+
+class Draw(Settings):
+    """A random number of every trajectory."""
+
+    one_of_its_keys = True
+    uniform: Pair | None = absent()
+    normal: Pair | None = absent()
+    halton: Pair | None = absent()
+
+
+class InitialState(Settings):
+    """Expressions by coordinate and velocity, in parameters and the `random` names."""
+
+    model_config = {"extra": "allow"}
+    __pydantic_extra__: dict[str, Expression]
+    random: dict[str, Draw] | None = absent()
+
+
+class Simulate(Step):
+    """A scheme that makes observations of a known system."""
+
+    stage = "simulate"
+    time_step: Positive = Field(description="Time step, s.")
+    duration: Positive = Field(description="Duration, s.")
+    replicates: Count = Field(20, description="Independent ensembles.")
+    initial_state: InitialState = Field(
+        description="A number or an expression for every coordinate and velocity, or "
+        "for u and u_t as functions of x and length; `random` names draws, {name: "
+        "{uniform: [low, high]}} or {name: {normal: [mean, std]}}, or with method "
+        "runge_kutta {name: {halton: [low, high]}}: the names with halton share one "
+        "sequence that fills their box evenly."
+    )
+
+    def __call__(self, system, *, example: str, seed: int, replicate: int, units):
+        """Observations of one replicate."""
+        return families.implementation(self.run)(
+            system,
+            self.plain(),
+            example=example,
+            seed=seed,
+            replicate=replicate,
+            units=units,
+        )
+
+
+class Ensemble(Simulate):
+    """A scheme that makes an ensemble of trajectories."""
+
+    trajectories: Count = Field(description="Trajectories of one ensemble.")
+
+
+class Cases(Settings):
+    """Cases of a sweep over noise."""
+
+    modes: (
+        Annotated[list[Literal["independent", "shared"]], Field(min_length=1)] | None
+    ) = absent()
+    levels: Annotated[list[Share], Field(min_length=1)] | None = absent()
+
+
+class Differentiate(Step):
+    """A method of time derivatives, or of what increments say without a model.
+
+    Attributes
+    ----------
+    needs_channels
+        Channels that have to be recorded, of motions without a random force.
+    """
+
+    stage = "differentiate"
+    needs_channels: ClassVar[tuple[str, ...]] = ("q",)
+
+    def __call__(self, observations, library: Mapping):
+        """Derivatives of one replicate, in all cases or those of the setting `cases`."""
+        from leastaction.core.noise_sweep import over_cases
+
+        function, settings = families.implementation(self.run), self.plain()
+        return over_cases(
+            lambda recorded: function(recorded, settings, library),
+            observations,
+            selection=settings.get("cases"),
+        )
+
+
+class Assemble(Step):
+    """A method from observations and derivatives to equations in coefficients.
+
+    Attributes
+    ----------
+    needs_velocities
+        Whether displacements alone are not enough.
+    """
+
+    stage = "assemble"
+    needs_velocities: ClassVar[bool] = True
+
+    def __call__(self, observations, derivatives, library: Mapping):
+        """Equations of one replicate, in all cases of the derivatives."""
+        from leastaction.core.noise_sweep import over_cases
+
+        function, settings = families.implementation(self.run), self.plain()
+        return over_cases(
+            lambda recorded, rates: function(recorded, rates, settings, library),
+            observations,
+            derivatives,
+        )
+
+
+class Volatility(Step):
+    """A method of the volatility, given the Lagrangian."""
+
+    stage = "volatility"
+
+
+class Identify(Step):
+    """A method from equations to a model with error bars.
+
+    Attributes
+    ----------
+    returns_to_samples
+        Whether its function gets the observations and the library, too.
+    finds_volatility
+        Whether it estimates the volatility together with the drift.
+    knows_input
+        Whether it puts a recorded input into its equations.
+    """
+
+    stage = "identify"
+    makes = "model"
+    returns_to_samples: ClassVar[bool] = False
+    finds_volatility: ClassVar[bool] = False
+    knows_input: ClassVar[bool] = False
+    volatility: ClassVar[Volatility | None] = None
+
+    def modules(self) -> list[str]:
+        """Modules that do the work, that of the volatility among them."""
+        return [self.module(), *(self.volatility.modules() if self.volatility else ())]
+
+    def __call__(self, observations, equations, library: Mapping):
+        """Model of one replicate, in all cases of the equations."""
+        from leastaction.core.noise_sweep import over_cases
+
+        return over_cases(
+            lambda recorded, assembled: self._case(recorded, assembled, library),
+            observations,
+            equations,
+        )
+
+    def _case(self, observations, equations, library):
+        more = (observations, library) if self.returns_to_samples else ()
+        found = families.implementation(self.run)(equations, self.plain(), *more)
+        if self.makes != "model":
+            return found
+        from leastaction.core.model_dataset import model_dataset
+
+        if self.finds_volatility:
+            found, volatility = found
+        else:
+            volatility = self._volatility(observations, found, library)
+        calculus = library.get("calculus", "ito")
+        return model_dataset(observations, found, volatility, calculus)
+
+    def _volatility(self, observations, lagrangian, library):
+        if self.volatility is None:
+            from leastaction.core.estimate import no_volatility
+
+            return no_volatility(observations.sizes["dof"])
+        return families.implementation(self.volatility.run)(
+            observations, lagrangian, self.volatility.plain(), library
+        )
+
+
+class Rollout(Step):
+    """How models of a kind are compared with the truth.
+
+    `reads` are contracts of models, or if the model is one of written terms, of the
+    observations that it was identified from.
+    """
+
+    stage = "validate"
+
+
+class _AnyOf:
+    """Type of a step of any method of a stage; its families are imported when used."""
+
+    def __init__(self, stage: str):
+        self.stage = stage
+
+    def __get_pydantic_core_schema__(self, source, handler):
+        kinds = tuple(steps(self.stage).values())
+        return handler.generate_schema(
+            Annotated[Union[kinds], Field(discriminator="method")]  # noqa: UP007
+        )
+
+
+class Recipe(Settings):
+    """An estimator: how to differentiate, assemble and identify.
+
+    Examples
+    --------
+    >>> recipe = recommended("states")
+    >>> recipe.identify.max_terms
+    4
+    """
+
+    differentiate: Annotated[Differentiate, _AnyOf("differentiate")]
+    assemble: Annotated[Assemble, _AnyOf("assemble")]
+    identify: Annotated[Identify, _AnyOf("identify")]
+    _model: Any = PrivateAttr(None)
+
+    def dataset(self, observations, library: Mapping | None = None):
+        """Identify every replicate, in memory.
+
+        Parameters
+        ----------
+        observations
+            What the method of `differentiate` reads, with any number of replicates.
+        library
+            The section `library`: candidates.
+
+        Returns
+        -------
+        xr.Dataset
+            As the stage `identify` saves it.
+        """
+        from leastaction.core.noise_sweep import along_replicates
+
+        library = library or {}
+        made = []
+        for number in range(observations.sizes["replicate"]):
+            data = observations.isel(replicate=[number])
+            rates = self.differentiate(data, _parts(library, self.differentiate.uses))
+            equations = self.assemble(data, rates, _parts(library, self.assemble.uses))
+            made.append(self.identify(data, equations, library))
+        contract = self.identify.contract()
+        return along_replicates(made).assign_attrs(contract=contract)
+
+    def fit(
+        self, observations, library: Mapping | None = None, replicate: int = 0, **case
+    ):
+        """Identify one replicate: the model, as :func:`leastaction.load_model` gives it.
+
+        See :meth:`dataset`; `case` is `noise_level` and `noise_mode` of a sweep.
+        """
+        from leastaction.core.load import model_of
+
+        one = observations.isel(replicate=[replicate])
+        self._model = model_of(self.dataset(one, library), **case)
+        return self._model
+
+    def predict(self, *start):
+        """Motion of the model of the last `fit`: its `simulate`, else its `rollout`.
+
+        Raises
+        ------
+        ValueError
+            Before the first `fit`, or if the model has no motion of its own.
+        """
+        for name in ("simulate", "rollout"):
+            if hasattr(self._model, name):
+                return getattr(self._model, name)(*start)
+        raise ValueError("there is no model that moves; call fit(observations) first")
+
+    def modules(self) -> list[str]:
+        """Modules that do the work."""
+        steps = (self.differentiate, self.assemble, self.identify)
+        return [module for step in steps for module in step.modules()]
+
+
+def recommended(kind: str) -> Recipe:
+    """Recipe of recommended methods, with their defaults, for a kind of data.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind, or its methods need settings.
+    """
+    methods = recommended_methods()
+    if kind not in methods:
+        raise ValueError(unknown("kind of data", kind, methods))
+    return Recipe(**recommended_settings(methods[kind]))
+
+
+def recommended_settings(methods: Sequence[type[Step]]) -> dict:
+    """Names of the methods as a recipe has them, the volatility's if there is one."""
+    differentiate, assemble, identify, *volatility = (m.name() for m in methods)
+    found = {
+        "differentiate": {"method": differentiate},
+        "assemble": {"method": assemble},
+        "identify": {"method": identify},
+    }
+    if volatility:
+        found["identify"]["volatility"] = {"method": volatility[0]}
+    return found
+
+
+@cache
+def recommended_methods() -> Mapping[str, Sequence[type[Step]]]:
+    """By kind of data, the methods of differentiate, assemble, identify, volatility."""
+    modules = families.modules("recipes")
+    return {k: m for module in modules for k, m in module.RECOMMENDED.items()}
+
+
+def part(mapping: Mapping, key: str) -> Mapping:
+    """Return a section, or an empty one where there is none or something else."""
+    found = mapping.get(key)
+    return found if isinstance(found, Mapping) else {}
+
+
+def _parts(library: Mapping, names: Collection[str]) -> dict:
+    return {key: library[key] for key in names if key in library}
+
+
+@cache
+def steps(stage: str) -> Mapping[str, type[Step]]:
+    """Methods of a stage by name, those of all families."""
+    found = {}
+    for module in families.modules("recipes"):
+        for value in vars(module).values():
+            own = isinstance(value, type) and value.__module__ == module.__name__
+            if own and issubclass(value, Step) and value.stage == stage:
+                if "method" in value.model_fields:
+                    found[value.name()] = value
+    return found
+
+
+def step(stage: str, settings: Mapping) -> Step:
+    """Step of a stage with the method and the settings that `settings` say.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, or a setting is wrong
+        (:class:`pydantic.ValidationError`).
+    """
+    known = steps(stage)
+    if settings.get("method") not in known:
+        raise ValueError(unknown(f"{stage} method", settings.get("method"), known))
+    return known[settings["method"]](**settings)
+
+
+def rollout(kind: str) -> type[Rollout]:
+    """How models, or observations, of a contract are rolled out."""
+    return _rollouts()[kind]
+
+
+def kind_of_rollout(model: str, observations: str) -> str:
+    """Contract that decides on the rollout: of the model, else of the observations."""
+    return model if model in _rollouts() else observations
+
+
+@cache
+def _rollouts() -> Mapping[str, type[Rollout]]:
+    return {
+        kind: value
+        for module in families.modules("recipes")
+        for value in vars(module).values()
+        if isinstance(value, type) and issubclass(value, Rollout)
+        for kind in value.reads
+    }
+
+
+def simulate(system, settings: Mapping, **key):
+    """Observations of one replicate, by the method that `settings` name."""
+    return step("simulate", settings)(system, **key)
+
+
+def differentiate(observations, settings: Mapping, library: Mapping):
+    """Derivatives of one replicate, by the method that `settings` name."""
+    return step("differentiate", settings)(observations, library)
+
+
+def assemble(observations, derivatives, settings: Mapping, library: Mapping):
+    """Equations of one replicate, by the method that `settings` name."""
+    return step("assemble", settings)(observations, derivatives, library)
+
+
+def identify(observations, equations, settings: Mapping, library: Mapping):
+    """Model of one replicate, by the methods that `settings` name."""
+    return step("identify", settings)(observations, equations, library)
+
+
+def validate(
+    system,
+    model,
+    simulation: Mapping,
+    settings: Mapping,
+    library: Mapping,
+    *,
+    example: str,
+    seed: int,
+):
+    """Roll out the truth and the model of one replicate side by side."""
+    made = steps("simulate")[simulation["method"]].makes
+    kind = kind_of_rollout(model.attrs.get("contract"), made)
+    function = families.implementation(rollout(kind).run)
+    return function(
+        system, model, simulation, settings, library, example=example, seed=seed
+    )

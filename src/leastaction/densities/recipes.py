@@ -1,0 +1,244 @@
+"""Methods of stationary probability densities (Fokker–Planck), and recipes."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from leastaction.core.method import (
+    Assemble,
+    Differentiate,
+    Ensemble,
+    Identify,
+    Rollout,
+    part,
+)
+from leastaction.core.settings import (
+    Count,
+    Integer,
+    Number,
+    Pair,
+    Positive,
+    Settings,
+    Share,
+)
+
+# Cells along each side of the histogram that a method reads.
+Bins = Annotated[Integer, Field(ge=5)] | None
+# All parts of the library: the structure is known, and every coefficient estimated.
+EVERY_PART = (
+    "reference",
+    "inertia",
+    "lagrangian",
+    "dissipation",
+    "volatility",
+    "calculus",
+    "known",
+)
+
+
+class StationaryPath(Ensemble):
+    """A long path of which nothing is stored but what is counted."""
+
+    burn_in: Share = Field(50.0, description="Time before the samples that count, s.")
+    batches: Integer = Field(
+        16,
+        ge=2,
+        description="Independent parts of the data; they divide the trajectories "
+        "equally.",
+    )
+
+
+class Histogram(Settings):
+    """Cells of the states (q, qdot) that are counted."""
+
+    low: Pair
+    high: Pair
+    bins: Integer = Field(50, ge=5, description="Cells along each side.")
+
+
+class GillHistogram(StationaryPath):
+    """A long path by the Runge–Kutta–Gill scheme, streamed into a histogram."""
+
+    run = "densities.gill_histogram:simulate"
+    makes = "histogram"
+
+    method: Literal["gill_histogram"] = "gill_histogram"
+    histogram: Histogram = Field(
+        description="Cells of the states (q, qdot) that are counted."
+    )
+
+
+class StateMoments(Settings):
+    """Means of monomials of the state that are kept."""
+
+    degree: Integer = Field(8, ge=4, le=12, description="Total degree.")
+    every: Count = Field(10, description="Steps between the samples of the means.")
+
+
+class GillMoments(StationaryPath):
+    """A long path by the Runge–Kutta–Gill scheme, streamed into moments."""
+
+    run = "densities.gill_moments:simulate"
+    makes = "state_moments"
+
+    method: Literal["gill_moments"] = "gill_moments"
+    moments: StateMoments = Field(
+        default_factory=StateMoments,
+        description="Means of monomials of the state that are kept.",
+    )
+
+
+class CentralStencil(Differentiate):
+    """The density from a histogram, and central differences that act on it."""
+
+    run = "densities.central_stencil:differentiate"
+    reads = ("histogram",)
+    makes = "density_stencil"
+
+    method: Literal["central_stencil"] = "central_stencil"
+    bins: Bins = Field(
+        None, description="Cells along each side; null for those of the simulation."
+    )
+
+
+class BumpFunctions(Differentiate):
+    """Compact test functions on a histogram, corrected for the size of its cells."""
+
+    run = "densities.bump_functions:differentiate"
+    reads = ("histogram",)
+    makes = "density_tests"
+
+    method: Literal["bump_functions"] = "bump_functions"
+    bins: Bins = Field(
+        None, description="Cells along each side; null for those of the simulation."
+    )
+    centres: Integer = Field(5, ge=2, description="Test functions along each side.")
+    half_width: Number = Field(
+        0.6, gt=0, le=1, description="Of a test function, over that of the domain."
+    )
+
+
+class MonomialFunctions(Differentiate):
+    """Monomials of the state as test functions, for data that are moments."""
+
+    run = "densities.monomial_functions:differentiate"
+    reads = ("state_moments",)
+    makes = "monomial_tests"
+
+    method: Literal["monomial_functions"] = "monomial_functions"
+    degree: Integer = Field(4, ge=2, description="Total degree of the test functions.")
+
+
+class StationaryResidual(Assemble):
+    """Residual of the stationary Fokker–Planck equation by finite differences."""
+
+    run = "densities.stationary_residual:assemble"
+    reads = ("density_stencil",)
+    makes = "stationary_residual"
+    uses = EVERY_PART
+
+    method: Literal["stationary_residual"] = "stationary_residual"
+
+
+class WeakFokkerPlanck(Assemble):
+    """Weak form of the Fokker–Planck equation with compact test functions."""
+
+    run = "densities.weak_fokker_planck:assemble"
+    reads = ("density_tests",)
+    makes = "generator_moments"
+    uses = EVERY_PART
+
+    method: Literal["weak_fokker_planck"] = "weak_fokker_planck"
+
+
+class MomentFokkerPlanck(Assemble):
+    """Weak form of the Fokker–Planck equation with monomials over samples."""
+
+    run = "densities.moment_fokker_planck:assemble"
+    reads = ("monomial_tests",)
+    makes = "generator_moments"
+    uses = EVERY_PART
+
+    method: Literal["moment_fokker_planck"] = "moment_fokker_planck"
+
+
+class LevelSet(Settings):
+    """Dampings and volatilities with the same density, if in detailed balance."""
+
+    volatility: list[Positive] = Field(
+        min_length=1, description="Volatilities at which the damping is computed."
+    )
+    given: dict[str, Number] = Field(
+        {}, description="Coefficients of L there, by term."
+    )
+
+
+class WithVolatility(Identify):
+    """A method that estimates dissipation and volatility together."""
+
+    finds_volatility = True
+
+    level_set: LevelSet | None = Field(
+        None,
+        description="Curve of dampings and volatilities with the same density, where "
+        "both are in detailed balance.",
+    )
+
+
+class ResidualLeastSquares(WithVolatility):
+    """Least squares of the Fokker–Planck residual of a measured density."""
+
+    run = "densities.residual_least_squares:identify"
+    reads = ("stationary_residual",)
+
+    method: Literal["residual_least_squares"] = "residual_least_squares"
+    minimiser: Literal["closed_form", "nelder_mead"] = Field(
+        "closed_form",
+        description="The objective is quadratic; nelder_mead is for comparison.",
+    )
+
+
+class SplitSampleResidual(WithVolatility):
+    """Fokker–Planck residual, independent histograms as mutual instruments."""
+
+    run = "densities.split_sample_residual:identify"
+    reads = ("stationary_residual",)
+
+    method: Literal["split_sample_residual"] = "split_sample_residual"
+
+
+class ItoGmm(WithVolatility):
+    """Moments of the stationary generator (GMM), weighted by the Itô isometry."""
+
+    run = "densities.ito_gmm:identify"
+    reads = ("generator_moments",)
+
+    method: Literal["ito_gmm"] = "ito_gmm"
+    reweightings: Integer = Field(
+        2, ge=0, description="Rounds of weights from the estimate of the round before."
+    )
+    ridge: Share = Field(
+        0.0001,
+        description="Added to the eigenvalues of the covariance, over the largest.",
+    )
+
+
+class DensityRollout(Rollout):
+    """Densities and level sets of truth and model."""
+
+    run = "densities.density_rollout:validate"
+    reads = ("histogram", "state_moments")
+    makes = "density_rollout"
+
+
+RECOMMENDED = {
+    "density": (BumpFunctions, WeakFokkerPlanck, ItoGmm),
+    "density moments": (MonomialFunctions, MomentFokkerPlanck, ItoGmm),
+}
+
+
+def kind_of_data(example: Mapping) -> str | None:
+    """Key of `RECOMMENDED` for a stationary density; else None."""
+    kinds = {"gill_histogram": "density", "gill_moments": "density moments"}
+    return kinds.get(part(example, "simulate").get("method"))

@@ -1,0 +1,293 @@
+"""Methods of ensembles of randomly excited motions (Tripura et al.), and recipes."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from leastaction.core import families
+from leastaction.core.method import (
+    Assemble,
+    Differentiate,
+    Ensemble,
+    Identify,
+    Rollout,
+    Volatility,
+    part,
+)
+from leastaction.core.settings import (
+    Count,
+    Flag,
+    Integer,
+    Settings,
+    Share,
+    absent,
+    choice,
+)
+
+
+class SensorStd(Settings):
+    """Standard deviation of the noise of each channel."""
+
+    q: Share = 0
+    qdot: Share = 0
+
+
+class Sensor(Settings):
+    """What is recorded of a motion."""
+
+    noise: SensorStd = Field(
+        default_factory=SensorStd,
+        description="Standard deviation of the noise of each channel, over the rms of "
+        "the channel in the noise-free ensemble.",
+    )
+    correlation: Integer = Field(
+        1,
+        ge=1,
+        le=1000,
+        description="Samples of a moving average that colours the noise; 1 is white.",
+    )
+    channels: choice(["q", "qdot"], ["q"]) = Field(
+        ["q", "qdot"], description="Recorded channels; [q] are displacements alone."
+    )
+
+
+class StrongTaylor(Ensemble):
+    """Order 1.5 strong Taylor scheme for a second-order stochastic system."""
+
+    run = "ensembles.strong_taylor:simulate"
+    makes = "observations"
+
+    method: Literal["strong_taylor"] = "strong_taylor"
+    sensor: Sensor | None = absent(
+        "What is recorded; everything without noise if absent."
+    )
+
+    def __call__(self, system, *, example: str, seed: int, replicate: int, units):
+        """Observations of one replicate, as the sensors record them."""
+        key = {"example": example, "seed": seed}
+        made = super().__call__(system, **key, replicate=replicate, units=units)
+        if self.sensor is None:
+            return made
+        measure = families.implementation("ensembles.sensor:measure")
+        return measure(made, self.sensor.plain(), **key)
+
+    def contract(self) -> str:
+        """Contract of the observations, by what the sensors record."""
+        alone = self.sensor is not None and "qdot" not in self.sensor.channels
+        return "displacements" if alone else self.makes
+
+    def modules(self) -> list[str]:
+        """Modules that do the work."""
+        return [self.module()] + ["leastaction.ensembles.sensor"] * bool(self.sensor)
+
+
+class RealisedVariation(Differentiate):
+    """Realised covariation of the velocities, free of any model."""
+
+    run = "ensembles.realised_variation:differentiate"
+    reads = ("observations",)
+    makes = "realised_variation"
+    uses = ("volatility",)
+
+    method: Literal["realised_variation"] = "realised_variation"
+
+
+class CentralDifference(Differentiate):
+    """Central difference of the ensemble mean of the momenta ∂D/∂q̇."""
+
+    run = "ensembles.central_difference:differentiate"
+    reads = ("observations",)
+    makes = "ensemble_derivatives"
+    uses = ("reference", "inertia", "lagrangian")
+
+    method: Literal["central_difference"] = "central_difference"
+
+
+class SensorNoise(Differentiate):
+    """Sensor noise, its memory, and the noise of the motion, free of any model."""
+
+    run = "ensembles.sensor_noise:differentiate"
+    reads = ("observations", "displacements")
+    makes = "sensor_noise"
+
+    method: Literal["sensor_noise"] = "sensor_noise"
+
+
+class MartingaleMoments(Assemble):
+    """Martingale moments of the stochastic Euler–Lagrange equation."""
+
+    run = "ensembles.martingale_moments:assemble"
+    reads = ("realised_variation",)
+    makes = "moments"
+    uses = ("reference", "inertia", "lagrangian", "dissipation", "calculus")
+
+    method: Literal["martingale_moments"] = "martingale_moments"
+    instrument_degree: Integer = Field(
+        5, ge=1, le=8, description="Instruments are all monomials up to this degree."
+    )
+    most_instruments: Count = Field(
+        40, description="A lower degree, at least 2, is taken if there were more."
+    )
+    largest_turn: Share = Field(
+        0.05,
+        description="Angle, rad, that one increment may span; 0 takes every sample.",
+    )
+
+
+class NoisyMoments(Assemble):
+    """Moments of what sensors with noise recorded."""
+
+    reads = ("sensor_noise",)
+    makes = "moving_average_moments"
+    uses = ("reference", "inertia", "lagrangian")
+
+    instrument_degree: Integer = Field(
+        4, ge=1, le=8, description="Instruments are all monomials up to this degree."
+    )
+    most_instruments: Count = Field(
+        40, description="A lower degree, at least 2, is taken if there were more."
+    )
+
+
+class LaggedMoments(NoisyMoments):
+    """Martingale moments of noisy measurements of q and q̇."""
+
+    run = "ensembles.lagged_moments:assemble"
+
+    method: Literal["lagged_moments"] = "lagged_moments"
+
+
+class WeakMoments(NoisyMoments):
+    """Moments of the weak form, from displacements alone."""
+
+    run = "ensembles.weak_moments:assemble"
+    needs_velocities = False
+
+    method: Literal["weak_moments"] = "weak_moments"
+
+
+class EnsembleMean(Assemble):
+    """Ensemble-mean Euler–Lagrange library (Tripura et al., eqs. 14–16)."""
+
+    run = "ensembles.ensemble_mean:assemble"
+    reads = ("ensemble_derivatives",)
+    makes = "regression"
+    uses = ("reference", "inertia", "lagrangian")
+
+    method: Literal["ensemble_mean"] = "ensemble_mean"
+    remove_null_candidates: Flag = Field(
+        False,
+        description="Leave out what algebra shows to be null; the paper does not.",
+    )
+
+
+class SquaredIncrements(Volatility):
+    """Volatility from squared increments, sample by sample."""
+
+    run = "ensembles.squared_increments:identify"
+    after = ("moment_gmm",)
+
+    method: Literal["squared_increments"] = "squared_increments"
+    max_terms: Integer = Field(
+        3, ge=1, le=6, description="Most terms of the squared volatility."
+    )
+
+
+class MovingAverageLikelihood(Volatility):
+    """Volatility by the exact likelihood of noisy residuals."""
+
+    run = "ensembles.moving_average_likelihood:identify"
+    after = ("moving_average_gmm",)
+
+    method: Literal["moving_average_likelihood"] = "moving_average_likelihood"
+
+
+class MeanSquareResidual(Volatility):
+    """Volatility from the mean square residual (Tripura et al., eqs. 20–22)."""
+
+    run = "ensembles.mean_square_residual:identify"
+    after = ("stlsq", "moment_gmm")
+
+    method: Literal["mean_square_residual"] = "mean_square_residual"
+    threshold: Share = Field(
+        description="Smallest coefficient of the squared volatility kept."
+    )
+
+
+AnyVolatility = Annotated[
+    SquaredIncrements | MeanSquareResidual | MovingAverageLikelihood,
+    Field(discriminator="method"),
+]
+
+
+class MomentGmm(Identify):
+    """Generalised method of moments with best-subset selection."""
+
+    run = "ensembles.moment_gmm:identify"
+    reads = ("moments",)
+
+    method: Literal["moment_gmm"] = "moment_gmm"
+    max_terms: Integer = Field(
+        4, ge=1, le=8, description="Most terms beside the reference."
+    )
+    volatility: AnyVolatility = Field(default_factory=SquaredIncrements)
+
+
+class MovingAverageGmm(Identify):
+    """Generalised method of moments whose residual is a moving average."""
+
+    run = "ensembles.moving_average_gmm:identify"
+    reads = ("moving_average_moments",)
+
+    method: Literal["moving_average_gmm"] = "moving_average_gmm"
+    max_terms: Integer = Field(
+        4, ge=1, le=8, description="Most terms beside the reference."
+    )
+    volatility: AnyVolatility = Field(default_factory=MovingAverageLikelihood)
+
+
+class Stlsq(Identify):
+    """Sequential thresholded least squares (Tripura et al., Algorithm 3)."""
+
+    run = "core.stlsq:identify"
+    reads = ("regression",)
+
+    method: Literal["stlsq"] = "stlsq"
+    threshold: Share = Field(
+        description="Smallest coefficient kept, relative to that of qdot^2."
+    )
+    volatility: AnyVolatility
+
+
+class EnsembleRollout(Rollout):
+    """Truth and model on common random numbers: means, spread, energies."""
+
+    run = "ensembles.rollout:validate"
+    reads = ("observations",)
+    makes = "rollout"
+
+
+RECOMMENDED = {
+    "states": (RealisedVariation, MartingaleMoments, MomentGmm, SquaredIncrements),
+    "noisy states": (
+        SensorNoise,
+        LaggedMoments,
+        MovingAverageGmm,
+        MovingAverageLikelihood,
+    ),
+    "displacements": (
+        SensorNoise,
+        WeakMoments,
+        MovingAverageGmm,
+        MovingAverageLikelihood,
+    ),
+}
+
+
+def kind_of_data(example: Mapping) -> str:
+    """Key of `RECOMMENDED` for an example of randomly excited coordinates."""
+    sensor = part(part(example, "simulate"), "sensor")
+    if not sensor:
+        return "states"
+    return "displacements" if sensor.get("channels") == ["q"] else "noisy states"

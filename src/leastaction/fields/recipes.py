@@ -1,0 +1,192 @@
+"""Methods of randomly excited fields along a line, and recipes."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from leastaction.core.method import (
+    Assemble,
+    Differentiate,
+    Ensemble,
+    Identify,
+    Rollout,
+    Volatility,
+    part,
+)
+from leastaction.core.settings import (
+    Count,
+    Integer,
+    Number,
+    Positive,
+    Share,
+)
+
+
+class Modal(Ensemble):
+    """Exact simulation of a linear field in its modes."""
+
+    run = "fields.modal:simulate"
+    makes = "field_observations"
+
+    method: Literal["modal"] = "modal"
+
+
+class Leapfrog(Ensemble):
+    """Leapfrog for a field with additive noise: Störmer–Verlet, kicked by the noise."""
+
+    run = "fields.leapfrog:simulate"
+    makes = "field_observations"
+
+    method: Literal["leapfrog"] = "leapfrog"
+
+
+class Newmark(Ensemble):
+    """Newmark's method with constant average acceleration (β = ¼, γ = ½)."""
+
+    run = "fields.newmark:simulate"
+    makes = "field_observations"
+
+    method: Literal["newmark"] = "newmark"
+
+
+class ModalProjection(Differentiate):
+    """Test functions in space, and how fast the field moves along each of them."""
+
+    run = "fields.modal_projection:differentiate"
+    reads = ("field_observations",)
+    makes = "modal_basis"
+    uses = ("reference", "lagrangian")
+
+    method: Literal["modal_projection"] = "modal_projection"
+    resolved: Number = Field(
+        0.1,
+        gt=0,
+        le=0.5,
+        description="Largest angle per sample, rad, of the modes that select the "
+        "terms.",
+    )
+    dispersive: Number = Field(
+        0.3,
+        gt=0,
+        le=1.0,
+        description="Largest angle per sample, rad, of the modes that tell the time "
+        "scheme.",
+    )
+
+
+class NodalCentralDifference(Differentiate):
+    """Central difference of the ensemble mean at every node of a field."""
+
+    run = "fields.nodal_central_difference:differentiate"
+    reads = ("field_observations",)
+    makes = "nodal_derivatives"
+    uses = ("reference", "lagrangian")
+
+    method: Literal["nodal_central_difference"] = "nodal_central_difference"
+
+
+class ModalMoments(Assemble):
+    """Moments of a field from displacements alone, whatever time scheme made them."""
+
+    run = "fields.modal_moments:assemble"
+    reads = ("modal_basis",)
+    makes = "modal_moments"
+    uses = ("reference", "lagrangian")
+
+    method: Literal["modal_moments"] = "modal_moments"
+    decimate: Count = Field(
+        10, description="Second moments take every so-many-th sample."
+    )
+
+
+class NodalEnsembleMean(Assemble):
+    """Ensemble-mean Euler–Lagrange library of every node of a field."""
+
+    run = "fields.nodal_ensemble_mean:assemble"
+    reads = ("nodal_derivatives",)
+    makes = "nodal_regression"
+    uses = ("reference", "lagrangian")
+
+    method: Literal["nodal_ensemble_mean"] = "nodal_ensemble_mean"
+
+
+class ModalLongRunVariance(Volatility):
+    """Volatility of a field from the long-run variance of modal second differences."""
+
+    run = "fields.modal_long_run_variance:identify"
+    after = ("modal_gmm",)
+
+    method: Literal["modal_long_run_variance"] = "modal_long_run_variance"
+    max_terms: Integer = Field(
+        3, ge=1, le=6, description="Most terms of the squared volatility."
+    )
+    decimate: Count = Field(
+        20, description="The regression of its form takes every so-many-th sample."
+    )
+
+
+class NodalMeanSquareResidual(Volatility):
+    """Volatility from the mean square residual at the nodes of a field (eqs. 20–22)."""
+
+    run = "fields.nodal_mean_square_residual:identify"
+    after = ("nodal_stlsq",)
+
+    method: Literal["nodal_mean_square_residual"] = "nodal_mean_square_residual"
+    threshold: Share = Field(
+        description="Smallest coefficient of the squared volatility kept."
+    )
+
+
+AnyVolatility = Annotated[
+    ModalLongRunVariance | NodalMeanSquareResidual, Field(discriminator="method")
+]
+
+
+class ModalGmm(Identify):
+    """Generalised method of moments for fields, whatever time scheme made the data."""
+
+    run = "fields.modal_gmm:identify"
+    reads = ("modal_moments",)
+
+    method: Literal["modal_gmm"] = "modal_gmm"
+    max_terms: Integer = Field(
+        3, ge=1, le=8, description="Most terms beside the reference."
+    )
+    dispersion_error: Positive = Field(
+        0.05,
+        description="Largest standard error of the dispersion at which it is "
+        "estimated.",
+    )
+    volatility: AnyVolatility = Field(default_factory=ModalLongRunVariance)
+
+
+class NodalStlsq(Identify):
+    """Sequential thresholded least squares, node by node (Tripura et al.)."""
+
+    run = "fields.nodal_stlsq:identify"
+    reads = ("nodal_regression",)
+
+    method: Literal["nodal_stlsq"] = "nodal_stlsq"
+    threshold: Share = Field(
+        description="Smallest coefficient kept, relative to that of u_t^2."
+    )
+    volatility: AnyVolatility
+
+
+class FieldRollout(Rollout):
+    """Truth and model of a field on common random numbers."""
+
+    run = "fields.field_rollout:validate"
+    reads = ("field_observations",)
+    makes = "field_rollout"
+
+
+RECOMMENDED = {
+    "field": (ModalProjection, ModalMoments, ModalGmm, ModalLongRunVariance),
+}
+
+
+def kind_of_data(example: Mapping) -> str | None:
+    """Key of `RECOMMENDED` for an example of a field; else None."""
+    return "field" if "field" in part(example, "system") else None

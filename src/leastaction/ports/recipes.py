@@ -1,0 +1,201 @@
+"""Methods of port-Hamiltonian systems, and recipes."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from leastaction.core.method import (
+    Assemble,
+    Differentiate,
+    Identify,
+    Rollout,
+    Simulate,
+    part,
+)
+from leastaction.core.settings import (
+    Count,
+    Expression,
+    Integer,
+    Names,
+    Number,
+    Positive,
+    Settings,
+    Share,
+    Unique,
+)
+
+Scheme = Literal["explicit_euler", "dop853"]
+A_SCHEME = Field("dop853", description="Scheme that made the path.")
+PortInput = dict[str, Expression]
+AN_INPUT = Field(
+    {},
+    description="Inputs, expressions in `time` and the parameters; zero if not given.",
+)
+
+
+class Early(Settings):
+    """One further training set, from the first part of the path."""
+
+    until: Number = Field(description="Its end, s.")
+    size: Integer = Field(ge=2, description="Samples.")
+
+
+class Training(Settings):
+    """Training and test samples of the path."""
+
+    sizes: list[Annotated[Integer, Field(ge=2)]] = Field(
+        [2, 4, 8, 16, 32, 64, 128],
+        min_length=1,
+        description="Sizes of the nested training sets, increasing.",
+    )
+    test: Count = Field(
+        500, description="Samples of the test set, the same in all replicates."
+    )
+    early: Early | None = Field(
+        None, description="One further training set, from the first part of the path."
+    )
+
+
+class MinimalCoordinates(Simulate):
+    """Paths of a port-Hamiltonian system, integrated in minimal coordinates."""
+
+    run = "ports.minimal_coordinates:simulate"
+    makes = "port_recordings"
+
+    method: Literal["minimal_coordinates"] = "minimal_coordinates"
+    schemes: Annotated[list[Scheme], Unique] = Field(
+        ["explicit_euler", "dop853"],
+        min_length=1,
+        description="Schemes; each makes a path, an estimator chooses one.",
+    )
+    replicates: Count = Field(
+        5, description="Independent training sets of the one path."
+    )
+    input: PortInput = AN_INPUT
+    training: Training = Field(
+        default_factory=Training, description="Training and test samples of the path."
+    )
+    flow_noise: Share = Field(
+        0.0,
+        description="Standard deviation of what is added to the recorded E dx/dt, "
+        "SI units of each row; only method exact_flow reads it.",
+    )
+
+
+class ExactFlow(Differentiate):
+    """E ẋ as recorded: exact, or with the noise of a sensor."""
+
+    run = "ports.exact_flow:differentiate"
+    reads = ("port_recordings",)
+    makes = "flow_data"
+
+    method: Literal["exact_flow"] = "exact_flow"
+    scheme: Scheme = A_SCHEME
+
+
+class FiniteDifference(Differentiate):
+    """E ẋ by finite differences of the recorded states."""
+
+    run = "ports.finite_difference:differentiate"
+    reads = ("port_recordings",)
+    makes = "flow_data"
+
+    method: Literal["finite_difference"] = "finite_difference"
+    scheme: Scheme = A_SCHEME
+    stencil: Literal["forward", "central_2", "central_4"] = Field(
+        "central_4", description="Differences; of first, second or fourth order."
+    )
+
+
+class GaussianProcess(Differentiate):
+    """E ẋ by derivatives of Gaussian processes in time."""
+
+    run = "ports.gaussian_process:differentiate"
+    reads = ("port_recordings",)
+    makes = "flow_data"
+
+    method: Literal["gaussian_process"] = "gaussian_process"
+    scheme: Scheme = A_SCHEME
+    samples: Literal["all", "training"] = Field(
+        "all", description="Samples that the derivative is learned from."
+    )
+
+
+class EffortTargets(Assemble):
+    """Inputs x and targets y = E ẋ − B u = (J − R) z(x) of the efforts."""
+
+    run = "ports.effort_targets:assemble"
+    reads = ("flow_data",)
+    makes = "effort_data"
+
+    method: Literal["effort_targets"] = "effort_targets"
+
+
+class EffortProcess(Identify):
+    """Efforts as Gaussian processes."""
+
+    reads = ("effort_data",)
+    makes = "effort_process"
+
+    noise_floor: Positive = Field(
+        1e-10, description="Least variance of the noise over the mean square target."
+    )
+    starts: Count = Field(2, description="Starts of the search for hyperparameters.")
+    iterations: Count = Field(200, description="Steps of the search, at most.")
+    seed: Integer = Field(0, description="Of the random starts.")
+
+
+class MultiTaskProcess(EffortProcess):
+    """Efforts as one multi-task Gaussian process behind J − R, as published."""
+
+    run = "ports.multi_task_process:identify"
+
+    method: Literal["multi_task_process"] = "multi_task_process"
+
+
+class IndependentProcesses(EffortProcess):
+    """Every effort as a Gaussian process of its own, on A⁻¹ (E ẋ − B u): a baseline."""
+
+    run = "ports.independent_processes:identify"
+
+    method: Literal["independent_processes"] = "independent_processes"
+
+
+class HamiltonianGradient(Identify):
+    """Efforts that are the gradient of a Hamiltonian by construction."""
+
+    run = "ports.hamiltonian_gradient:identify"
+    reads = ("effort_data",)
+    makes = "effort_gradient"
+
+    method: Literal["hamiltonian_gradient"] = "hamiltonian_gradient"
+    blocks: list[Annotated[Names, Field(min_length=1)]] = Field(
+        min_length=1,
+        description="States whose efforts depend on each other alone, and are the "
+        "gradient of one part of H.",
+    )
+    multipliers: Names = Field(
+        [],
+        description="The algebraic state that belongs to each known constraint g: H"
+        " holds -g times it.",
+    )
+    seed: Integer = Field(0, description="Of the random starts.")
+
+
+class EffortRollout(Rollout):
+    """Errors of efforts, simulations with them, and what they do to passivity."""
+
+    run = "ports.effort_rollout:validate"
+    reads = ("effort_gradient", "effort_process")
+    makes = "port_rollout"
+
+
+RECOMMENDED = {
+    "port": (FiniteDifference, EffortTargets, HamiltonianGradient),
+}
+
+
+def kind_of_data(example: Mapping) -> str | None:
+    """Key of `RECOMMENDED` for a port-Hamiltonian system; else None."""
+    return "port" if "states" in part(example, "system") else None

@@ -1,0 +1,86 @@
+"""Methods of users' recordings, and recipes."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from pydantic import Field
+
+from leastaction.core.method import (
+    Assemble,
+    Differentiate,
+    Identify,
+    Rollout,
+)
+from leastaction.core.settings import (
+    Count,
+    Integer,
+    Number,
+    Share,
+)
+
+
+class BandwidthSpline(Differentiate):
+    """Quintic spline of recordings whose knots and penalty come from the data alone."""
+
+    run = "recordings.bandwidth_spline:differentiate"
+    reads = ("measurements",)
+    makes = "smoothed_motion"
+
+    method: Literal["bandwidth_spline"] = "bandwidth_spline"
+    inflation: Number = Field(
+        1.2, ge=1, description="Weight of a degree of freedom in the cross-validation."
+    )
+    points: Integer = Field(
+        4, ge=2, description="Points per inverse bandwidth at which it is evaluated."
+    )
+    trim: Share = Field(2, description="Inverse bandwidths left out at each end.")
+
+
+class WeightedGram(Assemble):
+    """Gram matrices of recordings, in which every trajectory has the same say."""
+
+    run = "recordings.weighted_gram:assemble"
+    reads = ("smoothed_motion",)
+    makes = "gram"
+    uses = ("reference", "inertia", "lagrangian", "dissipation")
+
+    method: Literal["weighted_gram"] = "weighted_gram"
+    samples: Count = Field(
+        1000, description="Evenly spaced samples that are passed on, for ranking."
+    )
+
+
+class CrossValidatedShooting(Identify):
+    """A law of motion from recordings of sensors, checked on stretches left out."""
+
+    run = "recordings.cross_validated_shooting:identify"
+    reads = ("gram",)
+    after = ("weighted_gram",)
+    returns_to_samples = True
+    knows_input = True
+
+    method: Literal["cross_validated_shooting"] = "cross_validated_shooting"
+    largest: Integer = Field(12, ge=1, le=20, description="Most terms of a law.")
+    ranked: Count = Field(
+        12, description="Neighbours of a support ranked by their accelerations."
+    )
+
+
+class RecordedPrediction(Rollout):
+    """Trajectories that a law has not seen, predicted from their begin."""
+
+    run = "recordings.measured_rollout:predict"
+    reads = ("measurements",)
+    makes = "measured_rollout"
+
+
+RECOMMENDED = {
+    "measurements": (BandwidthSpline, WeightedGram, CrossValidatedShooting),
+}
+
+
+def kind_of_data(example: Mapping) -> str | None:
+    """Kind of data of a recording; else None."""
+    if "import" not in example:
+        return None
+    return "states" if example.get("excitation") == "random" else "measurements"

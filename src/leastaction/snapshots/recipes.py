@@ -1,0 +1,239 @@
+"""Methods of snapshots of positions, without candidates, and recipes."""
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from leastaction.core.method import (
+    Assemble,
+    Cases,
+    Differentiate,
+    Identify,
+    Rollout,
+    part,
+)
+from leastaction.core.settings import (
+    Count,
+    Flag,
+    Integer,
+    Names,
+    Number,
+    Positive,
+    Settings,
+    Share,
+    Unique,
+    absent,
+    or_word,
+)
+
+Corner = Annotated[list[Number], Field(min_length=1)]
+Rule = Literal["midpoint", "trapezoidal"]
+A_RULE = Field("midpoint", description="Quadrature of the discrete Lagrangian.")
+A_LENGTH_SCALE = Field(description="Length scale of the kernel, in units of the state.")
+A_VOLUME = Field(1.0, description="Value of the normalisation by corner momenta.")
+CORNER = Field(description="Corner of a box, one number per dimension.")
+
+
+class NoDerivatives(Differentiate):
+    """Nothing is differentiated: for methods that take positions as they are."""
+
+    run = "snapshots.no_derivatives:differentiate"
+    reads = ("recordings",)
+    makes = "nothing"
+
+    method: Literal["none"] = "none"
+    cases: Cases | None = absent(
+        "Cases of a sweep over noise that this estimator does; all if absent."
+    )
+
+
+class RepeatedCentralDifference(Differentiate):
+    """Central differences of positions, and central differences of these (LGP)."""
+
+    run = "snapshots.repeated_central_difference:differentiate"
+    reads = ("recordings",)
+    makes = "sampled_motion"
+
+    method: Literal["repeated_central_difference"] = "repeated_central_difference"
+    cases: Cases | None = absent(
+        "Cases of a sweep over noise that this estimator does; all if absent."
+    )
+
+
+class HaltonVelocity(Differentiate):
+    """Recorded accelerations at velocities of a Halton sequence (LGPExact)."""
+
+    run = "snapshots.halton_velocity:differentiate"
+    reads = ("recordings",)
+    makes = "sampled_motion"
+    needs_channels = ("q", "qddot")
+
+    method: Literal["halton_velocity"] = "halton_velocity"
+    low: Corner = CORNER
+    high: Corner = CORNER
+    first_index: Integer = Field(
+        3, ge=0, description="Index of the first point of the sequence."
+    )
+    cases: Cases | None = absent(
+        "Cases of a sweep over noise that this estimator does; all if absent."
+    )
+
+
+class NoEquations(Assemble):
+    """Nothing is assembled: for methods that make their equations themselves."""
+
+    run = "snapshots.no_equations:assemble"
+    reads = ("nothing",)
+    makes = "nothing"
+
+    method: Literal["none"] = "none"
+
+
+class Taylor(Settings):
+    """Monomials with the weights of a Taylor kernel."""
+
+    kind: Literal["taylor"] = "taylor"
+    degree: Annotated[Integer, Field(ge=2, le=24)] | None = Field(
+        None,
+        description="Total degree of the features; null, the largest with a third as "
+        "many features as equations.",
+    )
+    length_scale: Positive | None = Field(
+        None,
+        description="Of the kernel, in half widths of the data; null, the most "
+        "probable.",
+    )
+    cyclic: Annotated[Names, Unique] = Field(
+        [], description="Coordinates that L must not depend on."
+    )
+
+
+class Radial(Settings):
+    """Radial basis functions at the data."""
+
+    kind: Literal["radial"] = "radial"
+    length_scale: Positive = A_LENGTH_SCALE
+
+
+Basis = Annotated[Taylor | Radial, Field(discriminator="kind")]
+
+
+class DiscreteEulerLagrange(Assemble):
+    """Discrete Euler–Lagrange equations: Lagrangian Shadow Integration (LSI)."""
+
+    run = "snapshots.discrete_euler_lagrange:assemble"
+    reads = ("nothing",)
+    makes = "shadow_equations"
+
+    method: Literal["discrete_euler_lagrange"] = "discrete_euler_lagrange"
+    rule: Rule = A_RULE
+    basis: Basis = Field(
+        default_factory=Taylor, description="Functions whose sum is the Lagrangian."
+    )
+    normalisation: Literal["discrete_mass", "corner"] = Field(
+        "discrete_mass",
+        description="What fixes the factor of L: discrete_mass, the mean discrete "
+        "mass is one; corner, the sum of the momenta at the corners of a cube.",
+    )
+    volume: Number = A_VOLUME
+    whiten: Flag = Field(
+        True, description="Whether the rows of a trajectory are decorrelated."
+    )
+
+
+class ContinuousEulerLagrange(Assemble):
+    """Euler–Lagrange equations of positions, velocities and accelerations (LGP)."""
+
+    run = "snapshots.continuous_euler_lagrange:assemble"
+    reads = ("sampled_motion",)
+    makes = "shadow_equations"
+
+    method: Literal["continuous_euler_lagrange"] = "continuous_euler_lagrange"
+    rule: Rule = A_RULE
+    length_scale: Positive = A_LENGTH_SCALE
+    volume: Number = A_VOLUME
+
+
+class MinimumNorm(Identify):
+    """Least squares of minimum norm, the normalisation among its rows (published)."""
+
+    run = "snapshots.minimum_norm:identify"
+    reads = ("shadow_equations",)
+    makes = "learned_lagrangian"
+
+    method: Literal["minimum_norm"] = "minimum_norm"
+    cut: Share | None = Field(
+        None,
+        description="Singular values below this part of the largest count as zero; "
+        "null, machine epsilon times the larger dimension.",
+    )
+
+
+class EvidenceMaximisation(Identify):
+    """Weight-space Gaussian process, damped by evidence or held-out trajectories."""
+
+    run = "snapshots.evidence_maximisation:identify"
+    reads = ("shadow_equations",)
+    after = ("discrete_euler_lagrange",)
+    makes = "learned_lagrangian"
+    returns_to_samples = True
+
+    method: Literal["evidence_maximisation"] = "evidence_maximisation"
+    damping: or_word(Share, "evidence", "held_out") = Field(
+        "evidence",
+        description="evidence; held_out, the smallest error of one step on every "
+        "fifth trajectory; or a number, relative to the largest singular value.",
+    )
+
+
+class FlowGaussianProcess(Identify):
+    """Gaussian process of the flow map (q, q̇) ↦ (q, q̇) one step on (GPFlow)."""
+
+    run = "snapshots.flow_gaussian_process:identify"
+    reads = ("nothing",)
+    makes = "learned_flow"
+    returns_to_samples = True
+
+    method: Literal["flow_gaussian_process"] = "flow_gaussian_process"
+    variance: Positive = Field(
+        description="Of the kernel, in squared units of the state."
+    )
+    length_scale: Positive = A_LENGTH_SCALE
+    jitter: Share = Field(
+        1e-10, description="Added to the diagonal of the kernel matrix."
+    )
+
+
+class TanhNetwork(Identify):
+    """One layer of tanh units for L, trained on discrete Euler–Lagrange rows."""
+
+    run = "snapshots.tanh_network:identify"
+    reads = ("nothing",)
+    makes = "learned_lagrangian"
+    returns_to_samples = True
+
+    method: Literal["tanh_network"] = "tanh_network"
+    rule: Rule = A_RULE
+    units: Count = Field(60, description="Units of the layer.")
+    evaluations: Count = Field(80, description="Evaluations of the network, at most.")
+
+
+class ShadowRollout(Rollout):
+    """Long rollouts of a learned Lagrangian or flow, and backward error analysis."""
+
+    run = "snapshots.shadow_rollout:validate"
+    reads = ("learned_lagrangian", "learned_flow")
+    makes = "shadow_rollout"
+
+
+RECOMMENDED = {
+    "snapshots": (NoDerivatives, DiscreteEulerLagrange, EvidenceMaximisation),
+}
+
+
+def kind_of_data(example: Mapping) -> str | None:
+    """Key of `RECOMMENDED` for motions without candidates; else None."""
+    method = part(example, "simulate").get("method")
+    alone = method == "runge_kutta" and "library" not in example
+    return "snapshots" if alone else None
