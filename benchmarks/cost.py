@@ -25,11 +25,9 @@ import yaml
 from cpu import FOLDER, Way, save, side_by_side
 from examples import ROOT, example_of, observations_of
 
-from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.jobs import with_recommended_methods
 from leastaction.configuration.schema import complete
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
+from leastaction.core.method import assemble, differentiate, identify
 from leastaction.ports.effort_model import training_set, transform_of
 from leastaction.ports.structured_gaussian_process import fit
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.jobs import with_recommended_methods
 from leastaction.configuration.schema import complete
 from leastaction.core.from_config import declared_units, system_from_config
-from leastaction.core.stages.simulate import simulate
+from leastaction.core.method import simulate
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples"

@@ -17,10 +17,7 @@ from cpu import seconds_of
 
 from leastaction.configuration.acceptance import acceptance
 from leastaction.core.from_config import declared_units, system_from_config
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
-from leastaction.core.stages.simulate import simulate
+from leastaction.core.method import assemble, differentiate, identify, simulate
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "fokker_planck"

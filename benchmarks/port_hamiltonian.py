@@ -26,8 +26,7 @@ import torch
 from cpu import Timing, imported, progress, save, seconds_of
 from examples import example_of, observations_of
 
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.method import assemble, differentiate
 from leastaction.ports.effort_model import training_set, transform_of
 from leastaction.ports.structured_gaussian_process import StructuredProcess, fit
 

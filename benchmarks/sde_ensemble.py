@@ -29,7 +29,7 @@ from sde_peers import (
 )
 
 from leastaction.core.from_config import declared_units, system_from_config
-from leastaction.core.stages.simulate import simulate
+from leastaction.core.method import simulate
 from leastaction.ensembles.strong_taylor import integrator
 from leastaction.ensembles.wiener import increments, white_noise
 

@@ -14,9 +14,7 @@ import numpy as np
 from cpu import cpu_seconds
 from examples import example_of, observations_of
 
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
+from leastaction.core.method import assemble, differentiate, identify
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
 PAPER = "shadow_integration"

@@ -14,14 +14,16 @@ import yaml
 from cpu import cpu_seconds
 
 from leastaction.configuration.config import with_variants
-from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.jobs import with_recommended_methods
 from leastaction.configuration.schema import complete
 from leastaction.core.from_config import declared_units, system_from_config
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
-from leastaction.core.stages.simulate import simulate
-from leastaction.core.stages.validate import validate
+from leastaction.core.method import (
+    assemble,
+    differentiate,
+    identify,
+    simulate,
+    validate,
+)
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "stochastic_lagrangian"

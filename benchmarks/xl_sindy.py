@@ -26,10 +26,8 @@ from examples import example_of, observations_of
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.evaluator import evaluator
 from leastaction.core.library import Library
+from leastaction.core.method import assemble, differentiate, identify
 from leastaction.core.noise_sweep import recorded
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
 from leastaction.trajectories.library_equations import library_equations
 
 PAPER, NAME, SEED = "xl_sindy", "cart", 1

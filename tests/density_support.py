@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
-from leastaction.core.stages import assemble, differentiate, identify
+from leastaction.core.method import assemble, differentiate, identify
 from leastaction.core.system import System
 from leastaction.densities.gill_histogram import histogram_dataset
 
@@ -94,9 +94,9 @@ def identified(observations, estimator="recommended", library=LIBRARY, **changes
         {"method": m} | SETTINGS.get(m, {}) | {k: v for k, v in changes.items()}
         for m in (first, second, third)
     ]
-    derivatives = differentiate.differentiate(observations, recipe[0], library)
-    equations = assemble.assemble(observations, derivatives, recipe[1], library)
-    return identify.identify(observations, equations, recipe[2], library)
+    derivatives = differentiate(observations, recipe[0], library)
+    equations = assemble(observations, derivatives, recipe[1], library)
+    return identify(observations, equations, recipe[2], library)
 
 
 def stiffness_and_damping(model) -> np.ndarray:

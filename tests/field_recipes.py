@@ -3,7 +3,7 @@
 import numpy as np
 
 from leastaction.core.estimate import model_dataset
-from leastaction.core.stages.simulate import simulate
+from leastaction.core.method import simulate
 from leastaction.fields import (
     modal_gmm,
     modal_long_run_variance,

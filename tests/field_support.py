@@ -3,7 +3,7 @@
 import numpy as np
 import xarray as xr
 
-from leastaction.core.stages.simulate import simulate
+from leastaction.core.method import simulate
 from leastaction.fields.field_ensemble import domain_attributes
 from leastaction.fields.field_system import FieldSystem
 

@@ -6,15 +6,18 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.jobs import with_recommended_methods
 from leastaction.configuration.schema import complete
 from leastaction.core.contracts import check
 from leastaction.core.from_config import declared_units, system_from_config
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import contract, identify
-from leastaction.core.stages.simulate import simulate
-from leastaction.core.stages.validate import validate
+from leastaction.core.method import (
+    assemble,
+    differentiate,
+    identify,
+    simulate,
+    step,
+    validate,
+)
 from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 
 ROOT = Path(__file__).parents[1]
@@ -78,7 +81,7 @@ def identified(name, estimator):
     seen = observations(name)
     flow = check(differentiate(seen, recipe["differentiate"], {}), "flow_data")
     targets = check(assemble(seen, flow, recipe["assemble"], {}), "effort_data")
-    kind = contract(recipe["identify"])
+    kind = step("identify", recipe["identify"]).makes
     found = check(identify(seen, targets, recipe["identify"], {}), kind)
     return found.assign_attrs(contract=kind)
 

@@ -6,10 +6,7 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
-from leastaction.core.stages.validate import predict
+from leastaction.core.method import assemble, differentiate, identify, predict
 from leastaction.recordings.configuration import SETTINGS, recording_from_config
 from leastaction.recordings.import_recording import import_recording
 

@@ -11,9 +11,7 @@ from leastaction.core.estimate import (
     VolatilityEstimate,
     model_dataset,
 )
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.simulate import simulate
+from leastaction.core.method import assemble, differentiate, simulate
 from leastaction.core.system import System
 from leastaction.ensembles import moment_gmm, squared_increments
 from leastaction.ensembles.strong_taylor import integrator

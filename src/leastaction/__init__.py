@@ -1,7 +1,7 @@
 """Learn the law behind measured motion.
 
-The stages are functions of the same name, such as
-:func:`leastaction.core.stages.identify.identify`, of :class:`xarray.Dataset`.
+A method is a step of a recipe (:mod:`leastaction.core.method`); a recipe identifies a
+law from observations, an :class:`xarray.Dataset`.
 
 Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unless said; SI units.
 """
@@ -15,6 +15,8 @@ _PUBLIC = {
     "System": "leastaction.core.system",
     "IdentifiedModel": "leastaction.core.model",
     "load_model": "leastaction.core.model",
+    "Recipe": "leastaction.core.recipe",
+    "recommended": "leastaction.core.recipe",
 }
 
 __all__ = [*_PUBLIC, "__version__"]

@@ -10,9 +10,9 @@ import yaml
 
 from leastaction.configuration import acceptance as module
 from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.checks import check_example
 from leastaction.configuration.config import merge
-from leastaction.configuration.example_checks import check_example
-from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.jobs import with_recommended_methods
 from leastaction.configuration.schema import ConfigError, complete, inlined
 from leastaction.core.cache import cache_folder
 

@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from leastaction.configuration import recipes
+from leastaction.configuration.checks import check_example
 from leastaction.configuration.config import (
     check_label,
     check_overrides,
@@ -15,7 +16,6 @@ from leastaction.configuration.config import (
     with_variants,
     without_examples,
 )
-from leastaction.configuration.example_checks import check_example
 from leastaction.configuration.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[2]

@@ -6,8 +6,8 @@ import pytest
 import yaml
 
 from leastaction.configuration import recipes
+from leastaction.configuration.checks import check_example
 from leastaction.configuration.config import merge
-from leastaction.configuration.example_checks import check_example
 from leastaction.configuration.schema import ConfigError, complete
 
 ROOT = Path(__file__).parents[2]

@@ -5,9 +5,7 @@ import pytest
 from support import OSCILLATOR_LIBRARY, example
 
 from leastaction.core.contracts import problems
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
+from leastaction.core.method import assemble, differentiate, identify, steps
 
 RECOMMENDED = {
     "method": "moment_gmm",
@@ -63,14 +61,10 @@ def test_the_noise_covariance_is_the_squared_volatility(model):
 
 
 def test_settings_of_the_examples_name_methods_that_exist():
-    from leastaction.core.stages import assemble as assembling
-    from leastaction.core.stages import differentiate as differentiating
-    from leastaction.core.stages import identify as identifying
-
     for name in ("harmonic", "duffing", "pendulum"):
         recipe = example(name)["estimators"]["published"]
-        assert recipe["differentiate"]["method"] in differentiating.METHODS
-        assert recipe["assemble"]["method"] in assembling.METHODS
-        assert recipe["identify"]["method"] in identifying.METHODS
+        assert recipe["differentiate"]["method"] in steps("differentiate")
+        assert recipe["assemble"]["method"] in steps("assemble")
+        assert recipe["identify"]["method"] in steps("identify")
         volatility = recipe["identify"]["volatility"]["method"]
-        assert volatility in identifying.VOLATILITY_METHODS
+        assert volatility in steps("volatility")

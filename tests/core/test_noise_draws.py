@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support import PENDULUM, motion_settings, system
 
+from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import over_cases, recorded
-from leastaction.core.stages.simulate import simulate
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,8 @@ from support import PENDULUM, motion_settings, system
 
 from leastaction.core.contracts import check
 from leastaction.core.halton import halton_starts
+from leastaction.core.method import simulate
 from leastaction.core.runge_kutta import motion_of
-from leastaction.core.stages.simulate import simulate
 from leastaction.core.time_grid import DivergenceError
 
 DOUBLE = (

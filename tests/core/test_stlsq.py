@@ -6,8 +6,7 @@ import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.core import stlsq as method
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.method import assemble, differentiate
 from leastaction.core.stlsq import stlsq
 
 

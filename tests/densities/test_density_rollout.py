@@ -5,7 +5,7 @@ import pytest
 from density_support import LIBRARY, exact, identified, oscillator, simulation
 
 from leastaction.core.contracts import check
-from leastaction.core.stages.validate import validate
+from leastaction.core.method import validate
 
 SETTINGS = {"lengths": 1, "trajectories": 8}
 

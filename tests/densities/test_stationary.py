@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from density_support import LIBRARY, drawn, exact, identified, simulation
 
-from leastaction.core.stages.validate import validate
+from leastaction.core.method import validate
 from leastaction.densities.figures.bins_study import without_noise
 from leastaction.densities.stationary_parameters import (
     equation_of,

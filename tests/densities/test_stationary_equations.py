@@ -14,7 +14,7 @@ from density_support import (
 )
 
 from leastaction.core.contracts import check
-from leastaction.core.stages import assemble, differentiate
+from leastaction.core.method import assemble, differentiate
 from leastaction.densities import gill_moments
 from leastaction.densities.moment_fokker_planck import DegreeError
 
@@ -24,8 +24,8 @@ TRUTH = np.array([1.0, 1.0, 0.5, 1.0, 0.0])
 
 def assembled(observations, before, method, library=BOTH):
     settings = {"method": before} | SETTINGS[before]
-    derivatives = differentiate.differentiate(observations, settings, library)
-    return assemble.assemble(observations, derivatives, {"method": method}, library)
+    derivatives = differentiate(observations, settings, library)
+    return assemble(observations, derivatives, {"method": method}, library)
 
 
 def residual(p, theta, h):

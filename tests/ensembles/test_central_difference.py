@@ -6,7 +6,7 @@ from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.core.contracts import problems
 from leastaction.core.library import Library
-from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.method import differentiate
 from leastaction.ensembles.residual import Residual
 
 K = 25.0

@@ -5,8 +5,7 @@ import pytest
 from support import OSCILLATOR_LIBRARY
 
 from leastaction.core.contracts import problems
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.method import assemble, differentiate
 
 
 @pytest.fixture(scope="module")

@@ -7,8 +7,7 @@ import pytest
 import sympy as sp
 from support import observe, oscillator, recommended, roll, system
 
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.method import assemble, differentiate
 from leastaction.ensembles import moment_gmm
 
 LIBRARY = {

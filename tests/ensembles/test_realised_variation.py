@@ -8,7 +8,7 @@ import xarray as xr
 from support import observe, oscillator, system
 
 from leastaction.core.contracts import problems
-from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.method import differentiate
 from leastaction.ensembles.sensor import measure
 
 

@@ -5,7 +5,7 @@ import pytest
 from support import OSCILLATOR_LIBRARY, example, model_of, observe, oscillator, system
 
 from leastaction.core.contracts import problems
-from leastaction.core.stages.validate import validate
+from leastaction.core.method import validate
 
 EXACT = {"xdot**2": 0.5, "x**2": -12.5}
 SETTINGS = {"lengths": 3, "trajectories": 20, "samples": 51}

@@ -5,8 +5,16 @@ import pytest
 from support import observe, oscillator
 
 from leastaction.core.contracts import check
-from leastaction.core.stages.simulate import contract, simulate
+from leastaction.core.method import simulate
+from leastaction.ensembles.recipes import StrongTaylor
 from leastaction.ensembles.sensor import measure
+
+EXAMPLE = {
+    "time_step": 1e-3,
+    "duration": 1.0,
+    "trajectories": 1,
+    "initial_state": {"x": 1.0, "xdot": 0.0},
+}
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +95,7 @@ def test_without_sensors_observations_are_what_they_were(clean):
 
 def test_what_is_recorded_honours_its_contract(clean):
     for channels in (("q", "qdot"), ("q",)):
-        settings = {"method": "strong_taylor", "sensor": sensor(channels=channels)}
-        check(recorded(clean, channels=channels), contract(settings))
-    assert contract(settings) == "displacements"
-    assert contract({"method": "strong_taylor"}) == "observations"
+        scheme = StrongTaylor(**EXAMPLE, sensor=sensor(channels=channels))
+        check(recorded(clean, channels=channels), scheme.contract())
+    assert scheme.contract() == "displacements"
+    assert StrongTaylor(**EXAMPLE).contract() == "observations"

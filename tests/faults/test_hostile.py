@@ -25,7 +25,7 @@ from leastaction.configuration.config import (
     parse_yaml,
     with_variants,
 )
-from leastaction.configuration.recipes import MODULES, SETTINGS
+from leastaction.configuration.jobs import MODULES, SETTINGS
 from leastaction.configuration.schema import ConfigError, complete
 from leastaction.core.expressions import ExpressionError, parse
 

@@ -7,8 +7,8 @@ import pytest
 from field_support import cantilever, model_of, string
 
 from leastaction.core.contracts import check
+from leastaction.core.method import validate
 from leastaction.core.model import IdentifiedModel
-from leastaction.core.stages.validate import validate
 
 START = {"u": "(1 - cos(2*pi*x/length))/2", "u_t": 0}
 BENT = {"u": "x**2*(3*length - x)", "u_t": 0}

@@ -10,7 +10,7 @@ import xarray as xr
 from field_support import model_of
 
 from leastaction.core.from_config import system_from_config
-from leastaction.core.stages.validate import validate
+from leastaction.core.method import validate
 from leastaction.report import tables
 from leastaction.report.collect import example_rows
 from leastaction.report.figures import draw

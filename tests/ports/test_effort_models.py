@@ -6,7 +6,7 @@ from port_support import identified, observations
 
 from leastaction import load_model
 from leastaction.core import files
-from leastaction.core.stages.differentiate import differentiate
+from leastaction.core.method import differentiate
 from leastaction.ports.finite_difference import difference
 from leastaction.ports.port_model import PortModel
 

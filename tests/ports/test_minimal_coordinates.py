@@ -6,7 +6,7 @@ from port_support import small, system
 
 from leastaction.core.contracts import check
 from leastaction.core.from_config import declared_units, system_from_config
-from leastaction.core.stages.simulate import simulate
+from leastaction.core.method import simulate
 from leastaction.ports.minimal_coordinates import path
 from leastaction.ports.training_sets import draw_sets
 

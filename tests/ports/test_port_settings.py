@@ -3,7 +3,7 @@
 import pytest
 from port_support import completed, written
 
-from leastaction.configuration.example_checks import check_example
+from leastaction.configuration.checks import check_example
 from leastaction.configuration.schema import ConfigError
 
 
@@ -68,5 +68,7 @@ def test_a_method_of_other_systems_is_refused():
         "trajectories": 1,
         "initial_state": {"x1": 2.0},
     }
-    with pytest.raises(ConfigError, match="simulates other systems"):
+    with pytest.raises(
+        ConfigError, match="simulates coordinates, but .* a port-Hamiltonian system"
+    ):
         check_example(completed(example), NETWORK)

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from recorded import completed, rig, write
 
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
+from leastaction.core.method import assemble, differentiate, identify
 from leastaction.recordings.configuration import SETTINGS
 from leastaction.recordings.import_recording import import_recording
 

@@ -7,11 +7,13 @@ from support import motion_settings, system
 from leastaction import load_model
 from leastaction.core.contracts import check
 from leastaction.core.files import load, save
-from leastaction.core.stages.assemble import assemble
-from leastaction.core.stages.differentiate import differentiate
-from leastaction.core.stages.identify import identify
-from leastaction.core.stages.simulate import simulate
-from leastaction.core.stages.validate import validate
+from leastaction.core.method import (
+    assemble,
+    differentiate,
+    identify,
+    simulate,
+    validate,
+)
 from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
 KEY = {"example": "e", "seed": 1}

@@ -6,8 +6,8 @@ import sympy as sp
 from support import PENDULUM, motion_settings, system
 
 from leastaction.core.candidates import candidates
+from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
-from leastaction.core.stages.simulate import simulate
 from leastaction.trajectories import energy_gram, measured
 from leastaction.trajectories.energy_gram import energy_rate, velocity_degree
 from leastaction.trajectories.lagrangian_sindy import (

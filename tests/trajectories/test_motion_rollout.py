@@ -7,8 +7,8 @@ from support import PENDULUM, motion_settings, system
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, model_dataset, no_volatility
 from leastaction.core.library import Library
+from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import over_cases
-from leastaction.core.stages.simulate import simulate
 from leastaction.trajectories.motion_rollout import validate
 
 LIBRARY = {

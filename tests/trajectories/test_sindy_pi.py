@@ -6,8 +6,8 @@ from support import motion_settings, system
 
 from leastaction.core.expressions import symbol
 from leastaction.core.implicit_library import ImplicitLibrary, is_true_equation
+from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
-from leastaction.core.stages.simulate import simulate
 from leastaction.trajectories import implicit_library as stage
 from leastaction.trajectories import measured, sindy_pi
 from leastaction.trajectories.implicit_model import ImplicitModel

@@ -13,7 +13,7 @@ from pathlib import Path
 import yaml
 
 from leastaction.configuration.acceptance import acceptance
-from leastaction.configuration.recipes import SETTINGS
+from leastaction.configuration.jobs import SETTINGS
 
 ROOT = Path(__file__).parents[2]
 FILES = {

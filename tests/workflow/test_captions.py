@@ -8,7 +8,7 @@ import yaml
 from project import ROOT
 
 from leastaction.configuration.acceptance import acceptance
-from leastaction.configuration.recipes import FOR_FIGURES, panel
+from leastaction.configuration.jobs import FOR_FIGURES, panel
 
 EXAMPLES = sorted(ROOT.glob("config/examples/*/*.yaml"))
 CAPTIONS = ("coefficients", "response", "hamiltonian")

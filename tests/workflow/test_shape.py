@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from leastaction.core.families import example_figures, figures
-from leastaction.core.stages import assemble, differentiate, identify, simulate
+from leastaction.core.method import assemble, differentiate, identify, simulate
 from leastaction.report.tables import TABLES
 
 ROOT = Path(__file__).parents[2]

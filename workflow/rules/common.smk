@@ -19,7 +19,7 @@ from leastaction.configuration.config import (
     without_examples,
 )
 from leastaction.core.from_config import is_field, system_reference
-from leastaction.configuration.recipes import is_random
+from leastaction.configuration.jobs import is_random
 from leastaction.recordings.configuration import (
     MODULES,
     SETTINGS,

@@ -1,7 +1,7 @@
 # What figures, tables, the scorecard, the matrix and the story are made of.
 
 from leastaction.core.families import figures
-from leastaction.configuration.recipes import (
+from leastaction.configuration.jobs import (
     FOR_FIGURES,
     FOR_PAPERS,
     FOR_SCORES,

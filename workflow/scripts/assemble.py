@@ -1,19 +1,19 @@
 """Rule `assemble`: from observations and derivatives to equations in coefficients."""
 
 from leastaction.core.files import Replicates, save_replicates
+from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
-from leastaction.core.stages.assemble import assemble, contract
 
 
 def main(observations: str, derivatives: str, settings: dict, library: str) -> None:
     """Assemble replicate by replicate."""
-    recipe = settings["assemble"]
+    method = step("assemble", settings["assemble"])
     files = Replicates(observations, derivatives, block=settings.get("block"))
     results = (
-        assemble(data, rates, recipe, settings["library"])
+        method(data, rates, settings["library"])
         for data, rates in tracked(files, "assemble")
     )
-    save_replicates(results, library, contract(recipe))
+    save_replicates(results, library, method.contract())
 
 
 if __name__ == "__main__":

@@ -1,19 +1,18 @@
 """Rule `differentiate`: derivatives, or what increments say without a model."""
 
 from leastaction.core.files import Replicates, save_replicates
+from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
-from leastaction.core.stages.differentiate import contract, differentiate
 
 
 def main(observations: str, settings: dict, derivatives: str) -> None:
     """Differentiate replicate by replicate."""
-    recipe = settings["differentiate"]
+    method = step("differentiate", settings["differentiate"])
     files = Replicates(observations, block=settings.get("block"))
     results = (
-        differentiate(data, recipe, settings["library"])
-        for (data,) in tracked(files, "differentiate")
+        method(data, settings["library"]) for (data,) in tracked(files, "differentiate")
     )
-    save_replicates(results, derivatives, contract(recipe))
+    save_replicates(results, derivatives, method.contract())
 
 
 if __name__ == "__main__":

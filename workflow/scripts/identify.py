@@ -1,18 +1,19 @@
 """Rule `identify`: from equations in coefficients to a model with error bars."""
 
 from leastaction.core.files import Replicates, save_replicates
+from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
-from leastaction.core.stages.identify import contract, identify
 
 
 def main(observations: str, library: str, settings: dict, model: str) -> None:
     """Identify replicate by replicate."""
+    method = step("identify", settings["identify"])
     files = Replicates(observations, library, block=settings.get("block"))
     results = (
-        identify(data, equations, settings["identify"], settings["library"])
+        method(data, equations, settings["library"])
         for data, equations in tracked(files, "identify")
     )
-    save_replicates(results, model, contract(settings["identify"]))
+    save_replicates(results, model, method.contract())
 
 
 if __name__ == "__main__":

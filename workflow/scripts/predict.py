@@ -1,17 +1,18 @@
 """Rule `predict`: trajectories that a law has not seen, predicted from their begin."""
 
 from leastaction.core.files import Replicates, save_replicates
+from leastaction.core.method import rollout as rollout_of
 from leastaction.core.progress import start_logging, tracked
-from leastaction.core.stages.validate import predict
 
 
 def main(observations: str, model: str, settings: dict, rollout: str) -> None:
     """Predict held-out trajectories."""
+    method = rollout_of("measurements")
     results = (
-        predict(data, estimate, settings["validate"])
+        method.function()(data, estimate, settings["validate"])
         for data, estimate in tracked(Replicates(observations, model), "predict")
     )
-    save_replicates(results, rollout, "measured_rollout")
+    save_replicates(results, rollout, method.makes)
 
 
 if __name__ == "__main__":

@@ -2,19 +2,19 @@
 
 from leastaction.core.files import save_replicates
 from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
-from leastaction.core.stages.simulate import contract, simulate
 
 
 def main(settings: dict, observations: str) -> None:
     """Simulate every replicate and save them as they come."""
     system = system_from_config(settings["system"])
     units = declared_units(settings["system"])
+    scheme = step("simulate", settings["simulate"])
     replicates = range(*settings.get("block", (settings["simulate"]["replicates"],)))
     ensembles = (
-        simulate(
+        scheme(
             system,
-            settings["simulate"],
             example=settings["example"],
             seed=settings["seed"],
             replicate=replicate,
@@ -22,7 +22,7 @@ def main(settings: dict, observations: str) -> None:
         )
         for replicate in tracked(replicates, "simulate")
     )
-    save_replicates(ensembles, observations, contract(settings["simulate"]))
+    save_replicates(ensembles, observations, scheme.contract())
 
 
 if __name__ == "__main__":

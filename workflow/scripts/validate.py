@@ -2,17 +2,18 @@
 
 from leastaction.core.files import Replicates, save_replicates
 from leastaction.core.from_config import system_from_config
+from leastaction.core.method import rollout as rollout_of
 from leastaction.core.progress import start_logging, tracked
-from leastaction.core.stages.validate import MAKES, validate
 
 
 def main(model: str, settings: dict, rollout: str) -> None:
     """Validate replicate by replicate."""
     system = system_from_config(settings["system"])
+    method = rollout_of(settings["kind"])
     first = settings["validate"].get("replicates")
     replicates = Replicates(model, block=settings.get("block", (0, first)))
     results = (
-        validate(
+        method.function()(
             system,
             estimate,
             settings["simulate"],
@@ -23,7 +24,7 @@ def main(model: str, settings: dict, rollout: str) -> None:
         )
         for (estimate,) in tracked(replicates, "validate")
     )
-    save_replicates(results, rollout, MAKES[settings["kind"]])
+    save_replicates(results, rollout, method.makes)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Acceptance of an example: completed and checked once, then remembered.
 
-What one example says is checked by :mod:`leastaction.configuration.example_checks`; an
+What one example says is checked by :mod:`leastaction.configuration.checks`; an
 example that did not change, read by the same sources, is accepted from memory. So a
 plan imports no algebra.
 """
@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 
-from leastaction.configuration.recipes import with_recommended_methods
+from leastaction.configuration.jobs import with_recommended_methods
 from leastaction.configuration.schema import complete, inlined
 from leastaction.configuration.sources import package_digest
 from leastaction.core.cache import cached
@@ -28,7 +28,7 @@ def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
     Callable
         ``accept(example, where)``: the example with its recommended methods and its
         defaults. It raises a :class:`ConfigError` that lists all problems; see
-        :func:`leastaction.configuration.example_checks.check_example`.
+        :func:`leastaction.configuration.checks.check_example`.
     """
     reader = hashlib.sha256(f"{schema!r}{package_digest()}".encode()).hexdigest()
     whole = inlined(schema)
@@ -37,7 +37,7 @@ def acceptance(schema: Mapping) -> Callable[[Mapping, str], dict]:
         completed = {}
 
         def check() -> dict | None:
-            from leastaction.configuration.example_checks import check_example
+            from leastaction.configuration.checks import check_example
 
             completed.update(complete(with_recommended_methods(example), whole, where))
             check_example(completed, where)

@@ -28,11 +28,11 @@ validate       ``(system, model, simulation, settings, library, *, example, seed
 =============  =====================================================================
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Annotated, Any, ClassVar, Literal, Union
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field
 
 from leastaction.core import families
 from leastaction.core.settings import (
@@ -45,6 +45,9 @@ from leastaction.core.settings import (
     absent,
 )
 from leastaction.core.unknown import unknown
+
+if TYPE_CHECKING:
+    from leastaction.core.recipe import Recipe
 
 PACKAGE = __name__.partition(".")[0]
 
@@ -61,8 +64,8 @@ class Step(Settings):
     reads
         Contracts of what it accepts.
     after
-        Names of the methods of the stage before that it accepts; all whose contract it
-        reads, if empty.
+        Names of the methods of the stage before that it accepts, where the contract
+        alone does not say it.
     makes
         Contract of what it makes.
     uses
@@ -82,6 +85,11 @@ class Step(Settings):
         return cls.model_fields["method"].default
 
     @classmethod
+    def function(cls):
+        """Return the function that does the work, imported now."""
+        return families.implementation(cls.run)
+
+    @classmethod
     def module(cls) -> str:
         """Module that does the work."""
         return f"{PACKAGE}.{cls.run.partition(':')[0]}"
@@ -89,8 +97,9 @@ class Step(Settings):
     @classmethod
     def accepts(cls, before: type["Step"]) -> bool:
         """Whether it understands what a method of the stage before makes."""
-        fits = before.makes in cls.reads
-        return fits and (not cls.after or before.name() in cls.after)
+        if cls.after:
+            return before.name() in cls.after
+        return before.makes in cls.reads
 
     def contract(self) -> str:
         """Contract of what it makes with these settings."""
@@ -126,9 +135,19 @@ class InitialState(Settings):
 
 
 class Simulate(Step):
-    """A scheme that makes observations of a known system."""
+    """A scheme that makes observations of a known system.
+
+    Attributes
+    ----------
+    simulates
+        What it simulates: `coordinates`, `a field` or `a port-Hamiltonian system`.
+    fills_boxes
+        Whether starts may fill a box evenly, by a Halton sequence.
+    """
 
     stage = "simulate"
+    simulates: ClassVar[str] = "coordinates"
+    fills_boxes: ClassVar[bool] = False
     time_step: Positive = Field(description="Time step, s.")
     duration: Positive = Field(description="Duration, s.")
     replicates: Count = Field(20, description="Independent ensembles.")
@@ -142,7 +161,7 @@ class Simulate(Step):
 
     def __call__(self, system, *, example: str, seed: int, replicate: int, units):
         """Observations of one replicate."""
-        return families.implementation(self.run)(
+        return self.function()(
             system,
             self.plain(),
             example=example,
@@ -180,10 +199,10 @@ class Differentiate(Step):
     needs_channels: ClassVar[tuple[str, ...]] = ("q",)
 
     def __call__(self, observations, library: Mapping):
-        """Derivatives of one replicate, in all cases or those of the setting `cases`."""
+        """Derivatives of one replicate, of all cases or of the setting `cases`."""
         from leastaction.core.noise_sweep import over_cases
 
-        function, settings = families.implementation(self.run), self.plain()
+        function, settings = self.function(), self.plain()
         return over_cases(
             lambda recorded: function(recorded, settings, library),
             observations,
@@ -198,16 +217,19 @@ class Assemble(Step):
     ----------
     needs_velocities
         Whether displacements alone are not enough.
+    ignores_dissipation
+        Whether it is meant to pass over candidates of the damping.
     """
 
     stage = "assemble"
+    ignores_dissipation: ClassVar[bool] = False
     needs_velocities: ClassVar[bool] = True
 
     def __call__(self, observations, derivatives, library: Mapping):
         """Equations of one replicate, in all cases of the derivatives."""
         from leastaction.core.noise_sweep import over_cases
 
-        function, settings = families.implementation(self.run), self.plain()
+        function, settings = self.function(), self.plain()
         return over_cases(
             lambda recorded, rates: function(recorded, rates, settings, library),
             observations,
@@ -239,11 +261,11 @@ class Identify(Step):
     returns_to_samples: ClassVar[bool] = False
     finds_volatility: ClassVar[bool] = False
     knows_input: ClassVar[bool] = False
-    volatility: ClassVar[Volatility | None] = None
 
     def modules(self) -> list[str]:
         """Modules that do the work, that of the volatility among them."""
-        return [self.module(), *(self.volatility.modules() if self.volatility else ())]
+        volatility = getattr(self, "volatility", None)
+        return [self.module(), *(volatility.modules() if volatility else ())]
 
     def __call__(self, observations, equations, library: Mapping):
         """Model of one replicate, in all cases of the equations."""
@@ -257,10 +279,10 @@ class Identify(Step):
 
     def _case(self, observations, equations, library):
         more = (observations, library) if self.returns_to_samples else ()
-        found = families.implementation(self.run)(equations, self.plain(), *more)
+        found = self.function()(equations, self.plain(), *more)
         if self.makes != "model":
             return found
-        from leastaction.core.model_dataset import model_dataset
+        from leastaction.core.estimate import model_dataset
 
         if self.finds_volatility:
             found, volatility = found
@@ -270,13 +292,12 @@ class Identify(Step):
         return model_dataset(observations, found, volatility, calculus)
 
     def _volatility(self, observations, lagrangian, library):
-        if self.volatility is None:
+        step = getattr(self, "volatility", None)
+        if step is None:
             from leastaction.core.estimate import no_volatility
 
             return no_volatility(observations.sizes["dof"])
-        return families.implementation(self.volatility.run)(
-            observations, lagrangian, self.volatility.plain(), library
-        )
+        return step.function()(observations, lagrangian, step.plain(), library)
 
 
 class Rollout(Step):
@@ -289,135 +310,10 @@ class Rollout(Step):
     stage = "validate"
 
 
-class _AnyOf:
-    """Type of a step of any method of a stage; its families are imported when used."""
-
-    def __init__(self, stage: str):
-        self.stage = stage
-
-    def __get_pydantic_core_schema__(self, source, handler):
-        kinds = tuple(steps(self.stage).values())
-        return handler.generate_schema(
-            Annotated[Union[kinds], Field(discriminator="method")]  # noqa: UP007
-        )
-
-
-class Recipe(Settings):
-    """An estimator: how to differentiate, assemble and identify.
-
-    Examples
-    --------
-    >>> recipe = recommended("states")
-    >>> recipe.identify.max_terms
-    4
-    """
-
-    differentiate: Annotated[Differentiate, _AnyOf("differentiate")]
-    assemble: Annotated[Assemble, _AnyOf("assemble")]
-    identify: Annotated[Identify, _AnyOf("identify")]
-    _model: Any = PrivateAttr(None)
-
-    def dataset(self, observations, library: Mapping | None = None):
-        """Identify every replicate, in memory.
-
-        Parameters
-        ----------
-        observations
-            What the method of `differentiate` reads, with any number of replicates.
-        library
-            The section `library`: candidates.
-
-        Returns
-        -------
-        xr.Dataset
-            As the stage `identify` saves it.
-        """
-        from leastaction.core.noise_sweep import along_replicates
-
-        library = library or {}
-        made = []
-        for number in range(observations.sizes["replicate"]):
-            data = observations.isel(replicate=[number])
-            rates = self.differentiate(data, _parts(library, self.differentiate.uses))
-            equations = self.assemble(data, rates, _parts(library, self.assemble.uses))
-            made.append(self.identify(data, equations, library))
-        contract = self.identify.contract()
-        return along_replicates(made).assign_attrs(contract=contract)
-
-    def fit(
-        self, observations, library: Mapping | None = None, replicate: int = 0, **case
-    ):
-        """Identify one replicate: the model, as :func:`leastaction.load_model` gives it.
-
-        See :meth:`dataset`; `case` is `noise_level` and `noise_mode` of a sweep.
-        """
-        from leastaction.core.load import model_of
-
-        one = observations.isel(replicate=[replicate])
-        self._model = model_of(self.dataset(one, library), **case)
-        return self._model
-
-    def predict(self, *start):
-        """Motion of the model of the last `fit`: its `simulate`, else its `rollout`.
-
-        Raises
-        ------
-        ValueError
-            Before the first `fit`, or if the model has no motion of its own.
-        """
-        for name in ("simulate", "rollout"):
-            if hasattr(self._model, name):
-                return getattr(self._model, name)(*start)
-        raise ValueError("there is no model that moves; call fit(observations) first")
-
-    def modules(self) -> list[str]:
-        """Modules that do the work."""
-        steps = (self.differentiate, self.assemble, self.identify)
-        return [module for step in steps for module in step.modules()]
-
-
-def recommended(kind: str) -> Recipe:
-    """Recipe of recommended methods, with their defaults, for a kind of data.
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind, or its methods need settings.
-    """
-    methods = recommended_methods()
-    if kind not in methods:
-        raise ValueError(unknown("kind of data", kind, methods))
-    return Recipe(**recommended_settings(methods[kind]))
-
-
-def recommended_settings(methods: Sequence[type[Step]]) -> dict:
-    """Names of the methods as a recipe has them, the volatility's if there is one."""
-    differentiate, assemble, identify, *volatility = (m.name() for m in methods)
-    found = {
-        "differentiate": {"method": differentiate},
-        "assemble": {"method": assemble},
-        "identify": {"method": identify},
-    }
-    if volatility:
-        found["identify"]["volatility"] = {"method": volatility[0]}
-    return found
-
-
-@cache
-def recommended_methods() -> Mapping[str, Sequence[type[Step]]]:
-    """By kind of data, the methods of differentiate, assemble, identify, volatility."""
-    modules = families.modules("recipes")
-    return {k: m for module in modules for k, m in module.RECOMMENDED.items()}
-
-
 def part(mapping: Mapping, key: str) -> Mapping:
     """Return a section, or an empty one where there is none or something else."""
     found = mapping.get(key)
     return found if isinstance(found, Mapping) else {}
-
-
-def _parts(library: Mapping, names: Collection[str]) -> dict:
-    return {key: library[key] for key in names if key in library}
 
 
 @cache
@@ -426,10 +322,9 @@ def steps(stage: str) -> Mapping[str, type[Step]]:
     found = {}
     for module in families.modules("recipes"):
         for value in vars(module).values():
-            own = isinstance(value, type) and value.__module__ == module.__name__
-            if own and issubclass(value, Step) and value.stage == stage:
-                if "method" in value.model_fields:
-                    found[value.name()] = value
+            is_step = isinstance(value, type) and issubclass(value, Step)
+            if is_step and "method" in value.model_fields and value.stage == stage:
+                found[value.name()] = value
     return found
 
 
@@ -502,7 +397,7 @@ def validate(
     """Roll out the truth and the model of one replicate side by side."""
     made = steps("simulate")[simulation["method"]].makes
     kind = kind_of_rollout(model.attrs.get("contract"), made)
-    function = families.implementation(rollout(kind).run)
+    function = rollout(kind).function()
     return function(
         system, model, simulation, settings, library, example=example, seed=seed
     )

@@ -53,14 +53,24 @@ def load_model(
     KeyError
         If the file has no such case.
     """
-    dataset = files.load(path)
+    return model_of(files.load(path), replicate, noise_level, noise_mode, str(path))
+
+
+def model_of(
+    dataset: xr.Dataset,
+    replicate: int = 0,
+    noise_level: float | None = None,
+    noise_mode: str | None = None,
+    source: str = "the dataset",
+):
+    """Model of one replicate, and case, of what was identified; see `load_model`."""
     reference = contracts()[dataset.attrs["contract"]].model
     if reference is None:
-        check(dataset, "model", str(path))
+        check(dataset, "model", source)
     count = dataset.sizes["replicate"]
     if not 0 <= replicate < count:
-        raise IndexError(f"{path} has replicates 0 ... {count - 1}, not {replicate}")
-    dataset = _case(dataset, path, noise_level, noise_mode)
+        raise IndexError(f"{source} has replicates 0 ... {count - 1}, not {replicate}")
+    dataset = _case(dataset, source, noise_level, noise_mode)
     return implementation(reference)(dataset.isel(replicate=[replicate]))
 
 

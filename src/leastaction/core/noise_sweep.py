@@ -9,7 +9,7 @@ and only that is shown to a method. Results of all cases are put together along
 `noise_mode` and `noise_level`.
 """
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import xarray as xr
 
@@ -138,3 +138,12 @@ def _joined(pieces: list[xr.Dataset], name: str, same: Collection[str]) -> xr.Da
         joined = xr.concat([p[varying] for p in pieces], name, join="exact")
     joined = joined.transpose("replicate", name, ...) if varying else joined
     return joined.merge(constant, combine_attrs="override")
+
+
+def along_replicates(pieces: Sequence[xr.Dataset]) -> xr.Dataset:
+    """Put results of replicates together, as one file of a stage holds them."""
+    first = pieces[0]
+    names = [k for k, v in first.variables.items() if "replicate" in v.dims]
+    fixed = first.drop_vars(names)
+    joined = xr.concat([piece[names] for piece in pieces], "replicate", join="exact")
+    return joined.merge(fixed, combine_attrs="override")[list(first.data_vars)]

@@ -8,9 +8,9 @@ import xarray as xr
 
 from leastaction.core.evaluator import evaluator
 from leastaction.core.from_config import system_from_config
-from leastaction.core.stages.assemble import STATIONARY_PARTS
 from leastaction.core.system import System
 from leastaction.densities.fokker_planck import StationaryEquation
+from leastaction.densities.recipes import EVERY_PART
 
 # Points at which the truth is expressed by the terms, and the error that is round-off.
 POINTS = 60
@@ -62,7 +62,7 @@ def equation_of(config: Mapping) -> StationaryEquation:
 
 def stationary_library(config: Mapping) -> dict:
     """The candidates that a stationary equation is made of."""
-    return {k: v for k, v in config["library"].items() if k in STATIONARY_PARTS}
+    return {k: v for k, v in config["library"].items() if k in EVERY_PART}
 
 
 def true_coefficients(equation: StationaryEquation, system: System) -> np.ndarray:

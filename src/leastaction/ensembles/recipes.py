@@ -171,6 +171,7 @@ class EnsembleMean(Assemble):
     """Ensemble-mean Euler–Lagrange library (Tripura et al., eqs. 14–16)."""
 
     run = "ensembles.ensemble_mean:assemble"
+    ignores_dissipation = True
     reads = ("ensemble_derivatives",)
     makes = "regression"
     uses = ("reference", "inertia", "lagrangian")

@@ -8,7 +8,6 @@ import logging
 import math
 from collections.abc import Mapping
 from functools import partial
-from importlib import import_module
 
 import numpy as np
 import xarray as xr
@@ -19,10 +18,10 @@ from leastaction.core.generators import generator
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.library import Library
 from leastaction.core.model import IdentifiedModel
-from leastaction.core.stages.simulate import METHODS
 from leastaction.core.system import System, is_singular
 from leastaction.core.time_grid import step_count
 from leastaction.ensembles.paths import fill_paths
+from leastaction.ensembles.strong_taylor import integrator
 from leastaction.ensembles.wiener import white_noise
 
 log = logging.getLogger(__name__)
@@ -70,7 +69,6 @@ def validate(
     training = simulation["duration"]
     steps = step_count(settings["lengths"] * training, simulation["time_step"])
     every = math.ceil(steps / (settings["samples"] - 1))
-    scheme = import_module(METHODS[simulation["method"]])
     wiener = max(system.wiener_processes, estimate.wiener_processes)
     key = seed, example, "validate", replicate
     starts = ensemble_starts(
@@ -87,9 +85,9 @@ def validate(
         fill_paths(integrate, starts, noise, simulation["time_step"], q, qdot, every)
         return path
 
-    along = paths(scheme.integrator(system), noise)
+    along = paths(integrator(system), noise)
     turn = _alignment(system, estimate, wiener, along[0])
-    followed = paths(_model_integrator(scheme, estimate), _turned(noise, turn))
+    followed = paths(_model_integrator(estimate), _turned(noise, turn))
     time = np.arange(steps // every + 1) * every * simulation["time_step"]
     projection = Library.from_config(library, system.coordinates).projection(system)
     scale = 1.0 if projection is None else projection[1]
@@ -109,10 +107,10 @@ def validate(
     )
 
 
-def _model_integrator(scheme, model: System):
+def _model_integrator(model: System):
     """Integrator of the model; if it has no equations of motion, of nothing at all."""
     if not is_singular(model.mass_matrix):
-        return scheme.integrator(model)
+        return integrator(model)
     log.warning(
         "the identified Lagrangian %s lacks the kinetic energy of a coordinate; all "
         "its trajectories count as diverged",

@@ -28,6 +28,7 @@ class Modal(Ensemble):
 
     run = "fields.modal:simulate"
     makes = "field_observations"
+    simulates = "a field"
 
     method: Literal["modal"] = "modal"
 
@@ -37,6 +38,7 @@ class Leapfrog(Ensemble):
 
     run = "fields.leapfrog:simulate"
     makes = "field_observations"
+    simulates = "a field"
 
     method: Literal["leapfrog"] = "leapfrog"
 
@@ -46,6 +48,7 @@ class Newmark(Ensemble):
 
     run = "fields.newmark:simulate"
     makes = "field_observations"
+    simulates = "a field"
 
     method: Literal["newmark"] = "newmark"
 

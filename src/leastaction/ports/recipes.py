@@ -62,6 +62,7 @@ class MinimalCoordinates(Simulate):
 
     run = "ports.minimal_coordinates:simulate"
     makes = "port_recordings"
+    simulates = "a port-Hamiltonian system"
 
     method: Literal["minimal_coordinates"] = "minimal_coordinates"
     schemes: Annotated[list[Scheme], Unique] = Field(

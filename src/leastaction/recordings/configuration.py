@@ -8,9 +8,9 @@ import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leastaction.configuration import recipes
+from leastaction.configuration import jobs
 from leastaction.configuration.schema import ConfigError, complete
-from leastaction.core.stages import validate
+from leastaction.core.method import rollout
 from leastaction.recordings.error import RecordingError
 
 FOLDER = "recordings"
@@ -51,7 +51,7 @@ def recording_from_config(
     given = _long_form(given)
     if isinstance(given, Mapping) and "import" in given:
         given = {"estimators": {"recommended": {}}} | dict(given)
-        given = recipes.with_recommended_methods(given)
+        given = jobs.with_recommended_methods(given)
     example = complete(given, schema, where)
     problems: list[str] = []
     example["import"]["files"] = _files(example["import"], folder, made, problems)
@@ -176,14 +176,14 @@ def predict_settings(example: Mapping, estimator: str) -> dict:
     return {"validate": example["validate"]}
 
 
-# As those of `recipes`, for the stages that differ.
+# As those of `jobs`, for the stages that differ.
 SETTINGS: Mapping[str, Callable] = {
-    **recipes.SETTINGS,
+    **jobs.SETTINGS,
     "import": import_settings,
     "predict": predict_settings,
 }
 MODULES: Mapping[str, Callable] = {
-    **recipes.MODULES,
+    **jobs.MODULES,
     "import": lambda example, estimator: ["leastaction.recordings.recording"],
-    "predict": lambda example, estimator: [validate.METHODS["measurements"]],
+    "predict": lambda example, estimator: rollout("measurements")().modules(),
 }

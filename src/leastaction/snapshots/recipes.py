@@ -67,7 +67,7 @@ class HaltonVelocity(Differentiate):
     run = "snapshots.halton_velocity:differentiate"
     reads = ("recordings",)
     makes = "sampled_motion"
-    needs_channels = ("q", "qddot")
+    needs_channels = ("qddot",)
 
     method: Literal["halton_velocity"] = "halton_velocity"
     low: Corner = CORNER
@@ -222,7 +222,7 @@ class TanhNetwork(Identify):
 class ShadowRollout(Rollout):
     """Long rollouts of a learned Lagrangian or flow, and backward error analysis."""
 
-    run = "snapshots.shadow_rollout:validate"
+    run = "snapshots.rollout:validate"
     reads = ("learned_lagrangian", "learned_flow")
     makes = "shadow_rollout"
 

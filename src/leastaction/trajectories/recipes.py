@@ -11,10 +11,10 @@ from leastaction.core.method import (
     Differentiate,
     Ensemble,
     Identify,
-    Recipe,
     Rollout,
     part,
 )
+from leastaction.core.recipe import Recipe
 from leastaction.core.settings import (
     Count,
     Expression,
@@ -57,6 +57,7 @@ class RungeKutta(Ensemble):
 
     run = "core.runge_kutta:simulate"
     makes = "recordings"
+    fills_boxes = True
 
     method: Literal["runge_kutta"] = "runge_kutta"
     integration_step: Positive = Field(

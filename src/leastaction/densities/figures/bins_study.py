@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 from matplotlib.figure import Figure
 
-from leastaction.core.stages import assemble, differentiate, identify
+from leastaction.core.method import assemble, differentiate, identify
 from leastaction.densities.figures._stationary import (
     COLOURS,
     MARKERS,
@@ -94,9 +94,9 @@ def without_noise(panel: Panel, estimator: str, bins: int) -> list[Parameter]:
     observations = exact_histogram(panel, bins)
     library = stationary_library(panel.config)
     first, second, third = RECIPES[estimator]
-    derivatives = differentiate.differentiate(observations, first, library)
-    equations = assemble.assemble(observations, derivatives, second, library)
-    model = identify.identify(observations, equations, third, library)
+    derivatives = differentiate(observations, first, library)
+    equations = assemble(observations, derivatives, second, library)
+    model = identify(observations, equations, third, library)
     return parameters(panel.config, model)
 
 

@@ -1,11 +1,13 @@
-"""Port-Hamiltonian examples before any job: recipes and section `validate.port`."""
+"""What a port-Hamiltonian example must fulfil, before any job."""
 
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from leastaction.core.examples import raised
 from leastaction.core.expressions import unknown
-from leastaction.core.from_config import declared_units, is_port
+from leastaction.core.from_config import declared_units
+from leastaction.core.method import step
 from leastaction.core.time_grid import step_count
 from leastaction.ports import minimal_coordinates
 from leastaction.ports.minimal_coordinates import start
@@ -13,27 +15,27 @@ from leastaction.ports.port_coupled import coupling_of
 from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
 from leastaction.ports.port_inputs import input_function
 from leastaction.ports.port_units import check_port_dimensions
+from leastaction.ports.recipes import MinimalCoordinates
 
 ROUNDING = 1e-9
 
 
-def check_port(
-    example: Mapping, system: PortHamiltonianSystem, problems: list[str]
-) -> None:
-    """Check units, simulation, recipes and validation; most go to `problems`.
+def problems(example: Mapping, system) -> Iterator[str]:
+    """Units, simulation, recipes and validation of a port-Hamiltonian system."""
+    scheme = step("simulate", example["simulate"])
+    is_simulated = isinstance(scheme, MinimalCoordinates)
+    if not isinstance(system, PortHamiltonianSystem) or not is_simulated:
+        return
 
-    Raises
-    ------
-    ValueError
-        If no more can be checked.
-    """
-    check_port_dimensions(system, declared_units(example["system"]))
-    check_kind(example)
-    minimal_coordinates.check(system, example["simulate"])
-    problems += port_problems(example, system)
+    def check() -> None:
+        check_port_dimensions(system, declared_units(example["system"]))
+        minimal_coordinates.check(system, example["simulate"])
+
+    wrong = list(raised("system", check))
+    yield from wrong or _port_problems(example, system)
 
 
-def port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[str]:
+def _port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[str]:
     """Everything that would stop the identification of efforts, or their validation.
 
     Each problem says what is given, what is expected and what to do.
@@ -142,20 +144,3 @@ def _coupling(where: str, coupling: Mapping, system) -> Iterator[str]:
             step_count(coupling["duration"], step)
     except ValueError as error:
         yield f"{where}: {error}"
-
-
-def check_kind(example: Mapping) -> None:
-    """Check that method and system are of one kind.
-
-    Raises
-    ------
-    ValueError
-    """
-    method = example["simulate"]["method"]
-    makes, there = method == "minimal_coordinates", is_port(example["system"])
-    if makes != there:
-        kinds = {True: "a port-Hamiltonian system", False: "other systems"}
-        raise ValueError(
-            f"method {method!r} simulates {kinds[makes]}, but 'system' describes "
-            f"{kinds[there] if there else 'none'}; change one of them"
-        )

@@ -1,12 +1,23 @@
-"""Settings of the rollout of a learned Lagrangian, checked before any job."""
+"""What an example without candidates must fulfil, before any job."""
 
 from collections.abc import Iterator, Mapping
 
-from leastaction.core.stages import identify
+from leastaction.core.examples import raised
+from leastaction.core.method import step
+from leastaction.snapshots.printed_formulas import printed_formulas
 
 
-def shadow_problems(example: Mapping) -> Iterator[str]:
-    """What is wrong with ``validate.shadow``, or that a recipe needs it."""
+def problems(example: Mapping, system) -> Iterator[str]:
+    """What is wrong with ``validate.shadow``, or that a recipe or a row needs it.
+
+    - A learned Lagrangian whose rollout is not described, or a box of other dimensions.
+    - A printed number of a learned Lagrangian without its estimator, or of an order
+      that is not computed.
+    - A printed formula that is no expression.
+    """
+    for i, row in enumerate(example["publish"]["rows"]):
+        yield from _row(f"publish.rows[{i}]", row["ours"], example)
+    yield from raised("publish.formulas", lambda: printed_formulas(example))
     shadow = example["validate"].get("shadow")
     dof = len(example["system"].get("coordinates", ()))
     if shadow is not None:
@@ -57,9 +68,24 @@ def _sizes(shadow: Mapping, dof: int) -> Iterator[str]:
 
 def _unfinished(where: str, estimator: Mapping, settings: Mapping) -> Iterator[str]:
     """A learned Lagrangian whose rollout is not described."""
-    found = identify.contract(estimator["identify"])
-    if found.startswith("learned_") and "shadow" not in settings:
+    made = step("identify", estimator["identify"]).makes
+    if made.startswith("learned_") and "shadow" not in settings:
         yield (
             f"{where}: identify method {estimator['identify']['method']!r} needs "
             "'validate.shadow': the start, the steps and a box of states of its rollout"
+        )
+
+
+def _row(where: str, ours: Mapping, example: Mapping) -> Iterator[str]:
+    """A number of a learned Lagrangian that is not said whose, or not computed."""
+    named = {"rollout", "model"} & set(ours)
+    if not named and not {"estimator", "order", "unscaled"} & set(ours):
+        return
+    if len(named) != 1 or "estimator" not in ours:
+        yield f"{where}.ours: give an estimator, and one of rollout and model"
+    orders = (example["validate"].get("shadow") or {}).get("orders", [0, 2])
+    if "order" in ours and ours["order"] not in orders:
+        yield (
+            f"{where}.ours.order: {ours['order']} is not in validate.shadow.orders, "
+            f"which are {orders}"
         )

@@ -1,0 +1,277 @@
+"""Recipes: steps that are composed, and whether they fit each other and the data."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Annotated, Any, Union
+
+from pydantic import Field, PrivateAttr
+
+from leastaction.core import families
+from leastaction.core.method import (
+    Assemble,
+    Differentiate,
+    Identify,
+    Step,
+    part,
+    step,
+    steps,
+)
+from leastaction.core.settings import Settings
+from leastaction.core.unknown import unknown
+
+CHANNELS = ("q", "qdot", "qddot")
+
+
+class _AnyOf:
+    """Type of a step of any method of a stage; its families are imported when used."""
+
+    def __init__(self, stage: str):
+        self.stage = stage
+
+    def __get_pydantic_core_schema__(self, source, handler):
+        kinds = tuple(steps(self.stage).values())
+        return handler.generate_schema(
+            Annotated[Union[kinds], Field(discriminator="method")]  # noqa: UP007
+        )
+
+
+class Recipe(Settings):
+    """An estimator: how to differentiate, assemble and identify.
+
+    Examples
+    --------
+    >>> recommended("states").identify.max_terms
+    4
+    """
+
+    differentiate: Annotated[Differentiate, _AnyOf("differentiate")]
+    assemble: Annotated[Assemble, _AnyOf("assemble")]
+    identify: Annotated[Identify, _AnyOf("identify")]
+    _model: Any = PrivateAttr(None)
+
+    def dataset(self, observations, library: Mapping | None = None):
+        """Identify every replicate, in memory.
+
+        Parameters
+        ----------
+        observations
+            What the method of `differentiate` reads, with any number of replicates.
+        library
+            The section `library`: candidates.
+
+        Returns
+        -------
+        xr.Dataset
+            As the stage `identify` saves it.
+        """
+        from leastaction.core.noise_sweep import along_replicates
+
+        library = library or {}
+        made = []
+        for number in range(observations.sizes["replicate"]):
+            data = observations.isel(replicate=[number])
+            rates = self.differentiate(data, _parts(library, self.differentiate.uses))
+            equations = self.assemble(data, rates, _parts(library, self.assemble.uses))
+            made.append(self.identify(data, equations, library))
+        contract = self.identify.contract()
+        return along_replicates(made).assign_attrs(contract=contract)
+
+    def fit(
+        self, observations, library: Mapping | None = None, replicate: int = 0, **case
+    ):
+        """Model of one replicate, as :func:`leastaction.load_model` gives it.
+
+        See :meth:`dataset`; `case` is `noise_level` and `noise_mode` of a sweep.
+        """
+        from leastaction.core.model import model_of
+
+        one = observations.isel(replicate=[replicate])
+        self._model = model_of(self.dataset(one, library), **case)
+        return self._model
+
+    def predict(self, *start):
+        """Motion of the model of the last `fit`: its `simulate`, else its `rollout`.
+
+        Raises
+        ------
+        ValueError
+            Before the first `fit`, or if the model has no motion of its own.
+        """
+        for name in ("simulate", "rollout"):
+            if hasattr(self._model, name):
+                return getattr(self._model, name)(*start)
+        raise ValueError("there is no model that moves; call fit(observations) first")
+
+    def modules(self) -> list[str]:
+        """Modules that do the work."""
+        steps = (self.differentiate, self.assemble, self.identify)
+        return [module for step in steps for module in step.modules()]
+
+    def problems(self, example: Mapping) -> Iterator[str]:
+        """Everything that would stop this recipe on an example, or mislead it.
+
+        Each problem says what is given, what is expected and what to do.
+        """
+        before = step("simulate", example["simulate"])
+        yield from _misfits(self, before)
+        if "library" in example:
+            yield from _undamped(self.assemble, example["library"])
+        else:
+            yield from _without_candidates(self.assemble)
+        yield from _unrecorded(self, example["simulate"])
+        yield from _without_cases(self, example["simulate"])
+        if example["simulate"].get("input") and before.makes == "recordings":
+            yield from _without_input(self.identify, example["simulate"]["input"])
+        for method in (before, self.differentiate, self.assemble, self.identify):
+            yield from method.problems(self, example)
+
+
+def _either(names: Iterable[str]) -> str:
+    return " or ".join(map(repr, names))
+
+
+def _misfits(recipe: Recipe, simulation: Step) -> Iterator[str]:
+    """Neighbouring methods that do not understand each other's files."""
+    first = recipe.differentiate
+    if not first.accepts(type(simulation)):
+        fitting = [
+            name
+            for name, method in steps("differentiate").items()
+            if method.accepts(type(simulation))
+        ]
+        yield (
+            f"differentiate method {first.name()!r} cannot read what simulate method "
+            f"{simulation.name()!r} makes; choose {' or '.join(fitting)}"
+        )
+    chain = [first, recipe.assemble, recipe.identify]
+    volatility = getattr(recipe.identify, "volatility", None)
+    for before, method in pairwise([*chain, *([volatility] if volatility else [])]):
+        if not method.accepts(type(before)):
+            known = steps(before.stage).items()
+            accepted = method.after or [n for n, m in known if method.accepts(m)]
+            yield (
+                f"{method.stage} method {method.name()!r} needs {before.stage} method "
+                f"{_either(accepted)}, not {before.name()!r}"
+            )
+
+
+def _without_candidates(method: Assemble) -> Iterator[str]:
+    """A method that needs candidates, in an example without any."""
+    if method.uses:
+        others = [name for name, other in steps("assemble").items() if not other.uses]
+        yield (
+            f"assemble method {method.name()!r} needs candidates, but 'library' is "
+            f"missing; write one, or use {_either(others)}"
+        )
+
+
+def _undamped(method: Assemble, library: Mapping) -> Iterator[str]:
+    """A method that would pass over the candidates of the Rayleigh function."""
+    # Paper: the recipe of ensemble_mean has no damping, and is run as it is.
+    ignores = method.ignores_dissipation or "dissipation" in method.uses
+    if library.get("dissipation") and not ignores:
+        known = steps("assemble").items()
+        others = [name for name, other in known if "dissipation" in other.uses]
+        yield (
+            f"assemble method {method.name()!r} knows no damping, but "
+            f"library.dissipation lists candidates; use {_either(others)}"
+        )
+
+
+def _unrecorded(recipe: Recipe, simulation: Mapping) -> Iterator[str]:
+    """A method that needs a channel that the sensors do not record."""
+    sensor, method = simulation.get("sensor"), recipe.assemble
+    channels = (sensor or {}).get("channels", ["q", "qdot"])
+    if "qdot" not in channels and method.needs_velocities:
+        known = steps("assemble").items()
+        others = [name for name, other in known if not other.needs_velocities]
+        yield (
+            f"assemble method {method.name()!r} needs velocities, but "
+            f"simulate.sensor.channels records {channels} alone; use {_either(others)} "
+            "with differentiate method 'sensor_noise'"
+        )
+    recorded, first = part(simulation, "noise").get("channels"), recipe.differentiate
+    missing = [c for c in first.needs_channels if c not in (recorded or CHANNELS)]
+    if missing:
+        yield (
+            f"differentiate method {first.name()!r} needs "
+            f"{', '.join(first.needs_channels)}, but simulate.noise.channels records "
+            f"{', '.join(recorded)}; use 'joint_spline', or record {', '.join(missing)}"
+        )
+
+
+def _without_cases(recipe: Recipe, simulation: Mapping) -> Iterator[str]:
+    """Cases of a sweep that are not simulated."""
+    simulated = part(simulation, "noise")
+    for key, values in (recipe.differentiate.plain().get("cases") or {}).items():
+        missing = [value for value in values if value not in simulated[key]]
+        if missing:
+            yield (
+                f"differentiate.cases.{key} names {missing}, but simulate.noise.{key} "
+                f"has {simulated[key]}; choose among these, or add them there"
+            )
+
+
+def _without_input(method: Identify, given: Mapping) -> Iterator[str]:
+    """A method that would pass over the input."""
+    if not method.knows_input:
+        known = [name for name, other in steps("identify").items() if other.knows_input]
+        yield (
+            f"identify method {method.name()!r} knows no input, but simulate.input "
+            f"drives {', '.join(given)}; use {_either(known)}, or take the input away"
+        )
+
+
+def _parts(library: Mapping, names: Sequence[str]) -> dict:
+    return {key: library[key] for key in names if key in library}
+
+
+def recommended(kind: str) -> Recipe:
+    """Recipe of recommended methods for a kind of data, with their defaults.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind, or its methods have settings without a default.
+    """
+    return Recipe(**recommended_settings(recommended_steps(kind)))
+
+
+def recommended_steps(kind: str) -> Sequence[type[Step]]:
+    """Methods of differentiate, assemble, identify, and if needed of the volatility.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind of data.
+    """
+    modules = families.modules("recipes")
+    known = {
+        k: methods for module in modules for k, methods in module.RECOMMENDED.items()
+    }
+    if kind not in known:
+        raise ValueError(unknown("kind of data", kind, known))
+    return known[kind]
+
+
+def recommended_settings(methods: Sequence[type[Step]]) -> dict:
+    """Settings of a recipe that name these methods, and nothing else."""
+    differentiate, assemble, identify, *volatility = (m.name() for m in methods)
+    return {
+        "differentiate": {"method": differentiate},
+        "assemble": {"method": assemble},
+        "identify": {
+            "method": identify,
+            **({"volatility": {"method": volatility[0]}} if volatility else {}),
+        },
+    }
+
+
+def kind_of_data(example: Mapping) -> str:
+    """Kind of the data of an example, by which methods are recommended.
+
+    The last family that claims it has it; randomly excited coordinates are left over.
+    """
+    modules = list(families.modules("recipes"))
+    claims = (module.kind_of_data(example) for module in reversed(modules))
+    return next(kind for kind in claims if kind)

@@ -1,1 +1,0 @@
-"""The stages by name of the method."""

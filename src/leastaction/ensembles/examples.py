@@ -1,0 +1,13 @@
+"""What an example of a randomly excited system must fulfil, before any job."""
+
+from collections.abc import Iterator, Mapping
+
+from leastaction.core.examples import raised
+from leastaction.core.system import System
+from leastaction.ensembles.strong_taylor import check_noise
+
+
+def problems(example: Mapping, system) -> Iterator[str]:
+    """Noise that the strong Taylor scheme cannot integrate."""
+    if isinstance(system, System):
+        yield from raised("system", lambda: check_noise(system))

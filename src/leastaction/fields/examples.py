@@ -1,0 +1,41 @@
+"""What an example of a field must fulfil, before any job."""
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+
+import numpy as np
+
+from leastaction.core.examples import raised
+from leastaction.core.from_config import declared_units
+from leastaction.core.method import step
+from leastaction.core.units import check_dimensions
+from leastaction.fields.density_library import density_candidates
+from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.initial_state import field_initial_states
+
+
+def problems(example: Mapping, system) -> Iterator[str]:
+    """Units, initial states, the step of the scheme, and candidates of a field."""
+    if not isinstance(system, FieldSystem):
+        return
+    units = declared_units(example["system"])
+    yield from raised("system", lambda: check_dimensions(system, units))
+    scheme = step("simulate", example["simulate"])
+    if scheme.simulates == "a field":
+        yield from raised("simulate", lambda: _check_start(scheme, system))
+    if "library" in example:
+        yield from raised("library", lambda: _check_library(example, system))
+
+
+def _check_start(scheme, system: FieldSystem) -> None:
+    start = scheme.plain()["initial_state"]
+    first = field_initial_states(start, system)(np.random.default_rng(0))
+    module = import_module(scheme.module())
+    module.check(system, first[None], scheme.time_step)
+
+
+def _check_library(example: Mapping, system: FieldSystem) -> None:
+    library = system.library(example["library"])
+    _ = library.status
+    density_candidates(example["library"]["volatility"], system.field)
+    _ = library.forces, library.at_points
