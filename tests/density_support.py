@@ -3,7 +3,7 @@
 import numpy as np
 from scipy.stats import norm
 
-from leastaction.core.method import assemble, differentiate, identify
+from leastaction.core.method import assemble, differentiate, identify, steps
 from leastaction.core.system import System
 from leastaction.densities.gill_histogram import histogram_dataset
 
@@ -14,6 +14,7 @@ LIBRARY = {
     "volatility": [{"terms": [1]}],
     "known": {"volatility": {"x": {"1": 1.0}}},
 }
+STAGES = ("differentiate", "assemble", "identify")
 CHAINS = {
     "published": ("central_stencil", "stationary_residual", "residual_least_squares"),
     "split_sample": ("central_stencil", "stationary_residual", "split_sample_residual"),
@@ -87,12 +88,19 @@ def dataset(counts, samples):
     )
 
 
+def only(changes, names):
+    """Those of the changes that are settings of a method."""
+    return {key: value for key, value in changes.items() if key in names}
+
+
 def identified(observations, estimator="recommended", library=LIBRARY, **changes):
     """Model of one estimator; `changes` are settings of any stage."""
     first, second, third = CHAINS[estimator]
     recipe = [
-        {"method": m} | SETTINGS.get(m, {}) | {k: v for k, v in changes.items()}
-        for m in (first, second, third)
+        {"method": m}
+        | SETTINGS.get(m, {})
+        | only(changes, steps(stage)[m].model_fields)
+        for stage, m in zip(STAGES, (first, second, third), strict=True)
     ]
     derivatives = differentiate(observations, recipe[0], library)
     equations = assemble(observations, derivatives, recipe[1], library)

@@ -6,9 +6,10 @@ from pathlib import Path
 import numpy as np
 import yaml
 
-from leastaction.core.method import assemble, differentiate, identify, predict
+from leastaction.core.method import assemble, differentiate, identify
 from leastaction.recordings.configuration import SETTINGS, recording_from_config
 from leastaction.recordings.import_recording import import_recording
+from leastaction.recordings.measured_rollout import predict
 
 ROOT = Path(__file__).parents[1]
 RATE = 100.0

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration import recipes
+from leastaction.configuration import jobs
 from leastaction.configuration.checks import check_example
 from leastaction.configuration.config import (
     check_label,
@@ -17,6 +17,7 @@ from leastaction.configuration.config import (
     without_examples,
 )
 from leastaction.configuration.schema import ConfigError, complete
+from leastaction.core.recipe import recommended_steps
 
 ROOT = Path(__file__).parents[2]
 SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
@@ -32,7 +33,7 @@ def harmonic():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_and_variant_is_valid(path):
     for name, content in with_variants(path.stem, yaml.safe_load(path.read_text())):
-        content = recipes.with_recommended_methods(content)
+        content = jobs.with_recommended_methods(content)
         check_example(complete(content, SCHEMA, name), name)
 
 
@@ -272,29 +273,30 @@ def test_a_sensor_is_filled_with_defaults(harmonic):
 )
 def test_recommended_without_a_word_is_the_recipe_for_the_kind_of_data(changes, kind):
     content = {"estimators": {"recommended": {}, "other": {"identify": {}}}, **changes}
-    found = recipes.with_recommended_methods(content)["estimators"]["recommended"]
+    found = jobs.with_recommended_methods(content)["estimators"]["recommended"]
     stages = [found[s]["method"] for s in ("differentiate", "assemble", "identify")]
     volatility = found["identify"]["volatility"]["method"]
-    assert (*stages, volatility) == recipes.RECOMMENDED[kind]
+    known = [step.name() for step in recommended_steps(kind)]
+    assert [*stages, volatility] == known
 
 
 def test_a_named_method_is_kept():
     identify = {"method": "stlsq", "threshold": 3.0}
     content = {"estimators": {"published": {"identify": identify}}}
-    found = recipes.with_recommended_methods(content)["estimators"]["published"]
+    found = jobs.with_recommended_methods(content)["estimators"]["published"]
     assert found["identify"] == identify
     partial = {"estimators": {"recommended": {"identify": {"max_terms": 6}}}}
-    found = recipes.with_recommended_methods(partial)["estimators"]["recommended"]
+    found = jobs.with_recommended_methods(partial)["estimators"]["recommended"]
     assert found["identify"]["max_terms"] == 6
     assert found["identify"]["method"] == "moment_gmm"
-    assert recipes.with_recommended_methods({"estimators": "none"})
+    assert jobs.with_recommended_methods({"estimators": "none"})
 
 
 def test_methods_that_know_no_damping_are_refused_candidates_of_it(harmonic):
     harmonic["simulate"]["sensor"] = {"noise": {"q": 1e-3, "qdot": 1e-3}}
     harmonic["library"]["dissipation"] = [{"terms": ["xdot**2"]}]
     harmonic["estimators"] = {"recommended": {}}
-    content = complete(recipes.with_recommended_methods(harmonic), SCHEMA, "x")
+    content = complete(jobs.with_recommended_methods(harmonic), SCHEMA, "x")
     with pytest.raises(ConfigError, match="'lagged_moments' knows no damping"):
         check_example(content, "x")
 
@@ -303,7 +305,7 @@ def test_a_volatility_method_that_cannot_read_the_data_is_refused(harmonic):
     harmonic["simulate"]["sensor"] = {"noise": {"q": 1e-3}, "channels": ["q"]}
     wrong = {"method": "mean_square_residual", "threshold": 0.1}
     harmonic["estimators"] = {"recommended": {"identify": {"volatility": wrong}}}
-    content = complete(recipes.with_recommended_methods(harmonic), SCHEMA, "x")
+    content = complete(jobs.with_recommended_methods(harmonic), SCHEMA, "x")
     with pytest.raises(ConfigError, match="needs identify method 'stlsq' or 'moment"):
         check_example(content, "x")
 
@@ -314,7 +316,7 @@ def test_a_field_is_refused_what_it_does_not_know(key):
     content = yaml.safe_load(path.read_text())
     values = {"dissipation": [{"terms": ["u_t**2"]}], "inertia": "given"}
     content["library"][key] = values.get(key, "stratonovich")
-    content = complete(recipes.with_recommended_methods(content), SCHEMA, "x")
+    content = complete(jobs.with_recommended_methods(content), SCHEMA, "x")
     with pytest.raises(ConfigError, match=f"{key}: a field knows none"):
         check_example(content, "x")
 
@@ -326,19 +328,19 @@ def snapshots():
 
 
 def checked(example):
-    example = recipes.with_recommended_methods(example)
+    example = jobs.with_recommended_methods(example)
     return check_example(complete(example, SCHEMA, "x"), "x")
 
 
 def test_without_a_library_the_recommended_methods_learn_without_candidates(snapshots):
-    filled = recipes.with_recommended_methods(snapshots)["estimators"]["recommended"]
+    filled = jobs.with_recommended_methods(snapshots)["estimators"]["recommended"]
     assert [filled[s]["method"] for s in ("differentiate", "assemble", "identify")] == [
         "none",
         "discrete_euler_lagrange",
         "evidence_maximisation",
     ]
     listed = {"reference": "thdot**2/2", "lagrangian": [{"terms": ["cos(th)"]}]}
-    filled = recipes.with_recommended_methods({**snapshots, "library": listed})
+    filled = jobs.with_recommended_methods({**snapshots, "library": listed})
     assert filled["estimators"]["recommended"]["assemble"]["method"] == "gram"
 
 
@@ -349,13 +351,13 @@ def test_a_method_that_needs_candidates_says_so(harmonic):
 
 
 def test_even_starts_without_noise_have_no_replicates(snapshots):
-    completed = complete(recipes.with_recommended_methods(snapshots), SCHEMA, "x")
-    assert not recipes.is_random(completed)
+    completed = complete(jobs.with_recommended_methods(snapshots), SCHEMA, "x")
+    assert not jobs.is_random(completed)
     simulation = completed["simulate"]
     noisy = {"noise": {**simulation["noise"], "levels": [0.0, 1e-3]}}
-    assert recipes.is_random({"simulate": simulation | noisy})
+    assert jobs.is_random({"simulate": simulation | noisy})
     drawn = {"random": {"angle": {"uniform": [-3.0, 3.0]}}}
-    assert recipes.is_random({"simulate": simulation | {"initial_state": drawn}})
+    assert jobs.is_random({"simulate": simulation | {"initial_state": drawn}})
 
 
 def test_an_unrecorded_channel_is_found_before_any_job(snapshots):
@@ -381,17 +383,17 @@ def test_a_kind_of_basis_is_chosen_like_a_method(snapshots):
 
 
 def test_rollouts_are_checked_by_what_was_identified(snapshots):
-    example = complete(recipes.with_recommended_methods(snapshots), SCHEMA, "x")
+    example = complete(jobs.with_recommended_methods(snapshots), SCHEMA, "x")
     example |= {"key": "p/pendulum", "seed": 1}
     kinds = {
-        name: recipes.validate_settings(example, name)["kind"]
+        name: jobs.validate_settings(example, name)["kind"]
         for name in ("recommended", "published_gp_flow")
     }
     assert kinds == {
         "recommended": "learned_lagrangian",
         "published_gp_flow": "learned_flow",
     }
-    assert recipes.identify_settings(example, "recommended")["library"] == {}
+    assert jobs.identify_settings(example, "recommended")["library"] == {}
 
 
 def test_a_rollout_of_the_wrong_size_is_refused(snapshots):

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration import recipes
+from leastaction.configuration import jobs
 from leastaction.configuration.checks import check_example
 from leastaction.configuration.config import merge
 from leastaction.configuration.schema import ConfigError, complete
@@ -42,7 +42,7 @@ def problems(estimator, library=None, **simulate):
     content["estimators"] = {"recommended": estimator}
     for part in ("validate", "publish", "variants"):
         del content[part]
-    content = recipes.with_recommended_methods(content)
+    content = jobs.with_recommended_methods(content)
     try:
         check_example(complete(content, SCHEMA, "x"), "x")
     except ConfigError as error:

@@ -68,7 +68,5 @@ def test_a_method_of_other_systems_is_refused():
         "trajectories": 1,
         "initial_state": {"x1": 2.0},
     }
-    with pytest.raises(
-        ConfigError, match="simulates coordinates, but .* a port-Hamiltonian system"
-    ):
+    with pytest.raises(ConfigError, match="simulates coordinates, but"):
         check_example(completed(example), NETWORK)

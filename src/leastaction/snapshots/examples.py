@@ -8,29 +8,14 @@ from leastaction.snapshots.printed_formulas import printed_formulas
 
 
 def problems(example: Mapping, system) -> Iterator[str]:
-    """What is wrong with ``validate.shadow``, or that a recipe or a row needs it.
-
-    - A learned Lagrangian whose rollout is not described, or a box of other dimensions.
-    - A printed number of a learned Lagrangian without its estimator, or of an order
-      that is not computed.
-    - A printed formula that is no expression.
-    """
-    for i, row in enumerate(example["publish"]["rows"]):
-        yield from _row(f"publish.rows[{i}]", row["ours"], example)
+    """What is wrong with ``validate.shadow``, or that a recipe or a row needs it."""
+    yield from row_problems(example)
     yield from raised("publish.formulas", lambda: printed_formulas(example))
     shadow = example["validate"].get("shadow")
     dof = len(example["system"].get("coordinates", ()))
     if shadow is not None:
         yield from _sizes(shadow, dof)
     for name, estimator in example["estimators"].items():
-        recipe = estimator["differentiate"]
-        if recipe["method"] == "halton_velocity":
-            for corner in ("low", "high"):
-                if len(recipe[corner]) != dof:
-                    yield (
-                        f"estimators.{name}.differentiate.{corner}: expected {dof} "
-                        f"velocities, got {len(recipe[corner])}"
-                    )
         yield from _unfinished(f"estimators.{name}", estimator, example["validate"])
 
 
@@ -74,6 +59,12 @@ def _unfinished(where: str, estimator: Mapping, settings: Mapping) -> Iterator[s
             f"{where}: identify method {estimator['identify']['method']!r} needs "
             "'validate.shadow': the start, the steps and a box of states of its rollout"
         )
+
+
+def row_problems(example: Mapping) -> Iterator[str]:
+    """Printed numbers of a learned Lagrangian that are nobody's, or not computed."""
+    for i, row in enumerate(example["publish"]["rows"]):
+        yield from _row(f"publish.rows[{i}]", row["ours"], example)
 
 
 def _row(where: str, ours: Mapping, example: Mapping) -> Iterator[str]:

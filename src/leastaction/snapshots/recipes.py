@@ -1,6 +1,6 @@
 """Methods of snapshots of positions, without candidates, and recipes."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -78,6 +78,16 @@ class HaltonVelocity(Differentiate):
     cases: Cases | None = absent(
         "Cases of a sweep over noise that this estimator does; all if absent."
     )
+
+    def problems(self, recipe, example: Mapping) -> Iterator[str]:
+        """Corners of other dimensions than the velocity."""
+        dof = len(example["system"].get("coordinates", ()))
+        for corner in ("low", "high"):
+            if len(getattr(self, corner)) != dof:
+                yield (
+                    f"differentiate.{corner}: expected {dof} velocities, got "
+                    f"{len(getattr(self, corner))}"
+                )
 
 
 class NoEquations(Assemble):
