@@ -1,7 +1,8 @@
 """Comparisons of a learned model with the truth, beside its long rollout.
 
 A function returns values by name, of one replicate; dimensions, units and meanings are
-in the contract ``shadow_rollout``. Values are NaN where the learned motion failed.
+in the contract ``shadow_rollout``. Values are NaN where the learned motion failed. The
+truth is a :class:`leastaction.snapshots.rollout.Truth`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,7 +11,6 @@ import numpy as np
 import scipy.ndimage
 
 from leastaction.core.halton import first_index, halton_starts
-from leastaction.snapshots.truth import Truth, misalignment, slope
 
 # Degree of the monotone map between two Hamiltonians of one degree of freedom.
 DEGREE_OF_MONOTONE_MAP = 5
@@ -36,7 +36,7 @@ def box_points(box: Mapping) -> np.ndarray:
     return halton_starts(first_index(low.size), low, high, box["points"])
 
 
-def alignment(model, truth: Truth, settings: Mapping, orders) -> dict:
+def alignment(model, truth, settings: Mapping, orders) -> dict:
     """Gradients of H^[k] compared with those of H at the points of a box."""
     points = box_points(settings["box"])
     true = truth.gradient(points)
@@ -57,7 +57,32 @@ def alignment(model, truth: Truth, settings: Mapping, orders) -> dict:
     return values
 
 
-def mass(model, truth: Truth, settings: Mapping, orders, scales) -> dict:
+def misalignment(found: np.ndarray, true: np.ndarray) -> float:
+    """Mean sine of the angle between gradients, ν of Ober-Blöbaum and Offen.
+
+    Zero if both functions have the same level sets, whatever their scale and sign.
+    Points where the true gradient vanishes have no angle and are left out.
+
+    Parameters
+    ----------
+    found, true
+        Shape (component, sample).
+    """
+    with np.errstate(all="ignore"):
+        there = np.abs(true).max(axis=0) > 0
+        a, b = (
+            g[:, there] / np.linalg.norm(g[:, there], axis=0) for g in (found, true)
+        )
+        sine = np.linalg.norm(a - b * (a * b).sum(axis=0), axis=0)
+    return float(sine.mean())
+
+
+def slope(found: np.ndarray, true: np.ndarray) -> float:
+    """Factor c with which `found` is closest to c · `true`, that of a learned H."""
+    return float((found * true).sum() / (true**2).sum())
+
+
+def mass(model, truth, settings: Mapping, orders, scales) -> dict:
     """∂²L^[k]/∂q̇∂q̇ over its scale, in the middle of the box of states."""
     box = settings["box"]
     middle = (np.asarray(box["low"], float) + np.asarray(box["high"], float)) / 2
@@ -68,7 +93,7 @@ def mass(model, truth: Truth, settings: Mapping, orders, scales) -> dict:
     }
 
 
-def momenta(truth: Truth, runs, states, at: np.ndarray) -> dict:
+def momenta(truth, runs, states, at: np.ndarray) -> dict:
     """Momenta along long rollouts, one per order, at samples `at`.
 
     Those of the model have a part of its gauge. Those of the truth, in the states of
@@ -94,7 +119,7 @@ def snapshots(model, order: int, start: np.ndarray, settings: Mapping) -> dict:
     return {"state_snapshot": model.states(run, np.arange(count), order)}
 
 
-def true_snapshots(truth: Truth, start: np.ndarray, settings: Mapping) -> dict:
+def true_snapshots(truth, start: np.ndarray, settings: Mapping) -> dict:
     """The same of the truth, a fine path for a line, and the energy of the start."""
     count = min(settings["snapshots"], settings["steps"] + 1)
     fine = truth.path(start, count - 1, STATES_BETWEEN_SNAPSHOTS)
@@ -105,7 +130,7 @@ def true_snapshots(truth: Truth, start: np.ndarray, settings: Mapping) -> dict:
     }
 
 
-def potential(model, truth: Truth, settings: Mapping, orders, scales, start) -> dict:
+def potential(model, truth, settings: Mapping, orders, scales, start) -> dict:
     """H^[k] at rest over its scale, on a grid and at saddles.
 
     A margin is the energy of a saddle over that of the start: the motion stays inside
@@ -132,7 +157,7 @@ def potential(model, truth: Truth, settings: Mapping, orders, scales, start) -> 
     return values
 
 
-def true_potential(truth: Truth, settings: Mapping) -> dict:
+def true_potential(truth, settings: Mapping) -> dict:
     """H at rest on the same grid, and the region below the level."""
     positions, inside = rest_region(truth, settings["potential"])
     return {
@@ -142,7 +167,7 @@ def true_potential(truth: Truth, settings: Mapping) -> dict:
     }
 
 
-def rest_region(truth: Truth, recipe: Mapping) -> tuple[np.ndarray, np.ndarray]:
+def rest_region(truth, recipe: Mapping) -> tuple[np.ndarray, np.ndarray]:
     """Grid of positions (sample, dof), and which are in the region below the level.
 
     The region is the connected part around the lowest of the energy's minima.
@@ -174,7 +199,7 @@ def _central(energy: np.ndarray, below: np.ndarray) -> np.ndarray:
 
 
 def close_ups(
-    model, truth: Truth, orders: Sequence[int], scales, found: Mapping, settings
+    model, truth, orders: Sequence[int], scales, found: Mapping, settings
 ) -> dict:
     """H^[k] at rest minus that of the start, on small grids around the saddles.
 
@@ -218,7 +243,7 @@ def close_ups(
     }
 
 
-def _curvature(truth: Truth, position: np.ndarray, step: float = 1e-3) -> float:
+def _curvature(truth, position: np.ndarray, step: float = 1e-3) -> float:
     """Smallest magnitude of the curvatures of the energy at rest, by differences."""
     n = position.size
     hessian = np.empty((n, n))
@@ -232,7 +257,7 @@ def _curvature(truth: Truth, position: np.ndarray, step: float = 1e-3) -> float:
     return float(np.abs(np.linalg.eigvalsh((hessian + hessian.T) / 2)).min())
 
 
-def horizon(model, order: int, truth: Truth, settings: Mapping) -> dict:
+def horizon(model, order: int, truth, settings: Mapping) -> dict:
     """Errors of many rollouts up to a fixed time."""
     recipe, domain = settings["horizon"], settings.get("domain", {})
     starts = horizon_starts(truth, recipe)
@@ -246,7 +271,7 @@ def horizon(model, order: int, truth: Truth, settings: Mapping) -> dict:
     return {"horizon_error": errors, "horizon_steps": done}
 
 
-def horizon_starts(truth: Truth, recipe: Mapping) -> np.ndarray:
+def horizon_starts(truth, recipe: Mapping) -> np.ndarray:
     """Starts (start, 2 dof): points of a Halton sequence below an energy.
 
     Raises
@@ -266,7 +291,7 @@ def horizon_starts(truth: Truth, recipe: Mapping) -> np.ndarray:
     return candidates[: recipe["starts"]]
 
 
-def survival(model, order: int, truth: Truth, settings: Mapping) -> dict:
+def survival(model, order: int, truth, settings: Mapping) -> dict:
     """Steps before escape, censored at the end, and the motion of the first start.
 
     Starts differ by round-off in the first coordinate. Whether one escapes may be a
@@ -298,7 +323,7 @@ def survival(model, order: int, truth: Truth, settings: Mapping) -> dict:
     } | _passage(model, order, truth, first, every, start, domain)
 
 
-def _passage(model, order, truth: Truth, run, every: int, start, domain) -> dict:
+def _passage(model, order, truth, run, every: int, start, domain) -> dict:
     """Positions and true energy of a rollout in coarse samples, and its last steps."""
     count = len(run.positions)
     energy = truth.energy(model.states(run, np.arange(count), order, every))
@@ -319,7 +344,7 @@ def _passage(model, order, truth: Truth, run, every: int, start, domain) -> dict
     }
 
 
-def posterior(model, order: int, truth: Truth, settings: Mapping, rng) -> dict:
+def posterior(model, order: int, truth, settings: Mapping, rng) -> dict:
     """Standard deviation of the learned H^[k] and its error, of one degree of freedom.
 
     There H is known up to a monotone function. Each draw is brought to the truth by a

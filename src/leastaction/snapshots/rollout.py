@@ -1,18 +1,22 @@
 """Rollout of a model that was learned from snapshots, and what it conserves."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
+from leastaction.core.evaluator import evaluator
 from leastaction.core.families import implementation
 from leastaction.core.generators import generator
+from leastaction.core.multi_index import factors
 from leastaction.core.noise_sweep import cases, gathered
+from leastaction.core.runge_kutta import motion_of, substeps_of
 from leastaction.core.system import System
+from leastaction.snapshots import backward_error_numerical as backward
 from leastaction.snapshots import checks
 from leastaction.snapshots.contracts import CONTRACTS
-from leastaction.snapshots.truth import Truth
 
 
 def validate(
@@ -31,34 +35,17 @@ def validate(
     the factor of ∂H that is closest to ∂H^[k] at the points of a box, so that they are
     in J.
 
-    Parameters
-    ----------
-    system
-        The truth.
-    model
-        One replicate, contract ``learned_lagrangian`` or ``learned_flow``.
-    simulation
-        The `simulate` section.
-    settings
-        The `validate` section, of which `cases` and `shadow` are used: the `start` of
-        the long rollout, its `steps`, the `orders` k of backward error analysis, a
-        `box` of states, and the optional checks `potential`, `horizon`, `survival` and
-        `posterior` (:mod:`leastaction.snapshots.checks`).
-    library
-        Not used.
-    example, seed
-        Key of the random numbers of `posterior`.
+    Settings, in the section `shadow`: the `start` of the long rollout, its `steps`, the
+    `orders` k of backward error analysis, a `box` of states, and the optional checks
+    `potential`, `horizon`, `survival` and `posterior`
+    (:mod:`leastaction.snapshots.checks`); `cases` of a sweep over noise beside it.
 
-    Returns
-    -------
-    xr.Dataset
-        Contract ``shadow_rollout``. For every order k: the path that starts with the
-        momentum of L^[k]; its largest error, in the first steps and in all; the energy
-        of the truth along it with the velocities of L^[k], its largest deviation and
-        its slope in time; H^[k] along the path of the main order, with the velocities
-        of that order if it is the higher one, and the width of its band; the
-        misalignment of the gradients of H^[k]. The main order is the last of a shadow
-        Lagrangian and the first of another.
+    For every order k there are the path that starts with the momentum of L^[k]; its
+    largest error, in the first steps and in all; the energy of the truth along it with
+    the velocities of L^[k], its largest deviation and its slope in time; H^[k] along
+    the path of the main order, with the velocities of that order if it is the higher
+    one, and the width of its band; the misalignment of the gradients of H^[k]. The main
+    order is the last of a shadow Lagrangian and the first of another.
 
     Raises
     ------
@@ -185,3 +172,87 @@ def _largest(values: np.ndarray) -> np.ndarray:
     """Largest value along the last axis; NaN where all are."""
     held = np.where(np.isnan(values), -np.inf, values).max(axis=-1)
     return np.where(np.isnan(values).all(axis=-1), np.nan, held)
+
+
+class Truth:
+    """Motion and Hamiltonian H(q, q̇) of the system behind the data.
+
+    Parameters
+    ----------
+    system
+        The truth.
+    simulation
+        The `simulate` section: `time_step` h and `integration_step`.
+    """
+
+    def __init__(self, system: System, simulation: Mapping):
+        self.dof, self.coordinates = system.dof, list(system.coordinates)
+        self.time_step = float(simulation["time_step"])
+        self._substeps = substeps_of(simulation)
+        self._motion = motion_of(system)
+        energy = system.hamiltonian
+        functions = [energy, *(sp.diff(energy, s) for s in system.state)]
+        functions += list(system.momenta)
+        names = list(system.parameters)
+        self._evaluate = evaluator(functions, system.coordinates, names)
+        self._parameters = system.parameter_values
+        self._system = system
+
+    def path(self, state: np.ndarray, steps: int, between: int = 1) -> np.ndarray:
+        """States (sample, 2 dof), h / `between` apart, by the method of the data."""
+        step, substeps = self.time_step / between, -(-self._substeps // between)
+        return self._motion.integrate(state, steps * between + 1, step, substeps)[0]
+
+    def energy(self, states: np.ndarray) -> np.ndarray:
+        """H of states (sample, 2 dof), J."""
+        return self._values(states)[:, 0]
+
+    def gradient(self, states: np.ndarray) -> np.ndarray:
+        """Derivatives of H by (q, q̇), shape (2 dof, sample)."""
+        return self._values(states)[:, 1 : 1 + 2 * self.dof].T
+
+    def momentum(self, states: np.ndarray) -> np.ndarray:
+        """∂L/∂q̇ of states, shape (sample, dof)."""
+        return self._values(states)[:, 1 + 2 * self.dof :]
+
+    def mass(self, state: np.ndarray) -> np.ndarray:
+        """∂²L/∂q̇∂q̇ at a state, shape (dof, dof)."""
+        names = list(self._system.state)
+        values = dict(zip(names, map(float, state), strict=True))
+        matrix = self._system.evaluated(self._system.mass_matrix).subs(values)
+        return np.array(matrix.tolist(), dtype=float)
+
+    def integrated(self, states: np.ndarray, orders: Sequence[int], rule: str):
+        """H^[k] that a variational integrator of the true L conserves, k in `orders`.
+
+        The level sets that its motion has, were L learned perfectly and not a shadow.
+
+        Returns
+        -------
+        list
+            For every order the value and the gradient, shape (1 + 2 dof, sample).
+        """
+        system, n = self._system, self.dof
+        needed = factors(2 * n, backward.needed_order(max(orders), 2))
+        functions = [
+            sp.diff(system.lagrangian, *(system.state[i] for i in axes))
+            if axes
+            else system.lagrangian
+            for axes in needed
+        ]
+        evaluate = evaluator(functions, system.coordinates, list(system.parameters))
+        velocity = states[:, n:]
+        given = evaluate(states[:, :n], velocity, self._parameters).T
+        found = []
+        for order in orders:
+            lagrangian = given
+            if order:
+                lagrangian = backward.modified_lagrangian(
+                    given, velocity, self.time_step, order, rule
+                )
+            found.append(backward.energy(lagrangian, velocity)[: 1 + 2 * n])
+        return found
+
+    def _values(self, states: np.ndarray) -> np.ndarray:
+        n = self.dof
+        return self._evaluate(states[:, :n], states[:, n:], self._parameters)
