@@ -10,6 +10,8 @@ EXAMPLE = dict.fromkeys(
 )
 # Figures that stand in the file of another one.
 SHARED = {
-    "density_surface": "objective_independent",
+    "density_surface": "density",
+    "marginals": "density",
     "objective_dependent": "objective_independent",
+    "level_set": "objective_independent",
 }

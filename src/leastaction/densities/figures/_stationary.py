@@ -1,43 +1,36 @@
-"""Colours, marks and labels that the figures of stationary densities share."""
+"""Names and axes that the figures of stationary densities share."""
 
 from collections.abc import Iterable, Mapping
 
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter
 
-from leastaction.report.panel import Panel
+from leastaction.report.looks import marked
+from leastaction.report.panel import BASELINE, MAIN, Panel
 
-COLOURS = {
-    "published": "published_color",
-    "split_sample": "sindy_pi_color",
-    "recommended": "estimate_color",
-}
+# Estimators in the order of every legend.
+ORDER = (BASELINE, "split_sample", MAIN)
 KINDS = {"lagrangian": "$L$", "dissipation": "damping"}
-MARKERS = {"published": "D", "split_sample": "s", "recommended": "o"}
-
-
-def words(estimator: str) -> str:
-    """Name of an estimator in words."""
-    return estimator.replace("_", " ")
 
 
 def estimator_handles(
     estimators: Iterable[str], settings: Mapping, note: str = ""
 ) -> list[Line2D]:
     """Legend of estimators, each with a `note`."""
-    return [
-        Line2D(
-            [],
-            [],
-            color=settings[COLOURS[name]],
-            marker=MARKERS[name],
-            markersize=4.0,
-            linewidth=0.9,
-            label=f"{words(name)}{note}",
-        )
-        for name in COLOURS
-        if name in set(estimators)
-    ]
+    there = set(estimators)
+    return marked([name for name in ORDER if name in there], settings, note)
+
+
+def axes_names(panel: Panel, a: int) -> tuple[str, str]:
+    """Labels of the plane (q_a, q̇_a)."""
+    name = list(panel.config["system"]["coordinates"])[a]
+    return f"${name}$", rf"$\dot {name}$"
+
+
+def cells(rollout, a: int) -> tuple:
+    """Centres of the cells along q_a and q̇_a."""
+    centres = rollout["cell_centre"].values
+    return centres[a], centres[rollout.sizes["dof"] + a]
 
 
 def parameter_label(panel: Panel, label: str, separator: str = "\n") -> str:

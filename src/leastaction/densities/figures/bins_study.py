@@ -8,8 +8,7 @@ from matplotlib.figure import Figure
 
 from leastaction.core.method import assemble, differentiate, identify
 from leastaction.densities.figures._stationary import (
-    COLOURS,
-    MARKERS,
+    ORDER,
     estimator_handles,
     parameter_label,
     plain_numbers,
@@ -22,11 +21,11 @@ from leastaction.densities.stationary_parameters import (
     stationary_library,
     true_coefficients,
 )
+from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.study import range_bar
-from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.style import grid_of, legend_on_top
 
-HEIGHT = 75.0
 FINEST = (20, 25, 32, 40, 50, 64, 80, 100, 128, 160, 200)
 APART = 0.04
 RECIPES = {
@@ -52,11 +51,10 @@ def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     The truth must be a linear oscillator with additive noise, whose density is known.
     """
-    figure = StyledFigure(settings, HEIGHT)
     labels = [p.label for p in parameters(panels[0].config, panels[0].model(MAIN))]
-    grid = figure.subplots(1, len(labels), squeeze=False)[0]
-    for k, name in enumerate(COLOURS):
-        style = {"color": settings[COLOURS[name]]}
+    figure, (grid,) = grid_of(settings, 1, len(labels), row=75)
+    for k, name in enumerate(ORDER):
+        style = {"color": look(name).color(settings)}
         if name in RECIPES:
             bias = np.array(
                 [
@@ -73,7 +71,9 @@ def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
             found = parameters(panel.config, panel.models[name])
             for axes, parameter in zip(grid, found, strict=True):
                 x = bins * (1 + APART * (k - 1))
-                range_bar(axes, x, 100 * parameter.error, marker=MARKERS[name], **style)
+                range_bar(
+                    axes, x, 100 * parameter.error, marker=look(name).marker, **style
+                )
     for axes, label in zip(grid, labels, strict=True):
         axes.set_xscale("log")
         axes.set_yscale("symlog", linthresh=0.1)

@@ -1,20 +1,29 @@
-"""Stationary densities of truth and model, and where they disagree."""
+"""Stationary densities of truth and model: planes, marginals, and a surface."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from leastaction.densities.figures._stationary import ORDER, axes_names, cells
+from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.style import (
+    StyledFigure,
+    grid_of,
+    key,
+    legend_on_top,
+    note,
+)
 
-ROW_HEIGHT = 66.0
-LEGEND_HEIGHT = 9.0
 # Contours, as parts of the highest density.
-PARTS = (0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
+CONTOURS = (0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
+# Standard errors at which the colours of the residual end.
 HIGHEST_SCORE = 4.0
+# Faintest marginal density shown, over the highest one.
+FAINTEST_MARGINAL = 1e-5
+VIEW = {"elev": 32, "azim": -125}
 
 
 def density(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -24,88 +33,58 @@ def density(panels: Sequence[Panel], settings: Mapping) -> Figure:
     residual of the model's stationary equation on the truth's density, in standard
     errors, stands beside. First replicate.
     """
-    counts = [panel.rollout(_shown(panel)).sizes["dof"] for panel in panels]
-    figure = StyledFigure(settings, ROW_HEIGHT * len(panels) + LEGEND_HEIGHT)
-    grid = figure.subplots(len(panels), 2, squeeze=False)
-    for i, (row, panel, count) in enumerate(zip(grid, panels, counts, strict=True)):
+    figure, grid = grid_of(settings, len(panels), 2, row=66, rest=9)
+    for i, (row, panel) in enumerate(zip(grid, panels, strict=True)):
+        shown = (MAIN, BASELINE, *panel.rollouts)
+        name = next((n for n in shown if n in panel.rollouts), MAIN)
+        rollout = panel.rollout(name)
+        count = rollout.sizes["dof"]
         for a in range(min(count, 2)):
-            _contours(row[a], panel, a, settings)
+            _contours(row[a], panel, rollout, a, settings)
         if count == 1:
-            _scores(figure, row[1], panel, settings)
+            _scores(figure, row[1], panel, rollout)
         row[0].set_title(panel_title(panels, i))
     handles = [
-        Line2D([], [], color=settings["truth_color"], label="truth"),
-        Line2D([], [], color=settings["estimate_color"], linestyle="--", label="model"),
+        key("truth", settings["truth_color"]),
+        key("model", settings["estimate_color"], linestyle="--"),
     ]
     legend_on_top(figure, handles)
     return figure
 
 
-def _shown(panel: Panel) -> str:
-    return next(n for n in (MAIN, BASELINE, *panel.rollouts) if n in panel.rollouts)
+def _name_axes(axes: Axes, panel: Panel, a: int) -> None:
+    x, y = axes_names(panel, a)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
 
 
-def axes_names(panel: Panel, a: int) -> tuple[str, str]:
-    """Labels of the plane (q_a, q̇_a)."""
-    name = list(panel.config["system"]["coordinates"])[a]
-    return f"${name}$", rf"$\dot {name}$"
-
-
-def cells(rollout, a: int) -> tuple[np.ndarray, np.ndarray]:
-    """Centres of the cells along q_a and q̇_a."""
-    centres = rollout["cell_centre"].values
-    return centres[a], centres[rollout.sizes["dof"] + a]
-
-
-def _contours(axes: Axes, panel: Panel, a: int, settings: Mapping) -> None:
-    rollout = panel.rollout(_shown(panel))
+def _contours(axes: Axes, panel: Panel, rollout, a: int, settings: Mapping) -> None:
     q, qdot = cells(rollout, a)
     truth = rollout["density_true"].values[0, a]
-    levels = np.array(PARTS) * np.quantile(truth, 0.999)
-    for end, colour, style in (
+    levels = np.array(CONTOURS) * np.quantile(truth, 0.999)
+    for end, colour, dashes in (
         ("true", "truth_color", "solid"),
         ("estimate", "estimate_color", "dashed"),
     ):
         values = rollout[f"density_{end}"].values[0, a]
         if np.isfinite(values).all():
-            axes.contour(
-                q,
-                qdot,
-                values.T,
-                levels=levels,
-                colors=settings[colour],
-                linewidths=0.8,
-                linestyles=style,
-            )
-    for set_label, text in zip(
-        (axes.set_xlabel, axes.set_ylabel), axes_names(panel, a), strict=True
-    ):
-        set_label(text)
+            style = {"linewidths": 0.8, "linestyles": dashes}
+            style |= {"levels": levels, "colors": settings[colour]}
+            axes.contour(q, qdot, values.T, **style)
+    _name_axes(axes, panel, a)
     distance = rollout["total_variation"].values[0, a]
+    text = "not identifiable: no density of the model"
     if np.isfinite(distance):
-        axes.annotate(
-            f"total variation {100 * distance:.2g} %",
-            (0.02, 0.97),
-            xycoords="axes fraction",
-            va="top",
-        )
-    else:
-        axes.annotate(
-            "not identifiable: no density of the model",
-            (0.02, 0.97),
-            xycoords="axes fraction",
-            va="top",
-        )
+        text = f"total variation {100 * distance:.2g} %"
+    note(axes, text, 0.02, 0.97, va="top")
 
 
-def _scores(figure: Figure, axes: Axes, panel: Panel, settings: Mapping) -> None:
-    rollout = panel.rollout(_shown(panel))
+def _scores(figure: Figure, axes: Axes, panel: Panel, rollout) -> None:
     score = rollout["residual_score"].values[0]
     if not np.isfinite(score).any():
         axes.set_axis_off()
         return
-    q, qdot = cells(rollout, 0)
-    half = [(x[-1] - x[0] + x[1] - x[0]) / 2 for x in (q, qdot)]
+    half = [(x[-1] - x[0] + x[1] - x[0]) / 2 for x in cells(rollout, 0)]
     drawn = axes.imshow(
         score.T,
         origin="lower",
@@ -117,7 +96,74 @@ def _scores(figure: Figure, axes: Axes, panel: Panel, settings: Mapping) -> None
     )
     bar = figure.colorbar(drawn, ax=axes, pad=0.02)
     bar.set_label("Residual over its standard error (1)")
-    for set_label, text in zip(
-        (axes.set_xlabel, axes.set_ylabel), axes_names(panel, 0), strict=True
-    ):
-        set_label(text)
+    _name_axes(axes, panel, 0)
+
+
+def density_surface(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Density of the simulated states as a surface (Fig. 2 of Yoshida and Yamanaka)."""
+    (panel,) = panels
+    rollout = panel.rollout(MAIN)
+    grid = np.meshgrid(*cells(rollout, 0), indexing="ij")
+    figure = StyledFigure(settings, 85, layout="none")
+    axes = figure.add_axes((0.12, 0.02, 0.76, 0.96), projection="3d")
+    fine = {"rcount": 50, "ccount": 50, "linewidth": 0.1, "edgecolor": "0.3"}
+    true = rollout["density_true"].values[0, 0]
+    axes.plot_surface(*grid, true, cmap="viridis", **fine)
+    axes.view_init(**VIEW)
+    _name_axes(axes, panel, 0)
+    axes.set_zlabel("Density (SI units)")
+    axes.set_box_aspect(None, zoom=0.85)
+    return figure
+
+
+def marginals(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Marginal densities of every coordinate and velocity, logarithmic.
+
+    One row per degree of freedom; every estimator that was rolled out. First replicate.
+    """
+    rows = [
+        (i, panel, a)
+        for i, panel in enumerate(panels)
+        for a in range(len(panel.config["system"]["coordinates"]))
+    ]
+    figure, grid = grid_of(settings, len(rows), 2, row=55, rest=9)
+    shown = set()
+    for row, (i, panel, a) in zip(grid, rows, strict=True):
+        for axis, axes in enumerate(row):
+            shown |= _marginal(axes, panel, a, axis, settings)
+        if a == 0:
+            row[0].set_title(panel_title(panels, i))
+    handles = [key("truth", settings["truth_color"], linewidth=2.0)]
+    handles += [
+        key(n.replace("_", " "), look(n).color(settings), linestyle="--")
+        for n in ORDER
+        if n in shown
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _marginal(axes, panel: Panel, a: int, axis: int, settings: Mapping) -> set[str]:
+    """Draw one marginal of truth and estimators; the names of those drawn."""
+    shown = set()
+    highest = 0.0
+    for name, rollout in panel.rollouts.items():
+        x = cells(rollout, a)
+        step = np.diff(x[1 - axis][:2])[0]
+        for end in ("true", "estimate"):
+            values = rollout[f"density_{end}"].values[0, a]
+            if not np.isfinite(values).all() or (end == "true" and highest):
+                continue
+            marginal = values.sum(axis=1 - axis) * step
+            highest = max(highest, marginal.max())
+            style = {"color": look(name).color(settings), "ls": "--", "lw": 1.0}
+            if end == "true":
+                style = {"color": settings["truth_color"], "lw": 2.0, "alpha": 0.6}
+            else:
+                shown.add(name)
+            axes.plot(x[axis], np.where(marginal > 0, marginal, np.nan), **style)
+    axes.set_yscale("log")
+    axes.set_ylim(FAINTEST_MARGINAL * highest, 2 * highest)
+    axes.set_xlabel(axes_names(panel, a)[axis])
+    axes.set_ylabel("Marginal density (SI units)")
+    return shown

@@ -6,18 +6,15 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from leastaction.densities.figures._stationary import (
-    COLOURS,
-    MARKERS,
+    ORDER,
     estimator_handles,
     parameter_label,
     plain_numbers,
 )
 from leastaction.densities.stationary_parameters import parameters
+from leastaction.report.looks import look
 from leastaction.report.panel import MAIN, Panel
-from leastaction.report.style import StyledFigure, legend_on_top
-
-ROW_HEIGHT = 58.0
-LEGEND_HEIGHT = 10.0
+from leastaction.report.style import grid_of, legend_on_top
 
 
 def samples_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -31,13 +28,12 @@ def samples_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         labels = [p.label for p in parameters(panel.config, panel.model(MAIN))]
         groups.setdefault(tuple(labels), []).append(panel)
     columns = max(map(len, groups))
-    figure = StyledFigure(settings, ROW_HEIGHT * len(groups) + LEGEND_HEIGHT)
-    grid = figure.subplots(len(groups), columns, squeeze=False)
+    figure, grid = grid_of(settings, len(groups), columns, row=58, rest=10)
     for row, (labels, members) in zip(grid, groups.items(), strict=True):
         for axes in row[len(labels) :]:
             axes.set_axis_off()
         for j, (axes, label) in enumerate(zip(row, labels, strict=False)):
-            for name in COLOURS:
+            for name in ORDER:
                 _draw(axes, members, name, j, settings)
             axes.set_xscale("log")
             axes.set_yscale("log")
@@ -67,15 +63,10 @@ def _draw(axes, members: Sequence[Panel], name: str, j: int, settings: Mapping) 
     points.sort()
     if not points:
         return
-    colour = settings[COLOURS[name]]
-    x, y, counts = zip(*points, strict=True)
+    colour, marker = look(name).color(settings), look(name).marker
+    x, y, _ = zip(*points, strict=True)
     axes.plot(x, y, color=colour, linewidth=0.9)
-    for one, error, count in points:
-        axes.plot(
-            one,
-            error,
-            marker=MARKERS[name],
-            color=colour,
-            markersize=4.0,
-            markerfacecolor=colour if count > 1 else "white",
-        )
+    for samples, error, count in points:
+        face = colour if count > 1 else "white"
+        style = {"color": colour, "markersize": 4.0, "markerfacecolor": face}
+        axes.plot(samples, error, marker=marker, **style)

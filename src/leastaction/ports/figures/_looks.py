@@ -1,27 +1,36 @@
-"""What the figures of port-Hamiltonian models share: colours, names, axes."""
+"""Names, colours of components and axes that the figures of ports share."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
-from leastaction.report.panel import Panel
+from leastaction.report.looks import Look
+from leastaction.report.style import key
 
 COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73")
+MARKERS = ("o", "s", "^", "D", "v")
 LOOKS = {
-    "published": ("as published", "#e08a00", "o"),
-    "published_exact": ("exact derivative", "#2f8f5b", "s"),
-    "published_subset": ("GP on the training set", "#7b3fa0", "^"),
-    "published_forward": ("forward differences", "#7b3fa0", "^"),
-    "published_central": ("central differences", "#5c6b73", "v"),
-    "published_high_order": ("as published, high-order data", "#c4242b", "D"),
-    "independent": ("independent processes, high-order data", "#5c6b73", "x"),
-    "recommended": ("recommended, high-order data", "#1b4f9c", "P"),
+    "published": Look("as published", "#e08a00", "o"),
+    "published_exact": Look("exact derivative", "#2f8f5b", "s"),
+    "published_subset": Look("GP on the training set", "#7b3fa0", "^"),
+    "published_forward": Look("forward differences", "#7b3fa0", "^"),
+    "published_central": Look("central differences", "#5c6b73", "v"),
+    "published_high_order": Look("as published, high-order data", "#c4242b", "D"),
+    "independent": Look("independent processes, high-order data", "#5c6b73", "x"),
+    "recommended": Look("recommended, high-order data", "#1b4f9c", "P"),
 }
+SIZE = 3.5
 # Smaller errors of learning curves stand at this level.
-LEAST = 1e-10
+LEAST_ERROR = 1e-10
+
+
+def colored(entries: Iterable) -> Iterator[tuple]:
+    """(colour, entry) of components, states or scenarios."""
+    return zip(cycle(COMPONENTS), entries, strict=False)
 
 
 def component(kind: str, i: int) -> str:
@@ -29,9 +38,16 @@ def component(kind: str, i: int) -> str:
     return f"$z_{{JR,{i + 1}}}$" if kind == "row" else f"$z_{{{i + 1}}}$"
 
 
-def look(estimator: str) -> tuple[str, str, str]:
-    """Label, colour and marker of an estimator."""
-    return LOOKS.get(estimator, (estimator, "#5c6b73", "."))
+def look_of(estimator: str) -> Look:
+    """Look of an estimator."""
+    return LOOKS.get(estimator, Look(estimator, "#5c6b73", "."))
+
+
+def handle(estimator: str, settings: Mapping, label: str | None = None) -> Line2D:
+    """Entry of an estimator in a legend."""
+    one = look_of(estimator)
+    text = one.label if label is None else label
+    return key(text, one.color(settings), one.marker, markersize=SIZE)
 
 
 def learning_axes(axes: Axes, sizes: np.ndarray) -> None:
@@ -47,19 +63,7 @@ def learning_axes(axes: Axes, sizes: np.ndarray) -> None:
 
 def learning_line(axes: Axes, sizes, values: np.ndarray, color: str, marker: str):
     """Mean over the replicates, and every replicate as a thin line."""
-    values = np.maximum(values, LEAST)
+    values = np.maximum(values, LEAST_ERROR)
     for one in values:
         axes.plot(sizes, one, color=color, linewidth=0.4, alpha=0.4)
-    axes.plot(sizes, values.mean(axis=0), color=color, marker=marker, markersize=3.5)
-
-
-def handle(label: str, color: str, marker: str | None = None, **more) -> Line2D:
-    """Entry of a legend."""
-    return Line2D(
-        [], [], label=label, color=color, marker=marker, markersize=3.5, **more
-    )
-
-
-def present(panel: Panel, names: Sequence[str]) -> list[str]:
-    """Those of `names` that the panel has rollouts of, in that order."""
-    return [name for name in names if name in panel.rollouts]
+    axes.plot(sizes, values.mean(axis=0), color=color, marker=marker, markersize=SIZE)

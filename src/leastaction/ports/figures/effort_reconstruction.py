@@ -5,16 +5,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.ports.figures._looks import component, handle
+from leastaction.ports.figures._looks import SIZE, component
 from leastaction.ports.training_sets import ALL, EARLY
-from leastaction.report.panel import Panel, panel_title
-from leastaction.report.style import StyledFigure, legend_on_top
+from leastaction.report.panel import BASELINE, Panel, panel_title
+from leastaction.report.style import StyledFigure, key, legend_on_top
 
-HEIGHT = 74.0
-ESTIMATOR = "published"
+HEIGHT_OF_PANEL = 74.0
 NORMAL_95 = 1.96
 # An effort below is zero but for round-off.
-ROUNDING = 1e-12
+ROUND_OFF_OF_EFFORT = 1e-12
 
 
 def effort_reconstruction(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -23,11 +22,6 @@ def effort_reconstruction(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Above true and identified efforts of the first replicate with its training samples,
     below the error with the 95 % posterior band. The truth is that of the recorded
     states.
-
-    Raises
-    ------
-    ValueError
-        If a panel has no rollout of the published estimator.
     """
     return _along_time(panels, settings, ALL)
 
@@ -41,49 +35,48 @@ def effort_extrapolation(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 
 def _along_time(panels: Sequence[Panel], settings: Mapping, pool: str) -> Figure:
-    figure = StyledFigure(settings, HEIGHT * len(panels))
-    count = max(panel.rollout(ESTIMATOR).sizes["effort"] for panel in panels)
+    figure = StyledFigure(settings, HEIGHT_OF_PANEL * len(panels))
+    count = max(panel.rollout(BASELINE).sizes["effort"] for panel in panels)
     grid = figure.subplots(2 * len(panels), count, squeeze=False, sharex=True)
     truth, own = settings["truth_color"], settings["estimate_color"]
+    band_color = settings["band_color"]
     for i, panel in enumerate(panels):
-        rollout = panel.rollout(ESTIMATOR).isel(replicate=0)
+        rollout = panel.rollout(BASELINE).isel(replicate=0)
         time = rollout["time"].values
         place = list(rollout["pool_shown"].values).index(pool)
         estimate = rollout["effort_estimate"].values[place]
         true = rollout["effort_true"].values
         band = NORMAL_95 * rollout["effort_std"].values[place]
         chosen = rollout["training_sample"].values[place]
-        above, below = grid[2 * i], grid[2 * i + 1]
-        for j in range(true.shape[1]):
-            above[j].plot(time, true[:, j], color=truth, linewidth=1.4)
-            above[j].plot(time, estimate[:, j], "--", color=own, linewidth=0.9)
-            above[j].plot(
-                time[chosen], estimate[chosen, j], "x", color="0.1", markersize=3
-            )
-            below[j].fill_between(
-                time, -band[:, j], band[:, j], color=settings["band_color"], linewidth=0
-            )
-            below[j].plot(time, estimate[:, j] - true[:, j], color=own, linewidth=0.7)
-            below[j].set_xlabel("Time (s)")
-            below[j].ticklabel_format(axis="y", scilimits=(-2, 2))
-            above[j].set_title(component("effort", j))
-            for axes in (above[j], below[j]):
+        for j, (above, below) in enumerate(grid[2 * i : 2 * i + 2, : true.shape[1]].T):
+            above.plot(time, true[:, j], color=truth, linewidth=1.4)
+            above.plot(time, estimate[:, j], "--", color=own, linewidth=0.9)
+            marks = {"color": "0.1", "markersize": 3}
+            above.plot(time[chosen], estimate[chosen, j], "x", **marks)
+            ends = -band[:, j], band[:, j]
+            below.fill_between(time, *ends, color=band_color, linewidth=0)
+            below.plot(time, estimate[:, j] - true[:, j], color=own, linewidth=0.7)
+            below.set_xlabel("Time (s)")
+            below.ticklabel_format(axis="y", scilimits=(-2, 2))
+            above.set_title(component("effort", j))
+            for axes in (above, below):
                 axes.set_xlim(time[0], time[-1])
                 if pool == EARLY:
                     axes.axvspan(_until(panel, time), time[-1], color="0.9", zorder=0)
-            if np.abs(true[:, j]).max() < ROUNDING:
-                above[j].set_ylim(-1.0, 1.0)
+            if np.abs(true[:, j]).max() < ROUND_OFF_OF_EFFORT:
+                above.set_ylim(-1.0, 1.0)
+        above, below = grid[2 * i : 2 * i + 2, 0]
         name = f"{panel_title(panels, i)}: " if len(panels) > 1 else ""
-        above[0].set_title(f"{name}{component('effort', 0)}")
-        above[0].set_ylabel("Effort (SI units)")
-        below[0].set_ylabel("Error (SI units)")
+        above.set_title(f"{name}{component('effort', 0)}")
+        above.set_ylabel("Effort (SI units)")
+        below.set_ylabel("Error (SI units)")
     handles = [
-        handle("true", truth),
-        handle("identified", own, linestyle="--"),
-        handle("training samples", "0.1", "x", linestyle="none"),
-        handle("95 % posterior band", settings["band_color"], linewidth=5),
+        key("true", truth),
+        key("identified", own, linestyle="--"),
+        key("training samples", "0.1", "x", linestyle="none", markersize=SIZE),
+        key("95 % posterior band", band_color, linewidth=5),
     ]
-    legend_on_top(figure, handles, len(handles))
+    legend_on_top(figure, handles)
     return figure
 
 
