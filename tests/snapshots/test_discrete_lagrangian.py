@@ -2,7 +2,6 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.snapshots.continuous_euler_lagrange import euler_lagrange_rows
 from leastaction.snapshots.discrete_lagrangian import (
     corner_momenta,
     discrete_euler_lagrange,
@@ -11,6 +10,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     mean_discrete_mass,
     rule_points,
 )
+from leastaction.snapshots.lagrangian_gaussian_process import euler_lagrange_rows
 
 H = 0.3
 Q, V = sp.symbols("q1:3"), sp.symbols("v1:3")

@@ -6,14 +6,12 @@ import shadow_support as support
 
 from leastaction.core.contracts import check
 from leastaction.snapshots import (
-    continuous_euler_lagrange,
     discrete_euler_lagrange,
     evidence_maximisation,
     flow_gaussian_process,
-    halton_velocity,
     minimum_norm,
-    repeated_central_difference,
 )
+from leastaction.snapshots import lagrangian_gaussian_process as lgp
 from leastaction.snapshots.discrete_lagrangian import one_step_errors, whitened
 from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
@@ -141,11 +139,11 @@ def test_exact_accelerations_find_the_lagrangian_of_the_motion(pendulum):
     settings = {"length_scale": 5.0, "volume": 100.0, "rule": "midpoint"}
     values = {}
     for name, samples in {
-        "exact": halton_velocity.differentiate(recorded, box, {}),
-        "differences": repeated_central_difference.differentiate(pendulum, {}, {}),
+        "exact": lgp.halton_velocity(recorded, box, {}),
+        "differences": lgp.repeated_central_difference(pendulum, {}, {}),
     }.items():
         check(samples, "sampled_motion")
-        equations = continuous_euler_lagrange.assemble(pendulum, samples, settings, {})
+        equations = lgp.continuous_euler_lagrange(pendulum, samples, settings, {})
         lagrangian = LearnedLagrangian.from_dataset(
             minimum_norm.identify(equations, {})
         )
@@ -153,18 +151,18 @@ def test_exact_accelerations_find_the_lagrangian_of_the_motion(pendulum):
         values[name] = support.misalignment(lagrangian, 0)
     assert values["exact"] < 5e-4 < 1e-2 < values["differences"]
     with pytest.raises(ValueError, match="recorded accelerations"):
-        halton_velocity.differentiate(pendulum, box, {})
+        lgp.halton_velocity(pendulum, box, {})
 
 
 def test_repeated_differences_are_exact_for_parabolas():
     time = np.arange(7) * 0.1
     path = (2 + 3 * time - 4 * time**2)[None, :, None]
-    q, qdot, qddot = repeated_central_difference.repeated_central_difference(path, 0.1)
+    q, qdot, qddot = lgp.repeated_differences(path, 0.1)
     np.testing.assert_allclose(q[0, :, 0], path[0, 2:-2, 0])
     np.testing.assert_allclose(qdot[0, :, 0], 3 - 8 * time[2:-2])
     np.testing.assert_allclose(qddot, -8.0)
     with pytest.raises(ValueError, match="five snapshots, got 4"):
-        repeated_central_difference.repeated_central_difference(path[:, :4], 0.1)
+        lgp.repeated_differences(path[:, :4], 0.1)
 
 
 def test_flow_process_goes_through_its_samples(pendulum):

@@ -223,6 +223,11 @@ CONTRACTS = {
 }
 
 
+def nothing(observations: xr.Dataset, *_more) -> xr.Dataset:
+    """Contract ``nothing``, for methods that need no derivatives or no equations."""
+    return xr.Dataset(coords={"replicate": observations["replicate"].values})
+
+
 def equations_dataset(
     basis: Mapping[str, np.ndarray],
     rows: np.ndarray,

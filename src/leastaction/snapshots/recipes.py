@@ -38,7 +38,7 @@ CORNER = Field(description="Corner of a box, one number per dimension.")
 class NoDerivatives(Differentiate):
     """Nothing is differentiated: for methods that take positions as they are."""
 
-    run = "snapshots.no_derivatives:differentiate"
+    run = "snapshots.contracts:nothing"
     reads = ("recordings",)
     makes = "nothing"
 
@@ -51,7 +51,7 @@ class NoDerivatives(Differentiate):
 class RepeatedCentralDifference(Differentiate):
     """Central differences of positions, and central differences of these (LGP)."""
 
-    run = "snapshots.repeated_central_difference:differentiate"
+    run = "snapshots.lagrangian_gaussian_process:repeated_central_difference"
     reads = ("recordings",)
     makes = "sampled_motion"
 
@@ -64,7 +64,7 @@ class RepeatedCentralDifference(Differentiate):
 class HaltonVelocity(Differentiate):
     """Recorded accelerations at velocities of a Halton sequence (LGPExact)."""
 
-    run = "snapshots.halton_velocity:differentiate"
+    run = "snapshots.lagrangian_gaussian_process:halton_velocity"
     reads = ("recordings",)
     makes = "sampled_motion"
     needs_channels = ("qddot",)
@@ -93,7 +93,7 @@ class HaltonVelocity(Differentiate):
 class NoEquations(Assemble):
     """Nothing is assembled: for methods that make their equations themselves."""
 
-    run = "snapshots.no_equations:assemble"
+    run = "snapshots.contracts:nothing"
     reads = ("nothing",)
     makes = "nothing"
 
@@ -155,7 +155,7 @@ class DiscreteEulerLagrange(Assemble):
 class ContinuousEulerLagrange(Assemble):
     """Euler–Lagrange equations of positions, velocities and accelerations (LGP)."""
 
-    run = "snapshots.continuous_euler_lagrange:assemble"
+    run = "snapshots.lagrangian_gaussian_process:continuous_euler_lagrange"
     reads = ("sampled_motion",)
     makes = "shadow_equations"
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from leastaction.core.compiled import kernel
 from leastaction.snapshots.basis import Basis
-from leastaction.snapshots.discrete_lagrangian import discrete_momenta, rule_points
+from leastaction.snapshots.discrete_lagrangian import rule_points
 
 # Corrections of a converged step, over the round-off of one evaluation.
 ROUND_OFF_MARGIN = 8.0
@@ -221,7 +221,7 @@ class VariationalIntegrator:
         self._basis = basis
         self.coefficients = np.asarray(coefficients, dtype=float)
         self._layout, self._values, self._work = basis.packed(self.coefficients)
-        self.dof, self.time_step, self._rule = basis.dof, float(time_step), rule
+        self.dof, self.time_step = basis.dof, float(time_step)
 
     def tolerance(self, position: np.ndarray, velocity: np.ndarray) -> float:
         """Smallest correction that means something, from the round-off of a gradient.
@@ -252,13 +252,6 @@ class VariationalIntegrator:
             states, self._layout, self._values, self._work, gradients, hessians
         )
         return gradients, hessians
-
-    def momentum(self, position: np.ndarray, following: np.ndarray) -> np.ndarray:
-        """−∇₁L_d(q₀, q₁): the momentum with which the next position is `following`."""
-        before, _ = discrete_momenta(
-            self._basis, position[None], following[None], self.time_step, self._rule
-        )
-        return before[:, 0] @ self.coefficients
 
     def rollout(
         self,

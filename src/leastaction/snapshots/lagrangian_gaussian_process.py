@@ -1,0 +1,150 @@
+"""Lagrangian Gaussian process (LGP), and with exact accelerations (LGPExact).
+
+What Lagrangian Shadow Integration is compared with (Ober-Blöbaum and Offen, section
+2.5.3 and 3.1): the Euler–Lagrange equations of samples (q, q̇, q̈). The Lagrangian is
+that of the motion, as far as the derivatives are, not the one that an integrator needs.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core.contracts import time_step
+from leastaction.core.halton import halton_starts
+from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.contracts import CONTRACTS, equations_dataset
+from leastaction.snapshots.discrete_lagrangian import published_conditions
+from leastaction.snapshots.radial_basis import RadialBasis
+
+
+def repeated_central_difference(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Samples (q, q̇, q̈) of one case from its positions alone; no settings."""
+    motion = repeated_differences(observations["q"].values[0], time_step(observations))
+    return _sampled_motion(motion, observations)
+
+
+def repeated_differences(
+    positions: np.ndarray, time_step: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Positions, velocities and accelerations where both differences exist.
+
+    .. math::
+
+        \\dot q_k = (q_{k+1} - q_{k-1})/2h, \\qquad
+        \\ddot q_k = (\\dot q_{k+1} - \\dot q_{k-1})/2h
+
+    Paper: the acceleration has a stencil of four steps, not the usual two; two
+    snapshots are lost at each end.
+
+    Parameters
+    ----------
+    positions
+        Shape (trajectory, time, dof).
+    time_step
+        h, s.
+
+    Returns
+    -------
+    tuple
+        q, q̇, q̈, each of shape (trajectory, time − 4, dof).
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than five snapshots.
+    """
+    if positions.shape[1] < 5:
+        raise ValueError(
+            f"two central differences need five snapshots, got {positions.shape[1]}"
+        )
+    velocity = (positions[:, 2:] - positions[:, :-2]) / (2 * time_step)
+    acceleration = (velocity[:, 2:] - velocity[:, :-2]) / (2 * time_step)
+    return positions[:, 2:-2], velocity[:, 1:-1], acceleration
+
+
+def halton_velocity(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Samples (q, q̇, q̈) with recorded q and q̈ and velocities spread over a box.
+
+    Paper, section 3.1: the acceleration of the pendulum does not depend on its
+    velocity, so any velocity goes with a recorded position and acceleration. For other
+    systems that is wrong.
+
+    Settings: `low`, `high`, box of the velocities, one number per coordinate;
+    `first_index` of the sequence, 3 in the authors' code.
+
+    Raises
+    ------
+    ValueError
+        If no accelerations are recorded.
+    """
+    if "qddot" not in observations:
+        raise ValueError(
+            "halton_velocity needs recorded accelerations; add qddot to "
+            "simulate.noise.channels"
+        )
+    q, qddot = (observations[name].values[0] for name in ("q", "qddot"))
+    samples = q.shape[0] * q.shape[1]
+    qdot = halton_starts(
+        settings["first_index"], settings["low"], settings["high"], samples
+    )
+    return _sampled_motion((q, np.reshape(qdot, q.shape), qddot), observations)
+
+
+def _sampled_motion(motion: tuple, observations: xr.Dataset) -> xr.Dataset:
+    """Contract ``sampled_motion`` of arrays (..., dof)."""
+    n = observations.sizes["dof"]
+    samples = (np.reshape(values, (-1, n)) for values in motion)
+    return CONTRACTS["sampled_motion"].dataset(
+        dict(zip(("q", "qdot", "qddot"), samples, strict=True)),
+        coords={name: observations[name].values for name in ("replicate", "dof")},
+    )
+
+
+def continuous_euler_lagrange(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    settings: Mapping,
+    library: Mapping,
+) -> xr.Dataset:
+    """Rows L_q − L_q̇q q̇ − L_q̇q̇ q̈ of samples; the centres are the samples (q, q̇).
+
+    Settings: `length_scale`, ε; `volume`, c of the normalisation; `rule`, that of the
+    integrator of the rollout.
+    """
+    q, qdot, qddot = (derivatives[name].values[0] for name in ("q", "qdot", "qddot"))
+    basis = RadialBasis(np.concatenate([q, qdot], axis=1), settings["length_scale"])
+    return equations_dataset(
+        basis.to_dataset(),
+        euler_lagrange_rows(basis, q, qdot, qddot).reshape(-1, basis.size),
+        published_conditions(basis, settings["volume"]),
+        observations,
+        {"time_step": time_step(observations), "rule": settings["rule"], "shadow": 0},
+    )
+
+
+def euler_lagrange_rows(
+    basis: Basis, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray
+) -> np.ndarray:
+    """Rows L_q − L_q̇q q̇ − L_q̇q̇ q̈, shape (sample, dof, function).
+
+    Paper: eq. (19) prints a momentum for the force L_q, and a wrong sign.
+
+    Parameters
+    ----------
+    q, qdot, qddot
+        Shape (sample, dof).
+    """
+    n = basis.dof
+    states = np.concatenate([q, qdot], axis=1)
+    rows = np.empty((len(q), n, basis.size))
+    for i in range(n):
+        rows[:, i] = basis.partial(states, i)
+        for j in range(n):
+            rows[:, i] -= basis.partial(states, n + i, j) * qdot[:, j : j + 1]
+            rows[:, i] -= basis.partial(states, n + i, n + j) * qddot[:, j : j + 1]
+    return rows
