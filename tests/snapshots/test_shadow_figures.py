@@ -10,7 +10,7 @@ from leastaction.core.families import example_figures
 from leastaction.core.from_config import system_from_config
 from leastaction.report.figures import draw
 from leastaction.report.tables import TABLES, render
-from leastaction.snapshots.figures._energy_lines import largest_by_window
+from leastaction.snapshots.figures._shared import largest_by_window
 
 OF_EXAMPLE = tuple(example_figures()["snapshots"].values())
 OF_PAPER = ("snapshots", "modified_energy")

@@ -8,4 +8,8 @@ EXAMPLE = {
     }
 }
 # Figures that stand in the file of another one.
-SHARED = {"identified_hamiltonian": "governing_hamiltonian"}
+SHARED = {
+    "escape_energy": "escape_paths",
+    "identified_hamiltonian": "governing_hamiltonian",
+    "modified_energy": "shadow_energy",
+}

@@ -9,24 +9,24 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from leastaction.report.panel import Panel, panel_title
-from leastaction.report.style import StyledFigure, legend_on_top
-from leastaction.snapshots.figures._looks import (
+from leastaction.report.style import AT_Y, StyledFigure, key, legend_on_top, note
+from leastaction.snapshots.figures._shared import (
     ORDER_MARKERS,
+    grid_lines,
     hamiltonian_label,
-    shadow_look,
+    look_of,
 )
 from leastaction.snapshots.shadow_panel import Learned, learned
 
-LINE_HEIGHT = 6.5
-REST_HEIGHT = 30.0
-MARK = 4.5
+# In mm.
+HEIGHT_OF_ESTIMATOR, HEIGHT_OF_REST = 6.5, 30.0
+SIZE = 4.5
 # Vertical distance of marks of one estimator.
 SHIFT = 0.2
 # Values at or below it are round-off.
-LEAST = 1e-13
+LEAST_SHOWN = 1e-13
 
 
 def alignment(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -38,34 +38,27 @@ def alignment(panels: Sequence[Panel], settings: Mapping) -> Figure:
     shadow. The errors are the largest of the long rollout, in its first steps and in
     all, and those of many short ones; a cross stands for a motion that failed. Medians
     over replicates with their 5–95 % range.
-
-    Raises
-    ------
-    ValueError
-        If a panel has no rollout of a learned Lagrangian.
     """
     found = [learned(panel) for panel in panels]
-    height = sum(LINE_HEIGHT * len(each) + REST_HEIGHT for each in found)
-    figure = StyledFigure(settings, height)
-    ratios = [len(each) + REST_HEIGHT / LINE_HEIGHT for each in found]
-    grid = figure.subplots(
-        len(panels), 2, squeeze=False, sharey="row", height_ratios=ratios
-    )
+    rows = [HEIGHT_OF_ESTIMATOR * len(each) + HEIGHT_OF_REST for each in found]
+    figure = StyledFigure(settings, sum(rows))
+    ratios = [len(each) + HEIGHT_OF_REST / HEIGHT_OF_ESTIMATOR for each in found]
+    shape = {"squeeze": False, "sharey": "row", "height_ratios": ratios}
+    grid = figure.subplots(len(panels), 2, **shape)
     for i, (each, (left, right)) in enumerate(zip(found, grid, strict=True)):
         for y, one in enumerate(each.values()):
-            colour = shadow_look(one.estimator).color(settings)
+            colour = look_of(one.estimator).color(settings)
             _misalignment(left, y, one, colour)
             _errors(right, y, one, colour)
         _integrated(left, each, settings)
-        left.set_yticks(range(len(each)), [shadow_look(name).label for name in each])
+        left.set_yticks(range(len(each)), [look_of(name).label for name in each])
         left.set_ylim(len(each) - 0.4, -0.6)
         left.set_xlabel(r"Misalignment $\nu$ of $\partial H^{[\![k]\!]}$ (1)")
         right.set_xlabel(f"Largest error of a position ({_unit(panels[i])})")
         left.set_title(panel_title(panels, i))
         for axes in (left, right):
             axes.set_xscale("log")
-            axes.grid(axis="y", color="0.92", linewidth=0.6)
-            axes.set_axisbelow(True)
+            grid_lines(axes, "y", 0.6)
     legend_on_top(figure, _handles(found, settings), 4)
     return figure
 
@@ -76,34 +69,26 @@ def _misalignment(axes: Axes, y: int, one: Learned, colour: str) -> None:
         shift = SHIFT * (order / 2 - 1)
         _mark(axes, y + shift, values, ORDER_MARKERS[order], colour)
     if not one.has_energy:
-        axes.annotate(
-            "a flow map has no energy",
-            (0.5, y),
-            xycoords=("axes fraction", "data"),
-            ha="center",
-            va="center",
-            color="0.35",
-        )
+        centre = {"ha": "center", "va": "center", "color": "0.35"}
+        note(axes, "a flow map has no energy", 0.5, y, AT_Y, **centre)
+
+
+def _has_failed(one: Learned) -> bool:
+    return bool((np.atleast_1d(one.at_main("failure")) != "").any())
 
 
 def _errors(axes: Axes, y: int, one: Learned, colour: str) -> None:
-    failed = np.atleast_1d(one.at_main("failure")) != ""
     _mark(axes, y - SHIFT, one.at_main("position_error_short"), "o", colour, "white")
-    marker = "X" if failed.any() else "o"
+    marker = "X" if _has_failed(one) else "o"
     _mark(axes, y, one.at_main("position_error"), marker, colour)
     if "horizon_error" not in one.rollout:
         return
     short = one.rollout["horizon_error"].values
     _mark(axes, y + SHIFT, short, "|", colour)
     if np.isnan(short).any():
-        axes.annotate(
-            f"{np.isnan(short).sum()} of {short.size} starts failed",
-            (0.01, y + SHIFT),
-            xycoords=("axes fraction", "data"),
-            va="center",
-            color=colour,
-            fontsize="small",
-        )
+        text = f"{np.isnan(short).sum()} of {short.size} starts failed"
+        style = {"va": "center", "color": colour, "fontsize": "small"}
+        note(axes, text, 0.01, y + SHIFT, AT_Y, **style)
 
 
 def _mark(axes: Axes, y, values, marker: str, colour: str, face=None) -> None:
@@ -112,19 +97,13 @@ def _mark(axes: Axes, y, values, marker: str, colour: str, face=None) -> None:
     values = values[np.isfinite(values)]
     if not values.size:
         return
-    values = np.maximum(values, LEAST)
+    values = np.maximum(values, LEAST_SHOWN)
     middle, low, high = np.quantile(values, [0.5, 0.05, 0.95])
     if high > low:
         axes.plot([low, high], [y, y], color=colour, linewidth=0.9)
-    axes.plot(
-        middle,
-        y,
-        marker=marker,
-        color=colour,
-        markerfacecolor=face or colour,
-        markersize=MARK if marker != "|" else 6,
-        linestyle="none",
-    )
+    style = {"color": colour, "markerfacecolor": face or colour, "linestyle": "none"}
+    size = SIZE if marker != "|" else 6
+    axes.plot(middle, y, marker=marker, markersize=size, **style)
 
 
 def _integrated(axes: Axes, found: Mapping[str, Learned], settings: Mapping) -> None:
@@ -134,9 +113,8 @@ def _integrated(axes: Axes, found: Mapping[str, Learned], settings: Mapping) -> 
             continue
         highest = one.first["misalignment_integrated"].isel(order=-1)
         if int(highest["order"]):
-            axes.axvline(
-                float(highest), color=settings["truth_color"], linewidth=0.8, zorder=1
-            )
+            red = {"color": settings["truth_color"], "linewidth": 0.8}
+            axes.axvline(float(highest), zorder=1, **red)
         return
 
 
@@ -148,24 +126,19 @@ def _unit(panel: Panel) -> str:
 def _handles(found: Sequence[Mapping[str, Learned]], settings: Mapping) -> list:
     every = [one for each in found for one in each.values()]
     orders = sorted({k for one in every for k in one.orders})
-    dark = {"color": "0.25", "linestyle": "none", "markersize": MARK}
+    dark = {"color": "0.25", "linestyle": "none", "markersize": SIZE}
     handles = [
-        Line2D([], [], marker=ORDER_MARKERS[k], label=hamiltonian_label(k), **dark)
-        for k in orders
+        key(hamiltonian_label(k), marker=ORDER_MARKERS[k], **dark) for k in orders
     ]
     if any("misalignment_integrated" in one.rollout for one in every):
-        red = {"color": settings["truth_color"], "linewidth": 0.8}
-        handles.append(Line2D([], [], label="true $L$, integrated", **red))
+        red = settings["truth_color"]
+        handles.append(key("true $L$, integrated", red, linewidth=0.8))
     handles += [
-        Line2D(
-            [], [], marker="o", markerfacecolor="white", label="first steps", **dark
-        ),
-        Line2D([], [], marker="o", label="all steps", **dark),
+        key("first steps", marker="o", markerfacecolor="white", **dark),
+        key("all steps", marker="o", **dark),
     ]
-    if any((np.atleast_1d(one.at_main("failure")) != "").any() for one in every):
-        handles.append(Line2D([], [], marker="X", label="until it failed", **dark))
+    if any(map(_has_failed, every)):
+        handles.append(key("until it failed", marker="X", **dark))
     if any("horizon_error" in one.rollout for one in every):
-        handles.append(
-            Line2D([], [], marker="|", label="many starts, fixed time", **dark)
-        )
+        handles.append(key("many starts, fixed time", marker="|", **dark))
     return handles

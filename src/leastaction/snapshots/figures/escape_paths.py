@@ -1,4 +1,4 @@
-"""Motions close to the separatrix, in the plane: Figure 7 of shadow integration."""
+"""Motions close to the separatrix: Figures 7 and 8 of shadow integration."""
 
 from collections.abc import Mapping, Sequence
 
@@ -6,13 +6,18 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.report.panel import Panel
-from leastaction.report.style import StyledFigure
-from leastaction.snapshots.figures._equipotentials import equipotentials, square
-from leastaction.snapshots.figures._looks import shadow_look
+from leastaction.report.readable import scientific
+from leastaction.report.style import DASHED, grid_of, key, legend_on_top, small
+from leastaction.snapshots.figures._shared import (
+    levels,
+    look_of,
+    on_grid,
+    separatrix,
+    square,
+)
 from leastaction.snapshots.shadow_panel import Learned, chosen
 
 SHOWN = ("published", "published_lgp", "published_gp_flow", "recommended")
-HEIGHT = 58.0
 
 
 def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -31,16 +36,13 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
         If a panel lacks rollouts with `survival` and `potential`.
     """
     found = [passing(panel, SHOWN) for panel in panels]
-    columns = max(map(len, found))
-    figure = StyledFigure(settings, HEIGHT * len(panels))
-    grid = figure.subplots(
-        len(panels), columns, squeeze=False, sharex=True, sharey=True
-    )
+    size = (len(panels), max(map(len, found)))
+    figure, grid = grid_of(settings, *size, row=58, sharex=True, sharey=True)
     for panel, row, each in zip(panels, grid, found, strict=True):
         for axes, one in zip(row, each, strict=False):
-            equipotentials(axes, panel, one)
+            _equipotentials(axes, panel, one)
             _path(axes, one, settings)
-            axes.set_title(f"{shadow_look(one.estimator).label}\n{fate(one)}")
+            axes.set_title(f"{look_of(one.estimator).label}\n{fate(one)}")
             square(axes, panel)
         for axes in row[1:]:
             axes.set_ylabel("")
@@ -80,9 +82,67 @@ def seconds(time: float) -> str:
     return f"{time:,.0f} s".replace(",", "\u2009")
 
 
+def _equipotentials(axes: Axes, panel: Panel, one: Learned) -> None:
+    """Thin lines of equal true potential, and its separatrix in black."""
+    grid = on_grid(one.first, one.first["potential_true"].values)
+    axes.contour(*grid, levels(panel), colors="0.78", linewidths=0.5, zorder=1)
+    border = [separatrix(panel)]
+    axes.contour(*grid, border, colors="black", linewidths=0.7, zorder=1)
+
+
 def _path(axes: Axes, one: Learned, settings: Mapping) -> None:
-    colour = shadow_look(one.estimator).color(settings)
+    colour = look_of(one.estimator).color(settings)
     x, y = one.first["passage_q"].values.T
     axes.plot(x, y, ".", color=colour, markersize=0.9, markeredgewidth=0, zorder=2)
     x, y = one.first["passage_end"].values.T
     axes.plot(x, y, color=colour, linewidth=0.5, zorder=3)
+
+
+def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """True energy along the motions of :func:`escape_paths` minus that of their start.
+
+    Each on its own scale, in coarse samples of time, with the slope of a line through
+    them. Dashed: how much energy the start lacks to pass a saddle. First replicate,
+    lowest noise.
+
+    Raises
+    ------
+    ValueError
+        If a panel lacks rollouts with `survival`.
+    """
+    found = [one for panel in panels for one in passing(panel, SHOWN)]
+    figure, grid = grid_of(settings, -(-len(found) // 2), 2, row=46, rest=8)
+    for axes, one in zip(grid.flat, found, strict=False):
+        _energy(axes, one, settings)
+    for axes in grid.flat[len(found) :]:
+        axes.set_axis_off()
+    lacking = [_lacking(one) for one in found if "saddle_margin_true" in one.first]
+    if lacking:
+        text = "energy that the start lacks to pass a saddle, "
+        style = {"linewidth": 0.7, "linestyle": DASHED}
+        legend_on_top(
+            figure, [key(f"{text}{scientific(lacking[0])} J", "black", **style)]
+        )
+    return figure
+
+
+def _lacking(one: Learned) -> float:
+    return float(one.first["saddle_margin_true"].min())
+
+
+def _energy(axes: Axes, one: Learned, settings: Mapping) -> None:
+    first, look = one.first, look_of(one.estimator)
+    time, energy = first["passage_time"].values, first["passage_energy"].values
+    style = {"color": look.color(settings), "markersize": 1.8, "markeredgewidth": 0}
+    axes.plot(time, energy, ".", **style)
+    axes.set_title(f"{look.label}: {fate(one)}")
+    drift = f"drift {scientific(float(first['passage_drift']))} W"
+    axes.set_title(drift, loc="right", fontsize=small(settings))
+    if "saddle_margin_true" in first:
+        axes.axhline(_lacking(one), color="black", linewidth=0.7, linestyle=DASHED)
+    axes.axhline(0.0, color="0.6", linewidth=0.5, zorder=0)
+    # Until the escape, which may be long before the last sample.
+    axes.set_xlim(time[0], min(time[-1], float(first["survival_time"][0])))
+    axes.set_xlabel("Time (s)")
+    axes.set_ylabel("$H(t) - H(0)$ (J)")
+    axes.ticklabel_format(axis="y", style="sci", scilimits=(0, 0))

@@ -4,33 +4,25 @@ Ober-Blöbaum and Offen, section 3.1.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from leastaction.report.panel import Panel
 from leastaction.report.readable import scientific
-from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.snapshots.figures._looks import (
-    hamiltonian_label,
-    rows_of,
-    shadow_look,
-)
+from leastaction.report.style import grid_of, key, legend_on_top, small
+from leastaction.snapshots.figures._shared import hamiltonian_label, look_of
 from leastaction.snapshots.shadow_panel import chosen, learned
 
-ROW_HEIGHT = 56.0
-REST_HEIGHT = 8.0
 # Contours through so many points of the positive half of the axis of positions.
 CONTOURS = 6
 # The box is drawn on a finer grid than it was evaluated on.
-FINE = 121
+POINTS_OF_FINE_GRID = 121
 
 
-@dataclass(frozen=True)
-class LevelSets:
+class LevelSets(NamedTuple):
     """One Hamiltonian in the box.
 
     Attributes
@@ -97,20 +89,24 @@ def _draw(panels, wanted, integrated: bool, settings: Mapping, columns: int) -> 
     panel = panels[0]
     axis, true = _grid(panel)
     shown = _level_sets(panel, wanted, integrated, true.shape, settings)
-    rows = rows_of(shown, columns)
-    figure = StyledFigure(settings, ROW_HEIGHT * rows + REST_HEIGHT)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    size = (-(-len(shown) // columns), columns)
+    figure, grid = grid_of(settings, *size, row=56, rest=8, sharex=True, sharey=True)
     for axes, one in zip(grid.flat, shown, strict=False):
         _contours(axes, axis, true, one, settings)
     for axes in grid.flat[len(shown) :]:
         axes.axis("off")
-    name = panel.truth.coordinates[0]
+    (name,) = panel.truth.coordinates
     for axes in grid[-1]:
         axes.set_xlabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
     name = f"{name}dot"
     for axes in grid[:, 0]:
         axes.set_ylabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
-    legend_on_top(figure, _handles(settings))
+    handles = [
+        key("of the title", "0.3", linewidth=1.0),
+        key("of the true $H$", "black", linestyle="dotted"),
+        key("common points", "black", ".", linestyle="none"),
+    ]
+    legend_on_top(figure, handles)
     return figure
 
 
@@ -130,28 +126,19 @@ def _level_sets(panel, wanted, integrated: bool, shape, settings) -> list[LevelS
         one = there.get(estimator)
         if one is None or order not in one.orders:
             continue
-        case, look = one.first.sel(order=order), shadow_look(estimator)
+        case, look = one.first.sel(order=order), look_of(estimator)
         # A Lagrangian learned from accelerations is that of the motion itself.
-        does = "governs" if one.shadow or order else "identified"
-        shown.append(
-            LevelSets(
-                f"{look.label}, {hamiltonian_label(order)}"
-                + ("" if one.shadow else f" ({does})"),
-                rf"$\nu$ = {scientific(float(case['misalignment']))}",
-                case["hamiltonian_point"].values.reshape(shape) / float(case["scale"]),
-                look.color(settings),
-            )
-        )
+        does = "" if one.shadow else " (governs)" if order else " (identified)"
+        title = f"{look.label}, {hamiltonian_label(order)}{does}"
+        text = rf"$\nu$ = {scientific(float(case['misalignment']))}"
+        values = case["hamiltonian_point"].values.reshape(shape) / float(case["scale"])
+        shown.append(LevelSets(title, text, values, look.color(settings)))
     if integrated:
         first = next(iter(there.values())).first.sel(order=2)
-        shown.append(
-            LevelSets(
-                f"true $L$, {hamiltonian_label(2)} (governs)",
-                rf"$\nu$ = {scientific(float(first['misalignment_integrated']))}",
-                first["hamiltonian_point_integrated"].values.reshape(shape),
-                settings["truth_color"],
-            )
-        )
+        title = f"true $L$, {hamiltonian_label(2)} (governs)"
+        text = rf"$\nu$ = {scientific(float(first['misalignment_integrated']))}"
+        values = first["hamiltonian_point_integrated"].values.reshape(shape)
+        shown.append(LevelSets(title, text, values, settings["truth_color"]))
     return shown
 
 
@@ -159,24 +146,16 @@ def _contours(axes: Axes, axis, true, one: LevelSets, settings: Mapping) -> None
     """Contours of H^[k], and dotted those of H through the same states of rest."""
     from scipy.interpolate import RectBivariateSpline  # half a second to import
 
-    fine = [np.linspace(side[0], side[-1], FINE) for side in axis]
+    fine = [np.linspace(side[0], side[-1], POINTS_OF_FINE_GRID) for side in axis]
     through = np.linspace(0, axis[0][-1], CONTOURS + 2)[1:-1]
-    for values, style in (
-        (one.values, {"colors": [one.color], "linestyles": "-", "linewidths": 1.0}),
-        (true, {"colors": ["black"], "linestyles": "dotted", "linewidths": 1.0}),
+    for values, colour, dashes in (
+        (one.values, one.color, "-"),
+        (true, "black", "dotted"),
     ):
         surface = RectBivariateSpline(*axis, values)
-        levels = np.unique(surface(through, 0.0).ravel())
-        axes.contour(*fine, surface(*fine).T, levels=levels, **style)
+        style = {"colors": [colour], "linestyles": dashes, "linewidths": 1.0}
+        style["levels"] = np.unique(surface(through, 0.0).ravel())
+        axes.contour(*fine, surface(*fine).T, **style)
     axes.plot(through, 0 * through, ".", color="black", markersize=3.5)
     axes.set_title(one.title)
-    axes.set_title(one.note, loc="right", fontsize=SMALL * settings["font_size"])
-
-
-def _handles(settings: Mapping) -> list:
-    black = {"color": "black"}
-    return [
-        Line2D([], [], color="0.3", linewidth=1.0, label="of the title"),
-        Line2D([], [], linestyle="dotted", label="of the true $H$", **black),
-        Line2D([], [], marker=".", linestyle="none", label="common points", **black),
-    ]
+    axes.set_title(one.note, loc="right", fontsize=small(settings))

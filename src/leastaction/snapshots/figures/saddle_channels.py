@@ -5,26 +5,25 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from leastaction.report.panel import Panel
 from leastaction.report.readable import scientific
-from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.snapshots.figures._equipotentials import (
+from leastaction.report.style import grid_of, key, legend_on_top, small
+from leastaction.snapshots.figures._shared import (
+    TRUTH_DASHES,
     levels,
+    look_of,
     on_grid,
     separatrix,
     square,
 )
-from leastaction.snapshots.figures._looks import shadow_look
 from leastaction.snapshots.shadow_panel import Learned, chosen
 
 SHOWN = ("published", "recommended")
-ORDER = 2
-ROW_HEIGHT = 52.0
-LEGEND_HEIGHT = 12.0
+SHOWN_ORDER = 2
 FORBIDDEN = "0.88"
+TRUE_CONTOURS = {"colors": "black", "linewidths": 0.6, "linestyles": [TRUTH_DASHES]}
 
 
 def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -51,37 +50,39 @@ def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 "in two coordinates"
             )
     columns = 1 + max(one.rollout.sizes["saddle"] for _, one in found)
-    figure = StyledFigure(settings, ROW_HEIGHT * len(found) + LEGEND_HEIGHT)
-    grid = figure.subplots(len(found), columns, squeeze=False)
+    figure, grid = grid_of(settings, len(found), columns, row=52, rest=12)
+    handles = []
     for row, (panel, one) in zip(grid, found, strict=True):
         _whole(row[0], panel, one, settings)
         for i, axes in enumerate(row[1:]):
             _close_up(axes, panel, one, i, settings)
-    legend_on_top(figure, _handles([one for _, one in found], settings))
+        look, potential = look_of(one.estimator), rf"$V^{{[\![{_order(one)}]\!]}}$"
+        text, colour = f"{potential}, {look.label}", look.color(settings)
+        handles.append(key(text, colour, linewidth=0.9))
+    margin = float(found[0][1].first["saddle_margin_true"].min())
+    style = {"linewidth": 0.6, "linestyle": TRUTH_DASHES}
+    handles += [
+        key(f"truth, margin {scientific(margin)} J", "black", **style),
+        Patch(facecolor=FORBIDDEN, label="not enough energy"),
+    ]
+    legend_on_top(figure, handles)
     return figure
 
 
 def _order(one: Learned) -> int:
-    return ORDER if ORDER in one.orders else one.main
+    return SHOWN_ORDER if SHOWN_ORDER in one.orders else one.main
 
 
 def _whole(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
-    first = one.first
-    colour = shadow_look(one.estimator).color(settings)
+    first, look = one.first, look_of(one.estimator)
     drawn = sorted([*levels(panel), separatrix(panel)])
     values = first["potential_estimate"].sel(order=_order(one)).values
-    axes.contour(*on_grid(first, values), levels=drawn, colors=colour, linewidths=0.9)
-    axes.contour(
-        *on_grid(first, first["potential_true"].values),
-        levels=drawn,
-        colors="black",
-        linewidths=0.6,
-        linestyles=[(0, (3, 2))],
-    )
-    error = float(first["potential_error"].sel(order=_order(one)))
-    axes.set_title(
-        f"{shadow_look(one.estimator).label}\nerror inside ≤ {scientific(error)} J"
-    )
+    own = {"colors": look.color(settings), "linewidths": 0.9}
+    axes.contour(*on_grid(first, values), levels=drawn, **own)
+    true = on_grid(first, first["potential_true"].values)
+    axes.contour(*true, levels=drawn, **TRUE_CONTOURS)
+    error = scientific(float(first["potential_error"].sel(order=_order(one))))
+    axes.set_title(f"{look.label}\nerror inside ≤ {error} J")
     square(axes, panel)
 
 
@@ -94,13 +95,11 @@ def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
         np.reshape(values, (x.size, y.size)).T
         for values in (near, first["near_true"].values[i])
     )
-    colour = shadow_look(one.estimator).color(settings)
     if near.max() > 0:
         axes.contourf(x, y, near, levels=[0, near.max()], colors=[FORBIDDEN])
-    axes.contour(x, y, near, levels=[0], colors=colour, linewidths=0.9)
-    axes.contour(
-        x, y, true, levels=[0], colors="black", linewidths=0.6, linestyles=[(0, (3, 2))]
-    )
+    own = {"colors": look_of(one.estimator).color(settings), "linewidths": 0.9}
+    axes.contour(x, y, near, levels=[0], **own)
+    axes.contour(x, y, true, levels=[0], **TRUE_CONTOURS)
     margins = first["saddle_margin"].isel(saddle=i)
     margin = float(margins.sel(order=_order(one)))
     lines = [f"{'closed' if margin > 0 else 'open'}, margin {scientific(margin)} J"]
@@ -108,7 +107,7 @@ def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
     lines += [
         f"with $h^{k}$: {scientific(float(margins.sel(order=k)))} J" for k in others
     ]
-    axes.set_title("\n".join(lines), fontsize=SMALL * settings["font_size"])
+    axes.set_title("\n".join(lines), fontsize=small(settings))
     axes.set_aspect("equal")
     at = panel.config["validate"]["shadow"]["potential"]["saddles"][i]
     for name, value, put in zip(
@@ -118,29 +117,3 @@ def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
         put(f"{panel.label(name)} ${sign}\\,{abs(value):.4g}$", labelpad=1)
     axes.ticklabel_format(style="sci", scilimits=(-2, 3))
     axes.locator_params(nbins=3)
-
-
-def _handles(found: Sequence[Learned], settings: Mapping) -> list:
-    true = float(found[0].first["saddle_margin_true"].min())
-    return [
-        *(
-            Line2D(
-                [],
-                [],
-                color=shadow_look(one.estimator).color(settings),
-                linewidth=0.9,
-                label=rf"$V^{{[\![{_order(one)}]\!]}}$, "
-                + shadow_look(one.estimator).label,
-            )
-            for one in found
-        ),
-        Line2D(
-            [],
-            [],
-            color="black",
-            linewidth=0.6,
-            linestyle=(0, (3, 2)),
-            label=f"truth, margin {scientific(true)} J",
-        ),
-        Patch(facecolor=FORBIDDEN, label="not enough energy"),
-    ]

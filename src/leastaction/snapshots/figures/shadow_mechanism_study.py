@@ -6,17 +6,19 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.report.panel import Panel
+from leastaction.report.panel import Panel, lettered
 from leastaction.report.readable import scientific
-from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.snapshots.figures._energy_lines import true_energy
-from leastaction.snapshots.figures._looks import line_handles, shadow_look
+from leastaction.report.style import grid_of, legend_on_top, small, time_axis
+from leastaction.snapshots.figures._shared import (
+    line_handles,
+    look_of,
+    names_of,
+    true_energy,
+)
 from leastaction.snapshots.shadow_panel import Learned, learned
 
-ROW_HEIGHT = 52.0
-LEGEND_HEIGHT = 10.0
-# Smaller changes are round-off.
-LEAST = 1e-16
+# Smaller changes of a momentum are round-off.
+LEAST_MOMENTUM = 1e-16
 
 
 def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -34,22 +36,21 @@ def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure
         If a panel has no rollout of a learned Lagrangian, or neither check.
     """
     found = [learned(panel) for panel in panels]
-    figure = StyledFigure(settings, ROW_HEIGHT * len(panels) + LEGEND_HEIGHT)
-    grid = figure.subplots(len(panels), 2, squeeze=False)
+    figure, grid = grid_of(settings, len(panels), 2, row=52, rest=10)
     for i, (panel, each, (left, right)) in enumerate(
         zip(panels, found, grid, strict=True)
     ):
-        letter = chr(ord("a") + i)
         cyclic = cyclic_coordinates(panel)
         if cyclic:
-            _momentum(left, panel, each, cyclic[0], settings)
+            texts = _momentum(left, panel, each, cyclic[0], settings)
         else:
-            _starts(left, panel, each, settings)
-        left.set_title(f"({letter}) {panel.title}")
+            texts = _starts(left, panel, each, settings)
+        above = {"loc": "right", "fontsize": small(settings)}
+        left.set_title("\n".join(texts), **above)
+        left.set_title(lettered(panel.title, i))
         true_energy(right, each.values(), settings)
-        right.set_title(_masses(each), fontsize=SMALL * settings["font_size"])
-    names = list(dict.fromkeys(name for each in found for name in each))
-    legend_on_top(figure, line_handles(names, settings, truth=False))
+        right.set_title(_masses(each), fontsize=small(settings))
+    legend_on_top(figure, line_handles(names_of(found), settings, truth=False))
     return figure
 
 
@@ -63,7 +64,7 @@ def cyclic_coordinates(panel: Panel) -> list[str]:
     ]
 
 
-def _starts(axes: Axes, panel: Panel, each: Mapping[str, Learned], settings) -> None:
+def _starts(axes: Axes, panel: Panel, each, settings: Mapping) -> list[str]:
     texts = []
     for one in each.values():
         if "horizon_error" not in one.rollout:
@@ -74,61 +75,44 @@ def _starts(axes: Axes, panel: Panel, each: Mapping[str, Learned], settings) -> 
         errors = one.first["horizon_error"].values
         failed = int(np.isnan(errors).sum())
         done = np.sort(errors[np.isfinite(errors)])
-        look = shadow_look(one.estimator)
-        axes.plot(
-            done,
-            np.arange(1, done.size + 1),
-            color=look.color(settings),
-            linestyle="none",
-            marker=look.marker,
-            markersize=3.4,
-        )
+        look, colour = look_of(one.estimator), look_of(one.estimator).color(settings)
+        style = {"linestyle": "none", "marker": look.marker, "markersize": 3.4}
+        axes.plot(done, np.arange(1, done.size + 1), color=colour, **style)
         if done.size:
             median = np.median(done)
-            axes.axvline(median, color=look.color(settings), linewidth=0.8)
-            texts.append(
-                f"median {scientific(median)}, {failed} of {errors.size} failed"
-            )
-    axes.set_title(
-        "\n".join(texts), loc="right", fontsize=SMALL * settings["font_size"]
-    )
+            axes.axvline(median, color=colour, linewidth=0.8)
+            count = f"{failed} of {errors.size} failed"
+            texts.append(f"median {scientific(median)}, {count}")
     units = {panel.coordinate_unit(name) for name in panel.truth.coordinates}
     step = panel.config["simulate"]["time_step"]
     end = step * panel.config["validate"]["shadow"]["horizon"]["steps"]
     axes.set_xscale("log")
     axes.set_xlabel(f"Largest error up to {end:g} s ({', '.join(sorted(units))})")
     axes.set_ylabel("Starts")
+    return texts
 
 
-def _momentum(axes: Axes, panel, each: Mapping[str, Learned], name: str, settings):
+def _momentum(axes: Axes, panel, each, name: str, settings: Mapping) -> list[str]:
     """|p − p(0)| of a cyclic coordinate along the motion; above, the discrete one."""
     texts = []
     for one in each.values():
         first = one.first.sel(order=one.main, dof=name)
         values = first["momentum_physical"].values
         time = first["time_energy"].values
-        look = shadow_look(one.estimator)
-        axes.plot(
-            time[1:],
-            np.maximum(np.abs(values - values[0])[1:], LEAST),
-            color=look.color(settings),
-            linestyle="none",
-            marker=".",
-            markersize=2.4,
-            markeredgewidth=0,
-        )
-        axes.set_xlim(time[0], time[-1])
+        look = look_of(one.estimator)
+        change = np.maximum(np.abs(values - values[0])[1:], LEAST_MOMENTUM)
+        style = {"linestyle": "none", "marker": ".", "markersize": 2.4}
+        style |= {"color": look.color(settings), "markeredgewidth": 0}
+        axes.plot(time[1:], change, **style)
+        time_axis(axes, time)
         change = abs(float(first["momentum_range"]) / float(first["scale"]))
         texts.append(f"{look.label}: discrete momentum within {scientific(change)}")
         if one.failed:
             texts[-1] += f", failed at step {int(first['steps_done']) + 1}"
-    axes.set_title(
-        "\n".join(texts), loc="right", fontsize=SMALL * settings["font_size"]
-    )
     letter = panel.label(name).strip("$")
     axes.set_yscale("log")
-    axes.set_xlabel("Time (s)")
     axes.set_ylabel(f"$|p_{{{letter}}} - p_{{{letter}}}(0)|$ (J s)")
+    return texts
 
 
 def _masses(each: Mapping[str, Learned]) -> str:

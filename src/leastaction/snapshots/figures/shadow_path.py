@@ -8,18 +8,21 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.report.panel import Panel, panel_title
-from leastaction.report.style import SMALL, StyledFigure, legend_on_top
-from leastaction.snapshots.figures._energy_lines import largest_by_window
-from leastaction.snapshots.figures._looks import line_handles, shadow_look
+from leastaction.report.style import grid_of, legend_on_top, small, time_axis
+from leastaction.snapshots.figures._shared import (
+    largest_by_window,
+    line_handles,
+    look_of,
+    names_of,
+)
 from leastaction.snapshots.shadow_panel import Learned, learned
 
-ROW_HEIGHT = 38.0
-REST_HEIGHT = 18.0
 # Samples of the path on the left.
-FIRST = 60
+FIRST_SAMPLES = 60
 # Errors are drawn as the largest of so many windows: a line of 2000 is a bar.
 WINDOWS = 200
-LEAST = 1e-9
+# Smaller errors of a position are round-off.
+LEAST_ERROR = 1e-9
 
 
 def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -28,16 +31,10 @@ def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
     One row per coordinate, first replicate, lowest noise. The error |q̂ − q| is the
     largest in each of 200 windows of time. A line that ends has failed there, which is
     written beside it.
-
-    Raises
-    ------
-    ValueError
-        If a panel has no rollout of a learned Lagrangian.
     """
     rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
     found = [learned(panel) for panel in panels]
-    figure = StyledFigure(settings, ROW_HEIGHT * len(rows) + REST_HEIGHT)
-    grid = figure.subplots(len(rows), 2, squeeze=False)
+    figure, grid = grid_of(settings, len(rows), 2, row=38, rest=18)
     for (left, right), (i, name) in zip(grid, rows, strict=True):
         panel, label = panels[i], panels[i].label(name)
         unit = panel.coordinate_unit(name)
@@ -47,27 +44,26 @@ def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
         right.set_ylabel(f"Error of {label} ({unit})")
         if name == panel.truth.coordinates[0]:
             left.set_title(panel_title(panels, i))
-            _failures(right, found[i], settings)
-        for axes in (left, right):
-            axes.set_xlabel("Time (s)")
+            failures = _failures(found[i])
+            right.set_title(failures, loc="right", fontsize=small(settings))
     figure.align_ylabels(grid[:, 0])
     figure.align_ylabels(grid[:, 1])
-    names = list(dict.fromkeys(name for each in found for name in each))
+    names = names_of(found)
     legend_on_top(figure, line_handles(names, settings), min(5, len(names) + 1))
     return figure
 
 
 def _paths(axes: Axes, found: Mapping[str, Learned], name: str, settings) -> None:
     first = next(iter(found.values())).first
-    time = first["time"].values[:FIRST]
-    truth = first["q_true"].sel(dof=name).values[:FIRST]
+    time = first["time"].values[:FIRST_SAMPLES]
+    truth = first["q_true"].sel(dof=name).values[:FIRST_SAMPLES]
     axes.plot(time, truth, color=settings["truth_color"], linewidth=1.6)
     for one in found.values():
-        _line(axes, time, _path(one, name).values[:FIRST], one, settings)
+        _line(axes, time, _path(one, name).values[:FIRST_SAMPLES], one, settings)
     low, high = truth.min(), truth.max()
     margin = 0.25 * (high - low) or 1.0
     axes.set_ylim(low - margin, high + margin)
-    axes.set_xlim(time[0], time[-1])
+    time_axis(axes, time)
 
 
 def _errors(axes: Axes, found: Mapping[str, Learned], name: str, settings) -> None:
@@ -76,9 +72,9 @@ def _errors(axes: Axes, found: Mapping[str, Learned], name: str, settings) -> No
         time = one.first["time"].values
         # All start at the same position.
         middle, largest = largest_by_window(time[1:], error[1:], WINDOWS)
-        _line(axes, middle, np.maximum(largest, LEAST), one, settings)
+        _line(axes, middle, np.maximum(largest, LEAST_ERROR), one, settings)
     axes.set_yscale("log")
-    axes.set_xlim(time[0], time[-1])
+    time_axis(axes, time)
 
 
 def _path(one: Learned, name: str) -> xr.DataArray:
@@ -86,26 +82,16 @@ def _path(one: Learned, name: str) -> xr.DataArray:
 
 
 def _line(axes: Axes, time, values, one: Learned, settings: Mapping) -> None:
-    look = shadow_look(one.estimator)
-    axes.plot(
-        time,
-        values,
-        color=look.color(settings),
-        linestyle=look.dashes,
-        linewidth=1.0,
-        zorder=3,
-    )
+    look = look_of(one.estimator)
+    style = {"linestyle": look.dashes, "linewidth": 1.0, "zorder": 3}
+    axes.plot(time, values, color=look.color(settings), **style)
 
 
-def _failures(axes: Axes, found: Mapping[str, Learned], settings: Mapping) -> None:
+def _failures(found: Mapping[str, Learned]) -> str:
     steps = [
-        f"{shadow_look(one.estimator).label} after "
+        f"{look_of(one.estimator).label} after "
         f"{int(one.first['steps_done'].sel(order=one.main))} steps"
         for one in found.values()
         if one.failed
     ]
-    axes.set_title(
-        "failed: " + ", ".join(steps) if steps else "none failed",
-        loc="right",
-        fontsize=SMALL * settings["font_size"],
-    )
+    return "failed: " + ", ".join(steps) if steps else "none failed"

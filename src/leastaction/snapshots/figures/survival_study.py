@@ -8,13 +8,11 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from leastaction.report.panel import Panel
-from leastaction.report.style import StyledFigure, legend_on_top
-from leastaction.snapshots.figures._looks import shadow_look
+from leastaction.report.study import by_title
+from leastaction.report.style import grid_of, key, legend_on_top
+from leastaction.snapshots.figures._shared import grid_lines, look_of
 from leastaction.snapshots.figures.escape_paths import passing, seconds
 from leastaction.snapshots.shadow_panel import ESTIMATORS, Learned
-
-ROW_HEIGHT = 62.0
-LEGEND_HEIGHT = 16.0
 
 
 def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -28,15 +26,12 @@ def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ValueError
         If a panel lacks rollouts with `survival`.
     """
-    titles = list(dict.fromkeys(panel.title for panel in panels))
-    figure = StyledFigure(settings, ROW_HEIGHT * len(titles) + LEGEND_HEIGHT)
-    grid = figure.subplots(len(titles), 1, squeeze=False)[:, 0]
+    groups = by_title(panels)
+    figure, grid = grid_of(settings, len(groups), 1, row=62, rest=16)
     handles = []
-    for axes, title in zip(grid, titles, strict=True):
-        members = [panel for panel in panels if panel.title == title]
+    for axes, (title, members) in zip(grid[:, 0], groups.items(), strict=True):
         found = [one for panel in members for one in passing(panel, ESTIMATORS)]
-        for one in found:
-            handles.append(_curve(axes, one, settings))
+        handles += [_curve(axes, one, settings) for one in found]
         _finish(axes, found, title)
     legend_on_top(figure, handles, 2)
     return figure
@@ -83,28 +78,20 @@ def _curve(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
     times = first["survival_time"].values
     stopped = first["survival_censored"].values > 0
     events, share = kaplan_meier(times, stopped)
-    look = shadow_look(one.estimator)
-    style = {
-        "color": look.color(settings),
-        "linestyle": look.dashes,
-        "linewidth": 1.2 if times.size > 1 else 0.8,
-    }
+    look = look_of(one.estimator)
+    style = {"color": look.color(settings), "linestyle": look.dashes}
+    style["linewidth"] = 1.2 if times.size > 1 else 0.8
     end = times.max()
     x, y = np.append(events, end), np.append(share, share[-1])
     axes.step(np.maximum(x, 1e-9), 100 * y, where="post", **style)
-    axes.plot(
-        times[stopped],
-        np.full(stopped.sum(), 100 * share[-1]),
-        "|",
-        color=style["color"],
-        markersize=7,
-        clip_on=False,
-    )
+    y = np.full(stopped.sum(), 100 * share[-1])
+    ticks = {"color": style["color"], "markersize": 7, "clip_on": False}
+    axes.plot(times[stopped], y, "|", **ticks)
     median = survival_quantile(times, stopped, 0.5)
     text = f"median {seconds(median) if np.isfinite(median) else '> ' + seconds(end)}"
     count = f"{times.size} starts" if times.size > 1 else "1 start"
     label = f"{look.label} ({count}): {(~stopped).sum()} escaped, {text}"
-    return Line2D([], [], label=label, **style)
+    return key(label, **style)
 
 
 def _finish(axes: Axes, found: Sequence[Learned], title: str) -> None:
@@ -116,5 +103,4 @@ def _finish(axes: Axes, found: Sequence[Learned], title: str) -> None:
     axes.set_xlabel("Time (s)")
     axes.set_ylabel("Still inside (%)")
     axes.set_title(title)
-    axes.grid(color="0.92", linewidth=0.5)
-    axes.set_axisbelow(True)
+    grid_lines(axes)
