@@ -63,6 +63,14 @@ LOOKS = {
     "network": Look("network", "#2a7f62", "^", (0, (2, 1))),
     "held_out": Look("held-out data", "#3f9bbf", "s", (0, (4, 1))),
     "unconstrained": Look("unconstrained", "0.55", "v", (0, (4, 1))),
+    # Ports.
+    "published_exact": Look("exact derivative", "#2f8f5b", "s"),
+    "published_subset": Look("GP on the training set", "sindy_pi_color", "^"),
+    "published_forward": Look("forward differences", "sindy_pi_color", "^"),
+    "published_high_order": Look("as published, high-order data", "#8a5a44", "v"),
+    "independent": Look(
+        "independent processes, high-order data", "lagrangian_sindy_color", "x"
+    ),
     # Stationary densities.
     "split_sample": Look("split sample", "sindy_pi_color", "s"),
 }

@@ -6,23 +6,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import NullFormatter
 
-from leastaction.report.panel import BASELINE, MAIN
-from leastaction.report.style import StyledFigure, legend_on_top, style
+from leastaction.report.looks import OTHER, Look, look
+from leastaction.report.style import StyledFigure, key, legend_on_top, style
+from leastaction.report.sweep import BASELINE, MAIN
 
-ROW_HEIGHT = 5.2
-REST_HEIGHT = 26.0
-BESIDE = 0.11
-# Estimator to label, setting of the colour, marker.
-LOOKS = {
-    MAIN: ("recommended", "estimate_color", "o"),
-    BASELINE: ("published", "published_color", "D"),
-    "sindy_pi": ("SINDy-PI", "sindy_pi_color", "s"),
-    "lagrangian_sindy": ("Lagrangian-SINDy", "lagrangian_sindy_color", "^"),
-}
-OTHER = ("another recipe of the paper, or a baseline", "lagrangian_sindy_color", "x")
+# In mm.
+HEIGHT_OF_SYSTEM, HEIGHT_OF_REST = 5.2, 26.0
+DISTANCE_OF_MARKS = 0.11
+# Estimators with a mark of their own.
+NAMED = (MAIN, BASELINE, "sindy_pi", "lagrangian_sindy")
+UNNAMED = Look("another recipe of the paper, or a baseline", OTHER.colour, "x")
 PARTS = (
     ("structure", "Right structure (%)", 100.0, False),
     ("coefficient_error", "Coefficient error (%)", 100.0, True),
@@ -47,7 +42,7 @@ def method_matrix(frame: pd.DataFrame, settings: Mapping) -> Figure:
 
 def _drawn(frame: pd.DataFrame, settings: Mapping) -> Figure:
     systems = list(dict.fromkeys(zip(frame["system"], frame["example"], strict=True)))
-    figure = StyledFigure(settings, ROW_HEIGHT * len(systems) + REST_HEIGHT)
+    figure = StyledFigure(settings, HEIGHT_OF_SYSTEM * len(systems) + HEIGHT_OF_REST)
     grid = figure.subplots(1, len(PARTS), sharey=True)
     for axes, (name, label, factor, logarithmic) in zip(grid, PARTS, strict=True):
         if logarithmic:
@@ -74,19 +69,23 @@ def _whole_decades(axes: Axes) -> None:
     axes.set_xlim(10 ** np.floor(low), 10 ** np.ceil(high))
 
 
+def _look(estimator: str) -> Look:
+    return look(estimator) if estimator in NAMED else UNNAMED
+
+
 def _marks(axes: Axes, y: int, rows: pd.DataFrame, values, settings) -> None:
     count = len(rows)
     for i, (estimator, value) in enumerate(zip(rows["estimator"], values, strict=True)):
         if np.isfinite(value):
-            _, colour, marker = LOOKS.get(estimator, OTHER)
-            shift = BESIDE * (i - (count - 1) / 2)
-            axes.plot(value, y + shift, marker, color=settings[colour], markersize=3)
+            one, shift = _look(estimator), DISTANCE_OF_MARKS * (i - (count - 1) / 2)
+            style = {"color": one.color(settings), "markersize": 3}
+            axes.plot(value, y + shift, one.marker, **style)
 
 
-def _handles(frame: pd.DataFrame, settings: Mapping) -> list[Line2D]:
-    looks = [LOOKS.get(e, OTHER) for e in dict.fromkeys(frame["estimator"])]
-    order = [look for look in (*LOOKS.values(), OTHER) if look in looks]
+def _handles(frame: pd.DataFrame, settings: Mapping) -> list:
+    there = [_look(estimator) for estimator in dict.fromkeys(frame["estimator"])]
+    order = [one for one in (*map(look, NAMED), UNNAMED) if one in there]
     return [
-        Line2D([], [], color=settings[c], marker=m, linewidth=0, markersize=3, label=n)
-        for n, c, m in order
+        key(one.label, one.color(settings), one.marker, linewidth=0, markersize=3)
+        for one in order
     ]

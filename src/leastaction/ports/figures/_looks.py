@@ -8,21 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
-from leastaction.report.looks import Look
+from leastaction.report.looks import Look, look
+from leastaction.report.panel import BASELINE, MAIN
 from leastaction.report.style import key
 
 COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73")
 MARKERS = ("o", "s", "^", "D", "v")
-LOOKS = {
-    "published": Look("as published", "#e08a00", "o"),
-    "published_exact": Look("exact derivative", "#2f8f5b", "s"),
-    "published_subset": Look("GP on the training set", "#7b3fa0", "^"),
-    "published_forward": Look("forward differences", "#7b3fa0", "^"),
-    "published_central": Look("central differences", "#5c6b73", "v"),
-    "published_high_order": Look("as published, high-order data", "#c4242b", "D"),
-    "independent": Look("independent processes, high-order data", "#5c6b73", "x"),
-    "recommended": Look("recommended, high-order data", "#1b4f9c", "P"),
-}
+NAMES = {BASELINE: "as published", MAIN: "recommended, high-order data"}
 SIZE = 3.5
 # Smaller errors of learning curves stand at this level.
 LEAST_ERROR = 1e-10
@@ -40,7 +32,7 @@ def component(kind: str, i: int) -> str:
 
 def look_of(estimator: str) -> Look:
     """Look of an estimator."""
-    return LOOKS.get(estimator, Look(estimator, "#5c6b73", "."))
+    return look(estimator, NAMES)
 
 
 def handle(estimator: str, settings: Mapping, label: str | None = None) -> Line2D:

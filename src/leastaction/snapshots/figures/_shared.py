@@ -1,14 +1,13 @@
 """Legends, energies along motions and maps that the figures of snapshots share."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from leastaction.report.looks import LOOKS, Look, look
+from leastaction.report.looks import Look, look
 from leastaction.report.panel import BASELINE, Panel
 from leastaction.report.style import key, time_axis
 from leastaction.snapshots.shadow_panel import Learned
@@ -27,16 +26,7 @@ TRUTH_DASHES = (0, (3, 2))
 
 def look_of(estimator: str) -> Look:
     """Look of an estimator."""
-    found = look(estimator, NAMES)
-    if estimator == BASELINE:
-        return replace(found, marker="x")
-    if found.label == estimator.replace("_", " ") and estimator not in (
-        "recommended",
-        "network",
-        "unconstrained",
-    ):
-        return Look(found.label, "0.55", "v")
-    return found
+    return look(estimator, NAMES)
 
 
 def hamiltonian_label(order: int) -> str:
