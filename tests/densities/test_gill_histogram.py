@@ -5,6 +5,7 @@ import pytest
 from density_support import oscillator, simulation
 
 from leastaction.core.contracts import check
+from leastaction.core.multi_index import multi_indices
 from leastaction.densities import gill_histogram, gill_moments
 from leastaction.densities.streamed_path import stream
 
@@ -99,7 +100,7 @@ def test_moments_are_means_over_the_same_samples():
 
 
 def test_every_monomial_stands_once():
-    powers = gill_moments.exponents(4, 8)
+    powers = multi_indices(4, 8)
     assert len(powers) == 495 == len({tuple(p) for p in powers})
     assert powers.sum(axis=1).max() == 8
 

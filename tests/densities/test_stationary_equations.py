@@ -15,6 +15,7 @@ from density_support import (
 
 from leastaction.core.contracts import check
 from leastaction.core.method import assemble, differentiate
+from leastaction.core.multi_index import multi_indices
 from leastaction.densities import gill_moments
 from leastaction.densities.moment_fokker_planck import DegreeError
 
@@ -95,7 +96,7 @@ def gaussian_moments(powers, deviation):
 
 
 def moments_of(degree, deviation=(1.0, 1.0)):
-    powers = gill_moments.exponents(2, degree)
+    powers = multi_indices(2, degree)
     means = gaussian_moments(powers, deviation)
     about = {"units": "1", "long_name": "x"}
     each = ("replicate", "batch")
@@ -125,7 +126,7 @@ def test_the_covariance_is_that_of_the_ito_integral():
     """E[B ∂φ_m ∂φ_n] of φ = v and φ = v²: 1 and 4 E[v²]."""
     equations = assembled(moments_of(8), "monomial_functions", "moment_fokker_planck")
     noise = equations["noise_gram"].values[0]
-    tests = [tuple(e) for e in gill_moments.exponents(2, 4) if e[1]]
+    tests = [tuple(e) for e in multi_indices(2, 4) if e[1]]
     v, square = tests.index((0, 1)), tests.index((0, 2))
     assert noise[3, v, v] == pytest.approx(1)
     assert noise[3, square, square] == pytest.approx(4)
@@ -147,7 +148,7 @@ def test_ito_isometry_on_paths():
     equations = assembled(found, "monomial_functions", "moment_fokker_planck")
     values = equations["moment"].values[0] @ TRUTH
     predicted = np.einsum("i,imm->m", TRUTH, equations["noise_gram"].values[0]) / 100.0
-    tests = np.array([e for e in gill_moments.exponents(2, 4) if e[1]])
+    tests = np.array([e for e in multi_indices(2, 4) if e[1]])
     checked = tests.sum(axis=1) <= 3
     np.testing.assert_allclose(
         values.var(axis=0)[checked], predicted[checked], rtol=0.18

@@ -5,13 +5,13 @@ samples take its place: E[q₁^a q₂^b … q̇₁^c …] up to a total degree. 
 no cells, but they exist only for densities with light tails.
 """
 
-import itertools
 from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core.compiled import kernel
+from leastaction.core.multi_index import multi_indices
 from leastaction.core.system import System
 from leastaction.core.time_grid import step_count
 from leastaction.densities.gill_histogram import check_batches
@@ -49,19 +49,6 @@ def add_lanes(samples, lower, factor, values, sums):
 """
 
 
-def exponents(state: int, degree: int) -> np.ndarray:
-    """Exponents of all monomials up to a total degree, shape (monomial, state).
-
-    Ordered by degree, the constant first.
-    """
-    rows = [
-        np.bincount(chosen, minlength=state)
-        for total in range(degree + 1)
-        for chosen in itertools.combinations_with_replacement(range(state), total)
-    ]
-    return np.array(rows, dtype=np.int64)
-
-
 def check(system: System, settings: Mapping) -> None:
     """Check what moments need.
 
@@ -85,7 +72,7 @@ class MomentSums:
     """
 
     def __init__(self, trajectories: int, state: int, degree: int, every: int):
-        self.powers = exponents(state, degree)
+        self.powers = multi_indices(state, degree)
         self.samples = np.zeros(trajectories, dtype=np.int64)
         self._every = every
         self._next = np.full(trajectories, every - 1)

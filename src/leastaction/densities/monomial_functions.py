@@ -9,7 +9,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.densities.gill_moments import exponents
+from leastaction.core.multi_index import multi_indices
 
 CONTRACT = "monomial_tests"
 
@@ -60,5 +60,5 @@ def differentiate(
 
 def _tests(state: int, degree: int) -> np.ndarray:
     """Exponents of monomials with a velocity; the others know no coefficient."""
-    powers = exponents(state, degree)
+    powers = multi_indices(state, degree)
     return powers[powers[:, state // 2 :].any(axis=1)]

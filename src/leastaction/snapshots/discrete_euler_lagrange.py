@@ -26,8 +26,6 @@ from leastaction.snapshots.discrete_lagrangian import (
 from leastaction.snapshots.radial_basis import RadialBasis
 from leastaction.snapshots.weight_space import WeightSpace, scaled_inputs
 
-CONTRACT = "shadow_equations"
-
 # How much longer the length scale is for velocities, in which a Lagrangian is smoother
 # than in positions.
 VELOCITY_RATIO = 4.0

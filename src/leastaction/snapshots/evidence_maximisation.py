@@ -15,7 +15,6 @@ from leastaction.snapshots.constrained_rows import (
 from leastaction.snapshots.contracts import lagrangian_dataset
 from leastaction.snapshots.discrete_lagrangian import one_step_errors, positions_of
 
-CONTRACT = "shadow_equations"
 # One of so many trajectories is held out.
 TRAJECTORIES_PER_HELD_OUT = 5
 

@@ -101,13 +101,6 @@ class LearnedLagrangian:
         """
         return orders[-1] if self.shadow else orders[0]
 
-    def derivatives(self, states: np.ndarray, order: int) -> np.ndarray:
-        """All partial derivatives of L up to `order`, shape (index, sample).
-
-        In the order of :mod:`leastaction.snapshots.backward_error_numerical`.
-        """
-        return self.basis.derivatives(states, self.coefficients, order)
-
     def modified(
         self, states: np.ndarray, order: int, derivatives: int = 0
     ) -> np.ndarray:
@@ -116,7 +109,7 @@ class LearnedLagrangian:
         Shape (index, sample).
         """
         needed = backward.needed_order(order, derivatives)
-        given = self.derivatives(states, needed)
+        given = self.basis.derivatives(states, self.coefficients, needed)
         if order:
             velocity = states[:, self.basis.dof :]
             given = backward.modified_lagrangian(

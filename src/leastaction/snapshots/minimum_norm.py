@@ -8,8 +8,6 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.snapshots.contracts import lagrangian_dataset
 
-CONTRACT = "shadow_equations"
-
 
 def minimum_norm(
     rows: np.ndarray, target: np.ndarray, cut: float | None = None
