@@ -5,9 +5,10 @@ from functools import lru_cache
 import numpy as np
 
 from leastaction.core.expressions import parse
-from leastaction.trajectories.multiple_shooting import fit_jointly, fit_states
-from leastaction.trajectories.segments import (
+from leastaction.trajectories.multiple_shooting import (
     Positions,
+    fit_jointly,
+    fit_states,
     noise_level,
     split,
     start_states,

@@ -9,8 +9,7 @@ import xarray as xr
 from recorded import RATE, imported, rig, rows, swing, write
 
 from leastaction.configuration.schema import ConfigError
-from leastaction.recordings.error import RecordingError
-from leastaction.recordings.recorded_tables import Table
+from leastaction.recordings.tables import RecordingError, Table
 
 GOOD = rows()
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.trajectories.acceleration_descent import descend
-from leastaction.trajectories.acceleration_gradient import staged_descent
+from leastaction.trajectories.acceleration_gradient import descend, staged_descent
 
 STAGE = {"rate": 1e-2, "penalty": 0.0, "threshold": 1e-3}
 

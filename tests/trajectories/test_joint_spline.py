@@ -7,8 +7,7 @@ from motions import SPLINE, pendulum, recording
 from leastaction.core.contracts import check
 from leastaction.trajectories import joint_spline as method
 from leastaction.trajectories import measured
-from leastaction.trajectories.demmler_reinsch import demmler_reinsch, design
-from leastaction.trajectories.joint_spline import joint_spline
+from leastaction.trajectories.joint_spline import demmler_reinsch, design, joint_spline
 from leastaction.trajectories.motion import kept, states
 
 

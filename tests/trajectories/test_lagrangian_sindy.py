@@ -9,11 +9,12 @@ from leastaction.core.candidates import candidates
 from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
 from leastaction.trajectories import energy_gram, measured
-from leastaction.trajectories.energy_gram import energy_rate, velocity_degree
 from leastaction.trajectories.lagrangian_sindy import (
+    energy_rate,
     identify,
     lagrangian_of_energy,
     sparse_null_vector,
+    velocity_degree,
 )
 
 NAMES = ("x", "y", "xdot", "ydot")

@@ -16,15 +16,14 @@ from motions import (
 from leastaction.core.library import Library
 from leastaction.trajectories import gram, joint_spline, measured
 from leastaction.trajectories import null_vector as method
-from leastaction.trajectories.acceleration_error import AccelerationError
 from leastaction.trajectories.errors_in_variables import (
+    Smoothed,
     corrected_moments,
     null_vectors,
     refit,
 )
 from leastaction.trajectories.library_equations import library_equations
-from leastaction.trajectories.scale_free import Ratio
-from leastaction.trajectories.smoothed_states import Smoothed
+from leastaction.trajectories.splicing import AccelerationError, Ratio
 
 PENDULUM = ("thdot**2", "cos(th)")
 

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from leastaction.trajectories.scale_free import Ratio, backward_elimination
 from leastaction.trajectories.splicing import (
+    Ratio,
+    backward_elimination,
     larger_supports,
     size_by_jump,
     splicing,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from pendulum import SIGMA, TRUTH, motions, positions
 
-from leastaction.trajectories.segments import (
+from leastaction.trajectories.multiple_shooting import (
     Positions,
     capped,
     enough_steps,

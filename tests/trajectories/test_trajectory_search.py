@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from pendulum import DAMPED, INERTIA, TRUTH, positions
 
-from leastaction.trajectories.multiple_shooting import fit_jointly
-from leastaction.trajectories.segments import split, start_states
+from leastaction.trajectories.multiple_shooting import fit_jointly, split, start_states
 from leastaction.trajectories.trajectory_search import (
     best_start,
     criterion,

@@ -3,7 +3,7 @@
 from leastaction.core.files import save
 from leastaction.core.progress import start_logging
 from leastaction.recordings.import_recording import import_recording
-from leastaction.recordings.recorded_tables import unchanged
+from leastaction.recordings.tables import unchanged
 
 
 def main(settings: dict, observations: str) -> None:

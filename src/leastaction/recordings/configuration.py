@@ -11,7 +11,7 @@ from pathlib import Path
 from leastaction.configuration import jobs
 from leastaction.configuration.schema import ConfigError, complete
 from leastaction.core.method import rollout
-from leastaction.recordings.error import RecordingError
+from leastaction.recordings.tables import RecordingError
 
 FOLDER = "recordings"
 
@@ -45,7 +45,7 @@ def recording_from_config(
     """
     from leastaction.core.expressions import check_name
     from leastaction.core.system import declared_names
-    from leastaction.recordings.columns import columns_of, time_factor
+    from leastaction.recordings.tables import columns_of, time_factor
 
     where = f"recording {name}"
     given = _long_form(given)
@@ -121,7 +121,7 @@ def _is_made(path: str, made: Path | None) -> bool:
 
 
 def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
-    from leastaction.recordings.recorded_tables import Table
+    from leastaction.recordings.tables import Table
 
     uses = {c.use: c.name for group in channels.values() for c in group.values()}
     if settings.get("trajectory"):
@@ -184,6 +184,6 @@ SETTINGS: Mapping[str, Callable] = {
 }
 MODULES: Mapping[str, Callable] = {
     **jobs.MODULES,
-    "import": lambda example, estimator: ["leastaction.recordings.recording"],
+    "import": lambda example, estimator: ["leastaction.recordings.import_recording"],
     "predict": lambda example, estimator: rollout("measurements")().modules(),
 }

@@ -4,8 +4,10 @@ Multiple shooting (Bock 1983) over windows that grow from one to ten main period
 enter and leave by the error on blocks that were left out of the fit (Stone 1974).
 """
 
+import json
 import logging
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import sympy as sp
@@ -14,17 +16,19 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.gram_estimate import lagrangian_estimate
 from leastaction.core.library import Library
 from leastaction.core.unequal_trajectories import training
-from leastaction.recordings.drift import without_doubtful
-from leastaction.recordings.held_out_search import (
+from leastaction.recordings.leave_one_out import (
     Candidate,
+    LeaveOneOut,
     Problem,
     fitted,
+    rank,
     search,
 )
-from leastaction.recordings.recorded_estimate import estimate
-from leastaction.recordings.recorded_windows import (
+from leastaction.recordings.windows import (
+    Recording,
     blocks,
     longest_window,
     recording,
@@ -51,8 +55,15 @@ LOST = 8.0
 DEAR = 1.25
 # Part of a force, squared, that is not one of simpler terms.
 DISTINCT = 1e-11
-
 log = logging.getLogger(__name__)
+MOST_ALTERNATIVES = 8
+# Laws with an error beyond this multiple are no alternative, however few the blocks.
+WORSE = 10.0
+CONFIDENCE = 0.95
+# A step of this fraction of an error bar ends the fit.
+SETTLED = 0.2
+# A term of doubtful size stays if without it the error left out is this many times.
+NEEDED = 3.0
 
 
 def identify(
@@ -64,10 +75,10 @@ def identify(
     """Identify L and D of recordings; nothing is set per system.
 
     1. Skeleton: supports of every size from smoothed accelerations
-       (:mod:`leastaction.trajectories.scale_free`), refitted by shooting over one main
+       (:mod:`leastaction.trajectories.splicing`), refitted by shooting over one main
        period; the best by its error on blocks left out.
     2. Windows of one, three and ten main periods. On each level terms are added,
-       dropped, swapped and exchanged (:mod:`leastaction.recordings.held_out_search`).
+       dropped, swapped and exchanged (:mod:`leastaction.recordings.leave_one_out`).
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
     4. Terms of L whose interval holds zero are dropped, unless they are needed.
     5. Error bars by the jackknife over blocks, with half the difference between large
@@ -299,3 +310,224 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
             "`excitation: random` if the motion is driven by noise"
         )
     return best
+
+
+def estimate(
+    problem: Problem,
+    present: Candidate,
+    whole: LeaveOneOut,
+    found: Recording,
+    equations: xr.Dataset,
+    terms: Library,
+    columns: np.ndarray,
+    window: float,
+    width: float,
+) -> LagrangianEstimate:
+    """Coefficients, standard errors, alternatives and diagnostics.
+
+    .. math::
+
+        s_k^2 = \\frac{S - 1}{S} \\sum_s (c_k^{(s)} - \\bar c_k)^2
+        + \\frac14 (c_k^{large} - c_k^{small})^2
+    """
+    support = list(present.support)
+    fixed = problem.fixed(present.fit.c)
+    left, jackknife = present.left_out.jackknife(support, fixed)
+    std = total_std(problem, present, found)
+    drifted = drift(problem, present, found)
+    scale = _scale(problem, present.fit.c, terms, columns)
+    count = len(terms.terms) + len(terms.dissipation)
+
+    def spread(values, empty=0.0):
+        full = np.full((*values.shape[:-1], count), empty)
+        full[..., columns] = scale * values
+        return full
+
+    errors = spread(np.where(present.fit.c != 0, std, np.nan), np.nan)
+    remaining = np.abs(present.left_out.coefficients(support, fixed) - present.fit.c)
+    alternatives, about = equivalents(problem, whole, present, equations, columns)
+    block_count = len(present.left_out.e)
+    values = present.left_out.e.sum()
+    freedom = found.positions.q.size
+    diagnostics = {
+        "blocks": (block_count, "1", "blocks that were left out in turn"),
+        "window": (window, "s", "length of the windows that were fitted"),
+        "longest_window": (
+            longest_window(found),
+            "s",
+            "length of the longest windows that the recording has",
+        ),
+        "period": (found.period, "s", "main period"),
+        "sliding_width": (width, "(units of q)/s", "velocity where friction turns"),
+        "misfit": (
+            float(np.sqrt(values / freedom)),
+            "1",
+            "rms misfit over the windows, in 0.3 % of the amplitude and the noise",
+        ),
+        "criterion_value": (present.criterion, "1", "log of the error left out"),
+        "converged": (
+            int((remaining <= SETTLED * np.where(std > 0, std, np.inf)).all()),
+            "1",
+            "whether a further step would be a fraction of every error bar",
+        ),
+    }
+    arrays = {
+        "jackknife_coefficient": (
+            ("block", "column_fitted"),
+            spread(left)[:, columns],
+            "mixed",
+            "coefficients with one block left out",
+        ),
+        "column_position": (
+            ("column_fitted",),
+            columns,
+            "1",
+            "position among all candidates",
+        ),
+        "drift": (
+            ("column_fitted",),
+            spread(drifted)[columns],
+            "mixed",
+            "half the difference between large and small amplitudes",
+        ),
+        "jackknife_std": (
+            ("column_fitted",),
+            spread(jackknife)[columns],
+            "mixed",
+            "standard error over blocks alone",
+        ),
+        "amplitude_range": (
+            ("dof", "end"),
+            np.stack([found.amplitude.min(0), found.amplitude.max(0)], axis=1),
+            "see coordinate_unit",
+            "smallest and largest amplitude of a trajectory",
+        ),
+        "noise_level": (
+            ("dof",),
+            equations["noise_std"].values[0],
+            "see coordinate_unit",
+            "noise of the sensor",
+        ),
+        "equivalent_models": (
+            (),
+            np.array(json.dumps(about), dtype=object),
+            "1",
+            "models that fit alike, as JSON",
+        ),
+    }
+    found_law = lagrangian_estimate(
+        equations, spread(present.fit.c), diagnostics, arrays, errors
+    )
+    return replace(found_law, alternatives=alternatives)
+
+
+def _scale(problem: Problem, c, terms: Library, columns) -> float:
+    """Factor that gives the largest kinetic term ½, unless an input gives the scale."""
+    if problem.driven:
+        return 1.0
+    fixed = problem.fixed(c)
+    return 0.5 / c[fixed]
+
+
+def equivalents(
+    problem: Problem, whole: LeaveOneOut, present: Candidate, equations, columns
+) -> tuple[str, list[dict]]:
+    """Models of the same size whose error left out is not significantly larger.
+
+    By Student's t test of the differences, paired over blocks, at 95 %.
+    """
+    from scipy.stats import t
+
+    support = present.support
+    fixed = problem.fixed(present.fit.c)
+    names = [str(equations["column"].values[k]) for k in columns]
+    own = whole.block_errors(support, fixed)
+    found = []
+    for _, other in rank(problem, whole, support, len(support)):
+        if len(other) != len(support) or other == support:
+            continue
+        errors = whole.block_errors(other, fixed)
+        difference = errors - own
+        spread = np.sqrt(len(own)) * difference.std(ddof=1)
+        alike = difference.sum() < t.ppf(CONFIDENCE, len(own) - 1) * spread
+        if errors.sum() < (WORSE if alike else 1.05) * own.sum():
+            c = whole.coefficients(other, fixed)
+            found.append((float(errors.sum() / own.sum()), other, c))
+    found = sorted(found, key=lambda each: each[0])[:MOST_ALTERNATIVES]
+    scale = 1.0 if problem.driven else 0.5 / present.fit.c[fixed]
+    about, texts = [], []
+    for ratio, other, c in found:
+        gone = [names[k] for k in support if k not in other]
+        new = [names[k] for k in other if k not in support]
+        about.append(
+            {
+                "error_ratio": ratio,
+                "coefficients": {names[k]: float(scale * c[k]) for k in other},
+                "instead_of": gone,
+                "has": new,
+            }
+        )
+        texts.append(f"{' + '.join(new)} instead of {' + '.join(gone)}")
+    return "; ".join(texts), about
+
+
+def drift(problem: Problem, present: Candidate, found: Recording) -> np.ndarray:
+    """Half the difference between the louder and the quieter half of the blocks."""
+    segments, q = present.fit.segments, found.positions.q
+    scale = np.maximum(found.amplitude.max(axis=0), 1e-300)
+    size = np.array(
+        [
+            np.mean(np.ptp(q[a : a + n], axis=0) / scale)
+            for a, n in zip(segments.first, segments.length, strict=True)
+        ]
+    )
+    count = len(present.left_out.e)
+    loud = np.array([size[problem.blocks == s].mean() for s in range(count)])
+    order = np.argsort(-loud)
+    fixed = problem.fixed(present.fit.c)
+    large, small = (
+        present.left_out.block_coefficients(present.support, fixed, list(half))
+        for half in (order[: (count + 1) // 2], order[(count + 1) // 2 :])
+    )
+    return np.abs(large - small) / 2
+
+
+def total_std(problem: Problem, present: Candidate, found: Recording) -> np.ndarray:
+    """Standard error over blocks, with the drift in quadrature."""
+    fixed = problem.fixed(present.fit.c)
+    _, jackknife = present.left_out.jackknife(list(present.support), fixed)
+    return np.sqrt(jackknife**2 + drift(problem, present, found) ** 2)
+
+
+def without_doubtful(
+    problem: Problem, present: Candidate, found: Recording
+) -> Candidate:
+    """The law without terms of L whose interval holds zero, unless they are needed.
+
+    Losses are exempt: their partners exchange what they stand for, and each alone is
+    uncertain while their sum is not.
+    """
+    from scipy.stats import t
+
+    while True:
+        factor = t.ppf((1 + CONFIDENCE) / 2, len(present.left_out.e) - 1)
+        c, std = present.fit.c, total_std(problem, present, found)
+        fixed = problem.fixed(c)
+        doubtful = [
+            k
+            for k in present.support
+            if k != fixed and not problem.losses[k] and abs(c[k]) < factor * std[k]
+        ]
+        smaller = None
+        for k in sorted(doubtful, key=lambda k: abs(c[k]) / max(std[k], 1e-300)):
+            support = [j for j in present.support if j != k]
+            start = present.left_out.coefficients(support, fixed)
+            trial = fitted(problem, present.fit.segments, start)
+            if trial is not None and trial.criterion < present.criterion + np.log(
+                NEEDED
+            ):
+                smaller = trial
+                break
+        if smaller is None:
+            return present
+        present = smaller

@@ -3,17 +3,321 @@
 The folder ends in an underscore because ``import`` is a word of Python.
 """
 
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
 
-def import_recording(settings):
+import numpy as np
+import xarray as xr
+
+from leastaction.core.unequal_trajectories import pieces
+from leastaction.recordings.bandwidth_spline import spectrum
+from leastaction.recordings.checks import DEGREES, refuse, warnings_of
+from leastaction.recordings.splitting import (
+    Clock,
+    Trajectory,
+    read_trajectories,
+    resample,
+)
+from leastaction.recordings.tables import (
+    RecordingError,
+    columns_of,
+    time_factor,
+    unchanged,
+)
+
+# Share of the trajectories that validation keeps for itself.
+HELD_OUT = 4
+TAIL = 0.25
+# Share of steps beyond a quarter turn, after which no turn can be counted.
+TOO_WIDE = 0.02
+# Main periods that such an end must have.
+LEAST_PERIODS = 3.0
+log = logging.getLogger(__name__)
+# Trajectories that a recording is cut into at least: error bars need so many.
+TRAJECTORIES = 40
+LEAST_SAMPLES = 32
+# Without recorded velocities: samples per step, and the angle that a step may turn.
+STRIDES = (3, 8)
+TURN = 0.2
+
+
+def measurements(settings: Mapping) -> xr.Dataset:
+    """Read, convert, split and resample; then refuse or warn.
+
+    Parameters
+    ----------
+    settings
+        `import` with `files` that can be opened, `held_out`, `excitation`, `accept`.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``measurements``. Its attribute `warnings` is a list in JSON.
+
+    Raises
+    ------
+    RecordingError
+        One message: file, row or column, what was expected, what to do.
+    """
+    given = settings["import"]
+    channels = columns_of(given)
+    names = list(channels["q"])
+    smooth = [c for k in ("q", "qdot", "qddot") for c in channels[k].values()]
+    columns = [*smooth, *channels["input"].values()]
+    factor = time_factor(given["time"]["unit"])
+    read = read_trajectories(
+        given["files"], given, columns, factor, given.get("trajectory")
+    )
+    trajectories, gaps = read.done, read.gaps
+    spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
+    turned = _unwrap(trajectories, channels, spans)
+    recorded = [t.label for t in trajectories]
+    values, starts, clock = resample(trajectories, len(smooth))
+    kept = [t for t in trajectories if len(t.time) >= 16]
+    series = _by_channel(values, channels, names)
+    refuse(kept, series, channels, clock, settings, spans)
+    sampled = list(kept)
+    if settings["held_out"] is None and len(kept) < HELD_OUT:
+        held = _end_held_out(kept, series, starts, clock)
+    else:
+        held = _held_out(kept, series["q"], settings["held_out"])
+    texts = warnings_of(sampled, series, channels, clock, settings, held)
+    if gaps:
+        texts.append(
+            f"{gaps} gaps in time split the recording into {len(sampled)} trajectories"
+        )
+    if len(recorded) > len(sampled):
+        texts.append(
+            f"{len(recorded) - len(sampled)} stretches below 16 rows are left out"
+        )
+    used = sum(len(t.time) for t in trajectories)
+    if used < read.rows:
+        texts.append(f"of {read.rows} rows {used} are used, in evenly spaced stretches")
+    if turned:
+        texts.append(f"angles were unwrapped at {turned} jumps of a whole turn")
+    for text in texts:
+        log.warning("%s", text)
+    return _dataset(series, starts, held, kept, channels, clock, texts)
+
+
+def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
+    """Angles made continuous before anything is smoothed; returns the jumps."""
+    jumps = 0
+    for place, column in enumerate(channels["q"].values()):
+        if not column.angle:
+            continue
+        for t in trajectories:
+            steps = np.abs(np.diff(t.values[:, place])) > np.pi
+            if steps.any():
+                jumps += int(steps.sum())
+                t.values[:, place] = np.unwrap(t.values[:, place])
+        wide = [np.abs(np.diff(t.values[:, place])) > np.pi / 2 for t in trajectories]
+        share = np.concatenate(wide).mean() if wide else 0.0
+        if share > TOO_WIDE and spans[place] / 2 <= DEGREES:
+            raise RecordingError(
+                f"{trajectories[0].source.rpartition(', line')[0]}, "
+                f"column {column.name!r}",
+                f"at {100 * share:.0f} % of the rows the angle jumps by more than a "
+                "quarter turn",
+                "neighbouring samples that are close to each other",
+                "Sample faster, or check the unit and the sensor",
+            )
+    return jumps
+
+
+def _by_channel(values, channels, names) -> dict[str, list[np.ndarray]]:
+    found, place = {}, 0
+    for channel in ("q", "qdot", "qddot", "input"):
+        given = channels[channel]
+        if not given:
+            continue
+        order = [place + list(given).index(n) if n in given else None for n in names]
+        found[channel] = [
+            np.stack(
+                [np.zeros(len(v)) if k is None else v[:, k] for k in order], axis=1
+            )
+            for v in values
+        ]
+        place += len(given)
+    return found
+
+
+def _held_out(kept, q, wanted) -> np.ndarray:
+    """Which trajectories validation keeps: those named, or the middling ones."""
+    labels = [t.label for t in kept]
+    if wanted is not None:
+        unknown = [
+            w for w in map(str, wanted) if not any(fnmatch(x, w) for x in labels)
+        ]
+        if unknown:
+            raise RecordingError(
+                kept[0].source.rpartition(", line")[0],
+                f"validate.held_out names the trajectory {unknown[0]}",
+                f"some of {', '.join(dict.fromkeys(labels))}",
+                "Correct `validate.held_out`",
+            )
+        held = np.array([any(fnmatch(x, str(w)) for w in wanted) for x in labels])
+        if held.all():
+            raise RecordingError(
+                kept[0].source.rpartition(", line")[0],
+                "validate.held_out names every trajectory",
+                "some to learn from",
+                "Name one in four, or leave `held_out` out",
+            )
+        return held
+    held = np.zeros(len(kept), dtype=bool)
+    if len(kept) >= HELD_OUT:
+        scale = np.concatenate(q).std(axis=0)
+        scale = np.where(scale > 0, scale, 1.0)
+        size = np.array([np.mean(np.ptp(x, axis=0) / scale) for x in q])
+        count = len(kept) // HELD_OUT
+        middle = np.argsort(size)[
+            np.linspace(0, len(kept) - 1, count + 2)[1:-1].round().astype(int)
+        ]
+        held[middle] = True
+    return held
+
+
+def _end_held_out(kept, series, starts, clock: Clock) -> np.ndarray:
+    """Cut the end of the longest of a few trajectories off, for validation."""
+    number = int(np.argmax([len(q) for q in series["q"]]))
+    whole = series["q"][number]
+    main = min(
+        spectrum([q[:, a] for q in series["q"]], clock.step).main
+        for a in range(whole.shape[1])
+    )
+    cut = round((1 - TAIL) * len(whole))
+    if (len(whole) - cut) * clock.step * main < LEAST_PERIODS:
+        return np.zeros(len(kept), dtype=bool)
+    for parts in series.values():
+        parts.append(parts[number][cut:])
+        parts[number] = parts[number][:cut]
+    old = kept[number]
+    kept.append(
+        Trajectory(f"{old.label} (end)", old.time[:0], old.values[:0], old.source)
+    )
+    starts.append(starts[number] + cut * clock.step)
+    return np.arange(len(kept)) == len(kept) - 1
+
+
+def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Dataset:
+    count = np.array([len(q) for q in series["q"]])
+    rows, each = ("replicate", "sample", "dof"), ("trajectory",)
+    meaning = {
+        "q": "generalised coordinate",
+        "qdot": "generalised velocity",
+        "qddot": "generalised acceleration",
+        "input": "generalised external force",
+    }
+    unit = {"units": "see coordinate_unit"}
+    data = {
+        name: (rows, np.concatenate(parts)[None], unit | {"long_name": meaning[name]})
+        for name, parts in series.items()
+    }
+    for name, values, units, about in (
+        (
+            "first_sample",
+            np.concatenate([[0], np.cumsum(count)[:-1]]),
+            "1",
+            "first row",
+        ),
+        ("sample_count", count, "1", "number of rows"),
+        ("start_time", starts, "s", "recorded time of the first row"),
+        ("held_out", held.astype("int8"), "1", "whether only validation sees it"),
+    ):
+        data[name] = (each, np.array(values), {"units": units, "long_name": about})
+    names = list(channels["q"])
+    attributes = {
+        "time_step": clock.step,
+        "warnings": json.dumps(texts),
+        "kinds": json.dumps(
+            {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
+        ),
+    }
+    return xr.Dataset(
+        data,
+        coords={
+            "replicate": [0],
+            "dof": names,
+            "coordinate_unit": ("dof", [channels["q"][n].unit for n in names]),
+            "label": (each, np.array([t.label for t in kept], dtype=object)),
+        },
+        attrs=attributes,
+    )
+
+
+def ensemble(recorded: xr.Dataset) -> xr.Dataset:
+    """Cut trajectories into equal ones; velocities from differences, if need be.
+
+    Where velocities were not recorded, q and q̇ are mean and difference of neighbouring
+    samples, every m-th pair being taken: over a step of m samples the mean of a Wiener
+    path has σ²(m − ⅓) dt of variance for σ² m dt, so the volatility comes out low by a
+    fraction of 1 / 6m.
+
+    Parameters
+    ----------
+    recorded
+        Contract ``measurements``.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``observations``.
+    """
+    dt = float(recorded.attrs["time_step"])
+    parts = pieces(recorded)
+    q = [recorded["q"].values[0][p] for p in parts]
+    if "qdot" in recorded:
+        v = [recorded["qdot"].values[0][p] for p in parts]
+    else:
+        main = max(
+            spectrum([x[:, a] for x in q], dt).main for a in range(q[0].shape[1])
+        )
+        stride = int(np.clip(TURN / (2 * np.pi * main * dt), *STRIDES))
+        log.warning(
+            "velocities are differences of neighbouring samples, one in %d; the "
+            "volatility comes out low by about %.2g %%; record velocities if you can",
+            stride,
+            100 / (6 * stride),
+        )
+        v = [np.diff(x, axis=0)[::stride] / dt for x in q]
+        q = [((x[1:] + x[:-1]) / 2)[::stride] for x in q]
+        dt *= stride
+    total = sum(map(len, q))
+    length = max(min(max(map(len, q)), total // TRAJECTORIES), LEAST_SAMPLES)
+    cut = [
+        [x[k : k + length] for x in each for k in range(0, len(x) - length + 1, length)]
+        for each in (q, v)
+    ]
+    names = [str(n) for n in recorded["dof"].values]
+    dims = ("replicate", "trajectory", "time", "dof")
+    about = {"units": "see coordinate_unit"}
+    return xr.Dataset(
+        {
+            "q": (dims, np.array(cut[0])[None], about | {"long_name": "coordinate"}),
+            "qdot": (dims, np.array(cut[1])[None], about | {"long_name": "velocity"}),
+        },
+        coords={
+            "replicate": [0],
+            "time": (
+                "time",
+                np.arange(length) * dt,
+                {"units": "s", "long_name": "time"},
+            ),
+            "dof": names,
+            "coordinate_unit": ("dof", recorded["coordinate_unit"].values),
+        },
+        attrs={"warnings": recorded.attrs["warnings"], "contract": "observations"},
+    )
+
+
+def import_recording(settings: Mapping) -> xr.Dataset:
     """Read a user's tables: contract ``measurements``, or ``observations`` if random.
 
-    See :func:`leastaction.recordings.recording.measurements` and
-    :func:`leastaction.recordings.ensemble.ensemble`.
+    See :func:`measurements` and :func:`ensemble`.
     """
-    from leastaction.recordings.ensemble import ensemble
-    from leastaction.recordings.recorded_tables import unchanged
-    from leastaction.recordings.recording import measurements
-
     with unchanged(settings["import"]["files"]):
         found = measurements(settings).assign_attrs(contract="measurements")
     return ensemble(found) if settings["excitation"] == "random" else found

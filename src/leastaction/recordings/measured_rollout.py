@@ -10,8 +10,12 @@ from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.unequal_trajectories import held_out, pieces
 from leastaction.recordings.cross_validated_shooting import smooth_friction
-from leastaction.trajectories.multiple_shooting import fit_states
-from leastaction.trajectories.segments import Positions, Segments, enough_steps
+from leastaction.trajectories.multiple_shooting import (
+    Positions,
+    Segments,
+    enough_steps,
+    fit_states,
+)
 from leastaction.trajectories.variational_equations import variational_equations
 
 # Part of a trajectory that fixes its initial state, main periods.
@@ -116,7 +120,7 @@ class _Law:
         )
 
     def _nodes(self, force):
-        from leastaction.recordings.recorded_windows import input_nodes
+        from leastaction.recordings.windows import input_nodes
 
         return input_nodes(force, np.arange(len(force)), 1)
 

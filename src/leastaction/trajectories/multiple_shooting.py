@@ -1,18 +1,23 @@
 """Least squares of segments of motion: states alone, or states and coefficients."""
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from math import comb
 
 import numpy as np
 
-from leastaction.trajectories.segments import (
-    Positions,
-    Segments,
-    capped,
-    misfit_scale,
-    normal_equations,
-    voters,
-)
+from leastaction.trajectories.variational_equations import VariationalEquations
 
+# Windows (samples, degree) of the local polynomials that start a segment.
+WINDOWS = ((3, 1), (4, 2), (6, 1), (8, 2), (12, 3), (20, 3), (40, 4))
+LARGEST_STEPS = 16
+# A residual beyond this many σ counts no further: one segment decides nothing.
+CAP = 25.0
+# A segment this many times worse than the median has no say about coefficients.
+VOTE = 9.0
+# Noise below this fraction of a coordinate is that of no sensor, and no step of ours is
+# short enough for it; 1 / σ² must stay finite.
+LEAST_NOISE = 1e-9
 # A fit has converged when an undamped step would lower χ² by less than this.
 TOLERANCE = 0.05
 FIRST_DAMPING = 1e-3
@@ -21,6 +26,269 @@ LARGEST_DAMPING = 1e8
 DEVIATIONS = 6.0
 # Fraction of the segments that may lose their vote because they are stuck.
 MOST_BARRED = 0.05
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Positions of trajectories of equal length, and how motions are fitted to them.
+
+    Attributes
+    ----------
+    equations
+        Compiled library.
+    q
+        Shape (trajectory · sample, dof), one trajectory after the other.
+    samples
+        Samples of one trajectory.
+    dt
+        Time between samples, s.
+    sigma
+        Standard deviation of the noise by coordinate, shape (dof,) or (row, dof); a
+        segment has that of its first row.
+    steps
+        Steps of the integrator between samples.
+    force
+        Input at the begin and the middle of every step, by the number of steps; None
+        if there is none.
+    vote
+        A segment this many times worse than the median has no say about coefficients.
+    """
+
+    equations: VariationalEquations
+    q: np.ndarray
+    samples: int
+    dt: float
+    sigma: np.ndarray
+    steps: int = 1
+    force: Callable[[int], np.ndarray] | None = None
+    vote: float = VOTE
+
+    @property
+    def dof(self) -> int:
+        """Number of coordinates."""
+        return self.q.shape[1]
+
+    def with_(self, **changes) -> "Positions":
+        """Return the same positions, fitted otherwise."""
+        return replace(self, **changes)
+
+    def some(self, trajectories: Sequence[int]) -> "Positions":
+        """Return the positions of some trajectories."""
+        q = self.q.reshape(-1, self.samples, self.dof)[trajectories]
+        return replace(self, q=np.ascontiguousarray(q.reshape(-1, self.dof)))
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Segments in the order of their first rows.
+
+    Attributes
+    ----------
+    first, length
+        First row in :class:`Positions` and number of rows.
+    state
+        (q, q̇) at the first row, shape (segment, 2 dof).
+    """
+
+    first: np.ndarray
+    length: np.ndarray
+    state: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def __getitem__(self, chosen) -> "Segments":
+        return Segments(self.first[chosen], self.length[chosen], self.state[chosen])
+
+    def at(self, state: np.ndarray) -> "Segments":
+        """Return the same segments with other states."""
+        return Segments(self.first, self.length, state)
+
+    def freedom(self, dof: int) -> np.ndarray:
+        """Degrees of freedom of each misfit, samples less free values."""
+        return np.maximum(self.length * dof - 2 * dof, 1)
+
+
+def joined(parts: Sequence[Segments]) -> Segments:
+    """All segments of `parts`, in order."""
+    whole = Segments(
+        *(
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("first", "length", "state")
+        )
+    )
+    return whole[np.argsort(whole.first, kind="stable")]
+
+
+def normal_equations(
+    positions: Positions,
+    segments: Segments,
+    c: np.ndarray,
+    active: np.ndarray | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """JᵀWJ, JᵀWe, χ² and Σe² of every segment; a lost one has zeros and infinity."""
+    sigma = positions.sigma
+    weight = 1 / (sigma if sigma.ndim == 1 else sigma[segments.first]) ** 2
+    force = None if positions.force is None else positions.force(positions.steps)
+    with np.errstate(all="ignore"):
+        h, g, square = positions.equations.normal_equations(
+            positions.q,
+            segments.first,
+            segments.length,
+            segments.state,
+            c,
+            active,
+            weight,
+            positions.dt,
+            positions.steps,
+            force,
+        )
+        chi2 = (square * weight).sum(axis=1)
+        lost = ~np.isfinite(chi2)
+        if active is not None:
+            lost |= ~np.isfinite(h).all(axis=(1, 2)) | ~np.isfinite(g).all(axis=1)
+            h[lost], g[lost] = 0.0, 0.0
+    chi2[lost] = np.inf
+    return h, g, chi2, square
+
+
+def capped(chi2: np.ndarray, segments: Segments, dof: int, scale: float = 1.0) -> float:
+    """Σ χ² with each segment capped, at 25 · `scale` per value."""
+    return float(np.minimum(chi2, CAP * scale * dof * segments.length).sum())
+
+
+def misfit_scale(chi2: np.ndarray, segments: Segments, dof: int) -> float:
+    """Median χ² per degree of freedom, at least one."""
+    return max(float(np.median(chi2 / segments.freedom(dof))), 1.0)
+
+
+def voters(
+    chi2: np.ndarray, segments: Segments, dof: int, most: float = VOTE
+) -> np.ndarray:
+    """Segments that have a say about the coefficients; a lost one never has."""
+    ratio = chi2 / segments.freedom(dof)
+    return np.isfinite(chi2) & (ratio <= most * max(np.median(ratio), 1e-300))
+
+
+def split(positions: Positions, duration: float) -> Segments:
+    """Equal segments of about `duration` (s), at least 4 dof samples; no states yet."""
+    samples, dof = positions.samples, positions.dof
+    wanted = max(duration / positions.dt, 4 * dof)
+    count = max(int(samples // wanted), 1)
+    edges = np.linspace(0, samples, count + 1).round().astype(int)
+    trajectories = len(positions.q) // samples
+    first = (np.arange(trajectories)[:, None] * samples + edges[:-1]).ravel()
+    length = np.tile(np.diff(edges), trajectories)
+    return Segments(first, length, np.zeros((len(first), 2 * dof)))
+
+
+def start_states(positions: Positions, segments: Segments, c: np.ndarray) -> Segments:
+    """States from local polynomials through the samples at the start of each segment.
+
+    The window whose motion fits the segment best is taken, one by one.
+    """
+    best = segments.state.copy()
+    lowest = np.full(len(segments), np.inf)
+    found = np.zeros(len(segments), dtype=bool)
+    for count, degree in WINDOWS:
+        state = _local_polynomial(positions, segments, count, degree)
+        chi2 = normal_equations(positions, segments.at(state), c)[2]
+        better = (chi2 < lowest) | ~found
+        best[better], lowest[better] = state[better], chi2[better]
+        found[:] = True
+    return segments.at(best)
+
+
+def _local_polynomial(positions, segments, count, degree):
+    """Value and rate, at the first row, of polynomials through samples around it."""
+    samples = positions.samples
+    count = min(count, samples)
+    degree = min(degree, count - 1)
+    row = segments.first % samples
+    begin = np.clip(row - count // 2, 0, samples - count)
+    offset = row - begin
+    state = np.empty((len(segments), 2 * positions.dof))
+    for place in np.unique(offset):
+        here = np.flatnonzero(offset == place)
+        time = (np.arange(count) - place) * positions.dt
+        fit = np.linalg.pinv(np.vander(time, degree + 1, increasing=True))[:2]
+        rows = (segments.first[here] - place)[:, None] + np.arange(count)
+        value = np.einsum("km,smd->skd", fit, positions.q[rows])
+        state[here] = value.reshape(len(here), -1)
+    return state
+
+
+def noise_level(
+    q: np.ndarray, highest: int = 10, agreement: float = 0.02
+) -> np.ndarray:
+    """Standard deviation of white noise by differences of rising order (Rice 1984).
+
+    Parameters
+    ----------
+    q
+        Shape (trajectory, time, dof).
+    highest
+        Highest order of the differences.
+    agreement
+        The lowest order is taken whose σ is that of the next one up to this fraction.
+
+    Returns
+    -------
+    ndarray of shape (dof,)
+    """
+    sigma = []
+    for order in range(2, min(highest + 1, q.shape[1] - 1)):
+        difference = np.diff(q, order, axis=1)
+        sigma.append(np.sqrt(np.mean(difference**2, (0, 1)) / comb(2 * order, order)))
+    sigma = np.array(sigma)
+    agree = np.abs(sigma[1:] / np.maximum(sigma[:-1], 1e-300) - 1) < agreement
+    order = np.where(agree.any(axis=0), agree.argmax(axis=0), len(sigma) - 1)
+    return np.maximum(sigma[order, np.arange(q.shape[2])], least_noise(q))
+
+
+def least_noise(q: np.ndarray) -> np.ndarray:
+    """Lowest σ that positions of shape (..., dof) are weighted by."""
+    size = np.abs(q.reshape(-1, q.shape[-1])).max(axis=0)
+    return LEAST_NOISE * np.where(size > 0, size, 1.0)
+
+
+def enough_steps(
+    positions: Positions, segments: Segments, c: np.ndarray, tolerance: float = 0.1
+) -> Positions:
+    """Steps per sample so that halving them moves no position by more than this · σ.
+
+    One segment in twenty may differ by more: a lost one needs no accuracy.
+    """
+    chosen = segments[:: max(len(segments) // 100, 1)]
+    samples = int(chosen.length.max())
+
+    def path(steps):
+        force = None if positions.force is None else positions.force(steps)
+        with np.errstate(all="ignore"):
+            return positions.equations.rollout(
+                chosen.state,
+                c,
+                positions.dt,
+                samples,
+                steps,
+                force,
+                chosen.first,
+                chosen.length,
+            )[:, :, : positions.dof]
+
+    inside = np.arange(samples) < chosen.length[:, None]
+    sigma = positions.sigma
+    sigma = sigma if sigma.ndim == 1 else sigma[chosen.first][:, None]
+    coarse, steps = path(positions.steps), positions.steps
+    while steps < LARGEST_STEPS:
+        fine = path(2 * steps)
+        with np.errstate(all="ignore"):
+            moved = np.abs((fine - coarse) / sigma).max(axis=2)
+        moved = np.where(inside, np.nan_to_num(moved, nan=1e9), 0.0).max(axis=1)
+        if np.quantile(moved, 0.95) < tolerance:
+            break
+        steps, coarse = 2 * steps, fine
+    return positions.with_(steps=steps)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.gram_estimate import lagrangian_estimate
 from leastaction.core.library import Library
-from leastaction.trajectories.acceleration_error import AccelerationError
 from leastaction.trajectories.errors_in_variables import (
     Refit,
     fitting_states,
@@ -27,9 +26,10 @@ from leastaction.trajectories.library_equations import (
     library_equations,
 )
 from leastaction.trajectories.motion import kept
-from leastaction.trajectories.scale_free import Ratio
 from leastaction.trajectories.splicing import (
+    AccelerationError,
     Path,
+    Ratio,
     larger_supports,
     size_by_jump,
     splicing,

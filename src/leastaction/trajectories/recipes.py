@@ -101,7 +101,7 @@ class JointSpline(Differentiate):
 class Measured(Differentiate):
     """The channels as recorded: nothing is differentiated or smoothed."""
 
-    run = "trajectories.measured:differentiate"
+    run = "trajectories.motion:differentiate"
     reads = ("recordings",)
     makes = "rates"
     needs_channels = ("q", "qdot", "qddot")
@@ -129,7 +129,7 @@ class Gram(Assemble):
 class EnergyGram(Assemble):
     """Gram matrix of the rates of candidate energies, for Lagrangian-SINDy."""
 
-    run = "trajectories.energy_gram:assemble"
+    run = "trajectories.lagrangian_sindy:assemble"
     reads = ("rates",)
     makes = "energy_gram"
     uses = ("reference", "inertia", "lagrangian")
@@ -140,7 +140,7 @@ class EnergyGram(Assemble):
 class ImplicitLibrary(Assemble):
     """Implicit candidates along the training trajectories, for SINDy-PI."""
 
-    run = "trajectories.implicit_library:assemble"
+    run = "trajectories.sindy_pi:assemble"
     reads = ("rates",)
     makes = "implicit_regression"
     uses = ("implicit",)

@@ -5,13 +5,265 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+import scipy.linalg
 
-from leastaction.trajectories.scale_free import Ratio, backward_elimination
+from leastaction.core.compiled import kernel
+from leastaction.trajectories.library_equations import LibraryEquations
 
+RIDGE = 1e-14
+# Each section of an interval in so many parts gains four bits.
+PARTS = 16
+SECTIONS = 13
+FRACTIONS = np.arange(1, PARTS)[:, None] / PARTS
+TRIED = 8
+# Sums over candidates are formed for a block of samples, innermost and contiguous.
+KERNEL = """
+BLOCK = 32
+
+
+@njit(cache=True, nogil=True)
+def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
+    samples, dof = qddot.shape
+    m, f = np.empty((BLOCK, dof, dof)), np.empty((BLOCK, dof))
+    masses, forces = m.reshape(-1), f.reshape(-1)
+    for s in range(supports.shape[0]):
+        for first in range(0, samples, BLOCK):
+            count = min(BLOCK, samples - first)
+            m[:], f[:] = 0.0, 0.0
+            for i in range(supports.shape[1]):
+                k, c = supports[s, i], coefficients[s, i]
+                column = force[k, first : first + count].reshape(-1)
+                for n in range(len(column)):
+                    forces[n] -= c * column[n]
+                column = mass[k, first : first + count].reshape(-1)
+                for n in range(len(column)):
+                    masses[n] += c * column[n]
+            for n in range(count):
+                square = 0.0
+                if solve(m[n], f[n]):
+                    for a in range(dof):
+                        rest = (qddot[first + n, a] - f[n, a]) / scale[a]
+                        square += rest**2 / dof
+                else:
+                    square = 1.0
+                error[s] += min(square, 1.0) / samples
+            if error[s] > limit:
+                break
+
+
+@njit(cache=True, nogil=True)
+def solve(m, f):
+    dof = len(f)
+    for a in range(dof):
+        pivot = a
+        for b in range(a + 1, dof):
+            if abs(m[b, a]) > abs(m[pivot, a]):
+                pivot = b
+        if not abs(m[pivot, a]) > 0.0:
+            return False
+        for b in range(dof):
+            m[a, b], m[pivot, b] = m[pivot, b], m[a, b]
+        f[a], f[pivot] = f[pivot], f[a]
+        for b in range(a + 1, dof):
+            factor = m[b, a] / m[a, a]
+            for c in range(a, dof):
+                m[b, c] -= factor * m[a, c]
+            f[b] -= factor * f[a]
+    for a in range(dof - 1, -1, -1):
+        for b in range(a + 1, dof):
+            f[a] -= m[a, b] * f[b]
+        f[a] /= m[a, a]
+    return True
+"""
 MOST_ROUNDS = 6
 BATCH = 8
 # Accelerations are not known to more than six digits: those of a spline are not.
 ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """Pair (G, K) with columns of unit length.
+
+    Attributes
+    ----------
+    gram, whole
+        G and G + K, shape (column, column).
+    length
+        Root mean square of the columns; coefficients are those of the unit columns
+        divided by it.
+    kept
+        Columns that every support contains, such as a known input.
+    """
+
+    gram: np.ndarray
+    whole: np.ndarray
+    length: np.ndarray
+    kept: tuple[int, ...] = ()
+
+    @classmethod
+    def from_moments(
+        cls, gram: np.ndarray, inertia: np.ndarray, kept: Sequence[int] = ()
+    ) -> "Ratio":
+        """Pair of moment matrices of columns of any length."""
+        length = np.sqrt(np.diag(gram))
+        length = np.where(length > 0, length, 1.0)
+        scale = np.outer(length, length)
+        normal = gram / scale
+        whole = normal + inertia / scale
+        return cls(normal, whole + RIDGE * np.eye(len(gram)), length, tuple(kept))
+
+    def minimise(self, support: Sequence[int]) -> tuple[float, np.ndarray]:
+        """Smallest τ over coefficients of the unit columns in `support`."""
+        chosen = np.ix_(support, support)
+        values, vectors = scipy.linalg.eigh(
+            self.gram[chosen], self.whole[chosen], subset_by_index=[0, 0]
+        )
+        return float(values[0]), vectors[:, 0]
+
+    def best(
+        self, supports: np.ndarray, count: int
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Of supports of equal size, shape (support, size), those with smallest τ.
+
+        Returns
+        -------
+        supports, τ, coefficients
+            Of `count` supports, best first.
+        """
+        root, white = self._white(supports)
+        lowest = np.linalg.eigvalsh(white)[:, 0]
+        chosen = np.argsort(lowest, kind="stable")[:count]
+        vectors = np.linalg.eigh(white[chosen])[1][:, :, :1]
+        unit = np.linalg.solve(np.swapaxes(root[chosen], 1, 2), vectors)[..., 0]
+        return supports[chosen], lowest[chosen], unit
+
+    def _white(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Cholesky factor of G + K, and G in coordinates in which that is one."""
+        index = (supports[:, :, None], supports[:, None, :])
+        root = np.linalg.cholesky(self.whole[index])
+        left = np.linalg.solve(root, self.gram[index])
+        white = np.linalg.solve(root, np.swapaxes(left, 1, 2))
+        return root, (white + np.swapaxes(white, 1, 2)) / 2
+
+
+def backward_elimination(ratio: Ratio) -> list[list[int]]:
+    """Supports of every size, each the best of the larger one without one column.
+
+    With the eigenvalues τ_i of the present support, the one without column j has for
+    smallest eigenvalue the root between τ_1 and τ_2 of Σ_i z_ij² / (τ_i − τ) = 0, so
+    one decomposition serves all columns.
+
+    Returns
+    -------
+    list
+        From all columns down to `kept` and one more.
+    """
+    support = list(range(len(ratio.gram)))
+    path = [list(support)]
+    while len(support) > len(ratio.kept) + 1:
+        chosen = np.ix_(support, support)
+        root = np.linalg.cholesky(ratio.whole[chosen])
+        left = scipy.linalg.solve_triangular(root, ratio.gram[chosen], lower=True)
+        white = scipy.linalg.solve_triangular(root, left.T, lower=True)
+        values, vectors = np.linalg.eigh((white + white.T) / 2)
+        constraint = scipy.linalg.solve_triangular(
+            root, np.eye(len(support)), lower=True
+        )
+        squares = (vectors.T @ constraint) ** 2
+        free = [i for i, column in enumerate(support) if column not in ratio.kept]
+        worst = _cheapest(values, squares, np.array(free))
+        del support[worst]
+        path.append(list(support))
+    return path
+
+
+def _cheapest(values: np.ndarray, squares: np.ndarray, free: np.ndarray) -> int:
+    """Column whose removal raises the smallest eigenvalue least."""
+    gaps = np.maximum(values[1:] - values[0], 1e-300)
+    first = squares[0] / np.maximum((squares[1:] / gaps[:, None]).sum(0), 1e-300)
+    tried = free[np.argsort(first[free], kind="stable")[:TRIED]]
+    z = squares[:, tried]
+    low, width = np.full(len(tried), values[0]), np.full(len(tried), gaps[0])
+    for _ in range(SECTIONS):
+        points = low + width * FRACTIONS
+        offset = values[:, None, None] - points
+        offset[offset == 0] = 1e-300
+        below = (z[:, None, :] / offset).sum(0) <= 0
+        low, width = low + width * below.sum(0) / PARTS, width / PARTS
+    return int(tried[np.argmin(low)])
+
+
+class AccelerationError:
+    """Clipped relative error of the accelerations that candidates predict.
+
+    .. math::
+
+        e(c) = \\left\\langle \\min\\left(1,\\ \\frac{1}{n} \\sum_a
+        (q̈_a − [M(c)^{-1}(Q − f(c))]_a)^2 / s_a^2 \\right) \\right\\rangle
+
+    The clip lets no singular sample decide; a singular mass matrix counts as one.
+
+    Parameters
+    ----------
+    equations
+        Compiled columns.
+    columns
+        Positions of the columns that supports refer to.
+    q, qdot, qddot
+        Samples, shape (sample, dof).
+    scale
+        s, shape (dof,): standard deviation of q̈.
+    force
+        Input Q, shape (sample, dof); None if there is none. It is the column −Q after
+        all others.
+    """
+
+    def __init__(
+        self,
+        equations: LibraryEquations,
+        columns: np.ndarray,
+        q: np.ndarray,
+        qdot: np.ndarray,
+        qddot: np.ndarray,
+        scale: np.ndarray,
+        force: np.ndarray | None = None,
+    ):
+        mass, rest = equations.mass_and_force(q, qdot, columns)
+        if force is not None:
+            mass = np.concatenate([mass, np.zeros_like(mass[..., :1])], axis=-1)
+            rest = np.concatenate([rest, -force[..., None]], axis=-1)
+        # columns first: what one support needs is read in one sweep
+        self.mass = np.ascontiguousarray(np.moveaxis(mass, -1, 0))
+        self.force = np.ascontiguousarray(np.moveaxis(rest, -1, 0))
+        self.qddot = np.ascontiguousarray(qddot, dtype=float)
+        self.scale = np.where(scale > 0, scale, 1.0)
+        self.errors = kernel(KERNEL, {}).errors
+
+    def __call__(
+        self, supports: np.ndarray, coefficients: np.ndarray, limit: float = np.inf
+    ) -> np.ndarray:
+        """Error of supports of one size.
+
+        Parameters
+        ----------
+        supports, coefficients
+            Positions within `columns`, and c, shape (support, size).
+        limit
+            Where the error is certainly above it, the sum is not finished.
+        """
+        found = np.zeros(len(supports))
+        self.errors(
+            np.ascontiguousarray(supports),
+            np.ascontiguousarray(coefficients),
+            self.mass,
+            self.force,
+            self.qddot,
+            self.scale,
+            limit,
+            found,
+        )
+        return found
 
 
 @dataclass

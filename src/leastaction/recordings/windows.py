@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.unequal_trajectories import pieces
-from leastaction.trajectories.segments import Positions, Segments
+from leastaction.trajectories.multiple_shooting import Positions, Segments
 from leastaction.trajectories.variational_equations import VariationalEquations
 
 # Steps of the integrator, and samples at least, per inverse bandwidth.
