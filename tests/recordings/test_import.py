@@ -162,9 +162,9 @@ def test_a_long_recording_is_cut_and_thinned_by_stretches(tmp_path, monkeypatch)
 
 
 def test_pieces_of_a_file_make_no_difference(plain, tmp_path, monkeypatch):
-    from leastaction.recordings import recorded_tables
+    from leastaction.recordings import tables
 
-    monkeypatch.setattr(recorded_tables, "ROWS", 137)
+    monkeypatch.setattr(tables, "ROWS", 137)
     write(tmp_path, ROWS)
     found = imported(rig(), tmp_path)
     np.testing.assert_array_equal(found["q"], plain["q"])

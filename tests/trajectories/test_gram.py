@@ -7,7 +7,8 @@ from motions import LIBRARY, SPLINE, pendulum, recording
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.trajectories import gram as method
-from leastaction.trajectories import joint_spline, measured
+from leastaction.trajectories import joint_spline
+from leastaction.trajectories import motion as measured
 from leastaction.trajectories.library_equations import library_equations
 
 

@@ -6,7 +6,7 @@ from motions import SPLINE, pendulum, recording
 
 from leastaction.core.contracts import check
 from leastaction.trajectories import joint_spline as method
-from leastaction.trajectories import measured
+from leastaction.trajectories import motion as measured
 from leastaction.trajectories.joint_spline import demmler_reinsch, design, joint_spline
 from leastaction.trajectories.motion import kept, states
 

@@ -8,7 +8,8 @@ from support import PENDULUM, motion_settings, system
 from leastaction.core.candidates import candidates
 from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
-from leastaction.trajectories import energy_gram, measured
+from leastaction.trajectories import lagrangian_sindy as energy_gram
+from leastaction.trajectories import motion as measured
 from leastaction.trajectories.lagrangian_sindy import (
     energy_rate,
     identify,

@@ -14,7 +14,8 @@ from motions import (
 )
 
 from leastaction.core.library import Library
-from leastaction.trajectories import gram, joint_spline, measured
+from leastaction.trajectories import gram, joint_spline
+from leastaction.trajectories import motion as measured
 from leastaction.trajectories import null_vector as method
 from leastaction.trajectories.errors_in_variables import (
     Smoothed,

@@ -8,8 +8,8 @@ from leastaction.core.expressions import symbol
 from leastaction.core.implicit_library import ImplicitLibrary, is_true_equation
 from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
-from leastaction.trajectories import implicit_library as stage
-from leastaction.trajectories import measured, sindy_pi
+from leastaction.trajectories import motion as measured
+from leastaction.trajectories import sindy_pi
 from leastaction.trajectories.implicit_model import ImplicitModel
 
 CART = system(
@@ -70,7 +70,7 @@ def library():
 
 def found(motion):
     rates = measured.differentiate(motion, {}, {})
-    equations = stage.assemble(motion, rates, {"samples": 500}, LIBRARY)
+    equations = sindy_pi.assemble(motion, rates, {"samples": 500}, LIBRARY)
     return sindy_pi.identify(equations, SETTINGS, motion, LIBRARY)
 
 
@@ -215,4 +215,4 @@ def test_too_few_trajectories_are_refused(motion):
     few = motion.isel(trajectory=slice(3))
     rates = measured.differentiate(few, {}, {})
     with pytest.raises(ValueError, match="there are 3"):
-        stage.assemble(few, rates, {"samples": 500}, LIBRARY)
+        sindy_pi.assemble(few, rates, {"samples": 500}, LIBRARY)

@@ -11,7 +11,7 @@ from pathlib import Path
 from leastaction.configuration import jobs
 from leastaction.configuration.schema import ConfigError, complete
 from leastaction.core.method import rollout
-from leastaction.recordings.tables import RecordingError
+from leastaction.recordings.error import RecordingError
 
 FOLDER = "recordings"
 

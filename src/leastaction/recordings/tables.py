@@ -14,6 +14,7 @@ import xarray as xr
 
 from leastaction.core.units import registry
 from leastaction.core.unknown import unknown
+from leastaction.recordings.error import RecordingError
 
 COUNTS = ("count", "counts")
 # Sections of `import`, and the power of time in the unit of what they hold.
@@ -21,13 +22,6 @@ CHANNELS = {"coordinates": "q", "velocities": "qdot", "accelerations": "qddot"}
 INPUTS = "inputs"
 ROWS = 200_000
 SEPARATORS = (",", ";", "\t")
-
-
-class RecordingError(ValueError):
-    """A recording that cannot be used: where, what was given, expected, what to do."""
-
-    def __init__(self, where: str, given: str, expected: str, remedy: str):
-        super().__init__(f"{where}: {given}; expected {expected}. {remedy}")
 
 
 @dataclass(frozen=True)
