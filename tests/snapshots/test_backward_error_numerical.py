@@ -5,7 +5,7 @@ from functools import cache, partial
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from shadow_support import partial_derivatives
+from snapshot_support import partial_derivatives
 
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse

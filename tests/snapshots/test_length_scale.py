@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import shadow_support as support
+import snapshot_support as support
 
 from leastaction.snapshots.constrained_rows import constrained
 from leastaction.snapshots.discrete_euler_lagrange import (

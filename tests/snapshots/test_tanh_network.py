@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-import shadow_support as support
+import snapshot_support as support
 
 from leastaction.core.contracts import check
 from leastaction.snapshots import tanh_network
@@ -10,7 +10,7 @@ from leastaction.snapshots.discrete_lagrangian import (
 )
 from leastaction.snapshots.learned_model import LearnedLagrangian
 from leastaction.snapshots.tanh_layer import TanhLayer
-from leastaction.snapshots.tanh_network import ShadowNetwork
+from leastaction.snapshots.tanh_network import NetworkResiduals
 
 RNG = np.random.default_rng(6)
 RULES = ["midpoint", "trapezoidal"]
@@ -19,7 +19,7 @@ RULES = ["midpoint", "trapezoidal"]
 @pytest.fixture(params=RULES)
 def case(request):
     positions = RNG.normal(size=(4, 5, 2))
-    return positions, ShadowNetwork(positions, 0.3, request.param), request.param
+    return positions, NetworkResiduals(positions, 0.3, request.param), request.param
 
 
 def test_jacobian_is_that_of_difference_quotients(case):

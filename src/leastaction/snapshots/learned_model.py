@@ -5,8 +5,8 @@ variational integrator of step h needs to show the motion without discretisation
 The Lagrangian of the motion itself, its Hamiltonian and its momenta follow by backward
 error analysis, to an order in h (Ober-Blöbaum and Offen, section 2.3).
 
-Both models print themselves, move (:meth:`rollout`), have a :meth:`hamiltonian`, and
-are stored and loaded as datasets of one replicate and case.
+Both models print themselves, move (`rollout`), have a `hamiltonian`, and
+are read from datasets of one replicate and case (`from_dataset`).
 """
 
 import logging

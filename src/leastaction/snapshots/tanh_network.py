@@ -32,7 +32,7 @@ from leastaction.snapshots.weight_space import scaled_inputs
 WEIGHT_OF_THE_MASS = 1.0
 
 
-class ShadowNetwork:
+class NetworkResiduals:
     """Residuals and Jacobian of L = Σ b_k tanh(w_k·z + c_k) on positions.
 
     Parameters
@@ -143,7 +143,7 @@ def trained_network(
     conditions = mass_conditions(layer, positions, time_step, rule)
     system = constrained(rows, *conditions)
     start = system.coefficients(system.most_probable()[0])
-    network = ShadowNetwork(positions, time_step, rule)
+    network = NetworkResiduals(positions, time_step, rule)
     table = np.column_stack([start, layer.offsets, layer.weights])
     found = least_squares(
         network.residuals,

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-import shadow_support as support
+import snapshot_support as support
 
 from leastaction.core.contracts import check
 from leastaction.snapshots import (
