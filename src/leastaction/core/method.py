@@ -30,19 +30,16 @@ validate       ``(system, model, simulation, settings, library, *, example, seed
 
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Union
 
 from pydantic import Field
 
 from leastaction.core import families
+from leastaction.core.sections import InitialState
 from leastaction.core.settings import (
     Count,
-    Expression,
-    Pair,
     Positive,
     Settings,
-    Share,
-    absent,
 )
 from leastaction.core.unknown import unknown
 
@@ -117,23 +114,6 @@ class Step(Settings):
         yield from ()
 
 
-class Draw(Settings):
-    """A random number of every trajectory."""
-
-    one_of_its_keys = True
-    uniform: Pair | None = absent()
-    normal: Pair | None = absent()
-    halton: Pair | None = absent()
-
-
-class InitialState(Settings):
-    """Expressions by coordinate and velocity, in parameters and the `random` names."""
-
-    model_config = {"extra": "allow"}
-    __pydantic_extra__: dict[str, Expression]
-    random: dict[str, Draw] | None = absent()
-
-
 class Simulate(Step):
     """A scheme that makes observations of a known system.
 
@@ -175,15 +155,6 @@ class Ensemble(Simulate):
     """A scheme that makes an ensemble of trajectories."""
 
     trajectories: Count = Field(description="Trajectories of one ensemble.")
-
-
-class Cases(Settings):
-    """Cases of a sweep over noise."""
-
-    modes: (
-        Annotated[list[Literal["independent", "shared"]], Field(min_length=1)] | None
-    ) = absent()
-    levels: Annotated[list[Share], Field(min_length=1)] | None = absent()
 
 
 class Differentiate(Step):
@@ -305,9 +276,15 @@ class Rollout(Step):
 
     `reads` are contracts of models, or if the model is one of written terms, of the
     observations that it was identified from.
+
+    Attributes
+    ----------
+    section
+        Key and type of what the section `validate` says of these rollouts alone.
     """
 
     stage = "validate"
+    section: ClassVar[tuple[str, type[Settings]] | None] = None
 
 
 def part(mapping: Mapping, key: str) -> Mapping:
@@ -317,15 +294,36 @@ def part(mapping: Mapping, key: str) -> Mapping:
 
 
 @cache
+def declared(kind: type) -> tuple[type, ...]:
+    """Classes of a kind that the families declare in their `recipes.py`."""
+    return tuple(
+        value
+        for module in families.modules("recipes")
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, kind)
+        and value.__module__ == module.__name__
+    )
+
+
+@cache
 def steps(stage: str) -> Mapping[str, type[Step]]:
     """Methods of a stage by name, those of all families."""
-    found = {}
-    for module in families.modules("recipes"):
-        for value in vars(module).values():
-            is_step = isinstance(value, type) and issubclass(value, Step)
-            if is_step and "method" in value.model_fields and value.stage == stage:
-                found[value.name()] = value
-    return found
+    methods = [m for m in declared(Step) if m.stage == stage]
+    return {m.name(): m for m in methods if "method" in m.model_fields}
+
+
+class AnyOf:
+    """Type of a step of any method of a stage; its families are imported when used."""
+
+    def __init__(self, stage: str):
+        self.stage = stage
+
+    def __get_pydantic_core_schema__(self, source, handler):
+        kinds = tuple(steps(self.stage).values())
+        return handler.generate_schema(
+            Annotated[Union[kinds], Field(discriminator="method")]  # noqa: UP007
+        )
 
 
 def step(stage: str, settings: Mapping) -> Step:
@@ -355,13 +353,7 @@ def kind_of_rollout(model: str, observations: str) -> str:
 
 @cache
 def _rollouts() -> Mapping[str, type[Rollout]]:
-    return {
-        kind: value
-        for module in families.modules("recipes")
-        for value in vars(module).values()
-        if isinstance(value, type) and issubclass(value, Rollout)
-        for kind in value.reads
-    }
+    return {kind: value for value in declared(Rollout) for kind in value.reads}
 
 
 def simulate(system, settings: Mapping, **key):

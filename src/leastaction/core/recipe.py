@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Annotated, Any, Union
+from typing import Annotated, Any
 
-from pydantic import Field, PrivateAttr
+from pydantic import PrivateAttr
 
 from leastaction.core import families
 from leastaction.core.method import (
+    AnyOf,
     Assemble,
     Differentiate,
     Identify,
@@ -22,19 +23,6 @@ from leastaction.core.unknown import unknown
 CHANNELS = ("q", "qdot", "qddot")
 
 
-class _AnyOf:
-    """Type of a step of any method of a stage; its families are imported when used."""
-
-    def __init__(self, stage: str):
-        self.stage = stage
-
-    def __get_pydantic_core_schema__(self, source, handler):
-        kinds = tuple(steps(self.stage).values())
-        return handler.generate_schema(
-            Annotated[Union[kinds], Field(discriminator="method")]  # noqa: UP007
-        )
-
-
 class Recipe(Settings):
     """An estimator: how to differentiate, assemble and identify.
 
@@ -44,9 +32,9 @@ class Recipe(Settings):
     4
     """
 
-    differentiate: Annotated[Differentiate, _AnyOf("differentiate")]
-    assemble: Annotated[Assemble, _AnyOf("assemble")]
-    identify: Annotated[Identify, _AnyOf("identify")]
+    differentiate: Annotated[Differentiate, AnyOf("differentiate")]
+    assemble: Annotated[Assemble, AnyOf("assemble")]
+    identify: Annotated[Identify, AnyOf("identify")]
     _model: Any = PrivateAttr(None)
 
     def dataset(self, observations, library: Mapping | None = None):

@@ -57,7 +57,7 @@ class Settings(BaseModel):
 
     def plain(self) -> dict:
         """Return the section as plain data, defaults included."""
-        return self.model_dump(warnings=False)
+        return self.model_dump(by_alias=True, warnings=False)
 
 
 def absent(description: str | None = None, **more):

@@ -14,13 +14,59 @@ from leastaction.core.method import (
     Volatility,
     part,
 )
+from leastaction.core.sections import System
 from leastaction.core.settings import (
     Count,
+    Expression,
     Integer,
     Number,
     Positive,
+    Settings,
     Share,
+    Text,
 )
+
+
+class FieldName(Settings):
+    """A field along x."""
+
+    name: Text = Field(description='Name, such as "u".')
+    unit: Text = Field(description='Unit, such as "m".')
+    label: Text = Field("", description="LaTeX in figures.")
+
+
+End = Literal["fixed", "clamped", "free"]
+AN_END = Field(description="fixed (u = 0), clamped (u = u_x = 0) or free.")
+
+
+class Interval(Settings):
+    """Interval with uniformly spaced nodes; only those that can move count."""
+
+    length: Positive = Field(description="Length, m.")
+    nodes: Integer = Field(ge=4, description="Number of nodes.")
+    left: End = AN_END
+    right: End = AN_END
+
+
+class FieldSection(System):
+    """A system that is a field along a line."""
+
+    key = "field"
+    field: FieldName = Field(
+        description="A field along x. The derivatives of u are u_t, u_x and u_xx."
+    )
+    domain: Interval = Field(
+        description="Interval with uniformly spaced nodes; only those that can move "
+        "count."
+    )
+    lagrangian: Expression = Field(
+        description="Density of L in u, u_t, u_x and u_xx, J/m."
+    )
+    volatility: Expression = Field(
+        "0",
+        description="Intensity of the random force density, its unit times s^0.5; "
+        "independent at every node.",
+    )
 
 
 class Modal(Ensemble):

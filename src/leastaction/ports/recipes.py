@@ -13,6 +13,7 @@ from leastaction.core.method import (
     Simulate,
     part,
 )
+from leastaction.core.sections import InitialState, Quantities, System
 from leastaction.core.settings import (
     Count,
     Expression,
@@ -23,6 +24,7 @@ from leastaction.core.settings import (
     Settings,
     Share,
     Unique,
+    absent,
 )
 
 Scheme = Literal["explicit_euler", "dop853"]
@@ -32,6 +34,49 @@ AN_INPUT = Field(
     {},
     description="Inputs, expressions in `time` and the parameters; zero if not given.",
 )
+
+
+PortMatrix = Annotated[
+    list[list[Expression]],
+    Field(
+        min_length=1,
+        description="Entries are numbers or expressions in parameters.",
+    ),
+]
+FallingSteps = Annotated[list[Positive], Field(min_length=2)]
+FALLING_STEPS = Field(description="Time steps, s, each a whole multiple of the last.")
+
+
+class Chart(Settings):
+    """States in minimal coordinates; those left out follow from the equation."""
+
+    coordinates: Quantities = Field(description="Names with units.")
+    states: dict[str, Expression] = Field(description="States in these.")
+
+
+class PortSystem(System):
+    """A port-Hamiltonian system E dx/dt = (J - R) z(x) + B u."""
+
+    key = "states"
+    states: Quantities = Field(
+        description="Names with units, in the order of the rows."
+    )
+    inputs: Quantities = Field({}, description="Names with units.")
+    flow: PortMatrix = Field(description="Rows of E.")
+    structure: PortMatrix = Field(description="Rows of J, skew.")
+    dissipation: PortMatrix = Field(description="Rows of R, positive semidefinite.")
+    port: PortMatrix = Field(description="Rows of B.")
+    efforts: list[Expression] = Field(
+        min_length=1, description="z(x), one expression per state."
+    )
+    hamiltonian: Expression = Field(description="H(x), J.")
+    constraint: Names = Field(
+        [], description="Expressions in the states that vanish on every solution."
+    )
+    chart: Chart | None = absent(
+        "States in minimal coordinates; those left out follow from the equation. The "
+        "states that E differentiates if absent."
+    )
 
 
 class Early(Settings):
@@ -184,12 +229,53 @@ class HamiltonianGradient(Identify):
     seed: Integer = Field(0, description="Of the random starts.")
 
 
+class Scenario(Settings):
+    """One motion."""
+
+    input: PortInput = AN_INPUT
+    initial_state: InitialState = Field(description="State at time zero.")
+    duration: Positive = Field(description="Duration, s.")
+
+
+class Coupling(Settings):
+    """A known system that the identified one is coupled to."""
+
+    system: PortSystem = Field(description="The known system.")
+    ports: Names = Field(
+        min_length=2, description="Coupling ports, as identified.name or known.name."
+    )
+    interconnection: list[list[Number]] = Field(
+        description="Skew matrix C of u + C y = 0 over these ports."
+    )
+    initial_state: InitialState = Field(description="State at time zero.")
+    input: PortInput = AN_INPUT
+    duration: Positive = Field(description="Duration, s.")
+    steps: FallingSteps = FALLING_STEPS
+
+
+class PortValidation(Settings):
+    """What identified efforts are tried on."""
+
+    shown_size: Integer = Field(
+        32, description="Training samples of the fits shown along time."
+    )
+    forward_size: Integer = Field(
+        description="Training samples of the fit that is rolled out."
+    )
+    steps: FallingSteps = FALLING_STEPS
+    scenarios: dict[str, Scenario] = Field(min_length=1, description="Motions by name.")
+    coupling: Coupling | None = absent(
+        "A known system that the identified one is coupled to."
+    )
+
+
 class EffortRollout(Rollout):
     """Errors of efforts, simulations with them, and what they do to passivity."""
 
     run = "ports.effort_rollout:validate"
     reads = ("effort_gradient", "effort_process")
     makes = "port_rollout"
+    section = ("port", PortValidation)
 
 
 RECOMMENDED = {

@@ -3,16 +3,16 @@
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from leastaction.core.method import (
     Assemble,
-    Cases,
     Differentiate,
     Identify,
     Rollout,
     part,
 )
+from leastaction.core.sections import Cases
 from leastaction.core.settings import (
     Count,
     Flag,
@@ -126,7 +126,13 @@ class Radial(Settings):
     length_scale: Positive = A_LENGTH_SCALE
 
 
-Basis = Annotated[Taylor | Radial, Field(discriminator="kind")]
+def _taylor_unless_named(given):
+    return {"kind": "taylor", **given} if isinstance(given, Mapping) else given
+
+
+Basis = Annotated[
+    Taylor | Radial, Field(discriminator="kind"), BeforeValidator(_taylor_unless_named)
+]
 
 
 class DiscreteEulerLagrange(Assemble):
@@ -229,12 +235,107 @@ class TanhNetwork(Identify):
     evaluations: Count = Field(80, description="Evaluations of the network, at most.")
 
 
+class Box(Settings):
+    """States at which gradients of Hamiltonians are compared."""
+
+    low: Corner = CORNER
+    high: Corner = CORNER
+    points: Integer = Field(
+        30,
+        ge=2,
+        description="Along each side of the grid of one degree of freedom; of more, "
+        "points of a Halton sequence.",
+    )
+
+
+class Domain(Settings):
+    """Positions outside of which a motion has escaped."""
+
+    low: Corner = CORNER
+    high: Corner = CORNER
+
+
+class Potential(Settings):
+    """The energy at rest on a grid of positions, and its error below a level."""
+
+    low: Corner = CORNER
+    high: Corner = CORNER
+    points: Integer = Field(201, ge=3, description="Along each side.")
+    below: Number = Field(description="Level, J.")
+    saddles: list[Corner] = Field(
+        [],
+        description="Positions at which it is compared with the energy of the start.",
+    )
+
+
+class Horizon(Settings):
+    """Errors of many rollouts at a fixed time."""
+
+    low: Corner = CORNER
+    high: Corner = CORNER
+    below: Number | None = absent("Highest energy of a start, J.")
+    starts: Count = Field(100, description="Starts.")
+    steps: Count = Field(description="Steps of each.")
+
+
+class Survival(Settings):
+    """Times of escape of starts that differ by round-off."""
+
+    steps: Count = Field(description="Steps of each.")
+    starts: Count = Field(20, description="Starts.")
+    perturbation: Positive = Field(
+        1e-15, description="Between the first coordinate of one start and the next."
+    )
+
+
+class Posterior(Settings):
+    """Draws from the posterior of the Hamiltonian, of one degree of freedom."""
+
+    draws: Integer = Field(ge=2, description="How many.")
+
+
+class Shadow(Settings):
+    """Rollouts of Lagrangians that are learned without candidates."""
+
+    start: list[Number] = Field(
+        min_length=2,
+        description="State (q, qdot) of the long rollout, in the order of the "
+        "coordinates.",
+    )
+    steps: Integer = Field(ge=2, description="Its steps.")
+    short: Count = Field(100, description="First steps, whose error is told as well.")
+    snapshots: Integer = Field(
+        13, ge=2, description="First snapshots, whose velocities are stored as well."
+    )
+    samples: Integer = Field(2001, ge=3, description="Stored positions.")
+    energies: Integer = Field(251, ge=3, description="Stored energies.")
+    orders: Annotated[list[Literal[0, 2, 4]], Unique] = Field(
+        [0, 2], min_length=1, description="Orders of backward error analysis."
+    )
+    box: Box = Field(
+        description="States at which gradients of Hamiltonians are compared."
+    )
+    domain: Domain | None = absent("Positions outside of which a motion has escaped.")
+    potential: Potential | None = absent(
+        "The energy at rest on a grid of positions; its error where the true one is "
+        "below a level, in the part around a position."
+    )
+    horizon: Horizon | None = absent("Errors of many rollouts at a fixed time.")
+    survival: Survival | None = absent(
+        "Times of escape of starts that differ by round-off."
+    )
+    posterior: Posterior | None = absent(
+        "Draws from the posterior of the Hamiltonian, of one degree of freedom."
+    )
+
+
 class ShadowRollout(Rollout):
     """Long rollouts of a learned Lagrangian or flow, and backward error analysis."""
 
     run = "snapshots.rollout:validate"
     reads = ("learned_lagrangian", "learned_flow")
     makes = "shadow_rollout"
+    section = ("shadow", Shadow)
 
 
 RECOMMENDED = {

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from leastaction.core.method import (
     Assemble,
-    Cases,
     Differentiate,
     Ensemble,
     Identify,
@@ -15,6 +14,7 @@ from leastaction.core.method import (
     part,
 )
 from leastaction.core.recipe import Recipe
+from leastaction.core.sections import Cases
 from leastaction.core.settings import (
     Count,
     Expression,
