@@ -21,12 +21,10 @@ import statistics
 import sys
 
 import numpy as np
-import yaml
 from cpu import FOLDER, Way, save, side_by_side
-from examples import ROOT, example_of, observations_of
+from examples import example_of, observations_of
 
-from leastaction.configuration.jobs import with_recommended_methods
-from leastaction.configuration.schema import complete
+from leastaction.configuration.example import completed
 from leastaction.core.method import assemble, differentiate, identify
 from leastaction.ports.effort_model import training_set, transform_of
 from leastaction.ports.structured_gaussian_process import fit
@@ -109,8 +107,7 @@ def chain(dof: int) -> dict:
         "validate": {"lengths": 2},
         "publish": {},
     }
-    schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
-    return complete(with_recommended_methods(content), schema, f"chain of {dof}")
+    return completed(content, f"chain of {dof}")
 
 
 def network(points: int):

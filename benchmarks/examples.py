@@ -5,8 +5,7 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.configuration.jobs import with_recommended_methods
-from leastaction.configuration.schema import complete
+from leastaction.configuration.example import completed
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.method import simulate
 
@@ -16,12 +15,11 @@ EXAMPLES = ROOT / "config" / "examples"
 
 def example_of(paper: str, name: str, **changes: Mapping) -> dict:
     """An example, completed; `changes` are put over entries of its sections."""
-    schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
     written = yaml.safe_load((EXAMPLES / paper / f"{name}.yaml").read_text())
     written.pop("variants", None)
     for section, entries in changes.items():
         written[section] = {**written[section], **entries}
-    return complete(with_recommended_methods(written), schema, name)
+    return completed(written, name)
 
 
 def observations_of(example: Mapping, *, key: str, seed: int, replicate: int = 0):

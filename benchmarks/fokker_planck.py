@@ -15,13 +15,12 @@ from pathlib import Path
 import yaml
 from cpu import seconds_of
 
-from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.example import completed
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.method import assemble, differentiate, identify, simulate
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "fokker_planck"
-SCHEMA = ROOT / "workflow" / "schemas" / "example.schema.yaml"
 NAMES = (
     "linear_additive",
     "linear_multiplicative",
@@ -47,7 +46,7 @@ def measure(name: str) -> Iterator[tuple[str, float, float]]:
     """What is timed, and the least and the median of its CPU seconds."""
     written = yaml.safe_load((EXAMPLES / f"{name}.yaml").read_text())
     written.pop("variants", None)
-    example = acceptance(yaml.safe_load(SCHEMA.read_text()))(written, name)
+    example = completed(written, name)
     system = system_from_config(example["system"])
     units, simulated = declared_units(example["system"]), example["simulate"]
     key = {"example": f"fokker_planck/{name}", "seed": 1, "replicate": 0}

@@ -14,8 +14,7 @@ import yaml
 from cpu import cpu_seconds
 
 from leastaction.configuration.config import with_variants
-from leastaction.configuration.jobs import with_recommended_methods
-from leastaction.configuration.schema import complete
+from leastaction.configuration.example import completed
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.method import (
     assemble,
@@ -31,11 +30,9 @@ EXAMPLES = ROOT / "config" / "examples" / "stochastic_lagrangian"
 
 def measure(name: str) -> dict[str, float]:
     """CPU seconds of each stage of the recommended estimator."""
-    schema = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
     base = name.split("-")[0]
     written = yaml.safe_load((EXAMPLES / f"{base}.yaml").read_text())
-    content = with_recommended_methods(dict(with_variants(base, written))[name])
-    example = complete(content, schema, name)
+    example = completed(dict(with_variants(base, written))[name], name)
     system = system_from_config(example["system"])
     recipe, library = example["estimators"]["recommended"], example["library"]
     units = declared_units(example["system"])

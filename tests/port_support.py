@@ -1,13 +1,11 @@
 """Port-Hamiltonian systems for tests: the two of the paper, and a small example."""
 
-import copy
 from functools import lru_cache
 from pathlib import Path
 
 import yaml
 
-from leastaction.configuration.jobs import with_recommended_methods
-from leastaction.configuration.schema import complete
+from leastaction.configuration import example as examples
 from leastaction.core.contracts import check
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.method import (
@@ -37,9 +35,7 @@ def system(name: str) -> PortHamiltonianSystem:
 
 def completed(example: dict) -> dict:
     """`example` with its defaults, as a rule gets it."""
-    schema = ROOT / "workflow" / "schemas" / "example.schema.yaml"
-    filled = with_recommended_methods(copy.deepcopy(example))
-    return complete(filled, yaml.safe_load(schema.read_text()), "example")
+    return examples.completed(example, "example")
 
 
 def small(name: str, **simulate) -> dict:

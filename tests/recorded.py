@@ -4,7 +4,6 @@ import os
 from pathlib import Path
 
 import numpy as np
-import yaml
 
 from leastaction.core.method import assemble, differentiate, identify
 from leastaction.recordings.configuration import SETTINGS, recording_from_config
@@ -23,20 +22,9 @@ def measured_pendulum() -> Path | None:
     return path if path.exists() else None
 
 
-def schema() -> dict:
-    """Schema of a recording, with the definitions of an example."""
-    folder = ROOT / "workflow" / "schemas"
-    found = yaml.safe_load((folder / "recording.schema.yaml").read_text())
-    known = yaml.safe_load((folder / "example.schema.yaml").read_text())["$defs"]
-    return found | {"$defs": {**known, **found["$defs"]}}
-
-
-SCHEMA = schema()
-
-
 def completed(given: dict, folder: Path) -> dict:
     """A recording as the workflow sees it."""
-    return recording_from_config("rig", given, SCHEMA, folder)
+    return recording_from_config("rig", given, folder)
 
 
 def imported(given: dict, folder: Path):

@@ -8,16 +8,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration import acceptance as module
-from leastaction.configuration.acceptance import acceptance
-from leastaction.configuration.checks import check_example
+from leastaction.configuration import example as module
+from leastaction.configuration.checks import accepted, check_example
 from leastaction.configuration.config import merge
-from leastaction.configuration.jobs import with_recommended_methods
-from leastaction.configuration.schema import ConfigError, complete, inlined
+from leastaction.configuration.example import completed
+from leastaction.configuration.validation import ConfigError
 from leastaction.core.cache import cache_folder
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
 
 
 @pytest.fixture
@@ -30,35 +28,27 @@ def pendulum(tmp_path, monkeypatch):
 
 
 def test_memory_changes_nothing(pendulum):
-    direct = complete(with_recommended_methods(pendulum), SCHEMA, "x")
+    direct = completed(pendulum, "x")
     check_example(direct, "x")
-    first, second = (acceptance(SCHEMA)(pendulum, "x") for _ in range(2))
+    first, second = (accepted(pendulum, "x") for _ in range(2))
     assert first == second == direct
     assert list(second["estimators"]) == list(direct["estimators"])
 
 
 def test_an_example_is_checked_once(pendulum, monkeypatch):
-    acceptance(SCHEMA)(pendulum, "x")
-    monkeypatch.setattr(module, "complete", None)
-    assert acceptance(SCHEMA)(pendulum, "x")
+    accepted(pendulum, "x")
+    monkeypatch.setattr(module, "completed", None)
+    assert accepted(pendulum, "x")
     with pytest.raises(TypeError):
-        acceptance(SCHEMA)(merge(pendulum, {"title": "another"}), "x")
-    with pytest.raises(TypeError):
-        acceptance(SCHEMA | {"title": "another"})(pendulum, "x")
+        accepted(merge(pendulum, {"title": "another"}), "x")
 
 
 def test_a_wrong_example_is_refused_every_time(pendulum):
     wrong = merge(pendulum, {"system": {"lagrangian": "unheard_of**2"}})
     for _ in range(2):
         with pytest.raises(ConfigError, match="unheard_of"):
-            acceptance(SCHEMA)(wrong, "x")
+            accepted(wrong, "x")
     assert not list(cache_folder().glob("answer_*.json"))
-
-
-def test_an_inlined_schema_is_inlined():
-    once = inlined(SCHEMA)
-    assert inlined(once) == once
-    assert "$ref" not in repr(once)
 
 
 def test_the_plan_needs_no_algebra():

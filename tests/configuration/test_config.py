@@ -16,11 +16,12 @@ from leastaction.configuration.config import (
     with_variants,
     without_examples,
 )
-from leastaction.configuration.schema import ConfigError, complete
+from leastaction.configuration.example import completed, with_recommended_methods
+from leastaction.configuration.project import Project
+from leastaction.configuration.validation import ConfigError, complete
 from leastaction.core.recipe import recommended_steps
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
 EXAMPLES = sorted((ROOT / "config/examples").glob("*/*.yaml"))
 
 
@@ -33,23 +34,23 @@ def harmonic():
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
 def test_every_example_and_variant_is_valid(path):
     for name, content in with_variants(path.stem, yaml.safe_load(path.read_text())):
-        content = jobs.with_recommended_methods(content)
-        check_example(complete(content, SCHEMA, name), name)
+        content = with_recommended_methods(content)
+        check_example(completed(content, name), name)
 
 
 def test_completing_twice_changes_nothing(harmonic):
-    once = complete(harmonic, SCHEMA, "x")
-    assert complete(once, SCHEMA, "x") == once
+    once = completed(harmonic, "x")
+    assert completed(once, "x") == once
 
 
 def test_completing_leaves_the_given_config_alone(harmonic):
     before = yaml.safe_dump(harmonic)
-    complete(harmonic, SCHEMA, "x")
+    completed(harmonic, "x")
     assert yaml.safe_dump(harmonic) == before
 
 
 def test_defaults_reach_through_references_and_methods(harmonic):
-    recipe = complete(harmonic, SCHEMA, "x")["estimators"]["recommended"]
+    recipe = completed(harmonic, "x")["estimators"]["recommended"]
     assert recipe["identify"]["volatility"]["max_terms"] == 3
     assert recipe["assemble"]["instrument_degree"] == 5
 
@@ -60,7 +61,7 @@ def test_all_problems_are_reported_at_once(harmonic):
         {"titel": "x", "simulate": {"time_step": "fast", "trajectories": 0}},
     )
     with pytest.raises(ConfigError) as caught:
-        complete(wrong, SCHEMA, "x")
+        completed(wrong, "x")
     assert len(caught.value.problems) == 3
 
 
@@ -74,7 +75,7 @@ def test_all_semantic_problems_are_reported_at_once(harmonic):
         },
     )
     with pytest.raises(ConfigError) as caught:
-        check_example(complete(wrong, SCHEMA, "x"), "x")
+        check_example(completed(wrong, "x"), "x")
     text = str(caught.value)
     assert "unknown name 'q'" in text
     assert "not a multiple" in text
@@ -99,13 +100,13 @@ def test_variants_override_the_base_and_nothing_else(harmonic):
 
 def test_only_the_estimators_that_are_named_exist(harmonic):
     harmonic["estimators"] = {"recommended": {}}
-    completed = complete(harmonic, SCHEMA, "x")
-    assert set(completed["estimators"]) == {"recommended"}
+    found = completed(harmonic, "x")
+    assert set(found["estimators"]) == {"recommended"}
 
 
 def test_a_setting_alone_keeps_the_usual_method(harmonic):
     harmonic["estimators"] = {"recommended": {"identify": {"max_terms": 2}}}
-    recipe = complete(harmonic, SCHEMA, "x")["estimators"]["recommended"]
+    recipe = completed(harmonic, "x")["estimators"]["recommended"]
     assert recipe["identify"]["method"] == "moment_gmm"
     assert recipe["identify"]["max_terms"] == 2
 
@@ -113,7 +114,7 @@ def test_a_setting_alone_keeps_the_usual_method(harmonic):
 def test_a_unit_with_a_prefix_is_refused(harmonic):
     wrong = merge(harmonic, {"system": {"parameters": {"k": {"unit": "kN/m"}}}})
     with pytest.raises(ConfigError, match="'kN/m' is 1000"):
-        check_example(complete(wrong, SCHEMA, "x"), "x")
+        check_example(completed(wrong, "x"), "x")
 
 
 def test_noise_beyond_the_scheme_is_refused_at_the_door(harmonic):
@@ -125,7 +126,7 @@ def test_noise_beyond_the_scheme_is_refused_at_the_door(harmonic):
     }
     wrong = {**harmonic, "system": system}
     with pytest.raises(ConfigError, match="Lévy areas|depends on a velocity"):
-        check_example(complete(wrong, SCHEMA, "x"), "x")
+        check_example(completed(wrong, "x"), "x")
 
 
 @pytest.mark.parametrize("name", ["../evil", "two-words", "simulate", "", "7"])
@@ -143,15 +144,32 @@ def test_a_misspelt_override_is_not_a_new_example(harmonic):
 def test_names_of_studies_and_papers_must_exist():
     config = {
         "studies": {
-            "volatility": {"figure": "volatlity", "examples": {"p": ["harmonc"]}}
+            "volatility": {"figure": "level_set", "examples": {"p": ["harmonc"]}}
         },
         "papers": {"q": {}},
         "matrix": {"examples": {"p": ["harmonic", "damped"]}},
     }
     with pytest.raises(ConfigError) as caught:
         check_references(config, {("p", "harmonic")})
-    assert len(caught.value.problems) == 4
+    assert len(caught.value.problems) == 3
+
+
+def test_a_figure_that_there_is_not_is_refused_with_what_was_meant():
+    study = {"figure": "volatlity_study", "caption": "", "examples": {"p": ["e"]}}
+    with pytest.raises(ConfigError) as caught:
+        complete({"seed": 1, "studies": {"s": study}}, Project, "it")
+    assert "studies.s.figure: unknown figure 'volatlity_study'" in str(caught.value)
     assert "did you mean 'volatility_study'" in str(caught.value)
+
+
+def test_an_estimator_may_have_any_name_but_nearly_a_meaningful_one(harmonic):
+    recipe = harmonic["estimators"]["recommended"]
+    harmonic["estimators"]["my_own_7"] = recipe
+    assert "my_own_7" in completed(harmonic, "x")["estimators"]
+    for name, words in (("publishd", "did you mean 'published'"), ("../x", "letters")):
+        wrong = {**harmonic, "estimators": {name: recipe}}
+        with pytest.raises(ConfigError, match=words):
+            completed(wrong, "x")
 
 
 @pytest.fixture
@@ -181,19 +199,19 @@ FIELD_CHANGES = [
 @pytest.mark.parametrize(("changes", "message"), FIELD_CHANGES)
 def test_what_a_field_cannot_be_is_refused_at_the_door(wave, changes, message):
     with pytest.raises(ConfigError, match=message):
-        check_example(complete(merge(wave, changes), SCHEMA, "x"), "x")
+        check_example(completed(merge(wave, changes), "x"), "x")
 
 
 def test_a_system_without_coordinates_and_field_is_refused(wave):
     del wave["system"]["field"]
     with pytest.raises(ConfigError, match="or 'states', got neither"):
-        complete(wave, SCHEMA, "x")
+        completed(wave, "x")
 
 
 def test_coordinates_are_not_simulated_as_a_field(harmonic):
     wrong = merge(harmonic, {"simulate": {"method": "modal"}})
     with pytest.raises(ConfigError, match="'modal' simulates a field"):
-        check_example(complete(wrong, SCHEMA, "x"), "x")
+        check_example(completed(wrong, "x"), "x")
 
 
 def test_an_estimator_of_coordinates_cannot_read_a_field(wave):
@@ -204,13 +222,13 @@ def test_an_estimator_of_coordinates_cannot_read_a_field(wave):
         "identify": {"method": "moment_gmm"},
     }
     with pytest.raises(ConfigError, match="cannot read what simulate method 'modal'"):
-        check_example(complete(wave, SCHEMA, "x"), "x")
+        check_example(completed(wave, "x"), "x")
 
 
 def test_candidates_of_a_field_with_a_rate_are_refused(wave):
     wave["library"]["lagrangian"].append({"terms": ["u*u_t**2"]})
     with pytest.raises(ConfigError, match="depend on u_t"):
-        check_example(complete(wave, SCHEMA, "x"), "x")
+        check_example(completed(wave, "x"), "x")
 
 
 NOISY = {
@@ -228,21 +246,21 @@ def test_displacements_alone_need_the_weak_form(harmonic, method):
         **merge(harmonic, {"simulate": {"sensor": {"channels": ["q"]}}}),
         "estimators": {"recommended": {**NOISY, "assemble": {"method": method}}},
     }
-    completed = complete(wrong, SCHEMA, "x")
+    example = completed(wrong, "x")
     if method == "weak_moments":
-        check_example(completed, "x")
+        check_example(example, "x")
     else:
         with pytest.raises(ConfigError, match="needs velocities.*'weak_moments'"):
-            check_example(completed, "x")
+            check_example(example, "x")
 
 
 def test_either_kind_of_noisy_moments_is_accepted_and_no_other(harmonic):
     recipe = {**NOISY, "assemble": {"method": "lagged_moments"}}
     fits = {**harmonic, "estimators": {"recommended": recipe}}
-    check_example(complete(fits, SCHEMA, "x"), "x")
+    check_example(completed(fits, "x"), "x")
     wrong = merge(fits, {"estimators": {"recommended": {"identify": None}}})
     with pytest.raises(ConfigError, match="needs assemble method"):
-        check_example(complete(wrong, SCHEMA, "x"), "x")
+        check_example(completed(wrong, "x"), "x")
 
 
 def test_null_in_a_variant_takes_away(harmonic):
@@ -253,9 +271,9 @@ def test_null_in_a_variant_takes_away(harmonic):
 
 
 def test_a_sensor_is_filled_with_defaults(harmonic):
-    assert "sensor" not in complete(harmonic, SCHEMA, "x")["simulate"]
+    assert "sensor" not in completed(harmonic, "x")["simulate"]
     noisy = merge(harmonic, {"simulate": {"sensor": {"noise": {"q": 0.1}}}})
-    assert complete(noisy, SCHEMA, "x")["simulate"]["sensor"] == {
+    assert completed(noisy, "x")["simulate"]["sensor"] == {
         "noise": {"q": 0.1, "qdot": 0},
         "correlation": 1,
         "channels": ["q", "qdot"],
@@ -273,7 +291,7 @@ def test_a_sensor_is_filled_with_defaults(harmonic):
 )
 def test_recommended_without_a_word_is_the_recipe_for_the_kind_of_data(changes, kind):
     content = {"estimators": {"recommended": {}, "other": {"identify": {}}}, **changes}
-    found = jobs.with_recommended_methods(content)["estimators"]["recommended"]
+    found = with_recommended_methods(content)["estimators"]["recommended"]
     stages = [found[s]["method"] for s in ("differentiate", "assemble", "identify")]
     volatility = found["identify"]["volatility"]["method"]
     known = [step.name() for step in recommended_steps(kind)]
@@ -283,20 +301,20 @@ def test_recommended_without_a_word_is_the_recipe_for_the_kind_of_data(changes, 
 def test_a_named_method_is_kept():
     identify = {"method": "stlsq", "threshold": 3.0}
     content = {"estimators": {"published": {"identify": identify}}}
-    found = jobs.with_recommended_methods(content)["estimators"]["published"]
+    found = with_recommended_methods(content)["estimators"]["published"]
     assert found["identify"] == identify
     partial = {"estimators": {"recommended": {"identify": {"max_terms": 6}}}}
-    found = jobs.with_recommended_methods(partial)["estimators"]["recommended"]
+    found = with_recommended_methods(partial)["estimators"]["recommended"]
     assert found["identify"]["max_terms"] == 6
     assert found["identify"]["method"] == "moment_gmm"
-    assert jobs.with_recommended_methods({"estimators": "none"})
+    assert with_recommended_methods({"estimators": "none"})
 
 
 def test_methods_that_know_no_damping_are_refused_candidates_of_it(harmonic):
     harmonic["simulate"]["sensor"] = {"noise": {"q": 1e-3, "qdot": 1e-3}}
     harmonic["library"]["dissipation"] = [{"terms": ["xdot**2"]}]
     harmonic["estimators"] = {"recommended": {}}
-    content = complete(jobs.with_recommended_methods(harmonic), SCHEMA, "x")
+    content = completed(harmonic, "x")
     with pytest.raises(ConfigError, match="'lagged_moments' knows no damping"):
         check_example(content, "x")
 
@@ -305,7 +323,7 @@ def test_a_volatility_method_that_cannot_read_the_data_is_refused(harmonic):
     harmonic["simulate"]["sensor"] = {"noise": {"q": 1e-3}, "channels": ["q"]}
     wrong = {"method": "mean_square_residual", "threshold": 0.1}
     harmonic["estimators"] = {"recommended": {"identify": {"volatility": wrong}}}
-    content = complete(jobs.with_recommended_methods(harmonic), SCHEMA, "x")
+    content = completed(harmonic, "x")
     with pytest.raises(ConfigError, match="needs identify method 'stlsq' or 'moment"):
         check_example(content, "x")
 
@@ -316,7 +334,7 @@ def test_a_field_is_refused_what_it_does_not_know(key):
     content = yaml.safe_load(path.read_text())
     values = {"dissipation": [{"terms": ["u_t**2"]}], "inertia": "given"}
     content["library"][key] = values.get(key, "stratonovich")
-    content = complete(jobs.with_recommended_methods(content), SCHEMA, "x")
+    content = completed(content, "x")
     with pytest.raises(ConfigError, match=f"{key}: a field knows none"):
         check_example(content, "x")
 
@@ -328,19 +346,19 @@ def snapshots():
 
 
 def checked(example):
-    example = jobs.with_recommended_methods(example)
-    return check_example(complete(example, SCHEMA, "x"), "x")
+    example = with_recommended_methods(example)
+    return check_example(completed(example, "x"), "x")
 
 
 def test_without_a_library_the_recommended_methods_learn_without_candidates(snapshots):
-    filled = jobs.with_recommended_methods(snapshots)["estimators"]["recommended"]
+    filled = with_recommended_methods(snapshots)["estimators"]["recommended"]
     assert [filled[s]["method"] for s in ("differentiate", "assemble", "identify")] == [
         "none",
         "discrete_euler_lagrange",
         "evidence_maximisation",
     ]
     listed = {"reference": "thdot**2/2", "lagrangian": [{"terms": ["cos(th)"]}]}
-    filled = jobs.with_recommended_methods({**snapshots, "library": listed})
+    filled = with_recommended_methods({**snapshots, "library": listed})
     assert filled["estimators"]["recommended"]["assemble"]["method"] == "gram"
 
 
@@ -351,9 +369,9 @@ def test_a_method_that_needs_candidates_says_so(harmonic):
 
 
 def test_even_starts_without_noise_have_no_replicates(snapshots):
-    completed = complete(jobs.with_recommended_methods(snapshots), SCHEMA, "x")
-    assert not jobs.is_random(completed)
-    simulation = completed["simulate"]
+    example = completed(snapshots, "x")
+    assert not jobs.is_random(example)
+    simulation = example["simulate"]
     noisy = {"noise": {**simulation["noise"], "levels": [0.0, 1e-3]}}
     assert jobs.is_random({"simulate": simulation | noisy})
     drawn = {"random": {"angle": {"uniform": [-3.0, 3.0]}}}
@@ -383,7 +401,7 @@ def test_a_kind_of_basis_is_chosen_like_a_method(snapshots):
 
 
 def test_rollouts_are_checked_by_what_was_identified(snapshots):
-    example = complete(jobs.with_recommended_methods(snapshots), SCHEMA, "x")
+    example = completed(snapshots, "x")
     example |= {"key": "p/pendulum", "seed": 1}
     kinds = {
         name: jobs.validate_settings(example, name)["kind"]

@@ -5,13 +5,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leastaction.configuration import jobs
 from leastaction.configuration.checks import check_example
 from leastaction.configuration.config import merge
-from leastaction.configuration.schema import ConfigError, complete
+from leastaction.configuration.example import completed, with_recommended_methods
+from leastaction.configuration.validation import ConfigError
 
 ROOT = Path(__file__).parents[2]
-SCHEMA = yaml.safe_load((ROOT / "workflow/schemas/example.schema.yaml").read_text())
 DRIVEN = {"input": {"th": "cos(time)"}}
 GRAM = {"differentiate": {"method": "measured"}, "assemble": {"method": "gram"}}
 STAGES = [{"rate": 1e-4, "penalty": 0.1, "threshold": 0.1}]
@@ -42,9 +41,9 @@ def problems(estimator, library=None, **simulate):
     content["estimators"] = {"recommended": estimator}
     for part in ("validate", "publish", "variants"):
         del content[part]
-    content = jobs.with_recommended_methods(content)
+    content = with_recommended_methods(content)
     try:
-        check_example(complete(content, SCHEMA, "x"), "x")
+        check_example(completed(content, "x"), "x")
     except ConfigError as error:
         return str(error)
     return ""

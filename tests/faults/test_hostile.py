@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 import sympy as sp
 import yaml
-from hostile import BASES, CANARY, EXPRESSIONS, NAMES, PLACES, ROOT, TEXTS, examples
+from hostile import BASES, CANARY, EXPRESSIONS, NAMES, PLACES, ROOT, examples
 from hypothesis import given, settings
 
-from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.checks import accepted as accepted_example
 from leastaction.configuration.config import (
     check_label,
     check_references,
@@ -26,15 +26,10 @@ from leastaction.configuration.config import (
     with_variants,
 )
 from leastaction.configuration.jobs import MODULES, SETTINGS
-from leastaction.configuration.schema import ConfigError, complete
+from leastaction.configuration.project import Project
+from leastaction.configuration.validation import ConfigError, complete
 from leastaction.core.expressions import ExpressionError, parse
 
-
-def schema(name):
-    return parse_yaml((ROOT / f"workflow/schemas/{name}.schema.yaml").read_text(), "")
-
-
-ACCEPT = acceptance(schema("example"))
 LONGEST = 2.0
 SHARE = settings.default.max_examples // 10
 FORBIDDEN = re.compile(
@@ -100,7 +95,7 @@ def accepted(example):
     if isinstance(given, dict):
         given.pop("variants", None)
     for name, content in with_variants("name", given):
-        content = ACCEPT(content, "it") | {"key": f"paper/{name}", "seed": 1}
+        content = accepted_example(content, "it") | {"key": f"paper/{name}", "seed": 1}
         for estimator in content["estimators"]:
             for stage in SETTINGS:
                 SETTINGS[stage](content, estimator)
@@ -115,16 +110,6 @@ def test_expressions(text):
             assert isinstance(parse(text, NAMES), sp.Expr)
         except ExpressionError as error:
             assert 0 < len(str(error)) < 1000
-
-
-@given(TEXTS)
-@settings(max_examples=3 * SHARE)
-def test_texts(text):
-    with harmless():
-        try:
-            parse_yaml(text, "it")
-        except ConfigError as error:
-            assert str(error).startswith("it cannot be used")
 
 
 @given(examples())
@@ -149,6 +134,6 @@ def test_no_name_leaves_the_results(name):
         {"papers": {"p": {**paper, "figures": {name: shown}}}},
         {"papers": {"p": {**paper, "tables": {name: {"shows": "lagrangian"}}}}},
     ):
-        config = complete({"seed": 1, **names}, schema("config"), "it")
+        config = complete({"seed": 1, **names}, Project, "it")
         with pytest.raises(ConfigError, match="cannot name a"):
             check_references(config, [("p", "e")])

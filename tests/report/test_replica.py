@@ -8,7 +8,8 @@ import pytest
 import yaml
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
-from leastaction.configuration.schema import ConfigError, complete
+from leastaction.configuration.example import completed
+from leastaction.configuration.validation import ConfigError
 from leastaction.report import replica
 from leastaction.report.case import make_row
 from leastaction.report.collect import example_rows, scorecard, to_html
@@ -181,10 +182,9 @@ def test_every_erratum_that_a_row_names_is_in_the_list():
 
 @pytest.mark.parametrize("wrong", [[], [0], [9, 9], ["9"], 9])
 def test_what_is_no_list_of_errata_is_refused(wrong):
-    schema = ROOT / "workflow" / "schemas" / "example.schema.yaml"
     example = yaml.safe_load(
         (ROOT / "config/examples/stochastic_lagrangian/harmonic.yaml").read_text()
     )
     example["publish"]["rows"][0]["erratum"] = wrong
     with pytest.raises(ConfigError, match="erratum"):
-        complete(example, yaml.safe_load(schema.read_text()), "harmonic")
+        completed(example, "harmonic")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import yaml
 
-from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.checks import accepted
 from leastaction.configuration.jobs import SETTINGS
 
 ROOT = Path(__file__).parents[2]
@@ -38,9 +38,7 @@ def make(
     example: dict, estimator: str, folder: Path, blocks: int | None = None
 ) -> None:
     """Make all files of one estimator."""
-    schema = ROOT / "workflow" / "schemas" / "example.schema.yaml"
-    schema = yaml.safe_load(schema.read_text())
-    example = acceptance(schema)(example, "it") | {"key": "tests/it", "seed": 1}
+    example = accepted(example, "it") | {"key": "tests/it", "seed": 1}
     total = example["simulate"]["replicates"]
     paths = {name: folder / f"{name}.nc" for name in FILES.values()}
     for stage, name in FILES.items():

@@ -4,9 +4,9 @@ import pytest
 import yaml
 from project import PAPER, ROOT, Project
 
-from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.checks import accepted
 from leastaction.configuration.config import merge
-from leastaction.configuration.schema import ConfigError
+from leastaction.configuration.validation import ConfigError
 
 HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
 
@@ -97,10 +97,8 @@ def overridden(overrides):
 @pytest.mark.parametrize("name", CASES)
 def test_wrong_example(name):
     overrides, words = CASES[name]
-    schema = ROOT / "workflow" / "schemas" / "example.schema.yaml"
-    accept = acceptance(yaml.safe_load(schema.read_text()))
     with pytest.raises(ConfigError) as refused:
-        accept(overridden(overrides), "example stochastic_lagrangian/harmonic")
+        accepted(overridden(overrides), "example stochastic_lagrangian/harmonic")
     text = str(refused.value)
     for word in words:
         assert word in text

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from leastaction.configuration.acceptance import acceptance
+from leastaction.configuration.checks import accepted
 from leastaction.configuration.config import (
     check_data,
     check_label,
@@ -25,7 +25,8 @@ from leastaction.recordings.configuration import (
     SETTINGS,
     recording_from_config,
 )
-from leastaction.configuration.schema import ConfigError, complete
+from leastaction.configuration.project import Project
+from leastaction.configuration.validation import ConfigError, complete
 from leastaction.configuration.sources import source_files, write_listing
 
 # The GNU allocator of a job keeps what is freed for the next replicate: memory that is
@@ -33,7 +34,6 @@ from leastaction.configuration.sources import source_files, write_listing
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
 
-SCHEMAS = Path(workflow.basedir, "workflow", "schemas")
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
 # The stage that makes each file. Later stages have higher priority: what one job writes is
 # read by the next while it is in memory, and few jobs wait for Snakemake to look at. Figures
@@ -56,7 +56,6 @@ def read_yaml(path):
 
 def read_examples():
     """Every example and variant by (paper, name): completed, checked, overridden."""
-    accept = acceptance(read_yaml(SCHEMAS / "example.schema.yaml"))
     written = {
         (path.parent.name, path.stem): read_yaml(path) or {}
         for path in sorted(EXAMPLE_FILES.glob("*/*.yaml"))
@@ -74,7 +73,7 @@ def read_examples():
             check_overrides(paper, name, example, written)
             for variant, content in with_variants(name, example):
                 where = f"example {paper}/{variant}"
-                content = accept(content, where)
+                content = accepted(content, where)
                 if is_random(content):
                     content["simulate"]["replicates"] = config.get(
                         "replicates", content["simulate"]["replicates"]
@@ -111,15 +110,12 @@ def recording_folders():
 
 def read_recordings():
     """Every recording of the user by name, completed and checked."""
-    schema = read_yaml(SCHEMAS / "recording.schema.yaml")
-    known = read_yaml(SCHEMAS / "example.schema.yaml")["$defs"]
-    schema["$defs"] = {**known, **schema["$defs"]}
     folders, found, problems = recording_folders(), {}, []
     for name, given in config["recordings"].items():
         try:
             check_label("recording", name)
             content = recording_from_config(
-                name, given, schema, folders.get(name, Path.cwd()), STAND_INS
+                name, given, folders.get(name, Path.cwd()), STAND_INS
             )
             content["key"], content["seed"] = f"recordings/{name}", config["seed"]
             found[name] = content
@@ -134,9 +130,7 @@ STAND_INS = Path("results", "stand_ins")
 
 try:
     check_data(config, "the configuration")
-    config.update(
-        complete(config, read_yaml(SCHEMAS / "config.schema.yaml"), "the configuration")
-    )
+    config.update(complete(config, Project, "the configuration"))
     RECORDINGS = read_recordings()
     EXAMPLES = read_examples()
     config.update(without_examples(config, removed_examples()))

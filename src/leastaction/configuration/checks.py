@@ -1,19 +1,42 @@
 """What types cannot check of an example, before any job; all problems are reported.
 
 Each family says what it asks of its examples (``<family>/examples.py``), a recipe
-whether its steps fit each other, the data and the library.
+whether its steps fit each other, the data and the library. An example that did not
+change, read by the same sources, is accepted from the cache: a plan imports no algebra.
 """
 
+import json
 from collections.abc import Iterator, Mapping
 
-from leastaction.configuration.schema import ConfigError
-from leastaction.core import examples, families
-from leastaction.core.examples import raised
+from leastaction.configuration.sources import package_digest
+from leastaction.configuration.validation import ConfigError
+from leastaction.core import families
+from leastaction.core.cache import cached
 from leastaction.core.from_config import is_field, is_port, system_from_config
 from leastaction.core.method import step
 from leastaction.core.recipe import Recipe
 from leastaction.core.time_grid import step_count
-from leastaction.report.check import publish_problems
+
+
+def accepted(example: Mapping, where: str) -> dict:
+    """Return an example with its recommended methods and defaults, once it is checked.
+
+    Raises
+    ------
+    ConfigError
+        Listing all problems; see :func:`check_example`.
+    """
+    found = {}
+
+    def check() -> dict | None:
+        from leastaction.configuration.example import completed
+
+        found.update(completed(example, where))
+        check_example(found, where)
+        exact = json.loads(json.dumps(found)) == found
+        return found if exact else None
+
+    return cached(f"{example!r}{where}{package_digest()}", (), check) or found
 
 
 def check_example(example: Mapping, where: str) -> None:
@@ -31,13 +54,17 @@ def check_example(example: Mapping, where: str) -> None:
 
 def example_problems(example: Mapping) -> Iterator[str]:
     """Everything that would stop a job of this example, or mislead its reader."""
+    from leastaction.core import examples
+    from leastaction.core.examples import raised
+    from leastaction.report.check import publish_problems
+
     yield from publish_problems(example)
     system, simulation = None, example["simulate"]
     try:
         system = system_from_config(example["system"])
     except (ValueError, KeyError) as error:
         yield f"system: {error}"
-    yield from raised("simulate", lambda: _check_kind(example))
+    yield from _other_kind(example)
     for module in (examples, *families.modules("examples")):
         yield from module.problems(example, system)
     yield from raised(
@@ -56,18 +83,13 @@ def example_problems(example: Mapping) -> Iterator[str]:
             yield f"estimators.{name}: {problem}"
 
 
-def _check_kind(example: Mapping) -> None:
-    """Check that the scheme simulates systems of this kind.
-
-    Raises
-    ------
-    ValueError
-    """
+def _other_kind(example: Mapping) -> Iterator[str]:
+    """A scheme that simulates other systems."""
     system, scheme = example["system"], step("simulate", example["simulate"])
     kinds = {"a field": is_field(system), "a port-Hamiltonian system": is_port(system)}
     given = next((kind for kind, is_it in kinds.items() if is_it), "coordinates")
     if scheme.simulates != given:
-        raise ValueError(
-            f"method {scheme.name()!r} simulates {scheme.simulates}, but 'system' "
-            f"describes {given}; change one of them"
+        yield (
+            f"simulate: method {scheme.name()!r} simulates {scheme.simulates}, but "
+            f"'system' describes {given}; change one of them"
         )

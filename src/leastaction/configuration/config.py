@@ -1,7 +1,7 @@
 """The configuration: examples, their variants, overrides, and what they refer to.
 
 A YAML file is data. What one example says is completed and checked by
-:mod:`leastaction.configuration.acceptance`.
+:mod:`leastaction.configuration.checks`.
 """
 
 import copy
@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 import yaml
 
-from leastaction.configuration.schema import ConfigError
-from leastaction.core import families
+from leastaction.configuration.validation import ConfigError
 from leastaction.core.unknown import unknown
 
 # Targets and folders of the workflow's own.
@@ -40,13 +39,9 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
 }
 
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# Far above any configuration, and below what exhausts a reader of YAML.
-LONGEST_TEXT = 500_000
-MOST_MARKS = 5000
+# Far above any configuration: aliases can stand for more values than a memory holds.
 MOST_VALUES = 20_000
-DEEPEST_LEVEL = 40
 LARGEST_NUMBER = 1e300
-TOO_LARGE = "it is longer, deeper or has more values than any configuration"
 
 
 def parse_yaml(text: str, where: str):
@@ -55,14 +50,8 @@ def parse_yaml(text: str, where: str):
     Raises
     ------
     ConfigError
-        If it is not YAML, or larger than any configuration: by its length, its depth,
-        or what its aliases stand for.
+        If it is not YAML, or has values of other kinds.
     """
-    marks = sum(map(text.count, "[{-:?"))
-    if len(text) > LONGEST_TEXT or marks > MOST_MARKS:
-        raise ConfigError(where, [TOO_LARGE])
-    if re.search("[0-9a-fA-FxX_:.]{400}", text):
-        raise ConfigError(where, ["it has a number of more than 400 digits"])
     try:
         data = yaml.load(text, Loader=YAML_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
@@ -72,26 +61,22 @@ def parse_yaml(text: str, where: str):
 
 
 def check_data(data, where: str) -> None:
-    """Check that data are no larger than a configuration, and of its kinds.
+    """Check that data are finite numbers, texts, lists, and texts as keys.
 
     Raises
     ------
     ConfigError
     """
-    waiting, count = [(data, "", 0)], 0
-    while waiting:
-        value, path, level = waiting.pop()
-        count += 1
-        if count > MOST_VALUES or level > DEEPEST_LEVEL:
-            raise ConfigError(where, [TOO_LARGE])
+    waiting = [(data, "")]
+    for count, (value, path) in enumerate(waiting):
         problem = _not_plain(value)
+        if count > MOST_VALUES:
+            problem = f"more than {MOST_VALUES} values; is an alias in itself?"
         if problem:
             raise ConfigError(where, [f"{path or 'top level'}: {problem}"])
         if isinstance(value, (Mapping, list)):
             pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
-            waiting += [
-                (v, f"{path}.{k}"[-80:].strip("."), level + 1) for k, v in pairs
-            ]
+            waiting += [(v, f"{path}.{k}"[-80:].strip(".")) for k, v in pairs]
 
 
 def _not_plain(value) -> str | None:
@@ -223,11 +208,6 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         for name in entry.get("examples", [])
         if name not in known
     ]
-    problems += [
-        f"{where}: {unknown('figure', name, families.figures())}"
-        for where, name in _figures(config)
-        if name not in families.figures()
-    ]
     papers = sorted({paper for paper, _ in examples})
     problems += [
         f"papers: {unknown('paper', paper, papers)}"
@@ -242,15 +222,6 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
                 problems += error.problems
     if problems:
         raise ConfigError("the configuration", problems)
-
-
-def _figures(config: Mapping) -> Iterator[tuple[str, str]]:
-    """(where, figure) of every figure that is asked for."""
-    for paper, settings in config["papers"].items():
-        for number, entry in settings.get("figures", {}).items():
-            yield f"papers.{paper}.figures.{number}.shows", entry["shows"]
-    for study, settings in config["studies"].items():
-        yield f"studies.{study}.figure", settings["figure"]
 
 
 def _names(config: Mapping) -> Iterator[tuple[str, Collection[str]]]:

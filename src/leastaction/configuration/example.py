@@ -16,8 +16,14 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from leastaction.configuration.publish import Publish
+from leastaction.configuration.validation import complete
 from leastaction.core.method import AnyOf, Rollout, Simulate, declared
-from leastaction.core.recipe import Recipe
+from leastaction.core.recipe import (
+    Recipe,
+    kind_of_data,
+    recommended_settings,
+    recommended_steps,
+)
 from leastaction.core.sections import Cases, CoordinateSystem, Library, System
 from leastaction.core.settings import Count, Integer, Names, Settings, Text, absent
 
@@ -143,3 +149,49 @@ class Example(Settings):
         "called <example>-<variant> and made by `snakemake beyond`. An override `null` "
         "takes a key away.",
     )
+
+
+def completed(given: Mapping, where: str) -> dict:
+    """Return an example with its recommended methods and all defaults.
+
+    Raises
+    ------
+    ConfigError
+        Listing all problems of its shape.
+    """
+    return complete(with_recommended_methods(given), Example, where)
+
+
+def with_recommended_methods(example: Mapping) -> dict:
+    """`example` with the recommended method wherever a recipe names none."""
+    if not isinstance(example, Mapping):
+        return example
+    given = example.get("estimators")
+    if not given or not isinstance(given, Mapping):
+        return dict(example)
+    usual = recommended_settings(recommended_steps(kind_of_data(example)))
+    return {
+        **example,
+        "estimators": {
+            name: _completed(recipe, usual) if isinstance(recipe, Mapping) else recipe
+            for name, recipe in given.items()
+        },
+    }
+
+
+def _completed(recipe: Mapping, usual: Mapping) -> dict:
+    """A recipe, or a part of one, with the methods of `usual` that it does not name.
+
+    What stands beside a method in `usual` goes with that method alone.
+    """
+    filled = dict(recipe)
+    for key, value in usual.items():
+        if not isinstance(value, Mapping):
+            filled.setdefault(key, value)
+    if filled.get("method") != usual.get("method"):
+        return filled
+    for key, value in usual.items():
+        given = {} if filled.get(key) is None else filled[key]
+        if isinstance(value, Mapping) and isinstance(given, Mapping):
+            filled[key] = _completed(given, value)
+    return filled

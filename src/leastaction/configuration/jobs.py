@@ -11,11 +11,7 @@ from collections.abc import Callable, Collection, Mapping
 from leastaction.core import families
 from leastaction.core.from_config import is_field, is_port
 from leastaction.core.method import Step, kind_of_rollout, rollout, step
-from leastaction.core.recipe import (
-    kind_of_data,
-    recommended_settings,
-    recommended_steps,
-)
+from leastaction.core.recipe import kind_of_data
 
 
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
@@ -160,36 +156,3 @@ def is_random(example: Mapping) -> bool:
     starts = simulation["initial_state"].get("random", {}).values()
     noisy = any(simulation.get("noise", {}).get("levels", [1.0]))
     return noisy or not starts or any("halton" not in recipe for recipe in starts)
-
-
-def with_recommended_methods(example: Mapping) -> dict:
-    """`example` with the recommended method wherever a recipe names none."""
-    given = example.get("estimators")
-    if not given or not isinstance(given, Mapping):
-        return dict(example)
-    usual = recommended_settings(recommended_steps(kind_of_data(example)))
-    return {
-        **example,
-        "estimators": {
-            name: _completed(recipe, usual) if isinstance(recipe, Mapping) else recipe
-            for name, recipe in given.items()
-        },
-    }
-
-
-def _completed(recipe: Mapping, usual: Mapping) -> dict:
-    """A recipe, or a part of one, with the methods of `usual` that it does not name.
-
-    What stands beside a method in `usual` goes with that method alone.
-    """
-    filled = dict(recipe)
-    for key, value in usual.items():
-        if not isinstance(value, Mapping):
-            filled.setdefault(key, value)
-    if filled.get("method") != usual.get("method"):
-        return filled
-    for key, value in usual.items():
-        given = {} if filled.get(key) is None else filled[key]
-        if isinstance(value, Mapping) and isinstance(given, Mapping):
-            filled[key] = _completed(given, value)
-    return filled

@@ -7,19 +7,176 @@ every job of the papers, a plan does without them.
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
 
 from leastaction.configuration import jobs
-from leastaction.configuration.schema import ConfigError, complete
+from leastaction.configuration.validation import ConfigError, complete
 from leastaction.core.method import rollout
+from leastaction.core.recipe import Recipe
+from leastaction.core.sections import Candidates
+from leastaction.core.settings import (
+    Expression,
+    Flag,
+    Integer,
+    Names,
+    Number,
+    Positive,
+    Settings,
+    Text,
+    absent,
+)
 from leastaction.recordings.error import RecordingError
 
 FOLDER = "recordings"
 
 
+class Column(Settings):
+    """A column and its unit."""
+
+    column: Text | None = absent("Its name; the key itself, if absent.")
+    unit: Text = Field(
+        description="Unit of its numbers: rad, deg, count, m, mm, N, N m, V, 1, ..."
+    )
+    per_turn: Positive | None = absent("Counts of one turn, where the unit is count.")
+    offset: Number = Field(
+        0.0, description="Subtracted first, in the unit of the column."
+    )
+    reverse: Flag = Field(
+        False, description="Whether the sensor counts the other way round."
+    )
+
+
+class Clock(Settings):
+    """The column of the time and its unit, or the rate of the samples."""
+
+    column: Text | None = absent("Column of the time.")
+    unit: Text = Field("s", description="Unit of the time: s, ms, us.")
+    rate: Positive | None = absent(
+        "Samples per second, if no column tells the time, Hz."
+    )
+
+
+class Import(Settings):
+    """Where the samples are, and what the columns mean."""
+
+    files: Names = Field(
+        min_length=1, description="One file or several, relative to this YAML file."
+    )
+    format: Literal["auto", "text", "netcdf"] = Field(
+        "auto",
+        description="text (CSV or a whitespace table), netcdf, or by the file itself.",
+    )
+    separator: Text | None = Field(
+        None, description="Between columns; found from the file if absent."
+    )
+    skip_lines: Integer = Field(
+        0, ge=0, description="Lines above the names of the columns."
+    )
+    columns: Names = Field(
+        [], description="Names of the columns of a file that has none."
+    )
+    trajectory: Text | None = Field(
+        None,
+        description="Column that tells trajectories apart. Without it a new one begins "
+        "where time starts again, at a gap, and with every file.",
+    )
+    time: Clock = Field(
+        description="The column of the time and its unit, or the rate of the samples."
+    )
+    gap: Number = Field(
+        5.0,
+        gt=1,
+        description="A step of this many median steps begins a new trajectory.",
+    )
+    coordinates: dict[str, Column] = Field(
+        min_length=1,
+        description="Generalised coordinates by the name that formulas use.",
+    )
+    velocities: dict[str, Column] = Field(
+        {}, description="Recorded velocities, of every coordinate or of none."
+    )
+    accelerations: dict[str, Column] = Field(
+        {}, description="Recorded accelerations, of every coordinate or of none."
+    )
+    inputs: dict[str, Column] = Field(
+        {}, description="Generalised forces that act on coordinates, as recorded."
+    )
+
+
+class Also(Settings):
+    """Terms beside the recommended ones."""
+
+    lagrangian: Names | None = absent("Of L.")
+    dissipation: Names | None = absent("Of D.")
+
+
+class RecordedLibrary(Settings):
+    """Candidates; the recommended ones for the kinds of coordinates if absent."""
+
+    also: Also | None = absent("Terms beside the recommended ones.")
+    lagrangian: Candidates | None = absent("Candidates of L.")
+    dissipation: Candidates | None = absent("Candidates of the Rayleigh function.")
+    volatility: Candidates | None = absent("Candidates of the squared volatility.")
+
+
+class Estimators(Settings):
+    """Recipes by name."""
+
+    recommended: Recipe = Field(description="The recipe of the law.")
+
+
+class Prediction(Settings):
+    """Prediction of trajectories that the law has not seen."""
+
+    held_out: list[Expression] | None = Field(
+        None,
+        description="Trajectories kept for validation, as the trajectory column names "
+        "them; one in four, of middling amplitude, if absent.",
+    )
+    start: Positive | None = Field(
+        None,
+        description="Part of a held-out trajectory that fixes its initial state, s; "
+        "0.45 main periods if absent.",
+    )
+
+
+class Recording(Settings):
+    """A recording, under `recordings` of a file of your own."""
+
+    title: Text = Field("", description="Name in figures and tables.")
+    data: Import = Field(
+        alias="import", description="Where the samples are, and what the columns mean."
+    )
+    excitation: Literal["none", "random"] = Field(
+        "none",
+        description="none, a deterministic law; random, forces that no column records, "
+        "whose strength is to be found.",
+    )
+    accept: list[
+        Literal["turns", "rates", "sampling", "noise", "length", "excitation"]
+    ] = Field(
+        [],
+        description="Refusals that you know better: turns, rates, sampling, noise, "
+        "length, excitation.",
+    )
+    library: RecordedLibrary = Field(
+        default_factory=RecordedLibrary,
+        description="Candidates; the recommended ones for the kinds of coordinates if "
+        "absent.",
+    )
+    estimators: Estimators = Field(description="Recipes by name.")
+    prediction: Prediction = Field(
+        default_factory=Prediction,
+        alias="validate",
+        description="Prediction of trajectories that the law has not seen.",
+    )
+
+
 def recording_from_config(
     name: str,
     given: Mapping,
-    schema: Mapping,
     folder: Path,
     made: Path | None = None,
 ) -> dict:
@@ -31,8 +188,6 @@ def recording_from_config(
         Of the recording, for messages.
     given
         What the YAML says.
-    schema
-        Of a recording.
     folder
         Of the YAML; paths are relative to it.
     made
@@ -43,6 +198,7 @@ def recording_from_config(
     ConfigError
         Listing all problems.
     """
+    from leastaction.configuration.example import with_recommended_methods
     from leastaction.core.expressions import check_name
     from leastaction.core.system import declared_names
     from leastaction.recordings.tables import columns_of, time_factor
@@ -51,8 +207,8 @@ def recording_from_config(
     given = _long_form(given)
     if isinstance(given, Mapping) and "import" in given:
         given = {"estimators": {"recommended": {}}} | dict(given)
-        given = jobs.with_recommended_methods(given)
-    example = complete(given, schema, where)
+        given = with_recommended_methods(given)
+    example = complete(given, Recording, where)
     problems: list[str] = []
     example["import"]["files"] = _files(example["import"], folder, made, problems)
     channels = None

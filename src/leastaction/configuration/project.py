@@ -1,0 +1,150 @@
+"""The project: what config/config.yaml, and a file of your own beside it, may say."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
+
+from leastaction.core.families import figures
+from leastaction.core.settings import (
+    Count,
+    Integer,
+    Names,
+    Number,
+    Settings,
+    Text,
+    absent,
+)
+from leastaction.core.unknown import unknown
+
+
+def _a_figure(name: str) -> str:
+    if name not in figures():
+        reason = unknown("figure", name, figures())
+        raise PydanticCustomError("figure", "{reason}", {"reason": reason})
+    return name
+
+
+Figure = Annotated[Text, AfterValidator(_a_figure)]
+Listed = Annotated[Names, Field(min_length=1)]
+SOME_EXAMPLES = "Examples in their order; all of the paper if absent."
+
+
+class PaperFigure(Settings):
+    """A figure of a paper."""
+
+    shows: Figure = Field(description="What it shows, a name of a figure.")
+    examples: Listed | None = absent(SOME_EXAMPLES)
+    claim: Text = Field(
+        "", description="What the paper shows with it; stands beside it."
+    )
+
+
+class PaperTable(Settings):
+    """A table of a paper."""
+
+    shows: Literal[
+        "lagrangian",
+        "equation_of_motion",
+        "hamiltonian",
+        "lagrangian_by_noise",
+        "lagrangian_by_every_noise",
+        "identification",
+        "modified_lagrangians",
+        "stationary_errors",
+        "effort_errors",
+    ] = Field(description="What it shows.")
+    examples: Listed | None = absent(SOME_EXAMPLES)
+
+
+class Paper(Settings):
+    """A paper: its figures and tables by their number."""
+
+    title: Text = Field(description="Authors and title.")
+    summary: Text = Field(
+        "", description="What the paper does, in plain words; stands in the story."
+    )
+    figures: dict[str, PaperFigure] = Field(
+        description="Figures by their number in the paper."
+    )
+    tables: dict[str, PaperTable] = Field(
+        description="Tables by their number in the paper."
+    )
+
+
+class Study(Settings):
+    """One figure of several examples and variants."""
+
+    figure: Figure = Field(description="What it shows, a name of a figure.")
+    caption: Text = Field(description="Text below the figure in the report.")
+    examples: dict[str, Listed] = Field(
+        min_length=1, description="What it compares, by paper."
+    )
+
+
+class Matrix(Settings):
+    """The comparison of methods and systems."""
+
+    noise_level: Number = Field(
+        0.02, description="Noise at which sweeps over sensor noise are compared."
+    )
+    examples: dict[str, Listed] = Field({}, description="Its rows, by paper.")
+
+
+class Style(Settings):
+    """Style of every figure."""
+
+    width: Annotated[Number, Field(ge=160)] | None = absent("Width of a figure, mm.")
+    font_size: Annotated[Number, Field(ge=4)] | None = absent("Size of the text, pt.")
+    dpi: Annotated[Number, Field(ge=50)] | None = absent(
+        "Resolution of PNG files, 1/inch."
+    )
+    truth_color: Text | None = absent("Colour of the truth.")
+    estimate_color: Text | None = absent("Colour of our recipe.")
+    published_color: Text | None = absent("Colour of a paper's recipe.")
+    sindy_pi_color: Text | None = absent("Colour of SINDy-PI.")
+    lagrangian_sindy_color: Text | None = absent("Colour of Lagrangian-SINDy.")
+    band_color: Text | None = absent("Colour of bands.")
+
+
+class Project(Settings):
+    """config/config.yaml."""
+
+    seed: Integer = Field(ge=0, description="Root of all random numbers.")
+    replicates: Count | None = absent(
+        "Independent ensembles per example; overrides simulate.replicates of every "
+        "example, as in `snakemake --config replicates=40`."
+    )
+    chunks: Count = Field(
+        1,
+        description="Jobs that each stage of an example is split into, by its "
+        "replicates; results are the same. One suits a workstation.",
+    )
+    examples: dict[str, dict[str, dict[str, Any] | None]] = Field(
+        {},
+        description="Overrides of examples, by paper and example, merged deeply; write "
+        "them into a file of your own and pass it with --configfile. An example that "
+        "is null is left out.",
+    )
+    recordings: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Recordings of your own by name (workflow/schemas/recording.json); "
+        "write them into a file of your own and pass it with --configfile.",
+    )
+    papers: dict[str, Paper] = Field(
+        {}, description="Figures and tables of each paper, by their number in it."
+    )
+    studies: dict[str, Study] = Field(
+        {},
+        description="Our own studies, each one figure of several examples.",
+    )
+    matrix: Matrix = Field(
+        default_factory=Matrix,
+        description="Which examples the matrix of methods and systems compares.",
+    )
+    gallery: dict[str, Text] = Field(
+        {},
+        description="Pictures of the README by name, each a figure under results/ "
+        "without its suffix; made by `snakemake gallery`.",
+    )
+    figures: Style = Field(default_factory=Style, description="Style of every figure.")
