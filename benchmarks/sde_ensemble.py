@@ -30,8 +30,8 @@ from sde_peers import (
 
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.method import simulate
+from leastaction.ensembles.paths import white_noise
 from leastaction.ensembles.strong_taylor import integrator
-from leastaction.ensembles.wiener import increments, white_noise
 
 PAPER, NAME = "stochastic_lagrangian", "duffing"
 REQUIRED = 50
@@ -45,9 +45,9 @@ def strong_order(duffing: Duffing, system) -> str:
 
     dt = duffing.dt / REFINED
     noise = white_noise(SEED, NAME, "simulate", 0, 1)
-    normals = noise(range(REFINED * duffing.steps), range(1))[..., 0]
+    normals = noise(range(1))(REFINED * duffing.steps)[..., 0]
     reference = integrator(system)(duffing.start, normals, dt)[::REFINED, 0]
-    matrix, fine = np.array([[0.0], [duffing.volatility]]), increments(normals, dt)[0]
+    matrix, fine = np.array([[0.0], [duffing.volatility]]), np.sqrt(dt) * normals[0]
     errors = []
     for together in (REFINED, 1):
         given = fine.reshape(-1, together, 1).sum(axis=1)

@@ -245,3 +245,13 @@ def model_of(observations, coefficients, covariance, g_square=None):
 def roll(truth, start, normals, dt):
     """Path of one integration."""
     return integrator(truth)(np.asarray(start, dtype=float), normals, dt)
+
+
+def wiener_increments(normals, dt):
+    """Jointly Gaussian ΔW = ∫dW and ΔZ = ∫∫dW ds of each step of `normals`.
+
+    Var ΔW = dt, Var ΔZ = dt³/3, Cov(ΔW, ΔZ) = dt²/2 (Kloeden and Platen 1992,
+    eq. 10.4.3).
+    """
+    first, second = normals
+    return np.sqrt(dt) * first, 0.5 * dt**1.5 * (first + second / np.sqrt(3.0))

@@ -1,12 +1,11 @@
-"""Blocks of trajectories and steps: no number depends on how the work is cut."""
+"""Batches of trajectories and steps: no number depends on how the work is divided."""
 
 import numpy as np
 import pytest
 from support import system
 
-from leastaction.ensembles.paths import fill_paths
+from leastaction.ensembles.paths import fill_paths, white_noise
 from leastaction.ensembles.strong_taylor import integrator
-from leastaction.ensembles.wiener import white_noise
 
 CASES = {
     "vector instructions": system(
@@ -22,7 +21,7 @@ CASES = {
 }
 
 
-def paths(truth, trajectories=13, samples=31, every=1, **block):
+def paths(truth, trajectories=13, samples=31, every=1, **batch):
     starts = np.linspace(0.1, 0.5, trajectories * 2 * truth.dof)
     q = np.full((trajectories, samples, truth.dof), np.nan)
     qdot = np.full_like(q, np.nan)
@@ -35,17 +34,21 @@ def paths(truth, trajectories=13, samples=31, every=1, **block):
         q,
         qdot,
         every,
-        **block,
+        **batch,
     )
     return np.concatenate([q, qdot], axis=2)
 
 
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("abreast, numbers", [(1, 1), (4, 300), (5, 100), (13, 2**20)])
-def test_blocks_change_no_bit(name, abreast, numbers):
+@pytest.mark.parametrize(
+    "trajectories, numbers", [(1, 1), (4, 300), (5, 100), (13, 2**20)]
+)
+def test_batches_change_no_bit(name, trajectories, numbers):
     whole = paths(CASES[name])
     assert np.isfinite(whole).all()
-    cut = paths(CASES[name], abreast=abreast, numbers=numbers)
+    cut = paths(
+        CASES[name], trajectories_per_batch=trajectories, numbers_per_batch=numbers
+    )
     np.testing.assert_array_equal(cut, whole)
 
 
@@ -54,7 +57,7 @@ def test_blocks_change_no_bit(name, abreast, numbers):
 def test_every_keeps_each_so_many_states(every, numbers):
     truth = CASES["two processes"]
     every_step = paths(truth, samples=8 * every + 1)
-    kept = paths(truth, samples=9, every=every, numbers=numbers)
+    kept = paths(truth, samples=9, every=every, numbers_per_batch=numbers)
     np.testing.assert_array_equal(kept, every_step[:, ::every])
 
 
@@ -64,6 +67,6 @@ def test_a_trajectory_is_what_it_is_alone():
     noise = white_noise(3, "a", "simulate", 0, 1)
     starts = np.linspace(0.1, 0.5, 18).reshape(9, 2)
     for t in (0, 4, 8):
-        normals = noise(range(30), range(t, t + 1))[..., 0]
+        normals = noise(range(t, t + 1))(30)[..., 0]
         alone = integrator(truth)(starts[t], normals, 0.01)
         np.testing.assert_array_equal(alone, together[t])

@@ -5,10 +5,9 @@ import pytest
 import sympy as sp
 from scipy.integrate import solve_ivp
 from scipy.linalg import expm
-from support import roll, system
+from support import roll, system, wiener_increments
 
 from leastaction.ensembles.strong_taylor import NoiseError, integrator, step
-from leastaction.ensembles.wiener import increments
 
 ADDITIVE = system("xdot**2/2 - 2*x**2 - 3*x**4", volatility={"x": "1.5"})
 POSITION = system("xdot**2/2 - 2*x**2 - x**4/4", volatility={"x": "1 + sin(2*x)"})
@@ -36,7 +35,7 @@ CASES = {
 
 def coarsened(normals, dt, ratio):
     """Normals of a step of `ratio` dt on the same Wiener path."""
-    dw, dz = increments(normals, dt)
+    dw, dz = wiener_increments(normals, dt)
     steps, wiener = dw.shape
     dw = dw.reshape(-1, ratio, wiener)
     dz = dz.reshape(-1, ratio, wiener)

@@ -10,8 +10,7 @@ from leastaction.core.generators import generator
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.system import System
 from leastaction.core.time_grid import DivergenceError, step_count
-from leastaction.ensembles.paths import fill_paths
-from leastaction.ensembles.wiener import white_noise
+from leastaction.ensembles.paths import fill_paths, white_noise
 
 
 def ensemble(

@@ -1,28 +1,63 @@
-"""Paths of an ensemble, a block of trajectories and steps at a time.
+"""Paths of an ensemble driven by white noise, in batches of trajectories and steps.
 
-A block is small enough to stay in the cache between the drawing of its noise, the
-integration and the storage. How the work is cut into blocks changes no number.
+A batch is small enough to stay in the processor's cache between the drawing of its
+noise, the integration and the storage. The division into batches changes no number:
+each trajectory has a random generator of its own and draws from it step by step.
 """
 
 from collections.abc import Callable, Iterator
 
 import numpy as np
 
-# Trajectories side by side, and the states of a block with as many normal numbers; its
-# steps are even in number, for Philox draws two at once.
-ABREAST, NUMBERS, EVEN = 256, 2**17, 2
+from leastaction.core.generators import noise_generator
+
+TRAJECTORIES_PER_BATCH = 256
+# Of the states and of the normal numbers of a batch: 1 MB.
+NUMBERS_PER_BATCH = 2**17
+
+
+def white_noise(
+    seed: int, example: str, purpose: str, replicate: int, processes: int
+) -> Callable[[range], Callable[[int], np.ndarray]]:
+    """White noise of the trajectories of one replicate.
+
+    Returns
+    -------
+    callable
+        ``start(trajectories)`` begins the noise of these trajectories, always with the
+        same numbers, and returns ``draw(steps)``, which continues it: two independent
+        N(0, 1) per step, Wiener process and trajectory, shape (2, steps, wiener,
+        trajectory). The numbers of a trajectory depend on (seed, example, purpose,
+        replicate), on its own number and on the number of processes alone.
+    """
+
+    def start(trajectories: range) -> Callable[[int], np.ndarray]:
+        generators = [
+            noise_generator(seed, example, purpose, replicate, trajectory)
+            for trajectory in trajectories
+        ]
+
+        def draw(steps: int) -> np.ndarray:
+            normals = np.empty((len(generators), steps, processes, 2))
+            for generator, of_trajectory in zip(generators, normals, strict=True):
+                generator.standard_normal(out=of_trajectory)
+            return np.ascontiguousarray(normals.transpose(3, 1, 2, 0))
+
+        return draw
+
+    return start
 
 
 def fill_paths(
     integrate: Callable,
     starts: np.ndarray,
-    noise: Callable[[range, range], np.ndarray],
+    noise: Callable[[range], Callable[[int], np.ndarray]],
     time_step: float,
     q: np.ndarray,
     qdot: np.ndarray,
     every: int = 1,
-    abreast: int = ABREAST,
-    numbers: int = NUMBERS,
+    trajectories_per_batch: int = TRAJECTORIES_PER_BATCH,
+    numbers_per_batch: int = NUMBERS_PER_BATCH,
 ) -> None:
     """Integrate an ensemble and keep some of its states.
 
@@ -34,32 +69,31 @@ def fill_paths(
     starts
         Initial states (q, q̇), shape (trajectory, state).
     noise
-        ``noise(steps, trajectories)``, as of
-        :func:`leastaction.ensembles.wiener.white_noise`.
+        As of :func:`white_noise`.
     time_step
         dt, s.
     q, qdot
         Results, shape (trajectory, samples, dof): the start, and every so many steps.
     every
         Steps per sample.
-    abreast, numbers
-        Largest number of trajectories and of numbers in a block.
+    trajectories_per_batch, numbers_per_batch
+        Largest number of trajectories and of states with normal numbers in a batch.
     """
     dof = q.shape[2]
     steps = (q.shape[1] - 1) * every
     q[:, 0], qdot[:, 0] = starts[:, :dof], starts[:, dof:]
-    for group in _ranges(len(starts), abreast):
-        lanes = slice(group.start, group.stop)
-        states = starts[lanes].T
-        length = max(1, numbers // (2 * states.size) // EVEN) * EVEN
-        for block in _ranges(steps, length):
-            path = integrate(states, noise(block, group), time_step)
+    for group in _ranges(len(starts), trajectories_per_batch):
+        members = slice(group.start, group.stop)
+        states = starts[members].T
+        draw = noise(group)
+        for batch in _ranges(steps, max(1, numbers_per_batch // (2 * states.size))):
+            path = integrate(states, draw(len(batch)), time_step)
             states = path[-1]
-            first = -(block.start + 1) % every + 1
+            first = -(batch.start + 1) % every + 1
             kept = path[first::every].transpose(2, 0, 1)
-            row = (block.start + first) // every
+            row = (batch.start + first) // every
             rows = slice(row, row + kept.shape[1])
-            q[lanes, rows], qdot[lanes, rows] = kept[..., :dof], kept[..., dof:]
+            q[members, rows], qdot[members, rows] = kept[..., :dof], kept[..., dof:]
 
 
 def _ranges(stop: int, length: int) -> Iterator[range]:

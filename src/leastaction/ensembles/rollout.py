@@ -20,9 +20,8 @@ from leastaction.core.library import Library
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.system import System, is_singular
 from leastaction.core.time_grid import step_count
-from leastaction.ensembles.paths import fill_paths
+from leastaction.ensembles.paths import fill_paths, white_noise
 from leastaction.ensembles.strong_taylor import integrator
-from leastaction.ensembles.wiener import white_noise
 
 log = logging.getLogger(__name__)
 
@@ -126,10 +125,11 @@ def _model_integrator(model: System):
 def _turned(noise, rotation: np.ndarray):
     """The same `noise` of Wiener processes Q W."""
 
-    def turned(steps, trajectories):
-        return rotation @ noise(steps, trajectories)
+    def start(trajectories):
+        draw = noise(trajectories)
+        return lambda steps: rotation @ draw(steps)
 
-    return turned
+    return start
 
 
 def _alignment(system: System, estimate: System, wiener: int, path) -> np.ndarray:
