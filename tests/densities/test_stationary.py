@@ -3,10 +3,18 @@
 import numpy as np
 import pytest
 import xarray as xr
-from density_support import LIBRARY, drawn, exact, identified, simulation
+from density_support import (
+    LIBRARY,
+    drawn,
+    exact,
+    identified,
+    oscillator,
+    simulation,
+)
 
+from leastaction.core.from_config import system_from_config
 from leastaction.core.method import validate
-from leastaction.densities.figures.bins_study import without_noise
+from leastaction.densities import gill_histogram
 from leastaction.densities.stationary_parameters import (
     equation_of,
     parameters,
@@ -68,8 +76,6 @@ def panel():
 
 
 def rollouts(models, library):
-    from leastaction.core.from_config import system_from_config
-
     system = system_from_config(SYSTEM)
     return {
         name: validate(
@@ -178,10 +184,46 @@ def test_the_table_has_one_row_per_estimator_and_parameter(panel):
     )
 
 
-def test_the_curve_without_noise_is_that_of_the_exact_density(panel):
-    k, c = without_noise(panel, "published", 50)
+def without_noise(estimator, bins):
+    """Panel of the exact density in so many cells."""
+    settings = simulation(exact=True)
+    settings["histogram"] = settings["histogram"] | {"bins": bins}
+    key = {"example": "test", "seed": 3, "replicate": 0}
+    system = system_from_config(SYSTEM)
+    data = gill_histogram.simulate(system, settings, **key, units={"x": "m"})
+    model = {estimator: identified(data, estimator)}
+    return Panel("x", {**config(LIBRARY), "simulate": settings}, model, {})
+
+
+def test_the_curve_without_noise_is_that_of_the_exact_density():
+    shown = without_noise("published", 50)
+    k, c = parameters(shown.config, shown.model("published"))
     assert round(100 * c.error[0], 2) == -1.26
     assert round(100 * k.error[0], 3) == -0.003
+
+
+def test_the_study_of_cells_draws_exact_densities_as_lines(panel):
+    exact_ones = [without_noise("published", bins) for bins in (25, 50)]
+    left, right = draw("bins_study", [panel, *exact_ones], {"dpi": 40}).axes
+    for axes, j in ((left, 0), (right, 1)):
+        (line,) = [line for line in axes.lines if list(line.get_xdata()) == [25, 50]]
+        errors = [
+            100 * parameters(one.config, one.model("published"))[j].error[0]
+            for one in exact_ones
+        ]
+        np.testing.assert_allclose(line.get_ydata(), errors)
+
+
+def test_an_exact_density_is_that_of_a_linear_law():
+    settings = simulation(exact=True)
+    gill_histogram.check(oscillator(), settings)
+    with pytest.raises(ValueError, match="linear system with additive noise"):
+        gill_histogram.check(oscillator(a2=0.5), settings)
+
+
+def test_an_exact_density_is_not_scored():
+    shown = without_noise("published", 50)
+    assert not len(example_rows("p", "x", shown.config, shown.models, {}))
 
 
 @pytest.mark.parametrize(

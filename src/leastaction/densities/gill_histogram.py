@@ -7,6 +7,7 @@ independent batches, each with a histogram of its own.
 from collections.abc import Mapping
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.core.system import System
@@ -21,8 +22,9 @@ def check(system: System, settings: Mapping) -> None:
     Raises
     ------
     ValueError
-        If the state has more than two dimensions, the domain does not fit it, or the
-        batches do not divide the trajectories.
+        If the state has more than two dimensions, the domain does not fit it, the
+        batches do not divide the trajectories, or a density is to be exact that is not
+        Gaussian.
     """
     if system.dof > 1:
         bins = settings["histogram"]["bins"]
@@ -33,6 +35,8 @@ def check(system: System, settings: Mapping) -> None:
         )
     check_domain(settings["histogram"], 2 * system.dof)
     check_batches(settings)
+    if settings.get("exact"):
+        linear_law(system)
 
 
 def check_batches(settings: Mapping) -> None:
@@ -64,6 +68,9 @@ def simulate(
     Paper: one path of 10⁷ steps after as many that are discarded; here the samples are
     shared among independent paths, each after a burn-in of many relaxation times.
 
+    With `exact`, every batch has the probabilities of the cells instead of counts: what
+    is then wrong with an estimate is its bias without the noise of counting.
+
     Parameters
     ----------
     system
@@ -71,7 +78,7 @@ def simulate(
     settings
         The `simulate` section: `time_step`, `duration` of each trajectory and
         `burn_in` (s), `trajectories`, `batches`, `initial_state`, and `histogram` with
-        `low` and `high` of (q, q̇) and `bins` along each side.
+        `low` and `high` of (q, q̇) and `bins` along each side; `exact`.
     example, seed, replicate
         Key of the random numbers.
     units
@@ -88,17 +95,21 @@ def simulate(
     filled = [
         PlaneHistogram(grid["low"], grid["high"], grid["bins"]) for _ in range(batches)
     ]
-    stream(
-        system,
-        settings,
-        lambda trajectory, path: filled[trajectory % batches].add(path),
-        example=example,
-        seed=seed,
-        replicate=replicate,
-    )
-    counts = np.stack([h.counts[0] for h in filled])[None]
-    steps = step_count(settings["duration"], settings["time_step"])
-    samples = np.full((1, batches), steps * settings["trajectories"] // batches)
+    if settings.get("exact"):
+        one = cell_probabilities(system, grid)
+        counts, samples = np.stack([one] * batches)[None], np.ones((1, batches))
+    else:
+        stream(
+            system,
+            settings,
+            lambda trajectory, path: filled[trajectory % batches].add(path),
+            example=example,
+            seed=seed,
+            replicate=replicate,
+        )
+        counts = np.stack([h.counts[0] for h in filled])[None]
+        steps = step_count(settings["duration"], settings["time_step"])
+        samples = np.full((1, batches), steps * settings["trajectories"] // batches)
     return histogram_dataset(
         counts,
         samples,
@@ -108,6 +119,43 @@ def simulate(
         units,
         replicate,
     )
+
+
+def linear_law(system: System) -> tuple[np.ndarray, np.ndarray]:
+    """Matrices A and D Dᵀ of a linear law ẋ = A x + D Ẇ of the state x = (q, q̇).
+
+    Raises
+    ------
+    ValueError
+        If the law is not linear, or the noise depends on the state.
+    """
+    drift = system.evaluated(system.drift)
+    matrix = drift.jacobian(list(system.state))
+    noise = system.evaluated(system.diffusion)
+    rest = sp.expand(drift - matrix * sp.Matrix(system.state))
+    if matrix.free_symbols or noise.free_symbols or any(rest):
+        raise ValueError(
+            "simulate.exact: the density is known of a linear system with additive "
+            "noise alone; leave out 'exact'"
+        )
+    square = np.zeros((2 * system.dof,) * 2)
+    square[system.dof :, system.dof :] = np.array(noise * noise.T, dtype=float)
+    return np.array(matrix, dtype=float), square
+
+
+def cell_probabilities(system: System, grid: Mapping) -> np.ndarray:
+    """Probability of every cell of a linear oscillator, shape (q_bin, qdot_bin).
+
+    The stationary density is Gaussian; its covariance P solves the Lyapunov equation
+    A P + P Aᵀ + D Dᵀ = 0, and q and q̇ are independent.
+    """
+    from scipy.linalg import solve_continuous_lyapunov
+    from scipy.special import ndtr
+
+    matrix, square = linear_law(system)
+    std = np.sqrt(np.diag(solve_continuous_lyapunov(matrix, -square)))
+    edges = np.linspace(grid["low"], grid["high"], grid["bins"] + 1)
+    return np.outer(*np.diff(ndtr(edges / std), axis=0).T)
 
 
 def histogram_dataset(

@@ -21,6 +21,7 @@ from leastaction.core.settings import (
     Positive,
     Settings,
     Share,
+    absent,
 )
 
 # Cells along each side of the histogram that a method reads.
@@ -66,6 +67,10 @@ class GillHistogram(StationaryPath):
     method: Literal["gill_histogram"] = "gill_histogram"
     histogram: Histogram = Field(
         description="Cells of the states (q, qdot) that are counted."
+    )
+    exact: Literal[True] | None = absent(
+        "Probabilities of the cells instead of counts, of a linear oscillator with "
+        "additive noise: no noise of counting."
     )
 
 

@@ -21,8 +21,11 @@ def stationary_rows(case: Case) -> Iterator[dict]:
     """Printed numbers, then the errors and the coverage of every parameter.
 
     Limits are those of the recommended estimator. What the density does not determine
-    has no error; one row counts the replicates that say so.
+    has no error; one row counts the replicates that say so. An exact density has no
+    rows: without noise there is nothing to judge.
     """
+    if case.config["simulate"].get("exact"):
+        return
     found = parameters(case.config, case.model)
     yield from _printed(case, found)
     refused = np.array([bool(str(s)) for s in case.model["identifiability"].values])
