@@ -7,9 +7,6 @@ Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unles
 """
 
 from importlib import import_module
-from importlib.metadata import version
-
-__version__ = version("leastaction")
 
 _PUBLIC = {
     "System": "leastaction.core.system",
@@ -23,6 +20,10 @@ __all__ = [*_PUBLIC, "__version__"]
 
 
 def __getattr__(name: str):
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("leastaction")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'leastaction' has no attribute {name!r}")
     return getattr(import_module(_PUBLIC[name]), name)

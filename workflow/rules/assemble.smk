@@ -9,7 +9,7 @@ rule assemble:
         "<logs>/{paper}/{example}/{estimator}/assemble.log",
     benchmark:
         "<logs>/{paper}/{example}/{estimator}/assemble.tsv"
-    priority: 3
+    priority: 4
     conda:
         "../../environment.yml"
     resources:

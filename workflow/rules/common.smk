@@ -36,8 +36,8 @@ for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
 
 EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
 # The stage that makes each file. Later stages have higher priority: what one job writes is
-# read by the next while it is in memory, and few jobs wait for Snakemake to look at. Figures
-# and tables have none: they are short, and fill the cores while the last long jobs run.
+# read by the next while it is in memory. Figures, tables and scores come before the next
+# simulation: each job that waits is looked at by Snakemake several times a second.
 STAGE_OF = {
     "observations": "simulate",
     "derivatives": "differentiate",

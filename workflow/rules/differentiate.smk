@@ -8,7 +8,7 @@ rule differentiate:
         "<logs>/{paper}/{example}/{estimator}/differentiate.log",
     benchmark:
         "<logs>/{paper}/{example}/{estimator}/differentiate.tsv"
-    priority: 2
+    priority: 3
     conda:
         "../../environment.yml"
     resources:

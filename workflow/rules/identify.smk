@@ -9,7 +9,7 @@ rule identify:
         "<logs>/{paper}/{example}/{estimator}/identify.log",
     benchmark:
         "<logs>/{paper}/{example}/{estimator}/identify.tsv"
-    priority: 4
+    priority: 5
     conda:
         "../../environment.yml"
     resources:

@@ -34,6 +34,7 @@ rule plot_example:
         "<logs>/{paper}/{example}/plot_example.log",
     benchmark:
         "<logs>/{paper}/{example}/plot_example.tsv"
+    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -105,6 +106,7 @@ rule tabulate:
         "<logs>/{paper}/tabulate_{table}.log",
     benchmark:
         "<logs>/{paper}/tabulate_{table}.tsv"
+    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -126,6 +128,7 @@ rule score:
         "<logs>/{paper}/{example}/score.log",
     benchmark:
         "<logs>/{paper}/{example}/score.tsv"
+    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -155,6 +158,7 @@ rule collect_scores:
         "<logs>/collect_{collection}.tsv"
     wildcard_constraints:
         collection="scorecard|studies",
+    priority: 2
     conda:
         "../../environment.yml"
     message:
@@ -189,6 +193,7 @@ rule compare:
         "<logs>/compare.log",
     benchmark:
         "<logs>/compare.tsv"
+    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -209,6 +214,7 @@ rule summarise:
         "<logs>/summarise.log",
     benchmark:
         "<logs>/summarise.tsv"
+    priority: 2
     conda:
         "../../environment.yml"
     message:
@@ -238,6 +244,7 @@ rule tell:
         "<logs>/story.log",
     benchmark:
         "<logs>/story.tsv"
+    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -260,6 +267,7 @@ rule shrink:
         "<logs>/gallery/{picture}.tsv"
     wildcard_constraints:
         picture=one_of(config["gallery"]),
+    priority: 2
     conda:
         "../../environment.yml"
     message:
@@ -299,6 +307,7 @@ rule plot_recording:
         "<logs>/recordings/{example}/plot_recording.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
+    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -329,6 +338,7 @@ rule write_law:
         "<logs>/recordings/{example}/write_law.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
+    priority: 2
     conda:
         "../../environment.yml"
     params:

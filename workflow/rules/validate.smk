@@ -10,7 +10,7 @@ rule validate:
         "<logs>/{paper}/{example}/{estimator}/validate.tsv"
     wildcard_constraints:
         paper=one_of(FOLDERS),
-    priority: 5
+    priority: 6
     conda:
         "../../environment.yml"
     params:
@@ -34,7 +34,7 @@ rule predict:
         "<logs>/recordings/{example}/{estimator}/predict.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
-    priority: 5
+    priority: 6
     conda:
         "../../environment.yml"
     resources:
