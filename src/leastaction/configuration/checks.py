@@ -6,7 +6,7 @@ change, read by the same sources, is accepted from the cache: a plan imports no 
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from leastaction.configuration.sources import package_digest
 from leastaction.configuration.validation import ConfigError
@@ -65,8 +65,11 @@ def example_problems(example: Mapping) -> Iterator[str]:
     except (ValueError, KeyError) as error:
         yield f"system: {error}"
     yield from _other_kind(example)
-    for module in (examples, *families.modules("examples")):
-        yield from module.problems(example, system)
+    recipes = {n: Recipe(**recipe) for n, recipe in example["estimators"].items()}
+    yield from examples.problems(example, system)
+    for family in _concerned(example, recipes.values()):
+        module = families.module(family, "examples")
+        yield from module.problems(example, system) if module else ()
     yield from raised(
         "simulate",
         lambda: step_count(simulation["duration"], simulation["time_step"]),
@@ -78,9 +81,17 @@ def example_problems(example: Mapping) -> Iterator[str]:
             f"validate.estimators: none of {wanted} is an estimator of this example; "
             f"these are {known}"
         )
-    for name, recipe in example["estimators"].items():
-        for problem in Recipe(**recipe).problems(example):
+    for name, recipe in recipes.items():
+        for problem in recipe.problems(example):
             yield f"estimators.{name}: {problem}"
+
+
+def _concerned(example: Mapping, recipes: Iterable[Recipe]) -> list[str]:
+    """Families whose methods an example uses, and the one that knows random forces."""
+    used = [step("simulate", example["simulate"])]
+    used += [method for recipe in recipes for method in recipe.steps()]
+    names = [type(method).__module__.split(".")[1] for method in used]
+    return list(dict.fromkeys(["ensembles", *names]))
 
 
 def _other_kind(example: Mapping) -> Iterator[str]:

@@ -26,9 +26,15 @@ FAMILIES = (
 
 def modules(name: str) -> Iterator[ModuleType]:
     """Module `name`, such as ``contracts``, of every family that has it."""
-    for family in FAMILIES:
-        if PACKAGE.joinpath(family, f"{name}.py").exists():
-            yield import_module(f"leastaction.{family}.{name}")
+    found = (module(family, name) for family in FAMILIES)
+    yield from (one for one in found if one is not None)
+
+
+def module(family: str, name: str) -> ModuleType | None:
+    """Module `name` of a family, if it has it."""
+    if PACKAGE.joinpath(family, f"{name}.py").exists():
+        return import_module(f"leastaction.{family}.{name}")
+    return None
 
 
 def registered(name: str) -> dict[str, str]:

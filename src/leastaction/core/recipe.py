@@ -90,10 +90,9 @@ class Recipe(Settings):
                 return getattr(self._model, name)(*start)
         raise ValueError("there is no model that moves; call fit(observations) first")
 
-    def modules(self) -> list[str]:
-        """Modules that do the work."""
-        steps = (self.differentiate, self.assemble, self.identify)
-        return [module for step in steps for module in step.modules()]
+    def steps(self) -> tuple[Step, Step, Step]:
+        """Steps in their order; that of the volatility is in the last."""
+        return self.differentiate, self.assemble, self.identify
 
     def problems(self, example: Mapping) -> Iterator[str]:
         """Everything that would stop this recipe on an example, or mislead it.
@@ -110,7 +109,7 @@ class Recipe(Settings):
         yield from _without_cases(self, example["simulate"])
         if example["simulate"].get("input") and before.makes == "recordings":
             yield from _without_input(self.identify, example["simulate"]["input"])
-        for method in (before, self.differentiate, self.assemble, self.identify):
+        for method in (before, *self.steps()):
             yield from method.problems(self, example)
 
 
@@ -131,9 +130,9 @@ def _misfits(recipe: Recipe, simulation: Step) -> Iterator[str]:
             f"differentiate method {first.name()!r} cannot read what simulate method "
             f"{simulation.name()!r} makes; choose {' or '.join(fitting)}"
         )
-    chain = [first, recipe.assemble, recipe.identify]
     volatility = getattr(recipe.identify, "volatility", None)
-    for before, method in pairwise([*chain, *([volatility] if volatility else [])]):
+    chain = [*recipe.steps(), *([volatility] if volatility else [])]
+    for before, method in pairwise(chain):
         if not method.accepts(type(before)):
             known = steps(before.stage).items()
             accepted = method.after or [n for n, m in known if method.accepts(m)]

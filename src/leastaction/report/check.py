@@ -16,6 +16,8 @@ def publish_problems(example: Mapping) -> Iterator[str]:
       of the recommended estimator leave out. A level that is not simulated, because a
       run has overridden ``simulate.noise``, is no mistake: it gets a row without a
       verdict (:mod:`leastaction.trajectories.noise_rows`).
+    - A number of a learned Lagrangian without its estimator, or of an order that is not
+      computed.
     - A band (`factor`) or a `reason` where there is no ratio of two limits.
     """
     publish, given = example.get("publish") or {}, list(example["estimators"])
@@ -29,7 +31,23 @@ def publish_problems(example: Mapping) -> Iterator[str]:
         of_ratio = "reason" in row or "factor" in row.get("target", {})
         if of_ratio and "over" not in ours:
             yield f"{where}: reason and target.factor are for the ratio of two limits"
+        yield from _of_rollouts(where, ours, example)
     yield from _left_out(example, (publish.get("targets") or {}).get("by_noise") or [])
+
+
+def _of_rollouts(where: str, ours: Mapping, example: Mapping) -> Iterator[str]:
+    """A number of a learned Lagrangian that is not said whose, or not computed."""
+    named = {"rollout", "model"} & set(ours)
+    if not named and not {"estimator", "order", "unscaled"} & set(ours):
+        return
+    if len(named) != 1 or "estimator" not in ours:
+        yield f"{where}.ours: give an estimator, and one of rollout and model"
+    orders = (example["validate"].get("shadow") or {}).get("orders", [0, 2])
+    if "order" in ours and ours["order"] not in orders:
+        yield (
+            f"{where}.ours.order: {ours['order']} is not in validate.shadow.orders, "
+            f"which are {orders}"
+        )
 
 
 def _left_out(example: Mapping, entries) -> Iterator[str]:

@@ -1,7 +1,11 @@
 """Which case of a sweep over noise stands for an estimator."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import xarray as xr
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 MAIN, BASELINE = "recommended", "published"
 # Paper: its code adds one random number to all channels of a sample.
@@ -13,7 +17,7 @@ def is_replica(estimator: str) -> bool:
     return estimator == BASELINE or estimator.startswith(f"{BASELINE}_")
 
 
-def shown_mode(estimator: str, dataset: xr.Dataset) -> str:
+def shown_mode(estimator: str, dataset: "xr.Dataset") -> str:
     """Mode of the noise: the paper's for its own method, independent for all others.
 
     If a dataset does not have that mode, the first that it has.
@@ -23,7 +27,9 @@ def shown_mode(estimator: str, dataset: xr.Dataset) -> str:
     return wanted if wanted in there else there[0]
 
 
-def shown_case(estimator: str, dataset: xr.Dataset, level: float) -> xr.Dataset | None:
+def shown_case(
+    estimator: str, dataset: "xr.Dataset", level: float
+) -> "xr.Dataset | None":
     """Case that stands for an estimator at a level; None if it was not done."""
     return at_level(dataset, shown_mode(estimator, dataset), level)
 

@@ -8,8 +8,7 @@ from leastaction.snapshots.printed_formulas import printed_formulas
 
 
 def problems(example: Mapping, system) -> Iterator[str]:
-    """What is wrong with ``validate.shadow``, or that a recipe or a row needs it."""
-    yield from row_problems(example)
+    """What is wrong with ``validate.shadow``, or that a recipe needs it."""
     yield from raised("publish.formulas", lambda: printed_formulas(example))
     shadow = example["validate"].get("shadow")
     dof = len(example["system"].get("coordinates", ()))
@@ -58,25 +57,4 @@ def _unfinished(where: str, estimator: Mapping, settings: Mapping) -> Iterator[s
         yield (
             f"{where}: identify method {estimator['identify']['method']!r} needs "
             "'validate.shadow': the start, the steps and a box of states of its rollout"
-        )
-
-
-def row_problems(example: Mapping) -> Iterator[str]:
-    """Printed numbers of a learned Lagrangian that are nobody's, or not computed."""
-    for i, row in enumerate(example["publish"]["rows"]):
-        yield from _row(f"publish.rows[{i}]", row["ours"], example)
-
-
-def _row(where: str, ours: Mapping, example: Mapping) -> Iterator[str]:
-    """A number of a learned Lagrangian that is not said whose, or not computed."""
-    named = {"rollout", "model"} & set(ours)
-    if not named and not {"estimator", "order", "unscaled"} & set(ours):
-        return
-    if len(named) != 1 or "estimator" not in ours:
-        yield f"{where}.ours: give an estimator, and one of rollout and model"
-    orders = (example["validate"].get("shadow") or {}).get("orders", [0, 2])
-    if "order" in ours and ours["order"] not in orders:
-        yield (
-            f"{where}.ours.order: {ours['order']} is not in validate.shadow.orders, "
-            f"which are {orders}"
         )
