@@ -7,14 +7,15 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.equivalence import canonical, compare
+from leastaction.core.implicit_library import ImplicitLibrary, true_relation
 from leastaction.core.noise_sweep import SWEEP
+from leastaction.core.system import System
 from leastaction.report import scores
-from leastaction.report.implicit_recovery import implicit_recovery
 from leastaction.report.scores import NORMAL_95
 from leastaction.report.truth import Truth
 
 CASES = ("replicate", *SWEEP)
-# A level is managed if at least this share of the replicates has the right structure.
+# A method manages a level if at least this share of the replicates has the right terms.
 MANAGED = 0.5
 
 
@@ -66,7 +67,8 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
         (NaN for implicit equations).
     """
     if model.attrs.get("contract") == "implicit_model":
-        return _of_equations(model, config)
+        exact, worst = implicit_recovery(model, config)
+        return _dataset(model, exact, worst, np.full(exact.shape, np.nan))
     driven = is_driven(config)
     found, wanted = law_of(model, truth), true_law(truth, driven)
     shape = found.shape[:-1]
@@ -78,16 +80,60 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
     return _dataset(model, exact, worst, wrong)
 
 
-def _of_equations(model: xr.Dataset, config: Mapping) -> xr.Dataset:
-    """Recovery of implicit equations of motion, all of them together."""
-    exact, worst = implicit_recovery(model, config)
-    return _dataset(model, exact, worst, np.full(exact.shape, np.nan))
-
-
 def _dataset(model: xr.Dataset, exact, worst, wrong) -> xr.Dataset:
     coords = {name: model[name].values for name in CASES}
     data = {"exact": exact, "worst_error": worst, "wrong_terms": wrong}
     return xr.Dataset({k: (CASES, v) for k, v in data.items()}, coords)
+
+
+def implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, ...]:
+    """Compare every case of a sweep with the true relations between the candidates.
+
+    Parameters
+    ----------
+    model
+        Contract ``implicit_model``, with a sweep over noise.
+    config
+        The example, with ``library.implicit``.
+
+    Returns
+    -------
+    exact, worst_error : ndarray of shape (replicate, mode, level)
+        Whether the equation of every coordinate has the terms of a true relation, and
+        only one holds between them; and the largest relative error of its coefficients,
+        after their common factor is fitted; infinite where the terms are wrong.
+    """
+    system = System.from_config(config["system"])
+    library = ImplicitLibrary.from_config(config["library"], system.coordinates)
+    found = (
+        model["coefficient_estimate"]
+        .sel(implicit_term=library.names)
+        .transpose("replicate", "noise_mode", "noise_level", "dof", "implicit_term")
+        .values
+    )
+    shape = found.shape[:3]
+    worst = np.zeros(shape)
+    for a, members in enumerate(library.members):
+        basis = library.truth(system, a)
+        members = list(members)
+        left = [members.index(k) for k in library.left_hand_sides(a)]
+        relations: dict[tuple[int, ...], np.ndarray | None] = {}
+        for case in np.ndindex(shape):
+            c = found[case][a, members]
+            support = tuple(int(k) for k in np.flatnonzero(c))
+            if support not in relations:
+                relations[support] = true_relation(support, basis, left)
+            error = _worst_ratio(c, relations[support])
+            worst[case] = max(worst[case], error)
+    return np.isfinite(worst), worst
+
+
+def _worst_ratio(found: np.ndarray, true: np.ndarray | None) -> float:
+    """Largest relative error after the factor is fitted; infinite without a truth."""
+    if true is None:
+        return np.inf
+    ratio = found[true != 0] / true[true != 0]
+    return float(np.abs(ratio * ratio.sum() / (ratio**2).sum() - 1).max())
 
 
 def relative_coefficients(

@@ -7,7 +7,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.library import Library
-from leastaction.report.truth import Truth
+from leastaction.report.truth import Truth, VolatilityLaw
 from leastaction.report.truth import term_position as term_position
 from leastaction.report.truth import truth_of as truth_of
 
@@ -227,6 +227,39 @@ def _is_number(text) -> bool:
     except ValueError:
         return False
     return True
+
+
+def exact_volatility_terms(
+    model: xr.Dataset, law: VolatilityLaw, dof: int
+) -> np.ndarray:
+    """Whether S² has exactly the true terms, shape (replicate,)."""
+    found = model["volatility_support"].isel(dof=dof).values.astype(bool)
+    return (found == (law.square != 0)).all(axis=1)
+
+
+def volatility_root_error(
+    model: xr.Dataset, law: VolatilityLaw, dof: int
+) -> np.ndarray:
+    """Relative error |ρ̂ − ρ|/|ρ| of the true terms of S, shape (replicate, term).
+
+    Infinite where no root was found.
+    """
+    true = law.root[law.root != 0]
+    found = model["volatility_root_estimate"].isel(dof=dof).values[:, law.root != 0]
+    error = np.abs(found - true) / np.abs(true)
+    return np.where(np.isfinite(error), error, np.inf)
+
+
+def volatility_root_coverage(
+    model: xr.Dataset, law: VolatilityLaw, dof: int
+) -> np.ndarray:
+    """Whether ρ̂ ± 1.96 SE covers ρ, shape (replicate, true term)."""
+    chosen = law.root != 0
+    found, std = (
+        model[f"volatility_root_{kind}"].isel(dof=dof).values[:, chosen]
+        for kind in ("estimate", "std")
+    )
+    return np.abs(found - law.root[chosen]) <= NORMAL_95 * std
 
 
 def rollout_errors(rollout: xr.Dataset) -> dict[str, np.ndarray]:

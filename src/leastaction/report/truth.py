@@ -1,11 +1,12 @@
-"""The truth of an example in the words of its library."""
+"""The truth of an example in the words of its library: L, D, and the volatility."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 import sympy as sp
 
+from leastaction.core.candidates import candidates
 from leastaction.core.expressions import ExpressionError, parse
 from leastaction.core.from_config import system_from_config
 from leastaction.core.library import Library
@@ -19,7 +20,7 @@ class Truth:
     Attributes
     ----------
     library
-        Candidates D_i of L.
+        Candidates D_i of L, or of the Lagrangian density of a field.
     coefficients
         c of the Lagrangian Σ c_i D_i with the true equations of motion, shape (term,).
     scale
@@ -67,7 +68,7 @@ def truth_of(config: Mapping) -> Truth | None:
     system = system_from_config(config["system"])
     library = system.library(config["library"])
     projection = library.projection(system)
-    if projection is None or _reads_otherwise(system, library):
+    if projection is None or not _same_drift(system, library):
         return None
     coefficients, scale = projection
     damping = library.damping(system, scale)
@@ -84,12 +85,12 @@ def truth_of(config: Mapping) -> Truth | None:
     return Truth(library, coefficients, scale, volatility, covariance, damping)
 
 
-def _reads_otherwise(system, library) -> bool:
-    """Whether the calculus of the analysis gives the system another drift."""
+def _same_drift(system: System, library: Library) -> bool:
+    """Whether the calculus of the analysis, Itô or Stratonovich, keeps the drift."""
     if system.calculus == library.calculus:
-        return False
+        return True
     other = replace(system, calculus=library.calculus)
-    return not sp.simplify(other.acceleration - system.acceleration).is_zero_matrix
+    return bool(sp.simplify(other.acceleration - system.acceleration).is_zero_matrix)
 
 
 def _size(system: System, row) -> float:
@@ -114,3 +115,70 @@ def term_position(text: str, library: Library) -> int:
             f"coefficient {text!r} is not a candidate of L; these are "
             f"{', '.join(library.names)}"
         ) from None
+
+
+@dataclass(frozen=True)
+class VolatilityLaw:
+    """True S of one degree of freedom in the words of a library.
+
+    Attributes
+    ----------
+    terms
+        Candidates.
+    square
+        Coefficients of (S Sᵀ)_aa, shape (term,).
+    root
+        Coefficients of S, the first one positive, shape (term,); None if S is not in
+        the span, or if several Wiener processes add up.
+    """
+
+    terms: tuple[sp.Expr, ...]
+    square: np.ndarray
+    root: np.ndarray | None
+
+
+def volatility_law(config: Mapping, dof: int, scale: float) -> VolatilityLaw | None:
+    """Law of one equation of motion; None if its candidates cannot express S².
+
+    Parameters
+    ----------
+    config
+        An example with the sections `system` and `library`.
+    dof
+        Degree of freedom.
+    scale
+        Factor from the Lagrangian of the system to the identified one.
+    """
+    system = System.from_config(config["system"])
+    names = [symbol.name for symbol in system.state]
+    terms = candidates(config["library"]["volatility"], names)
+    row = [abs(scale) * entry for entry in system.evaluated(system.volatility.row(dof))]
+    square = expansion(sum((entry**2 for entry in row), sp.Integer(0)), terms)
+    if square is None:
+        return None
+    driven = [entry for entry in row if entry != 0]
+    root = expansion(driven[0], terms) if len(driven) == 1 else None
+    if root is not None and root.any():
+        root = root * np.sign(root[np.flatnonzero(root)[0]])
+    return VolatilityLaw(tuple(terms), square, root)
+
+
+def expansion(expression: sp.Expr, terms: Sequence[sp.Expr]) -> np.ndarray | None:
+    """Coefficients of an expression over candidates; None if it is not in their span.
+
+    Parameters
+    ----------
+    expression
+        In the state only: parameters have their values.
+    terms
+        Candidates.
+    """
+    coefficients = np.zeros(len(terms))
+    for part in sp.Add.make_args(sp.expand(expression)):
+        factor, rest = part.as_coeff_Mul()
+        if factor == 0:
+            continue
+        if rest not in terms:
+            return None
+        coefficients[list(terms).index(rest)] += float(factor)
+    return coefficients

@@ -18,20 +18,43 @@ A target is one of
     a ≤ value ≤ b (a share);
 ``{factor: x}``
     printed / x ≤ value ≤ printed · x, for the ratio of two measurements, of which there
-    is no truth (:mod:`leastaction.trajectories.equal_data`).
+    is no truth (``equal_data_rows`` in :mod:`leastaction.trajectories.scores`).
+
+Our limits are those of our estimators. Of a *replica*, an estimator that is the paper's
+own recipe, one asks whether it gives the number that the paper prints:
+
+1. it keeps our limit: the verdict is that of any other estimator;
+2. else the printed number, give or take half a unit of its last digit, lies in the
+   range of the draws (of a single draw: is as near as the limit asks): ``meets``, the
+   number is reproduced;
+3. else the row names errata that explain why the recipe as printed cannot give the
+   number: ``paper-in-error``;
+4. else ``misses``.
+
+Only draws with the right terms count in 2, where that can be told: a recipe that often
+selects wrong ones has a range that would hold any number.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
 
 import numpy as np
 
+from leastaction.report.readable import number_text
+
 MEETS, MISSES, PAPER_IN_ERROR = "meets", "misses", "paper-in-error"
+# Of a row without a limit, where verdicts are counted and shown.
+NO_TARGET = "no target"
+VERDICTS = (MISSES, PAPER_IN_ERROR, MEETS, NO_TARGET)
+# A reference to entries of docs/errata.md in a note, as `errata_text` writes it.
+ERRATA = re.compile(r"see errat(?:um|a) \d+(?:, \d+)*")
+KINDS = ("relative_error", "maximum", "rms", "median", "minimum", "between", "factor")
 # A recomputation starts from parameters that the paper rounds: an error printed with
 # two figures cannot be recomputed better than to a few per cent.
-RECOMPUTED = 0.05
+ERROR_OF_RECOMPUTATION = 0.05
 # Slack for decimal fractions that binary floats do not hit.
-ROUNDING = 1e-9
+SLACK_OF_DECIMALS = 1e-9
 
 
 def target_text(target: Mapping | None, unit: str) -> str:
@@ -65,10 +88,8 @@ def target_text(target: Mapping | None, unit: str) -> str:
 
 
 def _only(target: Mapping) -> tuple:
-    known = ("relative_error", "maximum", "rms", "median", "minimum", "between")
-    known += ("factor",)
-    if len(target) != 1 or next(iter(target)) not in known:
-        raise ValueError(f"target {dict(target)} must be one of {', '.join(known)}")
+    if len(target) != 1 or next(iter(target)) not in KINDS:
+        raise ValueError(f"target {dict(target)} must be one of {', '.join(KINDS)}")
     return next(iter(target.items()))
 
 
@@ -98,18 +119,20 @@ def keeps(target: Mapping, corrected: float, summary: tuple) -> bool:
     values = [v for v in summary if not np.isnan(v)]
     match kind:
         case "relative_error":
-            allowed = (limit + ROUNDING) * abs(corrected)
+            allowed = (limit + SLACK_OF_DECIMALS) * abs(corrected)
             return all(abs(v - corrected) <= allowed for v in values)
         case "maximum":
             return median <= limit and not high > limit
         case "rms" | "median":
             return median <= limit
         case "minimum":
-            return median >= limit - ROUNDING
+            return median >= limit - SLACK_OF_DECIMALS
         case "factor":
             raise ValueError("target 'factor' is for the ratio of two limits alone")
         case _:
-            return limit[0] - ROUNDING <= median <= limit[1] + ROUNDING
+            return (
+                limit[0] - SLACK_OF_DECIMALS <= median <= limit[1] + SLACK_OF_DECIMALS
+            )
 
 
 def half_digit(printed: float | str) -> float:
@@ -127,13 +150,13 @@ def printed_in_error(printed: float | str, corrected: float, target: Mapping) ->
     The paper's estimate is held to the limit that ours is held to. These limits are
     about three standard errors of the best estimator, so that an honest random estimate
     is not called an error; half a unit of the last printed digit is added. A number
-    without such a limit (a recomputed norm) may be off by `RECOMPUTED`.
+    without such a limit (a recomputed norm) may be off by `ERROR_OF_RECOMPUTATION`.
     """
     if np.isnan(corrected) or np.isnan(float(printed)):
         return False
-    tolerance = target.get("relative_error", RECOMPUTED)
+    tolerance = target.get("relative_error", ERROR_OF_RECOMPUTATION)
     allowed = half_digit(printed) + tolerance * abs(corrected)
-    return abs(float(printed) - corrected) > allowed * (1 + ROUNDING)
+    return abs(float(printed) - corrected) > allowed * (1 + SLACK_OF_DECIMALS)
 
 
 def verdict(
@@ -144,7 +167,7 @@ def verdict(
     ``paper-in-error`` needs both: the printed number disagrees with the corrected one,
     and ours keeps its limit. An estimator that misses its limit misses it, whatever the
     paper prints; a replica of the paper's own is asked further
-    (:mod:`leastaction.report.replica`).
+    (:func:`replica_verdict`).
     """
     if not target:
         return ""
@@ -169,3 +192,76 @@ def binomial_band(count: int, share: float = 0.95) -> dict | None:
     if low == 0:
         return None  # So few trials could not miss.
     return {"between": [round(float(low), 4), round(float(high), 4)]}
+
+
+def replica_verdict(
+    usual: str,
+    target: Mapping | None,
+    printed: float | str,
+    draws: np.ndarray,
+    of: int,
+    errata: Sequence[int],
+) -> tuple[str, str]:
+    """Verdict on a row of a replica, and the reason to be noted.
+
+    Parameters
+    ----------
+    usual
+        Verdict of :func:`verdict`.
+    target
+        Limit of the row.
+    printed
+        As in the paper; NaN if it prints none.
+    draws
+        Values of the replicates with the right terms, shape (replicate,).
+    of
+        Number of all replicates.
+    errata
+        Numbers of docs/errata.md that explain why the recipe as printed cannot give
+        the printed number.
+    """
+    if usual != MISSES:
+        return usual, ""
+    single = len(draws) == 1
+    near = (target or {}).get("relative_error", 0.0) if single else 0.0
+    if in_range(printed, draws, near):
+        return MEETS, f"reproduced: {_range_text(draws, of)}"
+    if errata:
+        return PAPER_IN_ERROR, ""
+    told = draws.size and np.isfinite([*draws, float(printed)]).all()
+    return MISSES, f"not reproduced: {_range_text(draws, of)}" if told else ""
+
+
+def in_range(printed: float | str, draws: np.ndarray, near: float = 0.0) -> bool:
+    """Whether the printed number lies between the 5th and 95th percentile of `draws`.
+
+    Half a unit of its last digit is allowed, and `near` of the number itself. A range
+    with an end at infinity, of draws that gave no number, holds none.
+    """
+    draws = np.asarray(draws, dtype=float)
+    if not draws.size or np.isnan(float(printed)):
+        return False
+    _, low, high = summary_of(draws)
+    if not np.isfinite([low, high]).all():
+        return False
+    allowed = half_digit(printed) + near * abs(float(printed))
+    return low - allowed <= float(printed) <= high + allowed
+
+
+def _range_text(draws: np.ndarray, of: int) -> str:
+    _, low, high = (number_text(v, 6) for v in summary_of(draws))
+    if len(draws) == 1:
+        text = f"one draw, {low}"
+    else:
+        text = f"5 to 95 % of the draws are {low} to {high}"
+    if len(draws) < of:
+        text += f" ({len(draws)} of {of}, those with the right terms)"
+    return text
+
+
+def errata_text(errata: Sequence[int]) -> str:
+    """Reference to entries of docs/errata.md; empty without any."""
+    if not errata:
+        return ""
+    word = "erratum" if len(errata) == 1 else "errata"
+    return f"see {word} {', '.join(map(str, errata))}"
