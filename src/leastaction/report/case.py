@@ -1,18 +1,116 @@
-"""One estimator on one example, and the form of a row of the scorecard."""
+"""One way to write a row of the scorecard.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+A *case* is one estimator on one example. File ``<family>/scores.py`` of a family says
+what stands in the scorecard of its cases:
+
+``mine(case)``
+    whether a case is one of this family;
+``rows(case)``
+    its rows. A row is an entry of a table, :class:`Row`: the quantity, the function of
+    its values, how they become one number, and the limit on it;
+``PRINTED``
+    by key of ``publish.rows[].ours``, which number of ours a printed one is compared
+    with: :class:`Printed`. All printed rows are made by :func:`printed_rows`;
+``OPTIONS``
+    further keys of ``ours``, which such numbers read: :class:`Key`;
+``LIMITS``, ``LIMITS_BY_NOISE``
+    what an example may set under ``publish.targets``, and under an entry of its
+    ``by_noise``: :class:`Limit`, said once, beside the rows that use it.
+
+:func:`keys` collects a table from all families, for the checks of an example: a name
+that no family reads would be lost without a word.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import xarray as xr
 
+from leastaction.core import families
 from leastaction.core.library import Library
-from leastaction.report import replica, verdict
-from leastaction.report.scores import Truth
+from leastaction.report import verdict
+from leastaction.report.panel import Panel
+from leastaction.report.scores import root_mean_square
 from leastaction.report.sweep import is_replica
+from leastaction.report.truth import Truth
 
 ADDED = "added"
 COVERAGE = "coverage of the 95 % interval: "
+NONE = np.nan, np.nan
+# Relative error of a corrected number as a person types it, digit by digit.
+ERROR_OF_TYPED = 1e-6
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key that is read under ``publish``.
+
+    Attributes
+    ----------
+    name, meaning
+        One phrase, for the schema and its messages.
+    type
+        Annotation of its value.
+    """
+
+    name: str
+    meaning: str
+    type: Any = float
+
+
+@dataclass(frozen=True)
+class Limit(Key):
+    """A limit of ours; `kind` is that of the target (:mod:`~.verdict`).
+
+    A ``share`` of the replicates is a ``minimum`` of their count.
+    """
+
+    kind: str = "maximum"
+
+    def target(self, limits: Mapping, count: int) -> dict | None:
+        """What a row must keep; None if the example sets no such limit."""
+        value = limits.get(self.name)
+        if value is None:
+            return None
+        return (
+            {"minimum": value * count} if self.kind == "share" else {self.kind: value}
+        )
+
+
+# Of families with and without candidates.
+COVERAGE_BAND = Limit(
+    "coverage",
+    "Share of 95 % intervals that cover the truth; without candidates, of states whose "
+    "H is within two standard deviations.",
+    tuple[float, float],
+    "between",
+)
+
+
+@dataclass(frozen=True)
+class Printed(Key):
+    """A number of ours that is compared with a printed one.
+
+    `values(case, ours)` gives one per replicate, or these and the exact number, with
+    which the entry's `corrected` must agree; None if the estimator has no such number.
+    """
+
+    values: Callable | None = None
+
+
+def keys(table: str) -> dict[str, Key]:
+    """Entries of a table, such as ``LIMITS``, of all families by name."""
+    return {
+        key.name: key
+        for module in families.modules("scores")
+        for key in getattr(module, table, ())
+    }
 
 
 @dataclass(frozen=True)
@@ -21,30 +119,49 @@ class Case:
 
     Attributes
     ----------
-    head
-        `paper`, `example` and `estimator` of each row.
-    config
-        The example.
-    library
-        Candidates of L; None if a Lagrangian is learned without.
-    truth
-        None if the library cannot express the system.
-    model
-        Contract ``model``, all replicates.
-    rollout
-        Contract ``rollout`` or ``motion_rollout``, or None.
-    recoveries
-        Of every estimator with a sweep over noise: how its cases compare with the
-        truth.
+    paper, estimator
+        Names.
+    panel
+        The example, with models and rollouts of all its estimators.
     """
 
-    head: Mapping[str, str]
-    config: Mapping
-    library: Library | None
-    truth: Truth | None
-    model: xr.Dataset
-    rollout: xr.Dataset | None
-    recoveries: Mapping[str, xr.Dataset] = field(default_factory=dict)
+    paper: str
+    estimator: str
+    panel: Panel
+
+    @property
+    def head(self) -> dict[str, str]:
+        """`paper`, `example` and `estimator` of each row."""
+        return {
+            "paper": self.paper,
+            "example": self.panel.example,
+            "estimator": self.estimator,
+        }
+
+    @property
+    def config(self) -> Mapping:
+        """The example."""
+        return self.panel.config
+
+    @property
+    def model(self) -> xr.Dataset:
+        """Contract ``model`` or what stands for it, all replicates."""
+        return self.panel.models[self.estimator]
+
+    @property
+    def rollout(self) -> xr.Dataset | None:
+        """Contract of a rollout, all replicates; None without one."""
+        return self.panel.rollouts.get(self.estimator)
+
+    @property
+    def library(self) -> Library:
+        """Candidates of L."""
+        return self.panel.library
+
+    @property
+    def truth(self) -> Truth | None:
+        """The truth in the words of the library; None if it cannot express it."""
+        return self.panel.known_law
 
     @property
     def has_sweep(self) -> bool:
@@ -52,28 +169,259 @@ class Case:
         return "noise_level" in self.model.dims
 
     @property
+    def recoveries(self) -> Mapping[str, xr.Dataset]:
+        """How the sweeps over noise of all estimators compare with the truth."""
+        return {} if self.truth is None else self.panel.recoveries
+
+    @property
     def recovery(self) -> xr.Dataset | None:
         """How the cases of this estimator compare with the truth; None without any."""
-        return self.recoveries.get(self.head["estimator"])
+        return self.recoveries.get(self.estimator)
 
     @property
     def publish(self) -> Mapping:
         """Section `publish`; an example may have none."""
         return self.config.get("publish") or {}
 
-    def target(self, name: str, kind: str) -> dict | None:
-        """Our own limit `name` as a target; None if the example sets none.
+    @property
+    def targets(self) -> Mapping:
+        """Limits that the example sets us."""
+        return self.publish.get("targets") or {}
 
-        A replica of a paper's estimator has none: the limits are those of ours.
-        """
-        if is_replica(self.head["estimator"]):
-            return None
-        value = (self.publish.get("targets") or {}).get(name)
-        return None if value is None else {kind: value}
+    @cached_property
+    def limits(self) -> Mapping:
+        """Limits of this estimator: a replica of a paper's own has none."""
+        return {} if is_replica(self.estimator) else self.targets
 
     def row(self, *args, **options) -> dict:
         """One row of this case: :func:`make_row` without its `head`."""
         return make_row(self.head, *args, **options)
+
+    def printed(self, entry: Mapping, values: np.ndarray, **options) -> dict:
+        """Row of an entry of ``publish.rows`` with our values, one per replicate."""
+        return self.printed_summary(
+            entry, verdict.summary_of(values), len(values), **options
+        )
+
+    def printed_summary(
+        self, entry: Mapping, summary: tuple, replicates: int, **options
+    ) -> dict:
+        """As :meth:`printed`, of (median, 5th, 95th percentile)."""
+        about = {
+            "target": entry.get("target"),
+            "printed": entry["printed"],
+            "corrected": float(entry.get("corrected", np.nan)),
+            "note": entry.get("note", ""),
+            "errata": entry.get("erratum", ()),
+        }
+        return self.row(
+            entry["item"],
+            options.pop("quantity", entry["quantity"]),
+            entry["unit"],
+            summary,
+            replicates,
+            **about | options,
+        )
+
+
+class Found(NamedTuple):
+    """Values of a row, with what only its function knows.
+
+    Attributes
+    ----------
+    values
+        One per replicate.
+    of
+        What stands for ``{}`` in the quantity.
+    about
+        Arguments of :func:`make_row` that replace those of the :class:`Row`.
+    """
+
+    values: np.ndarray
+    of: str = ""
+    about: Mapping = {}
+
+
+def typical(values: np.ndarray) -> tuple[float, float, float]:
+    """Median, 5th and 95th percentile over the replicates."""
+    return verdict.summary_of(values)
+
+
+def rms(error: np.ndarray) -> tuple[float, float, float]:
+    """Root mean square, with the percentiles of the error of a single replicate."""
+    _, low, high = verdict.summary_of(error)
+    return root_mean_square(error), low, high
+
+
+def count(hit: np.ndarray) -> tuple[float, float, float]:
+    """Number of hits."""
+    return float(hit.sum()), *NONE
+
+
+def share(hit: np.ndarray) -> tuple[float, float, float]:
+    """Share of hits."""
+    return float(hit.mean()), *NONE
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of the scorecard, or one for each thing that its function tells of.
+
+    Attributes
+    ----------
+    quantity
+        With ``{}`` where :attr:`Found.of` goes.
+    values
+        Of the subject: an array, one value per replicate; or several :class:`Found`;
+        None if there is no such row.
+    unit
+        ``of N`` by itself for a :func:`count`.
+    limit
+        The limit on it, if an example may set one.
+    summary
+        How the values become one number: `typical`, `rms`, `count` or `share`.
+    note
+        Text, or a function of the values.
+    about
+        Further arguments of :func:`make_row`, or a function of the values that gives
+        them.
+    """
+
+    quantity: str
+    values: Callable
+    unit: str = "1"
+    limit: Limit | None = None
+    summary: Callable = typical
+    note: str | Callable = ""
+    about: Mapping | Callable = {}
+
+    def rows(
+        self, case: Case, subject: Any, limits: Mapping, where: str
+    ) -> Iterator[dict]:
+        """Rows of a case; see :func:`rows_of`."""
+        found = self.values(subject)
+        if found is None:
+            return
+        for one in [Found(found)] if isinstance(found, np.ndarray) else found:
+            values = np.ravel(one.values)
+            about = {
+                "unit": f"of {values.size}" if self.summary is count else self.unit,
+                "target": self.limit and self.limit.target(limits, values.size),
+                "note": self.note(values) if callable(self.note) else self.note,
+                **(self.about(values) if callable(self.about) else self.about),
+                **one.about,
+            }
+            yield case.row(
+                ADDED,
+                self.quantity.format(one.of) + where,
+                about.pop("unit"),
+                about.pop("summary", self.summary)(values),
+                about.pop("replicates", values.size),
+                **about,
+            )
+
+
+def rows_of(
+    case: Case,
+    table: Iterable[Row],
+    subject: Any = None,
+    limits: Mapping | None = None,
+    where: str = "",
+) -> Iterator[dict]:
+    """Rows of a table.
+
+    Parameters
+    ----------
+    case
+        Whose rows they are.
+    table
+        In the order of the rows.
+    subject
+        What the functions of the table are called with; the case by itself.
+    limits
+        Limits by name; those of the case by itself.
+    where
+        End of every quantity.
+    """
+    limits = case.limits if limits is None else limits
+    for row in table:
+        yield from row.rows(case, case if subject is None else subject, limits, where)
+
+
+def coverage(quantity: str, values: Callable) -> Row:
+    """Row of the share of 95 % intervals that cover, one per replicate.
+
+    Its target is no limit of an example, but what chance allows.
+    """
+    return Row(
+        quantity,
+        values,
+        summary=share,
+        note=lambda hit: (
+            f"{int(hit.sum())} of {len(hit)}; the band is 99.9 % of the binomial law"
+        ),
+        about=lambda hit: {
+            "corrected": 0.95,
+            "target": verdict.binomial_band(len(hit)),
+        },
+    )
+
+
+def own_rows(case: Case) -> list[Mapping]:
+    """Entries of ``publish.rows`` that are about this estimator, or about any."""
+    return [
+        entry
+        for entry in case.publish.get("rows") or []
+        if entry["ours"].get("estimator", case.estimator) == case.estimator
+    ]
+
+
+def printed_rows(
+    case: Case,
+    entries: Iterable[Mapping],
+    kinds: Sequence[Printed],
+    right: np.ndarray | None = None,
+) -> Iterator[dict]:
+    """One row per entry of ``publish.rows``.
+
+    An entry whose `corrected` disagrees with the truth of the system, because a run has
+    overridden a parameter, is left out with a warning.
+
+    Parameters
+    ----------
+    kinds
+        Table ``PRINTED`` of a family.
+    right
+        Replicates with the right terms, where that can be told, shape (replicate,).
+
+    Raises
+    ------
+    ValueError
+        If an entry asks for what none of the `kinds` is.
+    """
+    by_name = {kind.name: kind for kind in kinds}
+    for entry in entries:
+        ours = entry["ours"]
+        name = next((name for name in by_name if name in ours), None)
+        if name is None:
+            raise ValueError(f"ours {dict(ours)} must be one of {', '.join(by_name)}")
+        found = by_name[name].values(case, ours)
+        if found is None:
+            continue
+        values, exact = found if isinstance(found, tuple) else (found, None)
+        corrected = float(entry.get("corrected", np.nan))
+        if exact is not None and abs(exact - corrected) > ERROR_OF_TYPED * abs(exact):
+            log.warning(
+                "%s: the paper's number %r is left out, because this system has %g and "
+                "not %g; was a parameter overridden?",
+                case.panel.example,
+                entry["quantity"],
+                exact,
+                corrected,
+            )
+            continue
+        draws = values if right is None else values[right]
+        yield case.printed(entry, values, draws=draws)
 
 
 def make_row(
@@ -96,18 +444,18 @@ def make_row(
 
     With `judged` false, a target is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, `errata` what explains it
-    (:mod:`leastaction.report.replica`).
+    (:mod:`leastaction.report.verdict`).
     """
     decided, reason = "", ""
     if judged:
         decided = verdict.verdict(target, printed, corrected, summary)
         if is_replica(head["estimator"]):
             found = np.empty(0) if draws is None else draws
-            decided, reason = replica.verdict_of(
+            decided, reason = verdict.replica_verdict(
                 decided, target, printed, found, replicates, errata
             )
     if decided == verdict.PAPER_IN_ERROR:
-        reason = replica.errata_text(errata)
+        reason = verdict.errata_text(errata)
     return {
         **head,
         "item": str(item),

@@ -23,8 +23,7 @@ from leastaction.report.readable import leading_minus, unit_label
 from leastaction.report.recovery import recovery
 from leastaction.report.sweep import BASELINE as BASELINE
 from leastaction.report.sweep import MAIN as MAIN
-from leastaction.report.truth import Truth, truth_of
-from leastaction.report.volatility_law import expansion
+from leastaction.report.truth import Truth, expansion, truth_of
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,11 @@ class Panel:
         return datasets[estimator]
 
     @cached_property
+    def known_law(self) -> Truth | None:
+        """The truth in the words of the library; None if it cannot express it."""
+        return truth_of(self.config)
+
+    @property
     def law(self) -> Truth:
         """The truth in the words of the library.
 
@@ -106,13 +110,12 @@ class Panel:
         ValueError
             If the library cannot express the system.
         """
-        truth = truth_of(self.config)
-        if truth is None:
+        if self.known_law is None:
             raise ValueError(
                 f"example {self.example!r}: the library cannot express the system, so "
                 "that its estimates have no error"
             )
-        return truth
+        return self.known_law
 
     @cached_property
     def recoveries(self) -> dict[str, xr.Dataset]:

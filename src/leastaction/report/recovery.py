@@ -200,7 +200,7 @@ def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray |
     )
 
 
-class Limit(NamedTuple):
+class NoiseLimit(NamedTuple):
     """Where a method stops to find the right structure, as far as a sweep tells.
 
     Attributes
@@ -229,7 +229,7 @@ class Limit(NamedTuple):
         return (0.0 if np.isnan(self.level) else self.level), self.above
 
 
-def largest_noise(exact: xr.DataArray) -> Limit:
+def largest_noise(exact: xr.DataArray) -> NoiseLimit:
     """Largest noise up to which at least `MANAGED` of the replicates are right.
 
     Parameters
@@ -241,7 +241,7 @@ def largest_noise(exact: xr.DataArray) -> Limit:
     levels = [float(level) for level in share["noise_level"].values]
     managed = int(np.cumprod(share.values >= MANAGED).sum())
     above = levels[managed] if managed < len(levels) else np.inf
-    return Limit(levels[managed - 1] if managed else np.nan, above, levels[0])
+    return NoiseLimit(levels[managed - 1] if managed else np.nan, above, levels[0])
 
 
 def wilson(hits: int, count: int) -> tuple[float, float]:

@@ -41,3 +41,8 @@ def at_level(dataset, mode: str, level: float):
     if mode not in dataset["noise_mode"].values or not near.size:
         return None
     return dataset.sel(noise_mode=mode).isel(noise_level=int(near[0]))
+
+
+def case_text(level: float, mode: str) -> str:
+    """A case in words."""
+    return f"sigma = {level:g}, {mode} noise"

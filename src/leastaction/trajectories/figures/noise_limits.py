@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.report.panel import Panel, joined, panel_title
-from leastaction.report.recovery import Limit, largest_noise
+from leastaction.report.recovery import NoiseLimit, largest_noise
 from leastaction.report.study import label_of_level, levels_of
 from leastaction.report.style import StyledFigure, key, legend_on_top, small
 from leastaction.trajectories.figures._methods import MODES, in_order, look_of
@@ -74,7 +74,7 @@ def _face(marker: str, colour: str = "0.3") -> dict:
     return {"markerfacecolor": colour if marker == "o" else "white"}
 
 
-def _limit(axes: Axes, y: float, limit: Limit, least: float, marker: str, colour):
+def _limit(axes: Axes, y: float, limit: NoiseLimit, least: float, marker: str, colour):
     """A line from the lowest level done to the limit, log10 σ to the right."""
     start, x = (least if v == 0 else np.log10(v) for v in (limit.lowest, limit.level))
     if np.isnan(x):

@@ -1,19 +1,25 @@
-"""Rows of the scorecard of identified port-Hamiltonian models."""
+"""Scorecard of identified port-Hamiltonian models."""
 
 from collections.abc import Iterator, Mapping
 
 import numpy as np
 import xarray as xr
 
+from leastaction.core.from_config import is_port
 from leastaction.report import verdict
-from leastaction.report.case import ADDED, Case
+from leastaction.report.case import ADDED, Case, Key, Printed, own_rows, printed_rows
 
 # Dimension of the rollout that a key of `at` selects.
 BY_NAME = ("row", "effort", "state", "state_coupled", "scenario")
 BY_NUMBER = ("step", "step_coupled")
 
 
-def port_rows(case: Case) -> Iterator[dict]:
+def mine(case: Case) -> bool:
+    """Whether the system is port-Hamiltonian."""
+    return is_port(case.config["system"])
+
+
+def rows(case: Case) -> Iterator[dict]:
     """Printed numbers of this estimator, then our own limits.
 
     Raises
@@ -23,26 +29,10 @@ def port_rows(case: Case) -> Iterator[dict]:
     """
     if case.rollout is None:
         return
-    name = case.head["estimator"]
-    for entry in case.publish.get("rows") or []:
-        if entry["ours"].get("estimator") != name:
-            continue
-        values = selected(case.rollout, entry["ours"]["rollout"], entry["ours"]["at"])
-        yield case.row(
-            entry["item"],
-            entry["quantity"],
-            entry["unit"],
-            verdict.summary_of(values),
-            values.size,
-            target=entry.get("target"),
-            printed=entry["printed"],
-            corrected=float(entry.get("corrected", np.nan)),
-            note=entry.get("note", ""),
-            draws=values,
-            errata=entry.get("erratum", ()),
-        )
-    for entry in (case.publish.get("targets") or {}).get("efforts") or []:
-        if entry["estimator"] != name:
+    printed = [e for e in own_rows(case) if "estimator" in e["ours"]]
+    yield from printed_rows(case, printed, PRINTED)
+    for entry in case.targets.get("efforts") or []:
+        if entry["estimator"] != case.estimator:
             continue
         values = selected(case.rollout, entry["rollout"], entry.get("at") or {})
         yield case.row(
@@ -98,3 +88,19 @@ def _place(rollout: xr.Dataset, key: str, wanted) -> int:
     if not found.any():
         raise ValueError(f"publish: no {key} {wanted!r}; there are {list(there)}")
     return int(np.flatnonzero(found)[0])
+
+
+PRINTED = (
+    Printed(
+        "rollout",
+        "Variable of its rollout.",
+        str,
+        lambda case, ours: selected(case.rollout, ours["rollout"], ours["at"]),
+    ),
+)
+OPTIONS = (
+    Key("estimator", "Whose number it is.", str),
+    Key("at", "Place in the variable of the rollout.", dict),
+)
+# Entries of a list: estimator, rollout, at, quantity, unit, note and target of each.
+LIMITS = (Key("efforts", "Limits of identified efforts, one per number.", list[dict]),)

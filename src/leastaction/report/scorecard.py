@@ -1,4 +1,8 @@
-"""Scorecard: every printed number beside what it should be and what we find."""
+"""Scorecard: every printed number beside what it should be and what we find.
+
+The rows come from the families: file ``<family>/scores.py``
+(:mod:`leastaction.report.case`).
+"""
 
 from collections.abc import Iterable, Mapping
 from io import StringIO
@@ -7,19 +11,12 @@ import numpy as np
 import pandas as pd
 import xarray as xr
 
-from leastaction.core.from_config import is_port, system_from_config
-from leastaction.densities.stationary_parameters import is_stationary
-from leastaction.densities.stationary_rows import stationary_rows
-from leastaction.ensembles.added_rows import added_rows
-from leastaction.ensembles.printed_rows import printed_rows
-from leastaction.ports.port_rows import port_rows
-from leastaction.report import scores, verdict
+from leastaction.core import families
+from leastaction.report import verdict
 from leastaction.report.case import ADDED, COVERAGE, Case, make_row
+from leastaction.report.panel import Panel
 from leastaction.report.readable import number_text
-from leastaction.report.recovery import recovery
-from leastaction.report.scorecard_page import to_html
-from leastaction.snapshots.shadow_scores import shadow_rows
-from leastaction.trajectories.printed_noise_rows import printed_noise_rows
+from leastaction.report.tables import markdown
 
 NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
 COLUMNS = (
@@ -42,17 +39,6 @@ ENOUGH_INTERVALS = 100
 # In the quantity of a row of a sweep: the noise, and the channels if not all.
 KIND = r"(, (?:independent|shared) noise(?:, recorded .*)?)$"
 LEVELS_SHARE = "; levels of one replicate share one draw of noise"
-
-__all__ = [
-    "COLUMNS",
-    "example_rows",
-    "from_csv",
-    "pooled_rows",
-    "scorecard",
-    "to_csv",
-    "to_html",
-    "to_markdown",
-]
 
 
 def example_rows(
@@ -86,37 +72,12 @@ def example_rows(
     ValueError
         If the configuration does not fit the models or contradicts itself.
     """
-    if is_port(config["system"]) or "library" not in config:
-        rows_of = port_rows if is_port(config["system"]) else shadow_rows
-        cases = [
-            Case(
-                {"paper": paper, "example": example, "estimator": estimator},
-                config,
-                None,
-                None,
-                model,
-                rollouts.get(estimator),
-            )
-            for estimator, model in models.items()
-        ]
-        return _frame([row for case in cases for row in rows_of(case)])
-    system = system_from_config(config["system"])
-    library = system.library(config["library"])
-    truth = scores.truth_of(config)
-    recoveries = {
-        name: recovery(model, config, truth)
-        for name, model in models.items()
-        if "noise_level" in model.dims and truth is not None
-    }
+    panel = Panel(example, config, models, rollouts)
     rows: list[dict] = []
-    for estimator, model in models.items():
-        head = {"paper": paper, "example": example, "estimator": estimator}
-        rollout = rollouts.get(estimator)
-        case = Case(head, config, library, truth, model, rollout, recoveries)
-        if is_stationary(model):
-            rows += stationary_rows(case)
-            continue
-        rows += [*printed_rows(case), *printed_noise_rows(case), *added_rows(case)]
+    for estimator in models:
+        case = Case(paper, estimator, panel)
+        family = next(one for one in families.modules("scores") if one.mine(case))
+        rows += family.rows(case)
     return _frame(rows)
 
 
@@ -204,5 +165,4 @@ def to_markdown(frame: pd.DataFrame) -> str:
     shown = frame.copy().astype("object")
     for name in NUMBERS:
         shown[name] = frame[name].map(number_text)
-    shown = shown.map(lambda v: v.replace("|", r"\|") if isinstance(v, str) else v)
-    return shown.to_markdown(index=False, disable_numparse=True) + "\n"
+    return markdown(shown)

@@ -1,0 +1,164 @@
+"""Scorecard of models that were identified from a stationary density."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from leastaction.core.from_config import system_from_config
+from leastaction.densities.stationary_parameters import (
+    Parameter,
+    equation_of,
+    parameters,
+    true_coefficients,
+)
+from leastaction.report.case import (
+    COVERAGE,
+    Case,
+    Found,
+    Key,
+    Printed,
+    Row,
+    count,
+    own_rows,
+    printed_rows,
+    rms,
+    rows_of,
+    share,
+)
+from leastaction.report.sweep import BASELINE, MAIN
+
+PARAMETER_RMS = Key(
+    "parameter_rms",
+    "Relative error of each parameter of a stationary density, by its label, rms over "
+    "replicates; of the recommended estimator.",
+    dict[str, float],
+)
+LIMITS = (PARAMETER_RMS,)
+
+
+def mine(case: Case) -> bool:
+    """Whether a model was identified from a stationary density."""
+    return "identifiability" in case.model
+
+
+def rows(case: Case) -> Iterator[dict]:
+    """Printed numbers, then the errors and the coverage of every parameter.
+
+    What the density does not determine has no error; one row counts the replicates that
+    say so.
+    """
+    if case.estimator == BASELINE:
+        yield from printed_rows(case, own_rows(case), PRINTED)
+    yield from rows_of(case, [REFUSED])
+    for parameter in parameters(case.config, case.model):
+        if not np.isnan(parameter.truth) and not np.isnan(parameter.values).all():
+            yield from rows_of(case, OF_PARAMETER, (case, parameter))
+    yield from rows_of(case, [DISTANCE])
+
+
+def _refused(case: Case) -> Iterator[Found]:
+    refused = np.array([bool(str(s)) for s in case.model["identifiability"].values])
+    if refused.any():
+        yield Found(refused, about={"target": {"minimum": len(refused)}})
+
+
+def _error(subject: tuple[Case, Parameter]) -> Iterator[Found]:
+    case, parameter = subject
+    limits = case.targets.get(PARAMETER_RMS.name) or {}
+    judged = case.estimator == MAIN and parameter.label in limits
+    about = {"target": {"rms": limits[parameter.label]}} if judged else {}
+    yield Found(parameter.error, parameter.label, about)
+
+
+def _covered(subject: tuple[Case, Parameter]) -> Iterator[Found]:
+    _, parameter = subject
+    if np.isfinite(parameter.std).all():
+        yield Found(parameter.covered, parameter.label)
+
+
+def _distances(case: Case) -> Iterator[Found]:
+    if case.rollout is None:
+        return
+    for a, name in enumerate(case.rollout["dof"].values):
+        values = case.rollout["total_variation"].values[:, a]
+        if not np.isnan(values).all():
+            yield Found(values, name)
+
+
+REFUSED = Row(
+    "replicates that refuse damping and noise together",
+    _refused,
+    summary=count,
+    note="a stationary density in detailed balance knows their ratio alone",
+)
+OF_PARAMETER = (
+    Row(
+        "relative error of the {}, rms",
+        _error,
+        summary=rms,
+        note=lambda error: (
+            f"mean {100 * error.mean():+.3g} %, standard deviation "
+            f"{100 * error.std():.3g} %"
+        ),
+    ),
+    Row(f"{COVERAGE}{{}}", _covered, summary=share),
+)
+DISTANCE = Row(
+    "total variation distance of the densities of {}",
+    _distances,
+    note="both densities from fresh samples, so that it is never zero",
+)
+
+
+def _of_parameter(key: str, values: Callable[[Parameter], np.ndarray]) -> Callable:
+    """Values of the parameter whose label stands under `key`."""
+
+    def of(case: Case, ours: Mapping) -> np.ndarray:
+        by_label = {p.label: p for p in parameters(case.config, case.model)}
+        if ours[key] not in by_label:
+            raise ValueError(
+                f"publish.rows: parameter {ours[key]!r} is not estimated here; these "
+                f"are {', '.join(by_label) or 'none'}"
+            )
+        return values(by_label[ours[key]])
+
+    return of
+
+
+def _level_set_error(case: Case, ours: Mapping) -> np.ndarray:
+    """Error of the damping on the level set, in per cent of its true ratio c / a²."""
+    equation = equation_of(case.config)
+    truth = true_coefficients(equation, system_from_config(case.config["system"]))
+    kinds = [term.kind for term in equation.terms]
+    level = truth[kinds.index("dissipation")] / truth[kinds.index("volatility")]
+    exact = level * case.model["level_volatility"].values ** 2
+    error = case.model["level_dissipation_estimate"].values / exact - 1
+    return 100 * np.abs(error).max(axis=1)
+
+
+PRINTED = (
+    Printed(
+        "objective",
+        "Sum of squared residuals at the minimum.",
+        bool,
+        lambda case, ours: case.model["objective"].values,
+    ),
+    Printed(
+        "level_set",
+        "Largest relative error on the level set, in per cent.",
+        bool,
+        _level_set_error,
+    ),
+    Printed(
+        "parameter",
+        "Of a stationary density, a parameter by its label.",
+        str,
+        _of_parameter("parameter", lambda parameter: parameter.values),
+    ),
+    Printed(
+        "parameter_percent",
+        "Its relative error in per cent.",
+        str,
+        _of_parameter("parameter_percent", lambda parameter: 100 * parameter.error),
+    ),
+)

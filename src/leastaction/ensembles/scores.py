@@ -1,0 +1,79 @@
+"""Scorecard of laws that were found in an ensemble of randomly excited motions."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from leastaction.core.from_config import is_field, is_port
+from leastaction.report import law_rows, scores
+from leastaction.report.case import Case, Found, Row, own_rows, rows_of
+
+LIMITS = law_rows.LIMITS
+PRINTED = (*law_rows.PRINTED, law_rows.library_size(law_rows.candidates))
+OPTIONS = law_rows.OPTIONS
+
+
+def mine(case: Case) -> bool:
+    """Whether the law of a few coordinates was found, without a sweep over noise."""
+    system = case.config["system"]
+    return not (
+        is_field(system)
+        or is_port(system)
+        or "library" not in case.config
+        or case.has_sweep
+        or "identifiability" in case.model
+    )
+
+
+def rows(case: Case) -> Iterator[dict]:
+    """Printed numbers, recovery of the terms, errors, coverage, and the rollout."""
+    yield from law_rows.printed_law_rows(case, own_rows(case), PRINTED)
+    yield from law_rows.added_rows(case)
+    if case.truth is not None and "volatility_of_lagrangian" in case.model:
+        for a, sigma in enumerate(case.truth.volatility):
+            if sigma > 0:
+                yield from rows_of(case, PUBLISHED_VOLATILITY, (case, a))
+
+
+def _of_lagrangian(subject: tuple[Case, int]) -> Iterator[Found]:
+    """How the printed volatilities came about."""
+    case, a = subject
+    name = case.truth.library.coordinates[a]
+    exact = scores.exact_support(case.model, case.truth)
+    if not exact.any():
+        return
+    values = case.model["volatility_of_lagrangian"].values[exact, a]
+    rows = case.publish.get("rows") or []
+    entry = next((r for r in rows if r["ours"].get("volatility") == name), {})
+    printed = float(entry.get("printed", np.nan))
+    distance = abs(np.median(values) / printed - 1)
+    about = {
+        "unit": entry.get("unit", "(units of qddot) s^0.5"),
+        "target": entry.get("target"),
+        "printed": printed,
+        "corrected": case.truth.volatility[a],
+        "note": "half the root of dt E[L^2] regressed on q^2; it hardly depends on "
+        "sigma. Replicates with the exact support"
+        + ("" if np.isnan(printed) else f"; {distance:.1%} off the printed"),
+        "draws": values,
+        "errata": entry.get("erratum", ()),
+    }
+    yield Found(values, name, about)
+
+
+def _written_formula(subject: tuple[Case, int]) -> list[Found]:
+    case, a = subject
+    ratio = case.model["volatility_estimate"].values[:, a] / case.truth.volatility[a]
+    return [Found(ratio, case.truth.library.coordinates[a])]
+
+
+PUBLISHED_VOLATILITY = (
+    Row("volatility of {} from the value of L", _of_lagrangian),
+    Row(
+        "volatility of {} over the truth, equation (20)",
+        _written_formula,
+        note="low by sqrt(1/2) = 0.7071: one central difference averages two "
+        "independent increments, so that dt E[R^2] tends to sigma^2/2",
+        about={"corrected": 1.0},
+    ),
+)

@@ -1,0 +1,366 @@
+"""Rows of a law whose terms were candidates: what ensembles and fields have in common.
+
+A count has no percentiles. The low and high of a root mean square are those of the
+error of a single replicate.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
+
+import numpy as np
+
+from leastaction.report import scores
+from leastaction.report.case import (
+    COVERAGE,
+    Case,
+    Found,
+    Key,
+    Limit,
+    Printed,
+    Row,
+    count,
+    coverage,
+    printed_rows,
+    rms,
+    rows_of,
+)
+from leastaction.report.truth import term_position, volatility_law
+
+EXACT_SUPPORT = Limit(
+    "exact_support", "Share of replicates with exactly the right terms.", kind="share"
+)
+COEFFICIENT_RMS = Limit(
+    "coefficient_rms",
+    "Relative error of the coefficients, rms over replicates.",
+    kind="rms",
+)
+DISSIPATION_RMS = Limit(
+    "dissipation_rms", "Relative error of the damping, rms over replicates.", kind="rms"
+)
+VOLATILITY_RMS = Limit(
+    "volatility_rms",
+    "Relative error of the volatility, rms over replicates.",
+    kind="rms",
+)
+NOISE_CORRELATION = Limit(
+    "noise_correlation", "Deviation of the correlation of two noises, at most."
+)
+VOLATILITY_CONSTANT = Limit(
+    "volatility_constant",
+    "Share of replicates whose volatility is the constant alone.",
+    kind="share",
+)
+VOLATILITY_SUPPORT = Limit(
+    "volatility_support",
+    "Share of replicates with exactly the right terms of S^2.",
+    kind="share",
+)
+ROLLOUT_TRAINING = Limit(
+    "rollout_training", "Relative error of the mean path, training window."
+)
+ROLLOUT_PREDICTION = Limit(
+    "rollout_prediction", "Relative error of the mean path, prediction window."
+)
+ROLLOUT_STD = Limit(
+    "rollout_std", "Relative error of the standard deviation of the path."
+)
+LIMITS = (
+    EXACT_SUPPORT,
+    COEFFICIENT_RMS,
+    DISSIPATION_RMS,
+    VOLATILITY_RMS,
+    VOLATILITY_CONSTANT,
+    NOISE_CORRELATION,
+    VOLATILITY_SUPPORT,
+    ROLLOUT_TRAINING,
+    ROLLOUT_PREDICTION,
+    ROLLOUT_STD,
+)
+
+
+def _error(quantity: str, values: Callable, limit: Limit) -> Row:
+    note = "all replicates, wrong supports included"
+    return Row(quantity, values, limit=limit, summary=rms, note=note)
+
+
+def _coefficient_error(case: Case) -> np.ndarray | None:
+    return (
+        scores.coefficient_error(case.model, case.truth) if case.truth.terms else None
+    )
+
+
+def _dissipation_error(case: Case) -> np.ndarray | None:
+    if not case.truth.dissipation.any():
+        return None
+    return scores.dissipation_error(case.model, case.truth)
+
+
+def _of_volatilities(case: Case, values: np.ndarray | None) -> Iterator[Found]:
+    """Values of every coordinate with a constant volatility."""
+    if values is not None:
+        for a, name in enumerate(case.truth.library.coordinates):
+            if case.truth.volatility[a] > 0:
+                yield Found(values[:, a], name)
+
+
+def _noise_correlation(case: Case) -> Iterator[Found]:
+    truth, names = case.truth, case.truth.library.coordinates
+    if truth.covariance is None or len(truth.covariance) < 2:
+        return
+    exact = scores.noise_correlation(truth.covariance)
+    found = scores.noise_correlation(case.model["noise_covariance"].values)
+    for a, b in itertools.combinations(range(len(names)), 2):
+        if np.isfinite(exact[a, b]):
+            yield Found(
+                np.abs(found[:, a, b] - exact[a, b]),
+                f"{names[a]} and {names[b]}: deviation from {exact[a, b]:g}",
+            )
+
+
+def _coefficient_coverage(case: Case) -> Iterator[Found]:
+    found = scores.coefficient_coverage(case.model, case.truth)
+    if found is not None:
+        for i, k in enumerate(case.truth.terms):
+            yield Found(found[:, i], case.truth.library.names[k])
+
+
+def _dissipation_coverage(case: Case) -> Iterator[Found]:
+    truth = case.truth
+    found = scores.dissipation_coverage(case.model, truth)
+    if found is not None and truth.dissipation.any():
+        names = np.array(truth.library.dissipation_names)[truth.dissipation != 0]
+        for i, name in enumerate(names):
+            yield Found(found[:, i], name)
+
+
+# Of a model whose library can express the truth.
+RECOVERY = (
+    Row(
+        "exact supports",
+        lambda case: scores.exact_support(case.model, case.truth),
+        limit=EXACT_SUPPORT,
+        summary=count,
+    ),
+    _error(
+        "relative error of the coefficients, rms", _coefficient_error, COEFFICIENT_RMS
+    ),
+    _error("relative error of the damping, rms", _dissipation_error, DISSIPATION_RMS),
+    _error(
+        "relative error of the volatility of {}, rms",
+        lambda case: _of_volatilities(
+            case, scores.volatility_error(case.model, case.truth)
+        ),
+        VOLATILITY_RMS,
+    ),
+    Row(
+        "noise correlation of {}",
+        _noise_correlation,
+        limit=NOISE_CORRELATION,
+        note="from the covariance S S^T of the identified noise",
+    ),
+    coverage(f"{COVERAGE}coefficient of {{}}", _coefficient_coverage),
+    coverage(f"{COVERAGE}damping {{}}", _dissipation_coverage),
+    coverage(
+        f"{COVERAGE}volatility of {{}}",
+        lambda case: _of_volatilities(
+            case, scores.volatility_coverage(case.model, case.truth)
+        ),
+    ),
+)
+
+
+def _rollout_error(name: str) -> Callable:
+    def values(case: Case) -> list[Found]:
+        if case.rollout is None:
+            return []
+        rollout = case.rollout
+        lost = int(rollout["diverged"].sum()) if "diverged" in rollout else 0
+        note = f"; {lost} trajectories diverged" if lost else ""
+        about = {"note": f"common random numbers{note}"}
+        return [Found(scores.rollout_errors(rollout)[name], about=about)]
+
+    return values
+
+
+FIT_AND_ROLLOUT = (
+    coverage(
+        "Hansen J test: share of p > 0.05",
+        lambda case: (
+            case.model["j_p_value"].values > 0.05 if "j_p_value" in case.model else None
+        ),
+    ),
+    Row(
+        "relative error of the mean path, training window",
+        _rollout_error("mean_error_training"),
+        limit=ROLLOUT_TRAINING,
+    ),
+    Row(
+        "relative error of the mean path, prediction window",
+        _rollout_error("mean_error_prediction"),
+        limit=ROLLOUT_PREDICTION,
+    ),
+    Row(
+        "relative error of the standard deviation of the path",
+        _rollout_error("std_error"),
+        limit=ROLLOUT_STD,
+    ),
+)
+
+CONSTANT = Row(
+    "volatility is the constant alone",
+    lambda case: scores.constant_volatility(case.model),
+    limit=VOLATILITY_CONSTANT,
+    summary=count,
+    note="an additive noise is a constant; its integral is the Wiener potential",
+)
+# Of a volatility that depends on the state: values are given.
+STATE_DEPENDENT = Row(
+    "exact terms of S^2 of {}", list, limit=VOLATILITY_SUPPORT, summary=count
+)
+ROOT_ERROR = _error("relative error of the {}, rms", list, VOLATILITY_RMS)
+ROOT_COVERAGE = coverage(f"{COVERAGE}{{}}", list)
+
+
+def _volatility_terms(case: Case) -> Iterator[dict]:
+    truth = case.truth
+    if truth is None or (truth.volatility > 0).all():
+        yield from rows_of(case, [CONSTANT])
+        return
+    if "volatility_root_estimate" not in case.model:
+        return
+    for a, name in enumerate(truth.library.coordinates):
+        law = volatility_law(case.config, a, truth.scale)
+        if not np.isnan(truth.volatility[a]) or law is None:
+            continue
+        hit = scores.exact_volatility_terms(case.model, law, a)
+        yield from rows_of(case, [STATE_DEPENDENT], [Found(hit, name)])
+        if law.root is None:
+            continue
+        error = scores.volatility_root_error(case.model, law, a)
+        covered = scores.volatility_root_coverage(case.model, law, a)
+        terms = case.model["volatility_term"].values[law.root != 0]
+        for i, term in enumerate(terms):
+            what = f"volatility of {name}, coefficient of {term}"
+            yield from rows_of(case, [ROOT_ERROR], [Found(error[:, i], what)])
+            yield from rows_of(case, [ROOT_COVERAGE], [Found(covered[:, i], what)])
+
+
+def added_rows(case: Case, special: Callable | None = None) -> Iterator[dict]:
+    """Rows that no paper prints, but a reader should know.
+
+    After those of terms and errors come those of `special(case)`, of a family.
+    """
+    if case.truth is not None:
+        yield from rows_of(case, RECOVERY)
+    if special is not None:
+        yield from special(case)
+    yield from _volatility_terms(case)
+    yield from rows_of(case, FIT_AND_ROLLOUT)
+
+
+def printed_law_rows(
+    case: Case, entries: list[Mapping], kinds: tuple[Printed, ...]
+) -> Iterator[dict]:
+    """Printed numbers; draws with the right terms alone, where that can be told.
+
+    Raises
+    ------
+    ValueError
+        If an entry asks for something that the example does not have.
+    """
+    right = None
+    if case.truth is not None and not case.has_sweep:
+        right = scores.exact_support(case.model, case.truth)
+    yield from printed_rows(case, entries, kinds, right)
+
+
+def _coefficient(case: Case, ours: Mapping):
+    i = term_position(ours["coefficient"], case.library)
+    factor = float(ours.get("factor", 1))
+    values = case.model["coefficient_estimate"].transpose("replicate", "term").values
+    truth = case.truth
+    exact = None if truth is None else factor * float(truth.coefficients[i])
+    return factor * values[:, i], exact
+
+
+def _volatility(case: Case, ours: Mapping):
+    a = _dof(case, ours["volatility"])
+    exact = np.nan if case.truth is None else float(case.truth.volatility[a])
+    factor = float(ours.get("factor", 1))
+    values = case.model["volatility_estimate"].transpose("replicate", "dof").values
+    return factor * values[:, a], None if np.isnan(exact) else factor * exact
+
+
+def _parameter_error(case: Case, ours: Mapping) -> np.ndarray:
+    if case.truth is None:
+        raise ValueError(
+            "parameter_error: the library cannot express the system, so that its "
+            "parameters have no counterpart"
+        )
+    if ours["parameter_error"] is True:
+        return scores.parameter_error(case.model, case.truth)
+    a = _dof(case, ours["parameter_error"])
+    factor = float(ours.get("factor", 1))
+    return scores.equation_parameter_error(case.model, case.truth, a, factor)
+
+
+def _relative_error(case: Case, ours: Mapping) -> np.ndarray:
+    if case.truth is None:
+        raise ValueError(
+            "relative_error: the library cannot express the system, so that its "
+            "estimates have no error"
+        )
+    if ours["relative_error"] == "coefficient":
+        return 100 * scores.coefficient_error(case.model, case.truth)
+    return 100 * scores.volatility_error(case.model, case.truth).max(axis=1)
+
+
+def library_size(size: Callable[[Case, str], int]) -> Printed:
+    """Number of candidates, counted by `size(case, of)`.
+
+    Implicit equations have no such library.
+    """
+
+    def values(case: Case, ours: Mapping) -> np.ndarray | None:
+        if "term" not in case.model.dims:
+            return None
+        number = float(size(case, ours["library_size"]))
+        return np.full(case.model.sizes["replicate"], number)
+
+    meaning = "Number of candidates: lagrangian or volatility."
+    kinds = Literal["lagrangian", "volatility"]
+    return Printed("library_size", meaning, kinds, values)
+
+
+def candidates(case: Case, of: str) -> int:
+    """Number of candidates of ``lagrangian`` or ``volatility``."""
+    return case.model.sizes[{"lagrangian": "term", "volatility": "volatility_term"}[of]]
+
+
+def _dof(case: Case, coordinate: str) -> int:
+    names = case.library.coordinates
+    if coordinate not in names:
+        raise ValueError(
+            f"volatility {coordinate!r} is not a coordinate; these are {list(names)}"
+        )
+    return names.index(coordinate)
+
+
+PRINTED = (
+    Printed("coefficient", "A term of L.", str, _coefficient),
+    Printed("volatility", "A coordinate.", str, _volatility),
+    Printed(
+        "parameter_error",
+        "All equations of motion, or that of one coordinate.",
+        bool | str,
+        _parameter_error,
+    ),
+    Printed(
+        "relative_error",
+        "In per cent, of all true coefficients, or the largest of a volatility.",
+        Literal["coefficient", "volatility"],
+        _relative_error,
+    ),
+)
+OPTIONS = (Key("factor", "Multiplies it."),)

@@ -1,0 +1,379 @@
+"""Scorecard of Lagrangians that were learned from snapshots, without candidates.
+
+A row is there if the rollout holds what it is about. Our own limits are those of the
+recommended estimator; of the others the numbers stand beside.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from leastaction.core.from_config import is_port, system_from_config
+from leastaction.report.case import (
+    COVERAGE_BAND,
+    Case,
+    Found,
+    Key,
+    Limit,
+    Printed,
+    Row,
+    own_rows,
+    printed_rows,
+    rows_of,
+    typical,
+)
+from leastaction.report.sweep import HONEST_MODE, MAIN, case_text
+from leastaction.snapshots.shadow_panel import Learned, learned_at
+
+ANGLE = "Mean sine of the angle between gradients of H^[[{}]] and H{}."
+MISALIGNMENT_OF_ORDER = tuple(
+    Limit(f"misalignment_h{order}", ANGLE.format(order, "")) for order in (0, 2, 4)
+)
+MISALIGNMENT = Limit("misalignment", ANGLE.format("k", " at the highest order k"))
+POSITION_ERROR = Limit(
+    "position_error", "Largest error of a position of the long rollout, units of q."
+)
+ENERGY_DEVIATION = Limit(
+    "energy_deviation", "Largest deviation of the true energy along it, J."
+)
+ENERGY_DRIFT = Limit("energy_drift", "Slope of the true energy along it, W.")
+MOMENTUM_RANGE = Limit(
+    "momentum_range", "Relative range of the momentum of a coordinate without a force."
+)
+HORIZON_ERROR = Limit(
+    "horizon_error",
+    "Largest error of a position up to a fixed time, median over many starts, units of "
+    "q.",
+    kind="median",
+)
+FAILURES = Limit("failures", "How many of these starts may fail.")
+POTENTIAL_ERROR = Limit(
+    "potential_error", "Largest error of the potential inside the level, J."
+)
+SADDLE_MARGIN = Limit(
+    "saddle_margin",
+    "Energy of every saddle over that of the start, at least, J.",
+    kind="minimum",
+)
+SURVIVED_STEPS = Limit(
+    "survived_steps", "Steps without escape, median over starts.", kind="minimum"
+)
+LIMITS = (
+    *MISALIGNMENT_OF_ORDER,
+    POSITION_ERROR,
+    ENERGY_DEVIATION,
+    ENERGY_DRIFT,
+    MOMENTUM_RANGE,
+    HORIZON_ERROR,
+    FAILURES,
+    POTENTIAL_ERROR,
+    SADDLE_MARGIN,
+    SURVIVED_STEPS,
+)
+LIMITS_BY_NOISE = (MISALIGNMENT, COVERAGE_BAND)
+
+
+@dataclass(frozen=True)
+class AtLevel:
+    """What one estimator learned at a level of noise, and our limits there."""
+
+    case: Case
+    found: Learned
+    limits: Mapping
+    where: str
+
+    @property
+    def duration(self) -> float:
+        """Time up to which many starts are followed, s."""
+        steps = int(np.nanmax(self.found.rollout["horizon_steps"].values))
+        return steps * self.found.model.attrs["time_step"]
+
+    @property
+    def position_unit(self) -> str:
+        """Unit of all positions, in words if they have several or none."""
+        coordinates = self.case.config["system"]["coordinates"]
+        units = {str(entry["unit"]) for entry in coordinates.values()}
+        one = units.pop() if len(units) == 1 else "1"
+        return "units of q" if one == "1" else one
+
+
+def mine(case: Case) -> bool:
+    """Whether a Lagrangian was learned without candidates."""
+    return not is_port(case.config["system"]) and "library" not in case.config
+
+
+def rows(case: Case) -> Iterator[dict]:
+    """Printed numbers, then ours: identification, uncertainty, motion, potential."""
+    printed = [e for e in own_rows(case) if "estimator" in e["ours"]]
+    yield from printed_rows(case, printed, PRINTED)
+    rollout = case.rollout
+    if rollout is None:
+        return
+    swept = "noise_level" in rollout.dims
+    levels = np.atleast_1d(rollout["noise_level"].values if swept else 0.0)
+    targets = case.targets if case.estimator == MAIN else {}
+    for level in map(float, levels):
+        found = learned_at(
+            case.estimator, case.model, rollout, level if swept else None
+        )
+        limits = _limits(targets, level)
+        where = f", {case_text(level, HONEST_MODE)}" if level or len(levels) > 1 else ""
+        table = IDENTIFICATION if level else (*IDENTIFICATION, *MOTION)
+        at = AtLevel(case, found, limits, where)
+        yield from rows_of(case, table, at, limits, where)
+
+
+def _limits(targets: Mapping, level: float) -> dict:
+    """Our limits at one level of noise; those without a level are for data without."""
+    found = {k: v for k, v in targets.items() if k != "by_noise" and not level}
+    for entry in targets.get("by_noise") or []:
+        if np.isclose(entry["noise_levels"], level, rtol=1e-9, atol=0).any():
+            found |= entry
+    return found
+
+
+def _misalignment(at: AtLevel) -> Iterator[Found]:
+    """By order, unless it is printed; with noise, of the order that counts."""
+    known = {
+        (entry["ours"].get("rollout"), entry["ours"].get("order"))
+        for entry in own_rows(at.case)
+    }
+    for order in at.found.orders:
+        main = order == at.found.main
+        if ("misalignment", order) in known or (at.where and not main):
+            continue
+        limit = at.limits.get(f"misalignment_h{order}")
+        if main:
+            limit = at.limits.get(MISALIGNMENT.name, limit)
+        target = None if limit is None else {MISALIGNMENT.kind: limit}
+        values = at.found.rollout["misalignment"].sel(order=order).values
+        yield Found(values, str(order), {"target": target})
+
+
+def _hamiltonian_error(at: AtLevel) -> np.ndarray | None:
+    if "hamiltonian_coverage" not in at.found.rollout:
+        return None
+    return np.sqrt((at.found.rollout["hamiltonian_error"].values ** 2).mean(axis=-1))
+
+
+def _hamiltonian_coverage(at: AtLevel) -> np.ndarray | None:
+    if "hamiltonian_coverage" not in at.found.rollout:
+        return None
+    return at.found.rollout["hamiltonian_coverage"].values
+
+
+# And how far H is off where the posterior tells how far it may be.
+IDENTIFICATION = (
+    Row(
+        "misalignment of H^[[{}]]",
+        _misalignment,
+        note="mean sine of the angle between gradients of H^[[k]] and H",
+    ),
+    Row(
+        "error of H, rms over the box",
+        _hamiltonian_error,
+        unit="J",
+        note="after a monotone map to the true H: more is not known of it",
+    ),
+    Row(
+        "share of states whose H is within two standard deviations",
+        _hamiltonian_coverage,
+        limit=COVERAGE_BAND,
+        summary=lambda values: (float(values.mean()), *typical(values)[1:]),
+        note="mean over replicates; errors of neighbouring states are correlated, so "
+        "that it is a bound and no sharp 95 %",
+    ),
+)
+
+
+def _at_main(name: str, of: Callable = np.asarray) -> Callable:
+    return lambda at: of(at.found.at_main(name))
+
+
+def _steps(at: AtLevel) -> int:
+    return round(
+        float(at.found.rollout["time"][-1]) / at.found.model.attrs["time_step"]
+    )
+
+
+def _steps_done(at: AtLevel) -> Iterator[Found]:
+    done, steps = at.found.at_main("steps_done"), _steps(at)
+    about = {
+        "unit": f"of {steps}",
+        "summary": lambda done: (float(done.min()), np.nan, np.nan),
+        "target": {"minimum": steps} if at.limits else None,
+        "note": at.found.failed or "no step failed",
+    }
+    yield Found(done, about=about)
+
+
+def _position_error(at: AtLevel) -> Iterator[Found]:
+    steps = _steps(at)
+    whole = (at.found.at_main("steps_done") == steps).all()
+    about = {
+        "unit": at.position_unit,
+        "note": "" if whole else "of the steps before it failed",
+    }
+    yield Found(at.found.at_main("position_error"), str(steps), about)
+
+
+def _energy_band(at: AtLevel) -> Iterator[Found]:
+    if at.found.has_energy:
+        yield Found(at.found.at_main("energy_band"), str(at.found.main))
+
+
+def _momenta(at: AtLevel) -> Iterator[Found]:
+    """Momenta that the truth conserves, because L does not depend on a coordinate."""
+    if not at.found.has_energy:
+        return
+    system = system_from_config(at.case.config["system"])
+    of_lagrangian = system.lagrangian.free_symbols
+    for a, q in enumerate(system.q):
+        if q not in of_lagrangian:
+            size = np.abs(at.found.at_main("momentum_start")[..., a])
+            yield Found(at.found.at_main("momentum_range")[..., a] / size, q.name)
+
+
+def _horizon_error(at: AtLevel) -> Iterator[Found]:
+    if "horizon_error" in at.found.rollout:
+        errors = at.found.rollout["horizon_error"].values
+        of = f"{at.duration:g} s, median of {errors.shape[-1]} starts"
+        yield Found(errors, of, {"unit": at.position_unit})
+
+
+def _failures(at: AtLevel) -> Iterator[Found]:
+    if "horizon_error" in at.found.rollout:
+        errors = at.found.rollout["horizon_error"].values
+        failed = float(np.isnan(errors).sum())
+        about = {
+            "unit": f"of {errors.size}",
+            "summary": lambda _: (failed, np.nan, np.nan),
+        }
+        yield Found(errors, f"{at.duration:g}", about)
+
+
+def _potential_error(at: AtLevel) -> Iterator[Found]:
+    if "potential_error" in at.found.rollout:
+        note = f"H^[[{at.found.main}]] at rest over its scale, shifted"
+        yield Found(at.found.at_main("potential_error"), about={"note": note})
+
+
+def _saddle_margin(at: AtLevel) -> Iterator[Found]:
+    if "saddle_margin" in at.found.rollout:
+        margins = at.found.at_main("saddle_margin")
+        listed = ", ".join(f"{value:.3g}" for value in margins[0])
+        about = {
+            "corrected": float(at.found.rollout["saddle_margin_true"].min()),
+            "note": f"saddles: {listed}; a negative one is an open channel",
+        }
+        yield Found(margins.min(axis=-1), about=about)
+
+
+def _survived(at: AtLevel) -> Iterator[Found]:
+    if "survival_steps" in at.found.rollout:
+        done = at.found.rollout["survival_steps"].values
+        kept = int(at.found.rollout["survival_censored"].values.sum())
+        note = (
+            f"{kept} of {done.size} starts, which differ by round-off, had not escaped "
+            "when they were stopped: for these a lower bound"
+        )
+        yield Found(done, about={"note": note})
+
+
+# The long rollout, its energy and momenta, many short ones, the potential, survival.
+MOTION = (
+    Row("steps of the long rollout", _steps_done),
+    Row("largest error of a position, {} steps", _position_error, limit=POSITION_ERROR),
+    Row(
+        "largest deviation of the true energy",
+        _at_main("energy_deviation"),
+        unit="J",
+        limit=ENERGY_DEVIATION,
+    ),
+    Row(
+        "drift of the true energy, size",
+        _at_main("energy_drift", np.abs),
+        unit="W",
+        limit=ENERGY_DRIFT,
+        note="slope of a line through the energies along the long rollout",
+    ),
+    Row(
+        "band of H^[[{}]] over its scale",
+        _energy_band,
+        unit="J",
+        note="what the integrator should conserve",
+    ),
+    Row(
+        "range of the momentum of {} over its size",
+        _momenta,
+        limit=MOMENTUM_RANGE,
+        note="the true L does not depend on this coordinate",
+    ),
+    Row(
+        "largest error of a position up to {}",
+        _horizon_error,
+        limit=HORIZON_ERROR,
+        note="a start that failed counts as infinite",
+    ),
+    Row("starts that failed before {} s", _failures, limit=FAILURES),
+    Row(
+        "largest error of the potential inside the level",
+        _potential_error,
+        unit="J",
+        limit=POTENTIAL_ERROR,
+    ),
+    Row(
+        "smallest margin of a saddle over the start",
+        _saddle_margin,
+        unit="J",
+        limit=SADDLE_MARGIN,
+    ),
+    Row("steps before escape", _survived, unit="steps", limit=SURVIVED_STEPS),
+)
+
+
+def _printed(kind: str) -> Callable:
+    """Variable of the rollout or of the model, all replicates, at the lowest noise."""
+
+    def values(case: Case, ours: Mapping) -> np.ndarray:
+        found = None
+        if case.rollout is not None:
+            found = learned_at("", case.model, case.rollout)
+        dataset, name = getattr(found, kind, case.model), ours[kind]
+        if name not in dataset:
+            raise ValueError(
+                f"publish.rows: {case.panel.example} with estimator "
+                f"{ours['estimator']!r} has no {name!r} in its {kind}; there are "
+                f"{', '.join(map(str, dataset.data_vars))}"
+            )
+        array = dataset[name]
+        if "order" in array.dims:
+            array = array.sel(order=ours["order"])
+            if ours.get("unscaled"):
+                array = array * abs(dataset["scale"].sel(order=ours["order"]))
+        return float(ours.get("factor", 1)) * np.ravel(array.values).astype(float)
+
+    return values
+
+
+PRINTED = (
+    Printed("rollout", "Variable of its rollout.", str, _printed("rollout")),
+    Printed(
+        "model",
+        "Diagnostic of the learned model.",
+        Literal["rank", "residual_square"],
+        _printed("model"),
+    ),
+)
+OPTIONS = (
+    Key("estimator", "Whose number it is.", str),
+    Key(
+        "order",
+        "Order of backward error analysis, where there are several.",
+        Literal[0, 2, 4],
+    ),
+    Key("unscaled", "In the units of the learned Lagrangian, not in J.", bool),
+    Key("factor", "Multiplies it."),
+)

@@ -1,0 +1,592 @@
+"""Scorecard of noisy motions: laws that were found in a sweep over sensor noise."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+
+from leastaction.core.equivalence import canonical
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.expressions import parse
+from leastaction.report import law_rows, verdict
+from leastaction.report.case import (
+    ADDED,
+    COVERAGE,
+    COVERAGE_BAND,
+    Case,
+    Found,
+    Key,
+    Limit,
+    Printed,
+    Row,
+    count,
+    own_rows,
+    rows_of,
+    share,
+)
+from leastaction.report.recovery import (
+    NoiseLimit,
+    coverage,
+    is_driven,
+    largest_noise,
+    law_of,
+    true_law,
+)
+from leastaction.report.sweep import (
+    BASELINE,
+    HONEST_MODE,
+    MAIN,
+    at_level,
+    case_text,
+    shown_case,
+    shown_mode,
+)
+from leastaction.report.truth import Truth
+
+CHANNELS = ["q", "qdot", "qddot"]
+# Noise levels that methods find as a by-product.
+NOISE_FOUND = ("noise_std", "noise_q", "noise_qdot", "noise_qddot")
+LARGEST = "largest noise with the right structure"
+# A printed ratio is worth as many digits as the numbers that it is made of.
+DIGITS_OF_PRINTED_RATIO = 4
+UNDECIDED = "not judged: the levels are too coarse"
+# Other diagnostics of a fit, with what they say of all of them.
+SHARES = {"converged": "converged"}
+MEDIANS = {"jump": "jump", "reached": "segments reached"}
+
+EXACT_STRUCTURE = Limit(
+    "exact_structure", "Share of replicates with the right structure.", kind="share"
+)
+WORST_ERROR = Limit(
+    "worst_error",
+    "Median over replicates of the largest relative error of a true coefficient.",
+    kind="median",
+)
+NOISE_STD = Limit(
+    "noise_std", "Relative error of the estimated noise, median.", kind="median"
+)
+ACCELERATION_ERROR = Limit(
+    "acceleration_error",
+    "Relative rms error of the acceleration along the true path, median over "
+    "replicates.",
+    kind="median",
+)
+ENERGY_DRIFT = Limit(
+    "energy_drift",
+    "Rms deviation of the energy along the model's path over the mean of p qdot / 2, "
+    "median over replicates.",
+    kind="median",
+)
+LIMITS: tuple[Limit, ...] = ()
+LIMITS_BY_NOISE = (
+    EXACT_STRUCTURE,
+    WORST_ERROR,
+    COVERAGE_BAND,
+    NOISE_STD,
+    ACCELERATION_ERROR,
+    ENERGY_DRIFT,
+)
+
+
+def mine(case: Case) -> bool:
+    """Whether candidates were selected in a sweep over noise."""
+    return "library" in case.config and case.has_sweep
+
+
+def rows(case: Case) -> Iterator[dict]:
+    """Printed numbers and Lagrangians; limits, counts, errors, coverage, rollouts."""
+    entries = own_rows(case)
+    kinds = PRINTED[:-1]
+    counted = [e for e in entries if "largest_noise" not in e["ours"]]
+    yield from law_rows.printed_law_rows(case, counted, kinds)
+    for entry in entries:
+        if entry["ours"].get("largest_noise") == case.estimator:
+            yield from _printed_limit(case, entry)
+    if case.recovery is None:
+        return
+    if case.estimator in (MAIN, BASELINE):
+        for one in printed_lagrangians(case.config, case.truth):
+            yield from _printed_coefficients(case, one)
+    yield from _noise_limits(case)
+    wanted = _wanted(case)
+    for (mode, level), limits in wanted.items():
+        yield from _at(case, limits, level, mode)
+    yield from rows_of(case, [TRUST])
+    if case.rollout is not None:
+        yield from _rollouts(case, case.rollout, wanted)
+
+
+# Largest noise ------------------------------------------------------------------------
+
+
+def limit_of(exact: xr.DataArray, mode: str) -> tuple[NoiseLimit, str]:
+    """Largest noise of one mode, and what to say about it."""
+    limit = largest_noise(exact.sel(noise_mode=mode))
+    if np.isnan(limit.level):
+        if limit.lowest == 0:
+            return limit, "fails even without noise"
+        return limit, f"below the lowest level done ({limit.lowest:g})"
+    replicates = exact.sizes["replicate"]
+    note = f"every level from {limit.lowest:g} to it has at least half of "
+    note += f"{replicates} right"
+    return limit, note + ("; the sweep ends there" if limit.at_end else "")
+
+
+def _printed_limit(case: Case, entry: Mapping) -> Iterator[dict]:
+    """Largest noise of an estimator, or over that of another one on the same data."""
+    if case.recovery is None:
+        raise ValueError(
+            f"largest_noise: of estimator {case.estimator!r} there is no sweep over "
+            "noise that could be compared with the truth"
+        )
+    ours, exact = entry["ours"], case.recovery["exact"]
+    mode = ours.get("noise_mode") or shown_mode(case.estimator, case.recovery)
+    if "over" in ours:
+        yield from equal_data_rows(case, entry, mode)
+        return
+    limit, note = limit_of(exact, mode)
+    yield case.printed_summary(
+        entry,
+        (limit.level, np.nan, np.nan),
+        exact.sizes["replicate"],
+        quantity=f"{entry['quantity']}, {mode} noise",
+        note="; ".join(filter(None, (entry.get("note"), note))),
+    )
+
+
+def _noise_limits(case: Case) -> Iterator[dict]:
+    """Limit in every mode that the paper prints no number for."""
+    printed = {
+        row["ours"].get("noise_mode")
+        for row in case.publish.get("rows") or []
+        if row["ours"].get("largest_noise") == case.estimator
+        and "over" not in row["ours"]
+    }
+    exact = case.recovery["exact"]
+    for mode in map(str, exact["noise_mode"].values):
+        if mode not in printed:
+            limit, note = limit_of(exact, mode)
+            yield case.row(
+                ADDED,
+                f"{LARGEST}, {mode} noise",
+                "SI units",
+                (limit.level, np.nan, np.nan),
+                exact.sizes["replicate"],
+                note=note,
+            )
+
+
+def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
+    """The printed ratio of two limits beside that of both methods on equal data.
+
+    Limits lie between levels, so that their ratio lies between two bounds, which are
+    infinite or zero where a sweep ends before a method fails. The printed ratio has the
+    band ``target.factor``, from printed / factor to printed · factor:
+
+    - ours and both of its bounds in that band: ``meets``;
+    - both bounds on one side of it: ``paper-in-error`` if the entry gives as `reason`
+      what the paper itself does not keep equal, else ``misses``;
+    - anything else cannot be told, and has no verdict.
+
+    There is no `corrected`: our ratio is a measurement, and no truth.
+    """
+    ours, target = entry["ours"], entry.get("target")
+    other = case.recoveries.get(ours["over"])
+    if other is None:
+        return
+    mine, my_note = limit_of(case.recovery["exact"], mode)
+    theirs, their_note = limit_of(other["exact"], mode)
+    value, (low, high) = ratio(mine, theirs)
+    decided = ""
+    if not np.isnan(value):
+        decided = verdict_on(target, entry["printed"], low, high)
+    notes = (
+        entry.get("note"),
+        entry.get("reason"),
+        f"on equal data between {low:.2g} and {high:.2g}",
+        f"{case.estimator}: {my_note}",
+        f"{ours['over']}: {their_note}",
+        UNDECIDED if target and not decided else "",
+    )
+    row = case.printed_summary(
+        entry,
+        (value, np.nan, np.nan),
+        case.recovery.sizes["replicate"],
+        quantity=f"{entry['quantity']}, {mode} noise",
+        corrected=np.nan,
+        judged=False,
+        note="; ".join(filter(None, notes)),
+    )
+    if decided == verdict.MISSES and entry.get("reason"):
+        decided = verdict.PAPER_IN_ERROR
+    yield row | {"verdict": decided}
+
+
+def ratio(mine: NoiseLimit, theirs: NoiseLimit) -> tuple[float, tuple[float, float]]:
+    """Ratio of two limits, and its bounds; NaN if 0/0 or without a limit."""
+    (low, high), (below, above) = mine.between, theirs.between
+    return _over(mine.level, theirs.level), (_over(low, above), _over(high, below))
+
+
+def _over(a: float, b: float) -> float:
+    if np.isnan(a) or np.isnan(b) or a == b == 0 or np.isinf(a) and np.isinf(b):
+        return np.nan
+    return np.inf if b == 0 else a / b
+
+
+def verdict_on(target: Mapping | None, printed: float, low: float, high: float) -> str:
+    """Whether a ratio between two bounds keeps to the printed one; empty if unknown."""
+    if not target or np.isnan(low) or np.isnan(high):
+        return ""
+    least, most = verdict.factor_band(target, printed)
+    if least <= low and high <= most:
+        return verdict.MEETS
+    return verdict.MISSES if high < least or low > most else ""
+
+
+# Printed Lagrangians ------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class PrintedLagrangian:
+    """One Lagrangian as printed.
+
+    Attributes
+    ----------
+    entry
+        Its entry under ``publish.lagrangians``.
+    level
+        Noise level.
+    terms
+        (coefficient, function), in the order of the paper.
+    extra
+        Whether a term is not one of the truth, or stands a second time.
+    missing
+        True functions that are not printed.
+    """
+
+    entry: Mapping
+    level: float
+    terms: list[tuple[float, sp.Expr]]
+    extra: list[bool]
+    missing: list[sp.Expr]
+
+
+def printed_lagrangians(config: Mapping, truth: Truth) -> list[PrintedLagrangian]:
+    """Read ``publish.lagrangians`` of an example.
+
+    Raises
+    ------
+    ValueError
+        If a term is not arithmetic over coordinates and velocities.
+    """
+    library = truth.library
+    names = (*library.coordinates, *velocity_names(library.coordinates))
+    true = [library.terms[i] for i in np.flatnonzero(truth.coefficients)]
+    found = []
+    for entry in (config.get("publish") or {}).get("lagrangians") or []:
+        terms = [(float(c), parse(text, names)) for c, text in entry["terms"]]
+        functions = [function for _, function in terms]
+        extra = [
+            function not in true or function in functions[:i]
+            for i, function in enumerate(functions)
+        ]
+        missing = [function for function in true if function not in functions]
+        level = float(entry["noise_level"])
+        found.append(PrintedLagrangian(entry, level, terms, extra, missing))
+    return found
+
+
+def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
+    """Coefficients beside those printed, all in the scale of the reference term.
+
+    Where external forces were measured the scale is known: that of the system.
+    """
+    model = shown_case(case.estimator, case.model, one.level)
+    driven = is_driven(case.config)
+    printed = _in_scale(case, one, driven)
+    if model is None or printed is None:
+        return
+    where = case_text(one.level, shown_mode(case.estimator, case.model))
+    library = case.truth.library
+    found = canonical(law_of(model, case.truth), library)
+    if not driven:
+        given = found[:, [library.reference]]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found = found * np.where(
+                given != 0, library.reference_coefficient / given, np.nan
+            )
+    true = canonical(true_law(case.truth, driven), library)
+    limit = one.entry.get("error")
+    target = {"relative_error": limit} if limit and case.estimator == MAIN else None
+    for i, value in printed.items():
+        if i == library.reference and not driven:
+            continue
+        yield case.row(
+            one.entry["item"],
+            f"coefficient of {library.names[i]}, {where}",
+            "SI units",
+            verdict.summary_of(found[:, i]),
+            len(found),
+            target=target,
+            printed=value,
+            corrected=true[i],
+            note="" if true[i] else "not in the true Lagrangian",
+        )
+    if case.estimator == BASELINE and "replica" in one.entry:
+        yield _replica(case, one, found, printed, where)
+
+
+def _replica(case: Case, one: PrintedLagrangian, found, printed, where: str) -> dict:
+    """Whether the published estimator does as the paper says, right or wrong.
+
+    A replicate with other terms than those printed deviates infinitely.
+    """
+    order = list(printed)
+    deviation = found[:, order] / np.array([printed[i] for i in order]) - 1
+    others = np.delete(found, order, axis=1)
+    same = (found[:, order] != 0).all(axis=1) & (others == 0).all(axis=1)
+    return case.row(
+        one.entry["item"],
+        f"largest relative deviation from the printed coefficients, {where}",
+        "1",
+        verdict.summary_of(np.where(same, np.abs(deviation).max(axis=1), np.inf)),
+        len(found),
+        target={"median": one.entry["replica"]},
+        note="whether the replica of the published method does as the paper says, "
+        f"right or wrong; {int(same.sum())} of {same.size} replicates have the printed "
+        "terms and no others, the rest deviate infinitely",
+    )
+
+
+def _in_scale(
+    case: Case, one: PrintedLagrangian, driven: bool
+) -> dict[int, float] | None:
+    """Printed coefficients by independent candidate, in the scale of the reference.
+
+    As printed if `driven`; else None if the reference is not printed. A function that
+    stands twice counts once.
+    """
+    library = case.truth.library
+    by_term: dict[int, float] = {}
+    for value, function in one.terms:
+        if function in library.terms:
+            by_term.setdefault(library.terms.index(function), value)
+    scale = 1.0
+    if not driven:
+        if library.reference not in by_term:
+            return None
+        scale = library.reference_coefficient / by_term[library.reference]
+    return {
+        i: value
+        if scale == 1
+        else float(f"{scale * value:.{DIGITS_OF_PRINTED_RATIO}g}")
+        for i, value in by_term.items()
+        if library.status[i] in ("reference", "independent")
+    }
+
+
+# Rows at a level of noise -------------------------------------------------------------
+
+
+def _wanted(case: Case) -> dict[tuple[str, float], dict]:
+    """Our limits by (mode, level); several entries may speak of the same case."""
+    found: dict[tuple[str, float], dict] = {}
+    for entry in case.targets.get("by_noise") or []:
+        for level in entry["noise_levels"]:
+            key = entry.get("noise_mode", HONEST_MODE), float(level)
+            found.setdefault(key, {}).update(entry)
+    return dict(sorted(found.items()))
+
+
+@dataclass(frozen=True)
+class AtLevel:
+    """One case of the sweep: estimator, and its recovery and model there."""
+
+    case: Case
+    mode: str
+    level: float
+
+    def of(self, dataset) -> xr.Dataset | xr.DataArray | None:
+        """A dataset at this level; None if it was not done."""
+        return at_level(dataset, self.mode, self.level)
+
+
+def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
+    """Rows of one case; the limits are ours, so that only our estimator is judged."""
+    at, ours = AtLevel(case, mode, level), case.estimator == MAIN
+    where = f", {case_text(level, mode)}"
+    if at.of(case.recovery) is None:
+        if ours:
+            yield _not_done(case, where)
+        return
+    yield from rows_of(case, STRUCTURE, at, limits if ours else {}, where)
+    if ours and level:
+        yield from rows_of(case, [NOISE], at, limits, where)
+        # Intervals of other recorded channels are not pooled with those of all.
+        channels = (case.config["simulate"].get("noise") or {}).get(
+            "channels", CHANNELS
+        )
+        if len(channels) < len(CHANNELS):
+            where += f", recorded {' '.join(channels)}"
+        yield from rows_of(case, [COVERED], at, limits, where)
+
+
+def _not_done(case: Case, where: str) -> dict:
+    """A limit at a level that this run did not do must not vanish."""
+    return case.row(
+        ADDED,
+        f"right structure{where}",
+        "1",
+        (np.nan, np.nan, np.nan),
+        0,
+        note="not judged: there is a limit for this level, but the run did not do it",
+    )
+
+
+def _noise_error(at: AtLevel) -> np.ndarray | None:
+    """Relative error of the noise that a method finds, worst of all channels."""
+    model = at.of(at.case.model)
+    names = [name for name in NOISE_FOUND if name in model]
+    if not names:
+        return None
+    values = [
+        model[name].values.reshape(model.sizes["replicate"], -1) for name in names
+    ]
+    return np.hstack([np.abs(one / at.level - 1) for one in values]).max(axis=1)
+
+
+def _covered(at: AtLevel) -> np.ndarray | None:
+    """Whether each of the 95 % intervals covers; None without standard errors."""
+    covered = coverage(at.case.model, at.case.config, at.case.truth)
+    return None if covered is None else at.of(covered).values
+
+
+STRUCTURE = (
+    Row(
+        "right structure",
+        lambda at: at.of(at.case.recovery)["exact"].values,
+        limit=EXACT_STRUCTURE,
+        summary=count,
+    ),
+    Row(
+        "largest relative error of a coefficient",
+        lambda at: at.of(at.case.recovery)["worst_error"].values,
+        limit=WORST_ERROR,
+        note="all replicates, wrong structures included",
+    ),
+)
+NOISE = Row(
+    "relative error of the noise that is found",
+    _noise_error,
+    limit=NOISE_STD,
+    note="worst of all channels",
+)
+COVERED = Row(
+    f"{COVERAGE}all coefficients",
+    _covered,
+    limit=COVERAGE_BAND,
+    summary=share,
+    note=lambda hit: (
+        f"{int(hit.sum())} of {hit.size}; those of one replicate are correlated"
+    ),
+    about={"corrected": 0.95},
+)
+
+
+def _trusted(case: Case) -> Iterator[Found]:
+    """How many fits passed their own tests, all levels together, one row per mode.
+
+    The note tells how many of the wrong structures were trusted, and of the right ones:
+    a test that trusts all, or none, is worth nothing.
+    """
+    if "trusted" not in case.model:
+        return
+    for mode in map(str, case.recovery["noise_mode"].values):
+        model = case.model.sel(noise_mode=mode)
+        dims = ("replicate", "noise_level")
+        trusted = model["trusted"].transpose(*dims).values > 0
+        right = case.recovery["exact"].sel(noise_mode=mode).transpose(*dims).values
+        notes = [
+            f"of {int(which.sum())} {word} structures {int(trusted[which].sum())} were "
+            "trusted"
+            for word, which in (("wrong", ~right), ("right", right))
+        ]
+        for name, text in SHARES.items():
+            if name in model:
+                notes.append(f"{int((model[name].values > 0).sum())} {text}")
+        for name, text in MEDIANS.items():
+            if name in model:
+                values = model[name].values
+                low, middle = np.nanmin(values), np.nanmedian(values)
+                notes.append(f"{text}: median {middle:.2g}, least {low:.2g}")
+        replicates = case.recovery.sizes["replicate"]
+        about = {"note": "; ".join(notes), "replicates": replicates}
+        yield Found(trusted, mode, about)
+
+
+TRUST = Row(
+    "fits that pass their own tests, {} noise, all levels", _trusted, summary=count
+)
+
+
+def _score(name: str) -> Callable:
+    return lambda rollout: rollout[name].values
+
+
+# No path is judged, as that of a chaotic motion says little: its acceleration and its
+# energy are.
+ROLLOUT = (
+    Row(
+        "relative error of the path, training window",
+        _score("trajectory_error_training"),
+        note="median over trajectories from starts of the training data",
+    ),
+    Row(
+        "relative error of the path, prediction window",
+        _score("trajectory_error_prediction"),
+        note="median over trajectories from starts of the training data; a chaotic "
+        "motion leaves every model's path: see acceleration and energy",
+    ),
+    Row(
+        "relative error of the acceleration along the true path",
+        _score("acceleration_error"),
+        limit=ACCELERATION_ERROR,
+        note="rms over the paths of the training data and their continuation",
+    ),
+    Row(
+        "energy along the path of the model, deviation",
+        _score("energy_drift"),
+        limit=ENERGY_DRIFT,
+        note="rms of the true energy over the mean of p qdot / 2",
+    ),
+)
+
+
+def _rollouts(case: Case, rollout: xr.Dataset, wanted: Mapping) -> Iterator[dict]:
+    """Scores of the rollout, of the noise that stands for the estimator."""
+    mode = shown_mode(case.estimator, rollout)
+    for level in map(float, rollout["noise_level"].values):
+        found = at_level(rollout, mode, level)
+        limits = wanted.get((mode, level), {}) if case.estimator == MAIN else {}
+        where = f", {case_text(level, mode)}"
+        yield from rows_of(case, ROLLOUT, found, limits, where)
+
+
+PRINTED = (
+    *law_rows.PRINTED,
+    law_rows.library_size(law_rows.candidates),
+    Printed(
+        "largest_noise",
+        "Largest noise with the right structure, of the estimator with this name.",
+        str,
+    ),
+)
+OPTIONS = (
+    *law_rows.OPTIONS,
+    Key("over", "Estimator that it is divided by.", str),
+    Key("noise_mode", "Kind of noise.", Literal["independent", "shared"]),
+)
