@@ -2,12 +2,12 @@
 
 from leastaction.core.files import load_text, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.collect import (
+from leastaction.report.pages import scorecard_page
+from leastaction.report.scorecard import (
     from_csv,
     pooled_rows,
     scorecard,
     to_csv,
-    to_html,
     to_markdown,
 )
 
@@ -23,7 +23,7 @@ def main(scores: list, collection: str, csv: str, md: str, html: str) -> None:
     table = scorecard([*frames, pooled_rows(frames)])
     save_text(to_csv(table), csv)
     save_text(to_markdown(table), md)
-    save_text(to_html(table, TITLES[collection]), html)
+    save_text(scorecard_page(table, TITLES[collection]), html)
 
 
 if __name__ == "__main__":

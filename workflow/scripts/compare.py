@@ -5,10 +5,10 @@ from itertools import groupby
 
 from leastaction.core.files import load_text, save_figure, save_text, sizes
 from leastaction.core.progress import start_logging
-from leastaction.report.collect import from_csv
 from leastaction.report.matrix import entries, matrix, shown
 from leastaction.report.method_matrix import method_matrix
-from leastaction.report.render import render
+from leastaction.report.scorecard import from_csv
+from leastaction.report.tables import Table, render
 
 
 def main(scores, models, benchmarks, settings, table, figures) -> None:
@@ -22,9 +22,9 @@ def main(scores, models, benchmarks, settings, table, figures) -> None:
     ]
     found = entries(named, list(map(sizes, models)), costs)
     frame = matrix(found, frames, settings["noise_level"])
-    save_text(render(frame, "csv"), table["csv"])
+    save_text(render(Table(frame), "csv"), table["csv"])
     for kind in ("md", "html"):
-        save_text(render(shown(frame), kind), table[kind])
+        save_text(render(Table(shown(frame)), kind), table[kind])
     figure = method_matrix(frame, settings["style"])
     for path in figures:
         save_figure(figure, path)

@@ -2,13 +2,13 @@
 
 from leastaction.core.files import load_text, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.collect import from_csv
-from leastaction.report.summary import summary
+from leastaction.report.pages import results_page
+from leastaction.report.scorecard import from_csv
 
 
 def main(scorecard: str, page: str) -> None:
     """Write the page."""
-    save_text(summary(from_csv(load_text(scorecard))), page)
+    save_text(results_page(from_csv(load_text(scorecard))), page)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from leastaction.core.files import load, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.panel import panels_from
-from leastaction.report.tables import TABLES, render
+from leastaction.report.tables import render, table
 
 
 def main(models: list, rollouts: list, settings: dict, files: dict) -> None:
@@ -11,9 +11,9 @@ def main(models: list, rollouts: list, settings: dict, files: dict) -> None:
     panels = panels_from(
         settings["panels"], [load(p) for p in models], [load(p) for p in rollouts]
     )
-    table = TABLES[settings["table"]](panels)
+    made = table(settings["table"], panels)
     for kind, path in files.items():
-        save_text(render(table, kind), path)
+        save_text(render(made, kind), path)
 
 
 if __name__ == "__main__":

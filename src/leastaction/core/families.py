@@ -2,10 +2,12 @@
 
 A family is a folder of this package, named by what was measured. It brings what its
 files are called after: `contracts.py` its datasets, `recipes.py` its steps and recipes,
-`figures/` its figures. The core and the report import no family; they ask here.
+`figures/` its figures, `scores.py` its rows of the scorecard. Its package says which
+examples are its own, by a function ``measures(example)``, and where its tables are. The
+core and the report import no family; they ask here.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -35,6 +37,21 @@ def module(family: str, name: str) -> ModuleType | None:
     if PACKAGE.joinpath(family, f"{name}.py").exists():
         return import_module(f"leastaction.{family}.{name}")
     return None
+
+
+def family_of(example: Mapping) -> str:
+    """Name of the family that an example belongs to: the one that `measures` it.
+
+    Raises
+    ------
+    ValueError
+        If there is none.
+    """
+    for family in FAMILIES:
+        package = import_module(f"leastaction.{family}")
+        if hasattr(package, "measures") and package.measures(example):
+            return family
+    raise ValueError("no family measures what this example simulates")
 
 
 def registered(name: str) -> dict[str, str]:

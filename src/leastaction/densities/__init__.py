@@ -1,1 +1,14 @@
 """A stationary probability density (paper 4)."""
+
+from collections.abc import Mapping
+
+# Tables of this family, by name.
+TABLES = {"stationary_errors": "densities.tables:stationary_errors"}
+
+
+def measures(example: Mapping) -> bool:
+    """Whether an example is one of this family."""
+    return example.get("simulate", {}).get("method") in (
+        "gill_histogram",
+        "gill_moments",
+    )

@@ -36,11 +36,6 @@ PARAMETER_RMS = Key(
 LIMITS = (PARAMETER_RMS,)
 
 
-def mine(case: Case) -> bool:
-    """Whether a model was identified from a stationary density."""
-    return "identifiability" in case.model
-
-
 def rows(case: Case) -> Iterator[dict]:
     """Printed numbers, then the errors and the coverage of every parameter.
 

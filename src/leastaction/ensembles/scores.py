@@ -4,25 +4,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from leastaction.core.from_config import is_field, is_port
 from leastaction.report import law_rows, scores
 from leastaction.report.case import Case, Found, Row, own_rows, rows_of
 
 LIMITS = law_rows.LIMITS
 PRINTED = (*law_rows.PRINTED, law_rows.library_size(law_rows.candidates))
 OPTIONS = law_rows.OPTIONS
-
-
-def mine(case: Case) -> bool:
-    """Whether the law of a few coordinates was found, without a sweep over noise."""
-    system = case.config["system"]
-    return not (
-        is_field(system)
-        or is_port(system)
-        or "library" not in case.config
-        or case.has_sweep
-        or "identifiability" in case.model
-    )
 
 
 def rows(case: Case) -> Iterator[dict]:

@@ -1,4 +1,11 @@
 """Strings and beams, randomly excited (paper 1)."""
 
+from collections.abc import Mapping
+
 # Class of the systems whose section `system` has this key.
 SYSTEM = {"field": "fields.field_system:FieldSystem"}
+
+
+def measures(example: Mapping) -> bool:
+    """Whether an example is one of this family."""
+    return "field" in example["system"]

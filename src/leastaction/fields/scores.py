@@ -5,7 +5,6 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.from_config import is_field
 from leastaction.fields.time_scheme import DISPERSION, EXACT, LEAPFROG, NEWMARK
 from leastaction.report import law_rows
 from leastaction.report.case import Case, Found, Limit, Row, count, own_rows, rows_of
@@ -22,11 +21,6 @@ DISPERSION_ERROR = Limit(
     "dispersion", "Deviation of the dispersion from that of the scheme, at most."
 )
 LIMITS = (*law_rows.LIMITS, TIME_SCHEME, DISPERSION_ERROR)
-
-
-def mine(case: Case) -> bool:
-    """Whether the Lagrangian density of a field was found."""
-    return is_field(case.config["system"])
 
 
 def rows(case: Case) -> Iterator[dict]:

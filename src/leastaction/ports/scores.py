@@ -5,18 +5,12 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.from_config import is_port
 from leastaction.report import verdict
 from leastaction.report.case import ADDED, Case, Key, Printed, own_rows, printed_rows
 
 # Dimension of the rollout that a key of `at` selects.
 BY_NAME = ("row", "effort", "state", "state_coupled", "scenario")
 BY_NUMBER = ("step", "step_coupled")
-
-
-def mine(case: Case) -> bool:
-    """Whether the system is port-Hamiltonian."""
-    return is_port(case.config["system"])
 
 
 def rows(case: Case) -> Iterator[dict]:

@@ -3,8 +3,6 @@
 A *case* is one estimator on one example. File ``<family>/scores.py`` of a family says
 what stands in the scorecard of its cases:
 
-``mine(case)``
-    whether a case is one of this family;
 ``rows(case)``
     its rows. A row is an entry of a table, :class:`Row`: the quantity, the function of
     its values, how they become one number, and the limit on it;
@@ -23,7 +21,7 @@ that no family reads would be lost without a word.
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -293,7 +291,7 @@ class Row:
     limit: Limit | None = None
     summary: Callable = typical
     note: str | Callable = ""
-    about: Mapping | Callable = {}
+    about: Mapping | Callable = field(default_factory=dict)
 
     def rows(
         self, case: Case, subject: Any, limits: Mapping, where: str

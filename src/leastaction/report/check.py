@@ -15,7 +15,7 @@ def publish_problems(example: Mapping) -> Iterator[str]:
     - A limit in ``targets.by_noise`` at a level that is simulated, but that the cases
       of the recommended estimator leave out. A level that is not simulated, because a
       run has overridden ``simulate.noise``, is no mistake: it gets a row without a
-      verdict (:mod:`leastaction.trajectories.noise_rows`).
+      verdict (:mod:`leastaction.trajectories.scores`).
     - A number of a learned Lagrangian without its estimator, or of an order that is not
       computed.
     - A band (`factor`) or a `reason` where there is no ratio of two limits.

@@ -89,14 +89,15 @@ def entries(
         Entry(
             **entry,
             fits=math.prod(sizes[i].get(name, 1) for name in SWEPT),
-            seconds=sum(map(_seconds, benchmarks[i])),
+            seconds=sum(map(seconds_of, benchmarks[i])),
         )
         for i, entry in enumerate(named)
     ]
 
 
-def _seconds(benchmark: str) -> float:
-    return float(pd.read_csv(StringIO(benchmark), sep="\t")["s"].sum())
+def seconds_of(benchmark: str) -> float:
+    """Time of a job from the text of its benchmark file, as Snakemake writes it."""
+    return float(pd.read_csv(StringIO(benchmark), sep="\t", na_values="-")["s"].sum())
 
 
 def matrix(

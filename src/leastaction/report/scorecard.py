@@ -73,12 +73,9 @@ def example_rows(
         If the configuration does not fit the models or contradicts itself.
     """
     panel = Panel(example, config, models, rollouts)
-    rows: list[dict] = []
-    for estimator in models:
-        case = Case(paper, estimator, panel)
-        family = next(one for one in families.modules("scores") if one.mine(case))
-        rows += family.rows(case)
-    return _frame(rows)
+    rows_of = families.implementation(f"{families.family_of(config)}.scores:rows")
+    cases = (Case(paper, estimator, panel) for estimator in models)
+    return _frame([row for case in cases for row in rows_of(case)])
 
 
 def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:

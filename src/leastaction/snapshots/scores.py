@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from leastaction.core.from_config import is_port, system_from_config
+from leastaction.core.from_config import system_from_config
 from leastaction.report.case import (
     COVERAGE_BAND,
     Case,
@@ -97,11 +97,6 @@ class AtLevel:
         units = {str(entry["unit"]) for entry in coordinates.values()}
         one = units.pop() if len(units) == 1 else "1"
         return "units of q" if one == "1" else one
-
-
-def mine(case: Case) -> bool:
-    """Whether a Lagrangian was learned without candidates."""
-    return not is_port(case.config["system"]) and "library" not in case.config
 
 
 def rows(case: Case) -> Iterator[dict]:

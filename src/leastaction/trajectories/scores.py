@@ -91,11 +91,6 @@ LIMITS_BY_NOISE = (
 )
 
 
-def mine(case: Case) -> bool:
-    """Whether candidates were selected in a sweep over noise."""
-    return "library" in case.config and case.has_sweep
-
-
 def rows(case: Case) -> Iterator[dict]:
     """Printed numbers and Lagrangians; limits, counts, errors, coverage, rollouts."""
     entries = own_rows(case)
@@ -119,7 +114,7 @@ def rows(case: Case) -> Iterator[dict]:
         yield from _rollouts(case, case.rollout, wanted)
 
 
-# Largest noise ------------------------------------------------------------------------
+# Largest noise
 
 
 def limit_of(exact: xr.DataArray, mode: str) -> tuple[NoiseLimit, str]:
@@ -247,7 +242,7 @@ def verdict_on(target: Mapping | None, printed: float, low: float, high: float) 
     return verdict.MISSES if high < least or low > most else ""
 
 
-# Printed Lagrangians ------------------------------------------------------------------
+# Printed Lagrangians
 
 
 @dataclass(frozen=True)
@@ -389,7 +384,7 @@ def _in_scale(
     }
 
 
-# Rows at a level of noise -------------------------------------------------------------
+# Rows at a level of noise
 
 
 def _wanted(case: Case) -> dict[tuple[str, float], dict]:

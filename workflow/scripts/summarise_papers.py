@@ -1,4 +1,4 @@
-"""Rule `tell`: the story of the papers on one page."""
+"""Rule `summarise_papers`: what is shown of each paper, on one page."""
 
 from pathlib import Path
 
@@ -9,19 +9,18 @@ from leastaction.core.files import (
     save_text,
 )
 from leastaction.core.progress import start_logging
-from leastaction.report.collect import from_csv
-from leastaction.report.story_chapter import chapter
-from leastaction.report.story_page import to_html
+from leastaction.report.pages import paper_summary, papers_page
+from leastaction.report.scorecard import from_csv
 from leastaction.report.thumbnail import thumbnail
 
 WIDTH, LIMIT = 880, 200_000
 
 
 def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) -> None:
-    """Write one chapter per paper of `settings`, with its figures."""
+    """Write one section per paper of `settings`, with its figures."""
     table = from_csv(load_text(scorecard))
-    chapters = [
-        chapter(
+    papers = [
+        paper_summary(
             name,
             paper,
             table,
@@ -29,9 +28,9 @@ def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) 
         )
         for name, paper in settings["papers"].items()
     ]
-    files = [figure["file"] for one in chapters for figure in one.figures]
+    files = [figure["file"] for one in papers for figure in one.figures]
     small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
-    save_text(to_html(chapters, dict(zip(files, small, strict=True))), page)
+    save_text(papers_page(papers, dict(zip(files, small, strict=True))), page)
 
 
 if __name__ == "__main__":

@@ -6,11 +6,17 @@ import numpy as np
 import pandas as pd
 
 from leastaction.ports.learning_curve import curves
+from leastaction.report.tables import Table
 
 BANDS = "inside the 95 % bands"
+NOTE = (
+    "Errors of (J - R) z in SI units of each row. The share inside the bands is a "
+    "mean over components and replicates. The bands know random noise alone: an "
+    "error of the time discretisation is smooth, and they leave it out."
+)
 
 
-def effort_table(panels: Sequence) -> pd.DataFrame:
+def effort_errors(panels: Sequence) -> Table:
     """Root mean square errors on the test samples, medians over the replicates.
 
     Parameters
@@ -20,7 +26,7 @@ def effort_table(panels: Sequence) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
+    Table
         One row per example, estimator and training size; a column per component of
         (J − R) z.
     """
@@ -46,9 +52,4 @@ def effort_table(panels: Sequence) -> pd.DataFrame:
                 )
     frame = pd.DataFrame(rows)
     frame.insert(len(frame.columns) - 1, BANDS, frame.pop(BANDS))
-    frame.attrs["note"] = (
-        "Errors of (J - R) z in SI units of each row. The share inside the bands is a "
-        "mean over components and replicates. The bands know random noise alone: an "
-        "error of the time discretisation is smooth, and they leave it out."
-    )
-    return frame
+    return Table(frame, NOTE)

@@ -11,12 +11,9 @@ from leastaction.report import readable, scores
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.recovery import is_driven, law_of, true_law
 from leastaction.report.sweep import shown_case, shown_mode
-from leastaction.trajectories.printed import (
-    PrintedLagrangian,
-    printed_lagrangians,
-)
+from leastaction.report.tables import EXTRA, MISSING, Table
+from leastaction.trajectories.scores import PrintedLagrangian, printed_lagrangians
 
-EXTRA, MISSING = "[+]", "[-]"
 NOT_DONE = ["not done"]
 LEVEL, SOURCE = "noise sigma", "source"
 DECIMALS, MOST_DECIMALS = 3, 6
@@ -28,7 +25,7 @@ NOTE = (
 )
 
 
-def lagrangian_by_noise(panels: Sequence[Panel]) -> pd.DataFrame:
+def lagrangian_by_noise(panels: Sequence[Panel]) -> Table:
     """Lagrangians by printed noise level: printed, published, recommended.
 
     The published estimator has the noise of the paper's code, one number for all
@@ -41,7 +38,7 @@ def lagrangian_by_noise(panels: Sequence[Panel]) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
+    Table
         A row with the true Lagrangians, then three for each printed level; a column per
         system with one term per line.
     """
@@ -50,7 +47,7 @@ def lagrangian_by_noise(panels: Sequence[Panel]) -> pd.DataFrame:
     return _table(panels, levels)
 
 
-def lagrangian_by_every_noise(panels: Sequence[Panel]) -> pd.DataFrame:
+def lagrangian_by_every_noise(panels: Sequence[Panel]) -> Table:
     """As :func:`lagrangian_by_noise`, at every level of one of the two estimators.
 
     A row is left out if no panel has anything to show in it.
@@ -65,7 +62,7 @@ def lagrangian_by_every_noise(panels: Sequence[Panel]) -> pd.DataFrame:
     return _table(panels, sorted(levels))
 
 
-def _table(panels: Sequence[Panel], levels: Sequence[float]) -> pd.DataFrame:
+def _table(panels: Sequence[Panel], levels: Sequence[float]) -> Table:
     printed = [printed_lagrangians(p.config, p.law) for p in panels]
     titles = _titles(panels)
     rows = [{LEVEL: "", SOURCE: "true", **_row(titles, [_true(p) for p in panels])}]
@@ -83,9 +80,7 @@ def _table(panels: Sequence[Panel], levels: Sequence[float]) -> pd.DataFrame:
             source = _source(panels, estimator)
             if any(cell != NOT_DONE for cell in cells) or any_printed:
                 rows.append({LEVEL: sigma, SOURCE: source, **_row(titles, cells)})
-    frame = pd.DataFrame(rows, columns=[LEVEL, SOURCE, *titles])
-    frame.attrs["note"] = NOTE
-    return frame
+    return Table(pd.DataFrame(rows, columns=[LEVEL, SOURCE, *titles]), NOTE)
 
 
 def _titles(panels: Sequence[Panel]) -> list[str]:

@@ -6,9 +6,15 @@ import numpy as np
 import pandas as pd
 
 from leastaction.densities.stationary_parameters import parameters
+from leastaction.report.tables import Table
+
+NOTE = (
+    "Noise strengths are roots of squared volatilities. Without a standard error "
+    "an estimator gives none."
+)
 
 
-def stationary_errors(panels: Sequence) -> pd.DataFrame:
+def stationary_errors(panels: Sequence) -> Table:
     """Bias, scatter, root mean square and coverage over the replicates.
 
     Parameters
@@ -18,7 +24,7 @@ def stationary_errors(panels: Sequence) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame
+    Table
         One row per example, estimator and parameter; errors in per cent of the truth.
     """
     rows = []
@@ -48,9 +54,4 @@ def stationary_errors(panels: Sequence) -> pd.DataFrame:
                         else "",
                     }
                 )
-    frame = pd.DataFrame(rows)
-    frame.attrs["note"] = (
-        "Noise strengths are roots of squared volatilities. Without a standard error "
-        "an estimator gives none."
-    )
-    return frame
+    return Table(pd.DataFrame(rows), NOTE)

@@ -1,0 +1,406 @@
+"""Pages made of the scorecard: all rows, the papers on one page, the documentation.
+
+- ``results/scorecard.html``, ``results/studies.html``: :func:`scorecard_page`;
+- ``results/story.html``, what is shown of each paper: :func:`papers_page`;
+- ``docs/results.md``, what misses and what a paper prints: :func:`results_page`.
+
+The HTML is in ``templates/``; each page needs no other file.
+"""
+
+import math
+from base64 import encodebytes
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path, PurePath
+
+import jinja2
+import numpy as np
+import pandas as pd
+import yaml
+from markupsafe import Markup, escape
+
+from leastaction.report.matrix import seconds_of
+from leastaction.report.readable import number_text
+from leastaction.report.tables import markdown
+from leastaction.report.verdict import (
+    ERRATA,
+    MEETS,
+    MISSES,
+    NO_TARGET,
+    PAPER_IN_ERROR,
+    VERDICTS,
+)
+
+# From results/, where the page lies.
+ERRATA_PAGE = "../docs/errata.md"
+FILTERS = ("paper", "example", "estimator", "verdict")
+# What makes the model is named by its stage; what comes after is one.
+STAGES = ("simulate", "differentiate", "assemble", "identify", "validate")
+FIRST = ("published", "recommended")
+# Printed numbers that are listed of a paper, of one example and in all.
+PER_EXAMPLE, IN_ALL = 2, 8
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    environment.filters["duration"] = duration
+    return environment
+
+
+def page(template: str, **content) -> str:
+    """Text of a page from a file of ``templates/``; texts in `content` are escaped."""
+    return _templates().get_template(template).render(**content)
+
+
+# All rows
+
+
+def scorecard_page(frame: pd.DataFrame, title: str) -> str:
+    """Self-contained page: verdicts counted, rows filtered by four columns and text.
+
+    Parameters
+    ----------
+    frame
+        Result of :func:`leastaction.report.scorecard.scorecard`.
+    title
+        Heading.
+    """
+    rows = [_texts(row) for row in frame.to_dict("records")]
+    counts = [_count(v, rows) for v in VERDICTS]
+    choices = {name: _choices(name, rows) for name in FILTERS}
+    return page(
+        "scorecard.html", title=title, rows=rows, counts=counts, choices=choices
+    )
+
+
+def _count(verdict: str, rows: list[dict]) -> tuple[str, int, str]:
+    """How often a verdict stands, in all and by estimator."""
+    found = Counter(row["estimator"] for row in rows if row["verdict"] == verdict)
+    who = ", ".join(f"{name} {count}" for name, count in sorted(found.items()))
+    return verdict, found.total(), who
+
+
+def _choices(name: str, rows: list[dict]) -> list[str]:
+    given = {row[name] for row in rows}
+    return [v for v in VERDICTS if v in given] if name == "verdict" else sorted(given)
+
+
+def _html_note(note: str) -> Markup:
+    """A note, escaped, whose reference to the errata is a link."""
+    link = rf'<a href="{ERRATA_PAGE}">\g<0></a>'
+    return Markup(ERRATA.sub(link, str(escape(note))))
+
+
+def _texts(row: dict) -> dict:
+    low, high = row["ours_low"], row["ours_high"]
+    same = np.isnan(low) or low == high
+    return {
+        **row,
+        "printed": number_text(row["printed"]),
+        "corrected": number_text(row["corrected"]),
+        "ours_median": number_text(row["ours_median"], 5),
+        "range": "" if same else f"{number_text(low, 5)} … {number_text(high, 5)}",
+        "verdict": row["verdict"] or NO_TARGET,
+        "note": _html_note(row["note"]),
+    }
+
+
+# The papers on one page
+
+
+@dataclass(frozen=True)
+class PaperSummary:
+    """One paper, as far as its summary follows from the results.
+
+    Attributes
+    ----------
+    name, title, summary
+        As in the configuration.
+    verdicts
+        One row per estimator: its name and the number of rows by verdict.
+    misses
+        What does not keep its limit: example, estimator, quantity, ours and target.
+    numbers
+        Printed numbers beside ours: those that differ most from the corrected ones.
+    figures, tables
+        `file`, `label` and `claim` of each, in the paper's order.
+    examples
+        `name`, `title`, `section`, and `settings` as YAML.
+    cost
+        Result of :func:`cost`.
+    """
+
+    name: str
+    title: str
+    summary: str
+    verdicts: list[dict]
+    misses: list[dict]
+    numbers: list[dict]
+    figures: list[dict]
+    tables: list[dict]
+    examples: list[dict]
+    cost: dict
+
+
+def paper_summary(
+    name: str, settings: Mapping, scorecard: pd.DataFrame, benchmarks: Mapping[str, str]
+) -> PaperSummary:
+    """What the results say of the paper `name`.
+
+    Parameters
+    ----------
+    settings
+        `title`, `summary`, `figures` and `tables` of the paper, and `examples` by name.
+    scorecard
+        Result of :func:`leastaction.report.scorecard.scorecard`.
+    benchmarks
+        Text of each benchmark file of the paper, by its path.
+    """
+    rows = scorecard[scorecard["paper"] == name]
+    return PaperSummary(
+        name=name,
+        title=settings["title"],
+        summary=settings["summary"],
+        verdicts=verdicts(rows),
+        misses=[
+            _miss(row) for row in rows.to_dict("records") if row["verdict"] == MISSES
+        ],
+        numbers=largest_differences(rows),
+        figures=_shown(name, "figures", "svg", settings["figures"]),
+        tables=_shown(name, "tables", "html", settings["tables"]),
+        examples=[
+            {
+                "name": example,
+                "title": content["title"],
+                "section": content["section"],
+                "settings": _yaml(content["settings"]),
+            }
+            for example, content in settings["examples"].items()
+        ],
+        cost=cost(benchmarks),
+    )
+
+
+def verdicts(rows: pd.DataFrame) -> list[dict]:
+    """Number of rows by estimator and verdict; the paper's and our best first."""
+    counts = pd.crosstab(rows["estimator"], rows["verdict"].replace("", NO_TARGET))
+    counts = counts.reindex(columns=VERDICTS, fill_value=0)
+    order = sorted(counts.index, key=lambda e: (e not in FIRST, e))
+    return [
+        {"estimator": e, **{v: int(counts.loc[e, v]) for v in VERDICTS}} for e in order
+    ]
+
+
+def largest_differences(rows: pd.DataFrame) -> list[dict]:
+    """Printed numbers that are furthest from the corrected ones.
+
+    Each has `example`, `item`, `quantity`, `unit`, `printed`, `corrected`, and `ours`:
+    number and verdict of each estimator of `FIRST` ("" where it has none).
+    """
+    found = []
+    printed = rows[rows["printed"].notna()]
+    keys = ["example", "item", "quantity", "unit"]
+    for key, group in printed.groupby(keys, sort=False):
+        by_estimator = group.drop_duplicates("estimator").set_index("estimator")
+        first = group.iloc[0]
+        found.append(
+            {
+                **dict(zip(keys, key, strict=True)),
+                "printed": number_text(first["printed"]),
+                "corrected": number_text(first["corrected"]),
+                "ours": [_ours(by_estimator, name) for name in FIRST],
+                "rank": (
+                    -_distance(first["printed"], first["corrected"]),
+                    -sum(name in by_estimator.index for name in FIRST),
+                ),
+            }
+        )
+    found.sort(key=lambda entry: entry.pop("rank"))
+    kept, of_example = [], {}
+    for entry in found:
+        of_example[entry["example"]] = of_example.get(entry["example"], 0) + 1
+        if of_example[entry["example"]] <= PER_EXAMPLE:
+            kept.append(entry)
+    return sorted(kept[:IN_ALL], key=lambda entry: (entry["example"], entry["item"]))
+
+
+def cost(benchmarks: Mapping[str, str]) -> dict:
+    """Time of the jobs, s: `wall` in all, and `stages` (of each)."""
+    stages = dict.fromkeys((*STAGES, "publish"), 0.0)
+    for path, text in benchmarks.items():
+        stage = PurePath(path).name.partition(".")[0]
+        stages[stage if stage in STAGES else "publish"] += seconds_of(text)
+    return {"wall": sum(stages.values()), "stages": stages}
+
+
+def _distance(printed: float, corrected: float) -> float:
+    """Relative difference of a printed number; zero where nothing is corrected."""
+    scale = max(abs(printed), abs(corrected))
+    found = abs(printed - corrected) / scale if scale > 0 else 0.0
+    return 0.0 if math.isnan(found) else found
+
+
+def _ours(by_estimator: pd.DataFrame, name: str) -> dict:
+    if name not in by_estimator.index:
+        return {"value": "", "verdict": ""}
+    row = by_estimator.loc[name]
+    return {
+        "value": number_text(row["ours_median"], 5),
+        "verdict": row["verdict"] or NO_TARGET,
+    }
+
+
+def _miss(row: Mapping) -> dict:
+    ours = number_text(row["ours_median"], 4)
+    return {
+        **{key: row[key] for key in ("example", "estimator", "quantity", "target")},
+        "ours": ours if row["unit"] == "1" else f"{ours} {row['unit']}",
+    }
+
+
+def _shown(paper: str, part: str, kind: str, entries: Mapping) -> list[dict]:
+    return [
+        {
+            "file": f"{paper}/{part}/{name}.{kind}",
+            "label": name.replace("_", " ").capitalize(),
+            "claim": entry.get("claim", ""),
+        }
+        for name, entry in entries.items()
+    ]
+
+
+def _yaml(settings: Mapping) -> str:
+    return yaml.safe_dump(
+        dict(settings),
+        sort_keys=False,
+        allow_unicode=True,
+        default_flow_style=None,
+        width=88,
+    ).strip()
+
+
+def kept(verdicts: Sequence[Mapping]) -> tuple[int, int]:
+    """Judged rows that keep our limit, and all judged rows."""
+    good = sum(row[MEETS] + row[PAPER_IN_ERROR] for row in verdicts)
+    return good, good + sum(row[MISSES] for row in verdicts)
+
+
+def papers_page(papers: Sequence[PaperSummary], pictures: Mapping[str, bytes]) -> str:
+    """Self-contained page.
+
+    Parameters
+    ----------
+    papers
+        In their order.
+    pictures
+        PNG of each figure of the papers, by its `file`.
+    """
+    judged = [kept(paper.verdicts) for paper in papers]
+    return page(
+        "papers.html",
+        title="The law behind measured motion",
+        papers=[_with_pictures(paper, pictures) for paper in papers],
+        verdicts=VERDICTS,
+        first=FIRST,
+        kept=kept,
+        good=sum(good for good, _ in judged),
+        judged=sum(count for _, count in judged),
+    )
+
+
+def duration(seconds: float) -> str:
+    """A time as one reads it: ``4 s``, ``2 min 5 s``, ``1 h 2 min``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def _with_pictures(paper: PaperSummary, pictures: Mapping[str, bytes]) -> dict:
+    figures = [
+        {**figure, "picture": _uri(pictures[figure["file"]])}
+        for figure in paper.figures
+    ]
+    authors, _, heading = paper.title.partition(": ")
+    return {
+        **vars(paper),
+        "figures": figures,
+        "authors": authors if heading else "",
+        "heading": heading or authors,
+    }
+
+
+def _uri(png: bytes) -> str:
+    # In lines, because reStructuredText, which a report is made of, refuses long ones.
+    return "data:image/png;base64," + encodebytes(png).decode().strip()
+
+
+# The page of the documentation
+
+RESULTS_HEADING = """# Results
+
+Made by the workflow (`snakemake docs/results.md`), not by hand. *Corrected* is what the
+printed number should be ([errata](errata.md)); *ours* is the median over replicates.
+All rows, those that we add among them, with their ranges: `results/scorecard.html`.
+
+Estimators called *published* are the paper's own recipe. Where one does not keep our
+limit, it *meets* if the printed number is in the range (5 to 95 %) of its draws with
+the right terms, and the paper is *in error* if an erratum tells why the recipe as
+printed cannot give that number; else it *misses*. Numbers that we add have no limit for
+it.
+"""
+SHOWN = ("example", "item", "quantity", "unit", "estimator")
+SHOWN_NUMBERS = ("printed", "corrected", "ours_median")
+
+
+def results_page(frame: pd.DataFrame) -> str:
+    """Markdown page of a scorecard.
+
+    Parameters
+    ----------
+    frame
+        Result of :func:`leastaction.report.scorecard.scorecard`.
+    """
+    verdicts = frame["verdict"].replace("", NO_TARGET)
+    counts = pd.crosstab(frame["paper"], verdicts)
+    counts = counts.reindex(columns=VERDICTS, fill_value=0)
+    counts.loc["all"] = counts.sum()
+    parts = [RESULTS_HEADING, counts.to_markdown() + "\n"]
+    for heading, name, last in (
+        ("What misses", MISSES, ("target", "note")),
+        ("Where a paper is in error", PAPER_IN_ERROR, ("note",)),
+    ):
+        rows = frame[frame["verdict"] == name]
+        parts.append(f"## {heading}\n")
+        parts.append(_table(rows, last) if len(rows) else "Nothing.\n")
+    for paper, rows in frame[frame["printed"].notna()].groupby("paper"):
+        parts += [f"## Printed numbers: {paper}\n", _table(rows, ("verdict",))]
+    return "\n".join(parts)
+
+
+def _table(rows: pd.DataFrame, last: tuple[str, ...]) -> str:
+    shown = rows[[*SHOWN, *SHOWN_NUMBERS, *last]].copy().astype("object")
+    for name in SHOWN_NUMBERS:
+        shown[name] = rows[name].map(lambda value: number_text(value, 5))
+    if "verdict" in shown:
+        shown["verdict"] = shown["verdict"].replace("", NO_TARGET)
+    if "note" in shown:
+        shown["note"] = shown["note"].map(_markdown_note)
+    return markdown(shown.rename(columns={"ours_median": "ours"}))
+
+
+def _markdown_note(note: str) -> str:
+    """A note whose reference to the errata is a link."""
+    return ERRATA.sub(r"[\g<0>](errata.md)", note)
