@@ -132,7 +132,7 @@ BELOW_PAPER = {
     *(f"Drawing figure_{n} of stochastic_lagrangian" for n in (1, 2, 4)),
     *(f"Tabulating table_{n} of stochastic_lagrangian" for n in (1, 2, 3)),
     "Collecting the scorecard",
-    "Telling the story",
+    "Summarising the papers on one page",
 }
 
 

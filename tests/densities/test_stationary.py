@@ -20,10 +20,10 @@ from leastaction.densities.stationary_parameters import (
     parameters,
     true_coefficients,
 )
-from leastaction.report.collect import example_rows
+from leastaction.report import tables
 from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
-from leastaction.report.tables import TABLES
+from leastaction.report.scorecard import example_rows
 
 SYSTEM = {
     "coordinates": {"x": {"unit": "m", "label": ""}},
@@ -172,7 +172,7 @@ def test_refusals_are_counted_and_have_no_error():
 
 
 def test_the_table_has_one_row_per_estimator_and_parameter(panel):
-    table = TABLES["stationary_errors"]([panel])
+    table = tables.table("stationary_errors", [panel]).rows
     assert len(table) == 6
     assert set(table["parameter"]) == {K, C}
     error = (

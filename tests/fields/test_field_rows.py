@@ -9,7 +9,7 @@ from test_space_time import CONFIG
 
 from leastaction.core.from_config import system_from_config
 from leastaction.fields.time_scheme import EXACT, LEAPFROG
-from leastaction.report.collect import example_rows
+from leastaction.report.scorecard import example_rows
 
 
 def model(replicates=3, **data):

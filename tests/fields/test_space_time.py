@@ -12,9 +12,9 @@ from field_support import model_of
 from leastaction.core.from_config import system_from_config
 from leastaction.core.method import validate
 from leastaction.report import tables
-from leastaction.report.collect import example_rows
 from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
+from leastaction.report.scorecard import example_rows
 
 CONFIG = {
     "title": "String",
@@ -168,7 +168,7 @@ def test_labels_and_units_of_a_field(panel):
 
 def test_tables_write_the_equation_of_the_density(panel):
     names = ("lagrangian", "equation_of_motion", "hamiltonian")
-    first, second, third = (tables.TABLES[name]([panel]) for name in names)
+    first, second, third = (tables.table(name, [panel]).rows for name in names)
     assert first.iloc[1]["Lagrangian density"] == "L = 0.5 u_t^2 - 4.5 u_x^2"
     assert second.iloc[1]["equation of motion"] == "u_tt = 9 u_xx + 0.5 W'"
     assert third.iloc[1]["Hamiltonian"] == "H = 0.5 u_t^2 + 4.5 u_x^2"

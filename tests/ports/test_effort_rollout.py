@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from port_support import rollout
 
-from leastaction.ports.port_rows import selected
+from leastaction.ports.scores import selected
 
 
 def test_errors_fall_with_the_training_set():

@@ -5,10 +5,10 @@ import pytest
 from test_figures import words
 
 from leastaction.report.case import make_row
-from leastaction.report.collect import _frame
 from leastaction.report.matrix import Entry, entries, matrix, shown
 from leastaction.report.method_matrix import method_matrix
-from leastaction.report.summary import summary
+from leastaction.report.pages import results_page
+from leastaction.report.scorecard import _frame
 
 
 def row(estimator, quantity, value, unit="1", item="added", **more):
@@ -62,7 +62,7 @@ def test_the_table_has_units_and_the_figure_all_systems(compared):
 def test_the_summary_counts_every_row_and_names_what_misses(scores):
     printed = row("published", "stiffness", 2.0, item="Table 1", printed=1.0)
     missed = printed | {"verdict": "misses", "target": "within 1 %"}
-    page = summary(_frame([*scores.to_dict("records"), missed]))
+    page = results_page(_frame([*scores.to_dict("records"), missed]))
     (total,) = (line for line in page.splitlines() if line.startswith("| all"))
     assert [int(n) for n in total.split("|")[2:-1]] == [1, 0, 0, len(scores)]
     assert page.index("## What misses") < page.index("## Printed numbers: p")

@@ -8,10 +8,10 @@ import pytest
 from port_support import identified, rollout, small
 
 from leastaction.core.families import example_figures
-from leastaction.report.collect import example_rows
 from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
-from leastaction.report.tables import TABLES, render
+from leastaction.report.scorecard import example_rows
+from leastaction.report.tables import render, table
 
 COARSE = {"dpi": 40}
 OF_EXAMPLE = tuple(example_figures()["port_recordings"].values())
@@ -51,9 +51,10 @@ def test_coverage_needs_the_training_size_it_shows():
 
 
 def test_the_table_has_a_row_for_every_training_set():
-    frame = TABLES["effort_errors"]([panel()])
+    found = table("effort_errors", [panel()])
+    frame = found.rows
     assert len(frame) == 2 * len(panel().rollouts)
-    assert "published_subset" in render(frame, "md")
+    assert "published_subset" in render(found, "md")
 
 
 def rows(**publish):

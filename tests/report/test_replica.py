@@ -10,10 +10,10 @@ from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
 from leastaction.configuration.example import completed
 from leastaction.configuration.validation import ConfigError
-from leastaction.report import replica
+from leastaction.report import verdict
 from leastaction.report.case import make_row
-from leastaction.report.collect import example_rows, scorecard, to_html
-from leastaction.report.summary import summary
+from leastaction.report.pages import results_page, scorecard_page
+from leastaction.report.scorecard import example_rows, scorecard
 from leastaction.report.sweep import is_replica
 
 ROOT = Path(__file__).parents[2]
@@ -97,11 +97,11 @@ def test_draws_with_wrong_terms_reproduce_nothing():
 
 
 def test_half_a_printed_digit_is_allowed_and_no_more():
-    assert replica.in_range(0.11, np.array([0.1149, 0.1149, 0.12]))
-    assert not replica.in_range(0.11, np.array([0.1152, 0.1152, 0.12]))
-    assert not replica.in_range(1.0, np.array([]))
-    assert not replica.in_range(1.0, np.array([0.0, np.inf, np.inf]))
-    assert not replica.in_range(np.nan, np.array([0.0, 1.0]))
+    assert verdict.in_range(0.11, np.array([0.1149, 0.1149, 0.12]))
+    assert not verdict.in_range(0.11, np.array([0.1152, 0.1152, 0.12]))
+    assert not verdict.in_range(1.0, np.array([]))
+    assert not verdict.in_range(1.0, np.array([0.0, np.inf, np.inf]))
+    assert not verdict.in_range(np.nan, np.array([0.0, 1.0]))
 
 
 def test_a_single_draw_may_be_off_by_the_limit():
@@ -157,10 +157,10 @@ def test_references_to_the_errata_are_links():
             )
         ]
     )  # fmt: skip
-    page = to_html(frame, "title")
+    page = scorecard_page(frame, "title")
     link = '<a href="../docs/errata.md">see errata 9, 19</a>'
     assert f"a &lt;b&gt;; {link}" in page
-    assert "[see errata 9, 19](errata.md)" in summary(frame)
+    assert "[see errata 9, 19](errata.md)" in results_page(frame)
     assert (ROOT / "results" / ".." / "docs" / "errata.md").exists()
 
 

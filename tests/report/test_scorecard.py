@@ -6,14 +6,14 @@ import pytest
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
 from leastaction.report import verdict
-from leastaction.report.collect import (
+from leastaction.report.pages import scorecard_page
+from leastaction.report.scorecard import (
     COLUMNS,
     example_rows,
     from_csv,
     pooled_rows,
     scorecard,
     to_csv,
-    to_html,
     to_markdown,
 )
 
@@ -210,7 +210,7 @@ def test_order_does_not_depend_on_the_input():
     ]
     forward, backward = scorecard(frames), scorecard(frames[::-1])
     assert to_csv(forward) == to_csv(backward)
-    assert to_html(forward, "t") == to_html(backward, "t")
+    assert scorecard_page(forward, "t") == scorecard_page(backward, "t")
     assert forward["example"].is_monotonic_increasing
 
 
@@ -225,7 +225,7 @@ def test_csv_round_trips():
 
 
 def test_html_is_escaped_and_self_contained():
-    page = to_html(rows(), 'a "title" <script>alert(1)</script>')
+    page = scorecard_page(rows(), 'a "title" <script>alert(1)</script>')
     assert "<b>note</b>" not in page
     assert "&lt;b&gt;note&lt;/b&gt; &amp; more" in page
     assert page.count("<script>") == 1
@@ -236,7 +236,7 @@ def test_html_is_escaped_and_self_contained():
 def test_an_empty_scorecard_is_still_a_page():
     empty = scorecard([])
     assert tuple(empty.columns) == COLUMNS
-    assert "<table>" in to_html(empty, "nothing")
+    assert "<table>" in scorecard_page(empty, "nothing")
     assert to_csv(empty).startswith("paper,item")
 
 

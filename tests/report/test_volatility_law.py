@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from synthetic import STIFFNESS, config, model
 
-from leastaction.report import scores, volatility_law
-from leastaction.report.collect import example_rows, pooled_rows
+from leastaction.report import scores, tables
 from leastaction.report.panel import Panel
-from leastaction.report.tables import TABLES
+from leastaction.report.scorecard import example_rows, pooled_rows
+from leastaction.report.truth import volatility_law
 
 DAMPING = ["xdot**2", "xdot**4"]
 
@@ -53,35 +53,35 @@ def with_damping(estimate, std=0.01, n=5):
 
 
 def test_the_true_law_is_in_the_scale_of_the_acceleration():
-    law = volatility_law.law_of(varying(), 0, 0.5)
+    law = volatility_law(varying(), 0, 0.5)
     assert law.square.tolist() == [0.25, 1.5, 2.25]
     assert law.root.tolist() == [0.5, 1.5, 0.0]
 
 
 @pytest.mark.parametrize("volatility", ["-sigma - slope*x", "slope*x + sigma"])
 def test_the_sign_of_the_root_is_a_convention(volatility):
-    assert volatility_law.law_of(varying(volatility), 0, 0.5).root[0] > 0
+    assert volatility_law(varying(volatility), 0, 0.5).root[0] > 0
 
 
 def test_what_the_candidates_cannot_say_has_no_law():
-    assert volatility_law.law_of(varying("sigma + slope*x**3"), 0, 0.5) is None
-    law = volatility_law.law_of(varying("sqrt(sigma**2 + slope*x)"), 0, 1.0)
+    assert volatility_law(varying("sigma + slope*x**3"), 0, 0.5) is None
+    law = volatility_law(varying("sqrt(sigma**2 + slope*x)"), 0, 1.0)
     assert law.square.tolist() == [1.0, 3.0, 0.0]
     assert law.root is None
 
 
 def test_errors_of_the_root_are_term_by_term():
-    law = volatility_law.law_of(varying(), 0, 0.5)
+    law = volatility_law(varying(), 0, 0.5)
     found = with_root([0.505, 1.5, 0.0])
     np.testing.assert_allclose(
-        volatility_law.root_error(found, law, 0), [[0.01, 0.0]] * 5, atol=1e-12
+        scores.volatility_root_error(found, law, 0), [[0.01, 0.0]] * 5, atol=1e-12
     )
-    assert volatility_law.root_coverage(found, law, 0).all()
-    assert not volatility_law.root_coverage(with_root([0.53, 1.5, 0]), law, 0)[0, 0]
+    assert scores.volatility_root_coverage(found, law, 0).all()
+    assert not scores.volatility_root_coverage(with_root([0.53, 1.5, 0]), law, 0)[0, 0]
     lost = with_root([np.nan] * 3)
-    assert np.isinf(volatility_law.root_error(lost, law, 0)).all()
-    assert volatility_law.exact_terms(found, law, 0).all()
-    assert not volatility_law.exact_terms(
+    assert np.isinf(scores.volatility_root_error(lost, law, 0)).all()
+    assert scores.exact_volatility_terms(found, law, 0).all()
+    assert not scores.exact_volatility_terms(
         with_root([0] * 3, 0, (1, 0, 1)), law, 0
     ).any()
 
@@ -151,7 +151,7 @@ def test_the_scorecard_has_the_damping():
 
 def table(name, example, found):
     panel = SimpleNamespace(example="one", config=example, models=found, rollouts={})
-    return TABLES[name]([panel]).set_index("source")
+    return tables.table(name, [panel]).rows.set_index("source")
 
 
 def test_table_2_writes_the_damping_into_the_equation():

@@ -7,7 +7,7 @@ import pytest
 from synthetic_shadow import config, flow_rollout, model, noisy, rollout
 
 from leastaction.report.check import publish_problems
-from leastaction.report.collect import COLUMNS, example_rows
+from leastaction.report.scorecard import COLUMNS, example_rows
 
 TARGETS = {
     "misalignment_h2": 2e-4,

@@ -7,7 +7,7 @@ import pytest
 from synthetic_sweep import PENDULUM, swept
 
 from leastaction.report import verdict
-from leastaction.report.collect import example_rows, pooled_rows
+from leastaction.report.scorecard import example_rows, pooled_rows
 
 PUBLISH = {
     "lagrangians": [

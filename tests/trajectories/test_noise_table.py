@@ -7,8 +7,8 @@ import pytest
 from synthetic_sweep import PENDULUM, swept
 
 from leastaction.report.panel import Panel
-from leastaction.report.render import render
-from leastaction.trajectories.noise_table import (
+from leastaction.report.tables import Table, render
+from leastaction.trajectories.tables import (
     lagrangian_by_every_noise,
     lagrangian_by_noise,
     number,
@@ -37,7 +37,7 @@ def table():
             config, wrong=lambda level: 0.75 * (level > 0.01), with_std=False
         ),
     }
-    return lagrangian_by_noise([Panel("pendulum", config, models, {})])
+    return lagrangian_by_noise([Panel("pendulum", config, models, {})]).rows
 
 
 def cell(table, level, source):
@@ -81,7 +81,7 @@ def test_a_missing_true_term_is_named():
     config = copy.deepcopy(PENDULUM) | {"publish": {"lagrangians": PRINTED}}
     model = swept(config)
     model["coefficient_estimate"].loc[{"term": "cos(th)"}] = 0.0
-    frame = lagrangian_by_noise([Panel("p", config, {"recommended": model}, {})])
+    frame = lagrangian_by_noise([Panel("p", config, {"recommended": model}, {})]).rows
     assert "[-] cos(theta)" in cell(frame, "0", "recommended")
     assert cell(frame, "0", "published") == ["not done"]
 
@@ -101,15 +101,15 @@ def test_numbers_have_the_decimals_that_their_error_needs(error, text):
 
 def test_every_format_has_the_marks_and_html_the_colours(table):
     for kind in ("csv", "md", "tex", "html"):
-        text = render(table, kind)
+        text = render(Table(table), kind)
         assert text.count("[+] + 0.551") == 1, kind
         assert "\N{LINE SEPARATOR}" not in text
     assert '<span class="extra">[+] + 0.551 sin(theta)^2</span><br>' in render(
-        table, "html"
+        Table(table), "html"
     )
-    assert '<span class="missing">[-] cos(theta)</span>' in render(table, "html")
-    assert r"\newline" in render(table, "tex")
-    assert len(render(table, "csv").splitlines()) == 1 + len(table)
+    assert '<span class="missing">[-] cos(theta)</span>' in render(Table(table), "html")
+    assert r"\newline" in render(Table(table), "tex")
+    assert len(render(Table(table), "csv").splitlines()) == 1 + len(table)
 
 
 def test_every_level_of_either_estimator_has_its_rows_and_no_empty_ones():
@@ -118,7 +118,7 @@ def test_every_level_of_either_estimator_has_its_rows_and_no_empty_ones():
         "recommended": swept(config, levels=(0.0, 0.1, 0.8)),
         "published": swept(config, levels=(0.0, 1e-3), with_std=False),
     }
-    frame = lagrangian_by_every_noise([Panel("pendulum", config, models, {})])
+    frame = lagrangian_by_every_noise([Panel("pendulum", config, models, {})]).rows
     source = frame["source"].str.partition(",")[0]
     found = list(zip(frame["noise sigma"], source, strict=True))
     assert found == [
@@ -135,5 +135,5 @@ def test_examples_of_one_title_have_columns_of_their_own():
     config = copy.deepcopy(PENDULUM) | {"publish": {"lagrangians": PRINTED}}
     models = {"recommended": swept(config)}
     panels = [Panel(name, config, models, {}) for name in ("a", "b")]
-    columns = list(lagrangian_by_noise(panels).columns)
+    columns = list(lagrangian_by_noise(panels).rows.columns)
     assert columns[2:] == ["Pendulum (a)", "Pendulum (b)"]

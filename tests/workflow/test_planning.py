@@ -102,7 +102,7 @@ def test_style_of_the_figures(restored):
     figures = {
         *(f"Drawing the figures of {e}" for e in EXAMPLES),
         *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
-        "Telling the story",
+        "Summarising the papers on one page",
     }
     override(restored, figures={"font_size": 9})
     assert restored.plan() == figures
@@ -112,7 +112,7 @@ def test_source_of_the_style(restored):
     figures = {
         *(f"Drawing the figures of {e}" for e in EXAMPLES),
         *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
-        "Telling the story",
+        "Summarising the papers on one page",
     }
     edit(
         restored,

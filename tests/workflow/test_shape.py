@@ -11,8 +11,7 @@ import pytest
 import yaml
 
 from leastaction.configuration.schemas import schemas
-from leastaction.core.families import example_figures, figures
-from leastaction.report.tables import TABLES
+from leastaction.core.families import example_figures, figures, registered
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "workflow" / "schemas"
@@ -26,7 +25,7 @@ def test_the_schemas_are_those_of_the_typed_sections():
 
 def test_every_table_that_a_paper_may_show_is_there():
     shown = json.loads((SCHEMAS / "config.json").read_text())["$defs"]["PaperTable"]
-    assert set(shown["properties"]["shows"]["enum"]) == set(TABLES)
+    assert set(shown["properties"]["shows"]["enum"]) == set(registered("TABLES"))
 
 
 def test_every_figure_is_a_function_of_the_module_that_is_named_for_it():

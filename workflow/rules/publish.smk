@@ -90,7 +90,7 @@ rule tabulate:
     input:
         models=models,
         rollouts=table_rollouts,
-        sources=shown_sources("tabulate"),
+        sources=table_sources,
     output:
         csv="<results>/{paper}/tables/{table}.csv",
         md="<results>/{paper}/tables/{table}.md",
@@ -121,7 +121,7 @@ rule score:
     input:
         models=models,
         rollouts=rollouts,
-        sources=shown_sources("score"),
+        sources=score_sources,
     output:
         scores="<results>/{paper}/{example}/scores.csv",
     log:
@@ -223,36 +223,36 @@ rule summarise:
         "../scripts/summarise.py"
 
 
-rule tell:
+rule summarise_papers:
     input:
         scorecard="<results>/scorecard.csv",
-        pictures=story_pictures(),
+        pictures=papers_pictures(),
         tables=[
             f"<results>/{p}/tables/{t}.html"
             for p in PAPERS
             for t in config["papers"][p]["tables"]
         ],
-        sources=sources("tell"),
+        sources=sources("summarise_papers"),
     output:
         page=report(
             "<results>/story.html",
-            caption="../report/story.rst",
-            category="1 Story",
+            caption="../report/papers.rst",
+            category="1 Summary",
             labels={"shows": "all papers on one page"},
         ),
     log:
-        "<logs>/story.log",
+        "<logs>/summarise_papers.log",
     benchmark:
-        "<logs>/story.tsv"
+        "<logs>/summarise_papers.tsv"
     priority: 2
     conda:
         "../../environment.yml"
     params:
-        settings=story_settings(),
+        settings=papers_settings(),
     message:
-        "Telling the story"
+        "Summarising the papers on one page"
     script:
-        "../scripts/tell.py"
+        "../scripts/summarise_papers.py"
 
 
 rule shrink:

@@ -1,6 +1,6 @@
-# What figures, tables, the scorecard, the matrix and the story are made of.
+# What figures, tables, the scorecard, the matrix and the page of all papers are made of.
 
-from leastaction.core.families import figures
+from leastaction.core.families import family_of, figures, registered
 from leastaction.configuration.jobs import (
     FOR_FIGURES,
     FOR_PAPERS,
@@ -98,11 +98,21 @@ def figure_sources(wildcards):
     return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
 
 
-def shown_sources(script):
-    """Sources of a script and of what a table or the rows of the scorecard show."""
-    return lambda wildcards: sources(
-        script, *system_modules(examples_of_job(wildcards))
+def table_sources(wildcards):
+    """Sources of a table and of what it shows."""
+    reference = registered("TABLES")[numbered(wildcards)["shows"]]
+    return sources(
+        "tabulate",
+        f"leastaction.{reference.partition(':')[0]}",
+        *system_modules(examples_of_job(wildcards)),
     )
+
+
+def score_sources(wildcards):
+    """Sources of the rows of the scorecard that the family of an example writes."""
+    (example,) = examples_of_job(wildcards)
+    family = family_of(example)
+    return sources("score", f"leastaction.{family}.scores", *system_modules([example]))
 
 
 def examples_of_job(wildcards):
@@ -246,8 +256,8 @@ def paper_benchmarks(paper):
     return found + [f"{paper}/tabulate_{table}.tsv" for table in settings["tables"]]
 
 
-def story_pictures():
-    """Figures of the papers, in the order of the story."""
+def papers_pictures():
+    """Figures of the papers, in the order of their page."""
     return [
         f"<results>/{paper}/figures/{figure}.png"
         for paper in PAPERS
@@ -267,8 +277,8 @@ def gallery_figure(wildcards):
     return f"<results>/{config['gallery'][wildcards.picture]}.png"
 
 
-def story_settings():
-    """What the story says of each paper, the parameters of its examples among it."""
+def papers_settings():
+    """What the page of all papers says of each, with the parameters of its examples."""
     told = ["system", "simulate", "estimators", "validate"]
     return {
         "papers": {

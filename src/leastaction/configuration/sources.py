@@ -57,12 +57,12 @@ def _imports(script: Path) -> list[str]:
 
 @cache
 def _files(module: str) -> list[Path]:
-    """File of a module, and those of the packages around it."""
+    """File of a module, those of the packages around it, and its templates."""
     names = module.split(".")
     folders = [PACKAGE.parent.joinpath(*names[:i]) for i in range(1, len(names))]
     path = PACKAGE.parent.joinpath(*names)
-    own = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-    return [*(folder / "__init__.py" for folder in folders), own]
+    own = [path / "__init__.py"] if path.is_dir() else [path.with_suffix(".py")]
+    return [*(f / "__init__.py" for f in folders), *own, *sorted(path.glob("*.html"))]
 
 
 def write_listing(files: Iterable[Path], path: Path) -> None:

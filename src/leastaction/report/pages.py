@@ -4,7 +4,7 @@
 - ``results/story.html``, what is shown of each paper: :func:`papers_page`;
 - ``docs/results.md``, what misses and what a paper prints: :func:`results_page`.
 
-The HTML is in ``templates/``; each page needs no other file.
+Each page needs no other file; its HTML is a template (:mod:`~.templates`).
 """
 
 import math
@@ -12,10 +12,8 @@ from base64 import encodebytes
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path, PurePath
+from pathlib import PurePath
 
-import jinja2
 import numpy as np
 import pandas as pd
 import yaml
@@ -24,6 +22,7 @@ from markupsafe import Markup, escape
 from leastaction.report.matrix import seconds_of
 from leastaction.report.readable import number_text
 from leastaction.report.tables import markdown
+from leastaction.report.templates import page
 from leastaction.report.verdict import (
     ERRATA,
     MEETS,
@@ -41,23 +40,6 @@ STAGES = ("simulate", "differentiate", "assemble", "identify", "validate")
 FIRST = ("published", "recommended")
 # Printed numbers that are listed of a paper, of one example and in all.
 PER_EXAMPLE, IN_ALL = 2, 8
-
-
-@cache
-def _templates() -> jinja2.Environment:
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).with_name("templates")),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-    )
-    environment.filters["duration"] = duration
-    return environment
-
-
-def page(template: str, **content) -> str:
-    """Text of a page from a file of ``templates/``; texts in `content` are escaped."""
-    return _templates().get_template(template).render(**content)
 
 
 # All rows
@@ -314,18 +296,6 @@ def papers_page(papers: Sequence[PaperSummary], pictures: Mapping[str, bytes]) -
         good=sum(good for good, _ in judged),
         judged=sum(count for _, count in judged),
     )
-
-
-def duration(seconds: float) -> str:
-    """A time as one reads it: ``4 s``, ``2 min 5 s``, ``1 h 2 min``."""
-    if seconds < 9.95:
-        return f"{seconds:.1f} s"
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    if whole < 3600:
-        return f"{whole // 60} min {whole % 60} s"
-    return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
 def _with_pictures(paper: PaperSummary, pictures: Mapping[str, bytes]) -> dict:

@@ -19,6 +19,18 @@ def number_text(value: float, digits: int = DIGITS) -> str:
     return "" if np.isnan(value) else f"{value:.{digits}g}"
 
 
+def duration(seconds: float) -> str:
+    """A time as one reads it: ``4 s``, ``2 min 5 s``, ``1 h 2 min``."""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s"
+    return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
 def scientific(value: float, digits: int = 2) -> str:
     """Mathtext of a number, ``1.7\\times10^{-2}``; 0.1 to 999 in full."""
     if not np.isfinite(value):

@@ -13,6 +13,7 @@ import pandas as pd
 from leastaction.core import families
 from leastaction.report import readable
 from leastaction.report.panel import Panel
+from leastaction.report.templates import page
 
 # A line that begins with a mark is coloured where there are colours.
 EXTRA, MISSING = "[+]", "[-]"
@@ -89,8 +90,6 @@ def markdown(shown: pd.DataFrame) -> str:
 
 
 def _html(shown: pd.DataFrame, note: str) -> str:
-    from leastaction.report.pages import page
-
     broken = shown.map(lambda v: v.replace("\n", BREAK))
     body = broken.to_html(index=False, escape=True, border=0, na_rep="")
     for mark, name in MARKS.items():

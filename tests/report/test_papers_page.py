@@ -1,4 +1,4 @@
-"""Laws of the story: it counts what the scorecard says, and shows small pictures."""
+"""Laws of the page of all papers: it counts as the scorecard does; small pictures."""
 
 from io import BytesIO
 
@@ -7,16 +7,17 @@ import pytest
 from PIL import Image
 
 from leastaction.report.case import make_row
-from leastaction.report.collect import _frame
-from leastaction.report.story_chapter import (
+from leastaction.report.pages import (
     IN_ALL,
     PER_EXAMPLE,
-    chapter,
     cost,
     kept,
-    telling,
+    largest_differences,
+    paper_summary,
+    papers_page,
 )
-from leastaction.report.story_page import duration, to_html
+from leastaction.report.readable import duration
+from leastaction.report.scorecard import _frame
 from leastaction.report.thumbnail import thumbnail
 
 SETTINGS = {
@@ -48,8 +49,8 @@ def scorecard():
 
 
 @pytest.fixture
-def told(scorecard):
-    return chapter(
+def summary(scorecard):
+    return paper_summary(
         "p", SETTINGS, scorecard, {"logs/p/one/simulate.tsv": HEAD + "2\t0\t3"}
     )
 
@@ -61,17 +62,17 @@ def picture(width=2000, height=1000):
     return buffer.getvalue()
 
 
-def test_a_chapter_counts_its_own_rows_only(told):
-    assert [v["estimator"] for v in told.verdicts] == ["published", "recommended"]
-    published, recommended = told.verdicts
+def test_a_paper_counts_its_own_rows_only(summary):
+    assert [v["estimator"] for v in summary.verdicts] == ["published", "recommended"]
+    published, recommended = summary.verdicts
     assert (published["misses"], published["meets"], published["no target"]) == (
         1,
         0,
         1,
     )
     assert (recommended["misses"], recommended["meets"]) == (0, 1)
-    assert kept(told.verdicts) == (1, 2)
-    assert [m["estimator"] for m in told.misses] == ["published"]
+    assert kept(summary.verdicts) == (1, 2)
+    assert [m["estimator"] for m in summary.misses] == ["published"]
 
 
 def test_the_worst_printed_numbers_come_first_and_are_few():
@@ -80,7 +81,7 @@ def test_the_worst_printed_numbers_come_first_and_are_few():
         for example in "abcdefg"
         for i in range(4)
     ]
-    found = telling(_frame(rows))
+    found = largest_differences(_frame(rows))
     assert len(found) == IN_ALL
     examples = [entry["example"] for entry in found]
     assert max(map(examples.count, examples)) == PER_EXAMPLE
@@ -102,8 +103,8 @@ def test_time_is_summed_by_stage_and_blocks_belong_to_theirs():
     assert found["wall"] == 12
 
 
-def test_the_page_escapes_and_names_what_it_shows(told):
-    page = to_html([told], {"p/figures/figure_3.svg": picture(20, 10)})
+def test_the_page_escapes_and_names_what_it_shows(summary):
+    page = papers_page([summary], {"p/figures/figure_3.svg": picture(20, 10)})
     assert "A &lt;b&gt;title&lt;/b&gt; &amp; more" in page
     for text in ("It falls.", "1 of 2", 'href="p/tables/table_1.html"', "2.0 s"):
         assert text in page
@@ -111,15 +112,15 @@ def test_the_page_escapes_and_names_what_it_shows(told):
     assert max(map(len, page.splitlines())) < 10_000
 
 
-def test_every_line_suits_restructuredtext(told):
+def test_every_line_suits_restructuredtext(summary):
     """A report refuses longer ones."""
-    page = to_html([told], {"p/figures/figure_3.svg": picture()})
+    page = papers_page([summary], {"p/figures/figure_3.svg": picture()})
     assert max(map(len, page.splitlines())) < 10_000
 
 
-def test_a_chapter_without_scores_or_benchmarks_is_told(scorecard):
-    empty = chapter("r", SETTINGS, scorecard, {})
-    page = to_html([empty], {"r/figures/figure_3.svg": picture(20, 10)})
+def test_a_paper_without_scores_or_benchmarks_has_its_section(scorecard):
+    empty = paper_summary("r", SETTINGS, scorecard, {})
+    page = papers_page([empty], {"r/figures/figure_3.svg": picture(20, 10)})
     assert "benchmark files are gone" in page and "0 of 0" in page
 
 
