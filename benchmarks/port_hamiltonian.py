@@ -27,8 +27,8 @@ from cpu import Timing, imported, progress, save, seconds_of
 from examples import example_of, observations_of
 
 from leastaction.core.method import assemble, differentiate
-from leastaction.ports.effort_model import training_set, transform_of
-from leastaction.ports.structured_gaussian_process import StructuredProcess, fit
+from leastaction.ports.effort_data import training_set, transform_of
+from leastaction.ports.multi_task_process import StructuredProcess, fit
 
 PAPER = "port_hamiltonian"
 EXAMPLES = "electrical_network", "constrained_pendulum"

@@ -16,7 +16,7 @@ from leastaction.core.method import (
     step,
     validate,
 )
-from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
+from leastaction.ports.system import PortHamiltonianSystem
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "port_hamiltonian"

@@ -7,8 +7,8 @@ from port_support import identified, observations
 from leastaction import load_model
 from leastaction.core import files
 from leastaction.core.method import differentiate
-from leastaction.ports.finite_difference import difference
-from leastaction.ports.port_model import PortModel
+from leastaction.ports.effort_data import difference
+from leastaction.ports.model import PortModel
 
 CASES = [
     (name, estimator)

@@ -7,8 +7,7 @@ from port_support import small, system
 from leastaction.core.contracts import check
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.method import simulate
-from leastaction.ports.minimal_coordinates import path
-from leastaction.ports.training_sets import draw_sets
+from leastaction.ports.minimal_coordinates import draw_sets, path
 
 
 def observations(name="electrical_network", replicate=0, **simulate_settings):

@@ -8,9 +8,8 @@ from port_support import system, written
 
 from leastaction.core.from_config import declared_units
 from leastaction.core.units import DimensionError
-from leastaction.ports.port_checks import PortHamiltonianError
-from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
-from leastaction.ports.port_units import check_port_dimensions
+from leastaction.ports.system import PortHamiltonianSystem
+from leastaction.ports.system_checks import PortHamiltonianError, check_port_dimensions
 
 POINTS = np.random.default_rng(3).uniform(0.2, 1.2, (20, 2))
 INPUTS = np.random.default_rng(4).uniform(-1.0, 1.0, (20, 1))

@@ -18,7 +18,6 @@ import xarray as xr
 
 from leastaction.densities.density_grid import CELLS, coarsened, shares
 
-CONTRACT = "density_tests"
 POWER = 4
 
 

@@ -17,8 +17,6 @@ import xarray as xr
 
 from leastaction.densities.density_grid import CELLS, coarsened, shares, spacing
 
-CONTRACT = "density_stencil"
-
 
 def differentiate(
     observations: xr.Dataset, settings: Mapping, library: Mapping

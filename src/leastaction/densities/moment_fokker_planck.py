@@ -22,8 +22,6 @@ from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.densities.density_terms import equation_of
 from leastaction.densities.weak_fokker_planck import moments_dataset
 
-CONTRACT = "generator_moments"
-
 
 class DegreeError(ValueError):
     """A mean that is not among the recorded moments."""

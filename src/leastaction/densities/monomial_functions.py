@@ -11,8 +11,6 @@ import xarray as xr
 
 from leastaction.core.multi_index import multi_indices
 
-CONTRACT = "monomial_tests"
-
 
 def differentiate(
     observations: xr.Dataset, settings: Mapping, library: Mapping

@@ -27,8 +27,6 @@ from leastaction.densities.density_terms import (
     terms_on_cells,
 )
 
-CONTRACT = "stationary_residual"
-
 
 def assemble(
     observations: xr.Dataset,

@@ -29,8 +29,6 @@ from leastaction.densities.density_terms import (
 )
 from leastaction.densities.fokker_planck import StationaryEquation
 
-CONTRACT = "generator_moments"
-
 
 def assemble(
     observations: xr.Dataset,

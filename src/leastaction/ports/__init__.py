@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 # Class of the systems whose section `system` has this key.
-SYSTEM = {"states": "ports.port_hamiltonian:PortHamiltonianSystem"}
+SYSTEM = {"states": "ports.system:PortHamiltonianSystem"}
 # Tables of this family, by name.
 TABLES = {"effort_errors": "ports.tables:effort_errors"}
 

@@ -48,7 +48,7 @@ CONTRACTS = {
             **INDEX,
         },
         may_be_empty=("constraint",),
-        model="ports.port_model:PortModel",
+        model="ports.model:PortModel",
     ),
     "effort_gradient": Contract(
         "identify with method hamiltonian_gradient",
@@ -61,7 +61,7 @@ CONTRACTS = {
             **INDEX,
         },
         may_be_empty=("constraint", "multiplier"),
-        model="ports.port_model:PortModel",
+        model="ports.model:PortModel",
     ),
     "port_rollout": Contract(
         "validate",

@@ -7,22 +7,26 @@ moves under inputs it has not seen, and what its posterior bands are worth.
 The truth is f evaluated on the recorded states, whatever scheme made them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core.generators import generator
 from leastaction.core.time_grid import step_count
-from leastaction.ports.minimal_coordinates import path
-from leastaction.ports.port_coupled import coupled_motion
-from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
-from leastaction.ports.port_model import PortModel
-from leastaction.ports.port_motion import port_motion
-from leastaction.ports.port_structure import structure_scores
-from leastaction.ports.training_sets import draw_sets
+from leastaction.ports.coupling import coupled_motion
+from leastaction.ports.dae import SingularDaeError, energy_balance, order_of
+from leastaction.ports.minimal_coordinates import draw_sets, path
+from leastaction.ports.model import PortModel
+from leastaction.ports.system import PortHamiltonianSystem, input_function
 
 NORMAL_95 = 1.959963984540054
+
+# Lines along which H is compared with the integral of the efforts, and Gauss–Legendre
+# nodes on each.
+LINES, NODES = 50, 24
+
+_OF_STATES = "SI units of each state"
 
 
 def validate(
@@ -177,3 +181,243 @@ def _along_time(fits, system, time, x: np.ndarray, size: int) -> xr.Dataset:
             "pool_shown": pools,
         },
     )
+
+
+def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
+    """Symmetry, gradient and regularity of every fit.
+
+    Parameters
+    ----------
+    fits
+        Models with `jacobian`, `efforts`, `hamiltonian` and `dae`.
+    system
+        The truth.
+    points
+        States at which they are compared, shape (point, state).
+
+    Returns
+    -------
+    xr.Dataset
+        By fit: `asymmetry`, antisymmetric over symmetric part of ∂(Eᵀz)/∂x in rms, with
+        a constraint by the differential states alone; zero if Eᵀz is a gradient.
+        `gradient_defect`, largest |H(b) − H(a) − ∫Eᵀz dx| along lines between
+        neighbouring points, J; infinite without H. A difference quotient of H would
+        show nothing but its round-off. `regularity`, the least
+        singular value, over the points, of the Jacobian of the algebraic rows by the
+        algebraic states (by all states if it is singular in the truth, too).
+    """
+    true_dae = system.dae
+    of_all = _regularity(true_dae, true_dae.algebraic_jacobian(points), False) < 1e-9
+
+    def regularity(dae) -> float:
+        return _regularity(dae, dae.algebraic_jacobian(points), of_all)
+
+    inner = true_dae.differential if system.constraint else slice(None)
+    scores = {
+        "asymmetry": [_asymmetry(fit.dae, points, inner) for fit in fits],
+        "gradient_defect": [_gradient_defect(fit.dae, points) for fit in fits],
+        "regularity": [regularity(fit.dae) for fit in fits],
+    }
+    meanings = {
+        "asymmetry": "antisymmetric over symmetric part of d(E'z)/dx, rms",
+        "gradient_defect": "largest difference of H and the integral of E'z, J",
+        "regularity": "least singular value of the Jacobian of the algebraic rows",
+    }
+    found = {
+        name: (("fit",), values, {"units": "1", "long_name": meanings[name]})
+        for name, values in scores.items()
+    }
+    found["regularity_true"] = (
+        (),
+        regularity(true_dae),
+        {"units": "1", "long_name": f"{meanings['regularity']}, truth"},
+    )
+    return xr.Dataset(found)
+
+
+def _regularity(dae, jacobian: np.ndarray, of_all: bool) -> float:
+    columns = slice(None) if of_all else dae.algebraic
+    if not dae.algebraic.size:
+        return np.inf
+    part = jacobian[:, :, columns]
+    return float(np.linalg.svd(part, compute_uv=False)[:, -1].min())
+
+
+def _asymmetry(dae, points: np.ndarray, inner) -> float:
+    slopes = np.einsum("rs,prk->psk", dae.flow, dae.jacobian(points))
+    slopes = slopes[:, inner][:, :, inner]
+    turned = np.swapaxes(slopes, 1, 2)
+    odd, even = slopes - turned, slopes + turned
+    size = (even**2).sum()
+    return float(np.sqrt((odd**2).sum() / size)) if size else np.inf
+
+
+def _gradient_defect(dae, points: np.ndarray) -> float:
+    """Along lines between points whose algebraic states are kept."""
+    if dae.hamiltonian is None:
+        return np.inf
+    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    order = np.argsort(points[:, dae.differential[0]])[:: max(1, len(points) // LINES)]
+    first = points[order[:-1]]
+    last = first.copy()
+    last[:, dae.differential] = points[order[1:]][:, dae.differential]
+    way = last - first
+    along = np.zeros(len(first))
+    for node, weight in zip(nodes, weights, strict=True):
+        z = dae.efforts(first + 0.5 * (1 + node) * way)
+        along += 0.5 * weight * ((z @ dae.flow) * way).sum(axis=1)
+    gained = dae.hamiltonian(last) - dae.hamiltonian(first)
+    return float(np.abs(gained - along).max())
+
+
+def port_motion(model, system, settings: Mapping) -> xr.Dataset:
+    """Roll out truth and model in every scenario, at every time step.
+
+    Parameters
+    ----------
+    model
+        :class:`leastaction.ports.model.PortModel`.
+    system
+        The truth.
+    settings
+        `steps` (s, the finest last) and `scenarios` by name, each with `input`,
+        `initial_state` and `duration`.
+
+    Returns
+    -------
+    xr.Dataset
+        By scenario, at the finest step, states of truth and model (`x_true`,
+        `x_estimate`, on a common grid of the coarsest step), `forward_error` by state,
+        `constraint_drift`; by scenario and step, the `balance_residual` and the
+        `violations` of the dissipation inequality. `failure` says why there is none.
+    """
+    steps = settings["steps"]
+    results = {
+        name: _scenario(model, system, scenario, steps)
+        for name, scenario in settings["scenarios"].items()
+    }
+    longest = max(result["x_true"].shape[0] for result in results.values())
+    count = len(system.states)
+    names = list(results)
+
+    def stacked(key: str, shape: tuple) -> np.ndarray:
+        whole = np.full((len(names), *shape), np.nan)
+        for i, name in enumerate(names):
+            values = np.asarray(results[name][key], dtype=float)
+            whole[(i, *(slice(n) for n in values.shape))] = values
+        return whole
+
+    over_time = ("scenario", "time_forward", "state")
+    variables = {
+        "x_true": (over_time, (longest, count), _OF_STATES, "true states"),
+        "x_estimate": (
+            over_time,
+            (longest, count),
+            _OF_STATES,
+            "states of the model",
+        ),
+        "hamiltonian_true": (over_time[:2], (longest,), "J", "true H along the truth"),
+        "hamiltonian_estimate": (
+            over_time[:2],
+            (longest,),
+            "J",
+            "identified H along the model, from the first true value on",
+        ),
+        "forward_error": (
+            ("scenario", "state"),
+            (count,),
+            _OF_STATES,
+            "error of the motion at the finest step, rms",
+        ),
+        "constraint_drift": (
+            ("scenario",),
+            (),
+            "SI units",
+            "largest |g| of the motion",
+        ),
+        "balance_residual": (
+            ("scenario", "step"),
+            (len(steps),),
+            "J",
+            "largest residual of the energy balance",
+        ),
+        "balance_order": (
+            ("scenario",),
+            (),
+            "1",
+            "order of the residual between the two finest steps",
+        ),
+        "violations": (
+            ("scenario", "step"),
+            (len(steps),),
+            "1",
+            "steps that break the dissipation inequality",
+        ),
+    }
+    found = {
+        key: (dims, stacked(key, shape), {"units": units, "long_name": meaning})
+        for key, (dims, shape, units, meaning) in variables.items()
+    }
+    found["failure"] = (
+        ("scenario",),
+        np.array([results[name]["failure"] for name in names], dtype=object),
+        {"units": "1", "long_name": "why there is no motion; empty if there is"},
+    )
+    return xr.Dataset(
+        found,
+        coords={
+            "scenario": names,
+            "step": ("step", list(steps), {"units": "s", "long_name": "time step"}),
+            "time_forward": (
+                "time_forward",
+                steps[0] * np.arange(longest),
+                {"units": "s", "long_name": "time"},
+            ),
+            "state": list(system.states),
+        },
+    )
+
+
+def _scenario(model, system, scenario: Mapping, steps) -> dict:
+    u = input_function(system, scenario["input"])
+    grids = {
+        step: step * np.arange(step_count(scenario["duration"], step) + 1)
+        for step in steps
+    }
+    finest = grids[steps[-1]]
+    true, _ = path(
+        system, "dop853", finest, scenario["input"], scenario["initial_state"]
+    )
+    every = round(steps[0] / steps[-1])
+    energy = system.hamiltonian_at(true)
+    nothing = np.full_like(true[::every], np.nan)
+    result = {
+        "x_true": true[::every],
+        "x_estimate": nothing,
+        "hamiltonian_true": energy[::every],
+        "hamiltonian_estimate": nothing[:, 0],
+        "forward_error": np.full(true.shape[1], np.nan),
+        "constraint_drift": np.nan,
+        "balance_residual": np.full(len(steps), np.nan),
+        "balance_order": np.nan,
+        "violations": np.full(len(steps), np.nan),
+        "failure": "",
+    }
+    try:
+        for k, step in enumerate(steps):
+            x = model.dae.path(true[0], grids[step], u)
+            if model.dae.hamiltonian is not None:
+                balance = energy_balance(model.dae, grids[step], x, u(grids[step]))
+                result["balance_residual"][k] = np.abs(balance.residual).max()
+                result["violations"][k] = balance.violations
+    except SingularDaeError as error:
+        return result | {"failure": str(error)}
+    result["balance_order"] = order_of(result["balance_residual"], steps)
+    result["x_estimate"] = x[::every]
+    result["forward_error"] = np.sqrt(((x - true) ** 2).mean(axis=0))
+    drift = system.constraint_at(x)
+    result["constraint_drift"] = np.abs(drift).max() if drift.size else 0.0
+    if model.dae.hamiltonian is not None:
+        found = model.dae.hamiltonian(x)
+        result["hamiltonian_estimate"] = (found - found[0] + energy[0])[::every]
+    return result

@@ -10,12 +10,11 @@ from leastaction.core.from_config import declared_units
 from leastaction.core.method import step
 from leastaction.core.time_grid import step_count
 from leastaction.ports import minimal_coordinates
+from leastaction.ports.coupling import coupling_of
 from leastaction.ports.minimal_coordinates import start
-from leastaction.ports.port_coupled import coupling_of
-from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
-from leastaction.ports.port_inputs import input_function
-from leastaction.ports.port_units import check_port_dimensions
 from leastaction.ports.recipes import MinimalCoordinates
+from leastaction.ports.system import PortHamiltonianSystem, input_function
+from leastaction.ports.system_checks import check_port_dimensions
 
 ROUNDING = 1e-9
 

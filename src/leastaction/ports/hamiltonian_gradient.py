@@ -18,8 +18,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.ports.constraint_geometry import ConstraintGeometry
-from leastaction.ports.effort_model import PASSED_ON, training_data, transform_of
+from leastaction.ports.dae import ConstraintGeometry
+from leastaction.ports.effort_data import PASSED_ON, training_data, transform_of
 
 NO_BLOCK = -1
 

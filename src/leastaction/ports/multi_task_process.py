@@ -1,20 +1,50 @@
-"""Efforts as one multi-task Gaussian process behind J − R, as published.
+"""Multi-task Gaussian process behind a linear map, fitted by its structure.
 
-Zaspel and Günther (2024), section 3.3. The likelihood, its gradient and the posterior
-are in :mod:`leastaction.ports.structured_gaussian_process`.
+Zaspel and Günther (2024), sections 3.2 and 3.3, with the separable kernel of Bonilla,
+Chai and Williams (2008). The effort z has the prior covariance k(x, x') T between its
+components, and samples of y = A z + ε are given, so that with C = A T Aᵀ
+
+.. math::  K = K_x ⊗ C + I ⊗ S, \\qquad T = v v^T + \\mathrm{diag}(d), \\qquad
+    S = \\mathrm{diag}(σ_j^2), \\qquad k = e^{-|x - x'|^2/2ℓ^2} .
+
+Paper: T is printed as v vᵀ, of rank one, which no data with D > 1 outputs can meet;
+the kernel of the software that the authors name has the diagonal d.
+
+With K_x = Q diag(e) Qᵀ and S^{-1/2} C S^{-1/2} = U diag(λ) Uᵀ the matrix K has the
+eigenvalues 1 + e_i λ_j up to S (Stegle et al. 2011; Rakitsch et al. 2013). A likelihood
+with its gradient then costs O(N³ + D³) instead of O(N³D³).
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import xarray as xr
+from scipy.linalg.lapack import dpstrf
 
-from leastaction.ports.effort_model import (
+from leastaction.core.gaussian_process import most_likely, square_distances
+from leastaction.ports.effort_data import (
     fitted_dataset,
     training_data,
     transform_of,
 )
-from leastaction.ports.structured_gaussian_process import StructuredProcess, fit
+
+# Bounds of the search: ℓ over the spread of the inputs, d over the scale of the data.
+LENGTH_SCALE_RANGE = 1e-3, 1e3
+DIAGONAL_RANGE = 1e-14, 1e6
+NOISE_CEILING = 1e2
+# ℓ of the starts, over the spread of the inputs.
+START_LENGTH_SCALES = 0.7, 2.0
+# Iterations after which only the best start goes on.
+RACE = 20
+# L-BFGS-B: relative change of −log p that ends the search, and steps of a line search.
+# Rounding errors of the likelihood make a closer search futile.
+SEARCH_OPTIONS = {"ftol": 1e-6, "maxls": 8}
+# Pivots of K_x below this are rounding error; beyond this share of them in use, the
+# eigenvectors of K_x itself are cheaper.
+PIVOT = 1e-15
+LOW_RANK = 0.5
 
 DIMS = {
     "length_scale": (("process",), "length scale of the Gaussian kernel"),
@@ -25,7 +55,381 @@ DIMS = {
 }
 
 
-def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
+def low_rank_spectrum(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues above rounding error and their eigenvectors, shape (sample, rank).
+
+    A kernel with a long length scale has few of them, and a Cholesky factor with pivots
+    with its singular values gives them sooner. What is cut off hardly changes the
+    likelihood, but does change predictions, where T may be 1e14 times the noise.
+    """
+    factor, pivots, rank, _ = dpstrf(kernel, tol=PIVOT)
+    if rank > LOW_RANK * len(kernel):
+        return np.linalg.eigh(kernel)
+    vectors, singular, _ = np.linalg.svd(np.triu(factor)[:rank].T, full_matrices=False)
+    placed = np.empty_like(vectors)
+    placed[pivots - 1] = vectors
+    return singular**2, placed
+
+
+@dataclass(frozen=True, eq=False)
+class StructuredSpectra:
+    """e, Q, λ and S^{-1/2} U of the module, and what follows from them.
+
+    Outside the span of Q the kernel is zero: `rest` is what the outputs hold there.
+    """
+
+    kernel: np.ndarray
+    values: np.ndarray
+    vectors: np.ndarray
+    tasks: np.ndarray
+    turn: np.ndarray
+    covariance: np.ndarray
+    outputs: np.ndarray
+    noise: np.ndarray
+
+    @cached_property
+    def inverse(self) -> np.ndarray:
+        """1/(1 + e_i λ_j)."""
+        return 1.0 / (1.0 + np.outer(self.values, self.tasks))
+
+    @cached_property
+    def rotated(self) -> np.ndarray:
+        """Qᵀ Y S^{-1/2} U."""
+        return self.vectors.T @ self.outputs @ self.turn
+
+    @cached_property
+    def rest(self) -> np.ndarray:
+        """(1 − Q Qᵀ) Y S^{-1/2} U; zero, not rounding error, if Q is square."""
+        if len(self.values) == len(self.outputs):
+            return np.zeros_like(self.outputs)
+        return self.outputs @ self.turn - self.vectors @ self.rotated
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """K⁻¹ Y."""
+        return (self.vectors @ (self.rotated * self.inverse) + self.rest) @ self.turn.T
+
+    @cached_property
+    def value(self) -> float:
+        """−log p(Y)."""
+        square = (self.rotated**2 * self.inverse).sum() + (self.rest**2).sum()
+        log = len(self.outputs) * np.log(2 * np.pi * self.noise).sum()
+        return 0.5 * float(square + log - np.log(self.inverse).sum())
+
+
+def structured_spectra(
+    square: np.ndarray,
+    outputs: np.ndarray,
+    transform: np.ndarray,
+    length_scale: float,
+    task_covariance: np.ndarray,
+    noise: np.ndarray,
+    spectrum: Callable = np.linalg.eigh,
+) -> StructuredSpectra:
+    """Factors of K at given hyperparameters.
+
+    Parameters
+    ----------
+    square
+        |x − x'|², shape (sample, sample).
+    outputs, transform
+        Y, shape (sample, task), and A, shape (task, task).
+    length_scale, task_covariance, noise
+        ℓ, T and σ².
+    spectrum
+        Eigenvalues and eigenvectors of K_x: all of them, or :func:`low_rank_spectrum`.
+    """
+    kernel = np.exp(-0.5 / length_scale**2 * square)
+    covariance = transform @ task_covariance @ transform.T
+    root = np.sqrt(noise)
+    tasks, turn = np.linalg.eigh(covariance / np.outer(root, root))
+    values, vectors = spectrum(kernel)
+    return StructuredSpectra(
+        kernel,
+        np.maximum(values, 0.0),
+        vectors,
+        np.maximum(tasks, 0.0),
+        turn / root[:, None],
+        covariance,
+        outputs,
+        noise,
+    )
+
+
+def negative_log_likelihood(
+    parameters: np.ndarray,
+    square: np.ndarray,
+    outputs: np.ndarray,
+    transform: np.ndarray,
+) -> tuple[float, np.ndarray]:
+    """−log p(Y) and its gradient.
+
+    Parameters
+    ----------
+    parameters
+        log ℓ, v, log d, log σ², shape (1 + 3 task,).
+    square
+        |x − x'|², shape (sample, sample).
+    outputs, transform
+        As in :func:`structured_spectra`.
+    """
+    size, length_scale = outputs.shape[1], np.exp(parameters[0])
+    v = parameters[1 : 1 + size]
+    d, noise = np.exp(parameters[1 + size :]).reshape(2, size)
+    found = structured_spectra(
+        square,
+        outputs,
+        transform,
+        length_scale,
+        np.outer(v, v) + np.diag(d),
+        noise,
+        low_rank_spectrum,
+    )
+    q, e, turn, weights = found.vectors, found.values, found.turn, found.weights
+    slope = found.kernel * square
+    slope /= length_scale**2
+    trace = np.einsum("ij,ij->j", q, slope @ q) @ found.inverse @ found.tasks
+    by_length = 0.5 * (trace - np.sum((slope @ weights @ found.covariance) * weights))
+    # ∂/∂C, from which those by v and d follow.
+    fitted = found.rotated * found.inverse
+    in_tasks = np.diag(e @ found.inverse) - fitted.T @ (e[:, None] * fitted)
+    back = transform.T @ turn
+    by_tasks = back @ in_tasks @ back.T
+    share = found.inverse.sum(axis=0) + len(outputs) - len(e)
+    by_noise = 0.5 * (turn**2 @ share - (weights**2).sum(axis=0))
+    gradient = np.concatenate(
+        [[by_length], by_tasks @ v, 0.5 * np.diag(by_tasks) * d, by_noise * noise]
+    )
+    return found.value, gradient
+
+
+@dataclass(frozen=True, eq=False)
+class StructuredProcess:
+    """Posterior of z and of y = A z, given the hyperparameters.
+
+    Attributes
+    ----------
+    x
+        Inputs, shape (sample, state).
+    y
+        Outputs, shape (sample, task).
+    transformation
+        A, shape (task, task): J − R for efforts of a port-Hamiltonian system.
+    length_scale
+        ℓ, in the units of the inputs.
+    task_vector, task_diagonal
+        v, in the units of z, and d, in their squares.
+    noise
+        Variances σ_j², in squared units of the outputs.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+    transformation: np.ndarray
+    length_scale: float
+    task_vector: np.ndarray
+    task_diagonal: np.ndarray
+    noise: np.ndarray
+
+    @property
+    def task_covariance(self) -> np.ndarray:
+        """T, the prior covariance of z at one point."""
+        return np.outer(self.task_vector, self.task_vector) + np.diag(
+            self.task_diagonal
+        )
+
+    @cached_property
+    def _spectra(self) -> StructuredSpectra:
+        return structured_spectra(
+            square_distances(self.x, self.x),
+            self.y,
+            self.transformation,
+            self.length_scale,
+            self.task_covariance,
+            self.noise,
+        )
+
+    @property
+    def weights(self) -> np.ndarray:
+        """K⁻¹ Y, shape (sample, task)."""
+        return self._spectra.weights
+
+    @property
+    def log_likelihood(self) -> float:
+        """Marginal log likelihood of the outputs."""
+        return -self._spectra.value
+
+    def mean(self, points: np.ndarray) -> np.ndarray:
+        """Posterior mean of A z, shape (point, task)."""
+        return self.effort(points) @ self.transformation.T
+
+    def effort(self, points: np.ndarray) -> np.ndarray:
+        """Posterior mean of z, shape (point, task).
+
+        Paper: step 6 conditions z on predicted A z and inverts a singular matrix. Both
+        are jointly Gaussian with the data, so the mean of z follows at once, for a
+        singular A as well.
+        """
+        return self._kernel(points) @ self._effort_weights
+
+    def jacobian(self, points: np.ndarray) -> np.ndarray:
+        """Posterior mean of ∂(A z)/∂x, shape (point, task, state)."""
+        points = np.atleast_2d(points)
+        slope = (
+            (self.x[None] - points[:, None, :])
+            * self._kernel(points)[:, :, None]
+            / self.length_scale**2
+        )
+        weights = self._effort_weights @ self.transformation.T
+        return np.einsum("pns,nt->pts", slope, weights)
+
+    def covariance(self, points: np.ndarray) -> np.ndarray:
+        """Posterior covariance of A z without noise, shape (point, task, task)."""
+        covariance = self.effort_covariance(points)
+        return self.transformation @ covariance @ self.transformation.T
+
+    def effort_covariance(self, points: np.ndarray) -> np.ndarray:
+        """Posterior covariance of z, shape (point, task, task).
+
+        It takes the model for true: an error that is smooth in x, as that of a time
+        discretisation, is no noise to the likelihood and is not in the band.
+        """
+        found = self._spectra
+        rotated = self._kernel(points) @ found.vectors
+        share = rotated**2 @ found.inverse
+        cross = self.task_covariance @ self.transformation.T @ found.turn
+        return self.task_covariance - np.einsum("pt,at,bt->pab", share, cross, cross)
+
+    @property
+    def _effort_weights(self) -> np.ndarray:
+        return self.weights @ self.transformation @ self.task_covariance
+
+    def _kernel(self, points: np.ndarray) -> np.ndarray:
+        square = square_distances(np.atleast_2d(points), self.x)
+        return np.exp(-0.5 * square / self.length_scale**2)
+
+
+def fit(
+    x: np.ndarray,
+    y: np.ndarray,
+    transformation: np.ndarray,
+    *,
+    random: np.random.Generator,
+    noise_floor: float = 1e-9,
+    starts: int = 2,
+    iterations: int = 200,
+) -> StructuredProcess:
+    """Largest marginal likelihood, by L-BFGS-B from the best of several starts.
+
+    Parameters
+    ----------
+    x
+        Inputs, shape (sample, state).
+    y
+        Outputs, shape (sample, task).
+    transformation
+        A, shape (task, task).
+    random
+        Draws v of all starts but the first, whose v is the first principal direction.
+    noise_floor
+        Least σ_j² over the mean square of the largest output. An output that is zero
+        throughout makes the likelihood unbounded without it.
+    starts
+        Number of starts. With few samples a start may end in the optimum that calls
+        everything noise.
+    iterations
+        Most iterations of the search.
+
+    Raises
+    ------
+    ValueError
+        If the shapes do not fit, a value is not finite, or there is no start.
+    """
+    x, y, transformation = (np.asarray(a, dtype=float) for a in (x, y, transformation))
+    _check(x, y, transformation, starts)
+    square = square_distances(x, x)
+    spread = np.sqrt(square.mean() / 2) or 1.0
+    scale = np.sqrt((y**2).mean(axis=0).max()) or 1.0
+    scaled, tasks = y / scale, y.shape[1]
+    best = most_likely(
+        negative_log_likelihood,
+        _starts(scaled, transformation, spread, starts, random),
+        _bounds(spread, noise_floor, tasks),
+        (square, scaled, transformation),
+        iterations=iterations,
+        race=RACE,
+        **SEARCH_OPTIONS,
+    )
+    d, noise = np.exp(best[1 + tasks :]).reshape(2, tasks) * scale**2
+    return StructuredProcess(
+        x,
+        y,
+        transformation,
+        float(np.exp(best[0])),
+        best[1 : 1 + tasks] * scale,
+        d,
+        noise,
+    )
+
+
+def _bounds(spread: float, noise_floor: float, tasks: int) -> np.ndarray:
+    """Smallest and largest log ℓ, v, log d and log σ²."""
+    ends = [
+        np.log(
+            [
+                spread * LENGTH_SCALE_RANGE[i],
+                *[DIAGONAL_RANGE[i]] * tasks,
+                *[(noise_floor, NOISE_CEILING)[i]] * tasks,
+            ]
+        )
+        for i in range(2)
+    ]
+    limit = np.full(tasks, np.inf)
+    return np.array(
+        [
+            np.concatenate([end[:1], sign * limit, end[1:]])
+            for sign, end in zip((-1, 1), ends, strict=True)
+        ]
+    )
+
+
+def _starts(y, transformation, spread, number, random):
+    """Starts: T from the second moments of A⁺ y, a noise of 1 % of the outputs."""
+    efforts = y @ np.linalg.pinv(transformation).T
+    values, vectors = np.linalg.eigh(efforts.T @ efforts / len(efforts))
+    size = np.sqrt(np.maximum(values[-1], 0.0))
+    d = np.full(len(values), 0.5)
+    with np.errstate(divide="ignore"):
+        logs = np.log([d, 1e-2 * (y**2).mean(axis=0)])
+    for i in range(number):
+        v = vectors[:, -1] if i == 0 else random.standard_normal(len(values))
+        length_scale = START_LENGTH_SCALES[i % len(START_LENGTH_SCALES)] * spread
+        yield np.concatenate([[np.log(length_scale)], size * v, *logs])
+
+
+def _check(
+    x: np.ndarray, y: np.ndarray, transformation: np.ndarray, starts: int
+) -> None:
+    if x.ndim != 2 or y.ndim != 2 or len(x) != len(y) or len(x) == 0:
+        raise ValueError(
+            f"x {x.shape} and y {y.shape} must be tables with one row per sample"
+        )
+    if transformation.shape != (y.shape[1],) * 2:
+        raise ValueError(
+            f"transformation has shape {transformation.shape}; {y.shape[1]} outputs "
+            "need a square matrix of that size"
+        )
+    if starts < 1:
+        raise ValueError(f"starts is {starts}; a search needs at least one")
+    for name, values in (("x", x), ("y", y)):
+        if not np.isfinite(values).all():
+            raise ValueError(
+                f"{name} holds values that are not finite; drop samples without a "
+                "derivative, such as the ends of a record"
+            )
+
+
+def multi_task_process(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     """Fit the process to every training set.
 
     Parameters
@@ -33,7 +437,7 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     equations
         Contract ``effort_data``.
     settings
-        Of :func:`~leastaction.ports.structured_gaussian_process.fit`: `starts` and
+        Of :func:`~leastaction.ports.multi_task_process.fit`: `starts` and
         the `seed` of those that are random, `noise_floor`, `iterations`.
 
     Returns
@@ -65,3 +469,50 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
         for process in (fitted(x, y) for x, y in training_data(equations))
     ]
     return fitted_dataset(equations, fits, DIMS).assign_coords(process=["all efforts"])
+
+
+def independent_processes(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
+    """Fit one process per effort to every training set.
+
+    Parameters
+    ----------
+    equations
+        Contract ``effort_data``.
+    settings
+        As :func:`leastaction.ports.multi_task_process.identify`.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``effort_process``; the noise is that of the efforts.
+    """
+    inverse = np.linalg.inv(transform_of(equations))
+    one = np.eye(1)
+
+    def fitted(x, y) -> list:
+        efforts = y @ inverse.T
+        return [
+            fit(
+                x,
+                efforts[:, [j]],
+                one,
+                random=np.random.default_rng(settings["seed"]),
+                noise_floor=settings["noise_floor"],
+                starts=settings["starts"],
+                iterations=settings["iterations"],
+            )
+            for j in range(efforts.shape[1])
+        ]
+
+    fits = [
+        {
+            "length_scale": [p.length_scale for p in processes],
+            "task_vector": [p.task_vector[0] for p in processes],
+            "task_diagonal": [p.task_diagonal[0] for p in processes],
+            "noise_variance": [p.noise[0] for p in processes],
+            "log_likelihood": sum(p.log_likelihood for p in processes),
+        }
+        for processes in (fitted(x, y) for x, y in training_data(equations))
+    ]
+    found = fitted_dataset(equations, fits, DIMS)
+    return found.assign_coords(process=equations["effort"].values)

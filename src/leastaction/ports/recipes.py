@@ -132,7 +132,7 @@ class MinimalCoordinates(Simulate):
 class ExactFlow(Differentiate):
     """E ẋ as recorded: exact, or with the noise of a sensor."""
 
-    run = "ports.exact_flow:differentiate"
+    run = "ports.effort_data:exact_flow"
     reads = ("port_recordings",)
     makes = "flow_data"
 
@@ -143,7 +143,7 @@ class ExactFlow(Differentiate):
 class FiniteDifference(Differentiate):
     """E ẋ by finite differences of the recorded states."""
 
-    run = "ports.finite_difference:differentiate"
+    run = "ports.effort_data:finite_difference"
     reads = ("port_recordings",)
     makes = "flow_data"
 
@@ -171,7 +171,7 @@ class GaussianProcess(Differentiate):
 class EffortTargets(Assemble):
     """Inputs x and targets y = E ẋ − B u = (J − R) z(x) of the efforts."""
 
-    run = "ports.effort_targets:assemble"
+    run = "ports.effort_data:effort_targets"
     reads = ("flow_data",)
     makes = "effort_data"
 
@@ -195,7 +195,7 @@ class EffortProcess(Identify):
 class MultiTaskProcess(EffortProcess):
     """Efforts as one multi-task Gaussian process behind J − R, as published."""
 
-    run = "ports.multi_task_process:identify"
+    run = "ports.multi_task_process:multi_task_process"
 
     method: Literal["multi_task_process"] = "multi_task_process"
 
@@ -203,7 +203,7 @@ class MultiTaskProcess(EffortProcess):
 class IndependentProcesses(EffortProcess):
     """Every effort as a Gaussian process of its own, on A⁻¹ (E ẋ − B u): a baseline."""
 
-    run = "ports.independent_processes:identify"
+    run = "ports.multi_task_process:independent_processes"
 
     method: Literal["independent_processes"] = "independent_processes"
 

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from leastaction.ports.figures._looks import SIZE, component
-from leastaction.ports.training_sets import ALL, EARLY
+from leastaction.ports.minimal_coordinates import ALL, EARLY
 from leastaction.report.panel import BASELINE, Panel, panel_title
 from leastaction.report.style import StyledFigure, key, legend_on_top
 

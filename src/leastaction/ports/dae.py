@@ -2,22 +2,93 @@
 
 .. math::  E \\dot x = (J - R)\\, z(x) + B u, \\qquad y = B^T z(x)
 
-with E = diag(D, 0) up to the order of the states.
+with E = diag(D, 0) up to the order of the states. Along a path the energy balance and
+the dissipation inequality are
+
+.. math::  H(t) - H(0) = \\int y^T u\\,dt - \\int z^T R z\\,dt \\le \\int y^T u\\,dt .
 """
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import sympy as sp
 
-from leastaction.ports.constraint_geometry import ConstraintGeometry
+from leastaction.core.expressions import parse, symbol
 
-ROUNDING = 1e-10
-# Newton's method for algebraic states: steps at most, and where it is done.
-MOST_STEPS = 30
-DONE = 1e-12
-# A Jacobian serves on while a step is below this share of the last one.
-SERVES = 0.1
+# Least over largest singular value of a Jacobian that counts as regular.
+LEAST_REGULARITY = 1e-10
+# Newton's method for algebraic states: steps at most, and the last one over the state.
+MOST_NEWTON_STEPS, LAST_NEWTON_STEP = 30, 1e-12
+# A Jacobian is kept while each step is below this share of the one before.
+CONTRACTION_TO_KEEP_JACOBIAN = 0.1
+
+# Excess over the largest energy that round-off explains.
+ENERGY_ROUNDOFF = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class ConstraintGeometry:
+    """Constraints as functions of states.
+
+    Attributes
+    ----------
+    texts
+        g, one expression each.
+    value, first, second
+        g, ∂g and ∂²g of states (point, state), shape (point, constraint, ...).
+    derivatives
+        ∂g and ∂²g at one state (state,), without the dimension of points.
+    """
+
+    texts: tuple[str, ...]
+    value: Callable[[np.ndarray], np.ndarray]
+    first: Callable[[np.ndarray], np.ndarray]
+    second: Callable[[np.ndarray], np.ndarray]
+    derivatives: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+    @classmethod
+    def from_text(
+        cls, states: Sequence[str], texts: Sequence[str]
+    ) -> "ConstraintGeometry":
+        """Compile expressions in `states`.
+
+        Raises
+        ------
+        ExpressionError
+            If a text is not arithmetic over the states.
+        """
+        x = [symbol(name) for name in states]
+        g = sp.Matrix([parse(text, states) for text in texts])
+        shape = (len(texts), len(x))
+        first = sp.lambdify([x], list(g.jacobian(x)), "numpy")
+        hessians = [entry for e in g for entry in sp.hessian(e, x)]
+        second = sp.lambdify([x], hessians, "numpy")
+
+        def derivatives(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            return (
+                np.array(first(point), dtype=float).reshape(shape),
+                np.array(second(point), dtype=float).reshape(*shape, len(x)),
+            )
+
+        return cls(
+            texts=tuple(texts),
+            value=_of_points(sp.lambdify([x], list(g), "numpy"), shape[:1]),
+            first=_of_points(first, shape),
+            second=_of_points(second, (*shape, len(x))),
+            derivatives=derivatives,
+        )
+
+
+def _of_points(function: Callable, shape: tuple[int, ...]) -> Callable:
+    def at(points: np.ndarray) -> np.ndarray:
+        values = function(points.T)
+        found = np.empty((len(points), len(values)))
+        for i, value in enumerate(values):
+            found[:, i] = value
+        return found.reshape(len(points), *shape)
+
+    return at
 
 
 class SingularDaeError(ValueError):
@@ -142,7 +213,7 @@ class PortDae:
         """
         x = x.copy()
         last = np.inf
-        for _ in range(MOST_STEPS):
+        for _ in range(MOST_NEWTON_STEPS):
             speed, residual, slopes = self._evaluated(x, u)
             if not self.algebraic.size:
                 return x, speed, None
@@ -153,19 +224,21 @@ class PortDae:
             step = inverse @ residual
             x[self.algebraic] -= step
             size = max(map(abs, step))
-            if size < DONE * (1.0 + max(map(abs, x))):
+            if size < LAST_NEWTON_STEP * (1.0 + max(map(abs, x))):
                 return x, speed, inverse
-            if not size < SERVES * last:
+            if not size < CONTRACTION_TO_KEEP_JACOBIAN * last:
                 inverse = None
             last = size
         raise SingularDaeError(
-            f"Newton's method for the algebraic states does not end in {MOST_STEPS} "
-            f"steps at x = {x}"
+            "Newton's method for the algebraic states does not end in "
+            f"{MOST_NEWTON_STEPS} steps at x = {x}"
         )
 
     def _check_regular(self, slope: np.ndarray, x: np.ndarray) -> None:
         size = np.linalg.svd(slope, compute_uv=False)
-        if not np.isfinite(size).all() or size[-1] < ROUNDING * max(1.0, size[0]):
+        if not np.isfinite(size).all() or size[-1] < LEAST_REGULARITY * max(
+            1.0, size[0]
+        ):
             raise SingularDaeError(
                 "the algebraic rows do not determine "
                 f"{', '.join(self.states[i] for i in self.algebraic)} at x = {x}: the "
@@ -222,3 +295,63 @@ def constraint_geometry(
 ) -> ConstraintGeometry | None:
     """Geometry of known constraints; None without any."""
     return ConstraintGeometry.from_text(states, texts) if len(texts) else None
+
+
+@dataclass(frozen=True)
+class EnergyBalance:
+    """Energies along a path, J, each of shape (time,).
+
+    Attributes
+    ----------
+    stored
+        H(t) − H(0).
+    supplied, dissipated
+        Integrals of yᵀu and zᵀRz by the trapezoidal rule.
+    excess
+        ΔH − ∫yᵀu over windows of two steps, J, shape (window,), by Simpson's rule:
+        where the loss passes through zero, an error of third order would hide its
+        sign.
+    """
+
+    stored: np.ndarray
+    supplied: np.ndarray
+    dissipated: np.ndarray
+    excess: np.ndarray
+
+    @property
+    def residual(self) -> np.ndarray:
+        """What is missing in the balance, J; of second order in the time step."""
+        return self.stored - self.supplied + self.dissipated
+
+    @property
+    def violations(self) -> int:
+        """Windows over which more energy is stored than supplied."""
+        scale = max(np.abs(self.stored).max(), np.abs(self.supplied).max(), 1e-300)
+        return int((self.excess > ENERGY_ROUNDOFF * scale).sum())
+
+
+def energy_balance(
+    system: PortDae, time: np.ndarray, x: np.ndarray, u: np.ndarray
+) -> EnergyBalance:
+    """Energies along states `x` (time, state) under inputs `u` (time, port)."""
+    from scipy.integrate import cumulative_trapezoid  # slow to import
+
+    z = system.efforts(x)
+    power = ((z @ system.port) * u).sum(axis=1)
+    loss = np.einsum("ti,ij,tj->t", z, system.dissipation, z)
+    stored = system.hamiltonian(x)
+    windows = 2 * ((time.size - 1) // 2)
+    step = time[1] - time[0]
+    simpson = power[:windows:2] + 4 * power[1:windows:2] + power[2 : windows + 1 : 2]
+    return EnergyBalance(
+        stored=stored - stored[0],
+        supplied=cumulative_trapezoid(power, time, initial=0),
+        dissipated=cumulative_trapezoid(loss, time, initial=0),
+        excess=np.diff(stored[: windows + 1 : 2]) - step / 3 * simpson,
+    )
+
+
+def order_of(residual, steps) -> float:
+    """Order p of a residual ~ hᵖ, from the two finest steps."""
+    ratio = np.asarray(residual[-2], dtype=float) / residual[-1]
+    return float(np.log(ratio) / np.log(steps[-2] / steps[-1]))

@@ -8,21 +8,21 @@ Zaspel and Günther 2024, eqs. 1 and 2). A chart gives the states in minimal coo
 what it leaves out (algebraic states, multipliers) follows from the equation itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 import sympy as sp
 
-from leastaction.core.expressions import check_name, parse, symbol
-from leastaction.ports.differentiation_index import differentiation_index
-from leastaction.ports.port_checks import (
+from leastaction.core.expressions import check_name, parse, symbol, unknown
+from leastaction.ports.dae import PortDae, constraint_geometry
+from leastaction.ports.system_checks import (
     PortHamiltonianError,
     check_port_system,
+    differentiation_index,
     solved,
 )
-from leastaction.ports.port_dae import PortDae, constraint_geometry
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class PortHamiltonianSystem:
         ValueError
             If a name or an expression is no good, a matrix has the wrong shape, or the
             system is not port-Hamiltonian
-            (:func:`~leastaction.ports.port_checks.check_port_system`).
+            (:func:`~leastaction.ports.system_checks.check_port_system`).
         """
         states, inputs = tuple(config["states"]), tuple(config.get("inputs") or {})
         parameters = {k: float(v["value"]) for k, v in config["parameters"].items()}
@@ -273,3 +273,35 @@ def _matrix(config: Mapping, name: str, names: Sequence, shape: tuple) -> sp.Mat
     if sizes != shape or any(len(row) != shape[1] for row in rows):
         raise ValueError(f"{name} has shape {sizes}, expected {shape}")
     return sp.Matrix([[parse(entry, names) for entry in row] for row in rows])
+
+
+def input_function(system, written: Mapping) -> Callable[[np.ndarray], np.ndarray]:
+    """u(t) of times (time,) as an array (time, port).
+
+    Parameters
+    ----------
+    system
+        With `inputs` and `parameters`.
+    written
+        By input, an expression in `time` and the parameters; zero where none is given.
+
+    Raises
+    ------
+    ValueError
+        If an input is unknown or an expression is no good.
+    """
+    for name in written:
+        if name not in system.inputs:
+            raise ValueError(f"input: {unknown('input', name, system.inputs)}")
+    names = ["time", *system.parameters]
+    expressions = [
+        system.evaluated(parse(written.get(name, "0"), names)) for name in system.inputs
+    ]
+    compiled = sp.lambdify(symbol("time"), expressions, "numpy")
+
+    def at(time: np.ndarray) -> np.ndarray:
+        time = np.asarray(time, dtype=float)
+        columns = [np.broadcast_to(value, time.shape) for value in compiled(time)]
+        return np.stack(columns, axis=1) if columns else np.zeros((time.size, 0))
+
+    return at

@@ -6,8 +6,8 @@ from functools import cached_property
 import numpy as np
 import xarray as xr
 
-from leastaction.ports.effort_model import training_set, transform_of
-from leastaction.ports.port_dae import PortDae
+from leastaction.ports.dae import PortDae
+from leastaction.ports.effort_data import training_set, transform_of
 
 
 class PortModel:
@@ -126,7 +126,7 @@ class JointEfforts:
     """All efforts as one multi-task process."""
 
     def __init__(self, model: PortModel):
-        from leastaction.ports.structured_gaussian_process import StructuredProcess
+        from leastaction.ports.multi_task_process import StructuredProcess
 
         own = model.dataset.isel(replicate=0, fit=model.fit)
         x, y = model.training_data
@@ -161,7 +161,7 @@ class IndependentEfforts:
     """Every effort as a process of its own."""
 
     def __init__(self, model: PortModel):
-        from leastaction.ports.structured_gaussian_process import StructuredProcess
+        from leastaction.ports.multi_task_process import StructuredProcess
 
         own = model.dataset.isel(replicate=0, fit=model.fit)
         x, y = model.training_data

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from port_support import completed, system, written
 
-from leastaction.ports.energy_balance import energy_balance
+from leastaction.ports.coupling import couple
+from leastaction.ports.dae import SingularDaeError, energy_balance
 from leastaction.ports.minimal_coordinates import path
-from leastaction.ports.port_coupling import couple
-from leastaction.ports.port_dae import SingularDaeError
-from leastaction.ports.port_hamiltonian import PortHamiltonianSystem
+from leastaction.ports.system import PortHamiltonianSystem
 
 START = {
     "electrical_network": {"x1": 2.0},

@@ -1,0 +1,217 @@
+"""Data of the effort function: E ẋ, inputs x and targets y = E ẋ − B u = (J − R) z(x).
+
+Zaspel and Günther (2024), sections 3.3, 4.2 and 4.5. E ẋ is exact ("if needed, the
+derivative data can be obtained" from the right-hand side at the recorded states), or
+recorded with the noise of a sensor, or it is a finite difference of the recorded
+states; :mod:`leastaction.ports.gaussian_process` has the third way.
+
+Paper: does not say which differences. Central ones of second order give its errors; a
+forward difference of an explicit Euler path *is* the right-hand side (docs/errata.md).
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core.contracts import time_step
+from leastaction.ports.contracts import MATRICES
+
+# Weights by shift, times the step.
+STENCILS = {
+    "forward": {0: -1.0, 1: 1.0},
+    "central_2": {-1: -1 / 2, 1: 1 / 2},
+    "central_4": {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12},
+}
+
+PASSED_ON = (
+    "flow_matrix",
+    "structure_matrix",
+    "dissipation_matrix",
+    "port_matrix",
+    "constraint",
+    "training_index",
+    "x",
+    "y",
+    "scheme",
+)
+
+
+def exact_flow(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Return E ẋ at the training samples.
+
+    Parameters
+    ----------
+    observations
+        Contract ``port_recordings``.
+    settings
+        `scheme` whose path is used.
+    library
+        Not used.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``flow_data``.
+    """
+    flow = observations["flow"].sel(scheme=settings["scheme"]).values[0]
+    return flow_data(observations, settings["scheme"], taken(observations, flow))
+
+
+def taken(observations: xr.Dataset, values: np.ndarray) -> np.ndarray:
+    """Rows of `values` (time, column) at the training samples, NaN beyond a set."""
+    index = observations["training_index"].values[0]
+    return np.where(index[..., None] < 0, np.nan, values[index])
+
+
+def flow_data(observations: xr.Dataset, scheme: str, flow: np.ndarray) -> xr.Dataset:
+    """Dataset of `flow` (fit, order, row), with the scheme whose path it belongs to."""
+    return xr.Dataset(
+        {
+            "flow": (
+                ("replicate", "fit", "order", "row"),
+                flow[None],
+                {"units": "SI units of each row", "long_name": "E dx/dt"},
+            ),
+            "scheme": ((), scheme, {"units": "1", "long_name": "scheme of the path"}),
+        },
+        coords={
+            "replicate": observations["replicate"].values,
+            "row": observations["row"].values,
+        },
+    )
+
+
+def finite_difference(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Return E ẋ at the training samples.
+
+    Parameters
+    ----------
+    observations
+        Contract ``port_recordings``.
+    settings
+        `scheme` whose path is used, and `stencil`: forward (first order), central_2 or
+        central_4.
+    library
+        Not used.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``flow_data``.
+    """
+    x = observations["x"].sel(scheme=settings["scheme"]).values[0]
+    rates = difference(x, time_step(observations), settings["stencil"])
+    flow = rates @ observations["flow_matrix"].values.T
+    return flow_data(observations, settings["scheme"], taken(observations, flow))
+
+
+def difference(values: np.ndarray, step: float, stencil: str) -> np.ndarray:
+    """Time derivative of `values` (time, ...); NaN where the stencil has no samples."""
+    weights = STENCILS[stencil]
+    first, last = max(0, -min(weights)), values.shape[0] - max(weights)
+    rates = np.full(values.shape, np.nan)
+    rates[first:last] = sum(
+        weight * values[first + shift : last + shift]
+        for shift, weight in weights.items()
+    )
+    return rates / step
+
+
+def effort_targets(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    settings: Mapping,
+    library: Mapping,
+) -> xr.Dataset:
+    """Put the training sets together.
+
+    Parameters
+    ----------
+    observations
+        Contract ``port_recordings``.
+    derivatives
+        Contract ``flow_data``.
+    settings, library
+        Not used.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``effort_data``; what is known of the system (E, J, R, B, constraint)
+        stands in it.
+    """
+    scheme = str(derivatives["scheme"].values)
+    index = observations["training_index"].values[0]
+    x = observations["x"].sel(scheme=scheme).values[0]
+    given = observations["u"].values[0] @ observations["port_matrix"].values.T
+    beyond = (index < 0)[..., None]
+    y = derivatives["flow"].values[0] - given[index]
+    ordered = ("replicate", "fit", "order")
+    mixed = "SI units of each entry"
+    known = observations[[*MATRICES, "training_index"]]
+    known = known.drop_vars(["time", "scheme"], errors="ignore")
+    return known.assign(
+        x=(
+            (*ordered, "state"),
+            np.where(beyond, np.nan, x[index])[None],
+            {"units": mixed, "long_name": "state"},
+        ),
+        y=(
+            (*ordered, "row"),
+            np.where(beyond, np.nan, y)[None],
+            {"units": mixed, "long_name": "E dx/dt - B u"},
+        ),
+        scheme=((), scheme, {"units": "1", "long_name": "scheme of the path"}),
+    ).assign_coords(state_unit=observations["state_unit"])
+
+
+def transform_of(equations: xr.Dataset) -> np.ndarray:
+    """A = J − R, shape (row, effort)."""
+    return equations["structure_matrix"].values - equations["dissipation_matrix"].values
+
+
+def training_data(equations: xr.Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Inputs (sample, state) and targets (sample, row) of every fit."""
+    for fit in range(equations.sizes["fit"]):
+        yield training_set(equations, fit)
+
+
+def training_set(equations: xr.Dataset, fit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs (sample, state) and targets (sample, row) of one fit."""
+    there = equations["training_index"].values[0, fit] >= 0
+    return (
+        equations["x"].values[0, fit, there],
+        equations["y"].values[0, fit, there],
+    )
+
+
+def fitted_dataset(
+    equations: xr.Dataset,
+    fits: list[Mapping[str, np.ndarray]],
+    dims: Mapping[str, tuple[tuple[str, ...], str]],
+) -> xr.Dataset:
+    """Training data and hyperparameters of every fit.
+
+    Parameters
+    ----------
+    equations
+        Contract ``effort_data``.
+    fits
+        By name, the hyperparameters of each fit.
+    dims
+        By name, their dimensions beside (replicate, fit), and their meaning.
+    """
+    found = {
+        name: (
+            ("replicate", "fit", *names),
+            np.array([np.asarray(fit[name], dtype=float) for fit in fits])[None],
+            {"units": "SI units of each entry", "long_name": meaning},
+        )
+        for name, (names, meaning) in dims.items()
+    }
+    return equations[list(PASSED_ON)].assign(found)
