@@ -7,12 +7,12 @@ import pytest
 import synthetic_shadow as synthetic
 
 from leastaction.report.figures import draw
-from leastaction.snapshots.figures.shadow_mechanism_study import (
-    cyclic_coordinates,
-)
-from leastaction.snapshots.figures.survival_study import (
+from leastaction.snapshots.figures.escape_paths import (
     kaplan_meier,
     survival_quantile,
+)
+from leastaction.snapshots.figures.shadow_mechanism_study import (
+    cyclic_coordinates,
 )
 
 STOP = 100.0

@@ -12,3 +12,15 @@ def measures(example: Mapping) -> bool:
         "gill_histogram",
         "gill_moments",
     )
+
+
+# All parts of the library: the structure is known, and every coefficient estimated.
+EVERY_PART = (
+    "reference",
+    "inertia",
+    "lagrangian",
+    "dissipation",
+    "volatility",
+    "calculus",
+    "known",
+)

@@ -23,19 +23,10 @@ from leastaction.core.settings import (
     Share,
     absent,
 )
+from leastaction.densities import EVERY_PART
 
 # Cells along each side of the histogram that a method reads.
 Bins = Annotated[Integer, Field(ge=5)] | None
-# All parts of the library: the structure is known, and every coefficient estimated.
-EVERY_PART = (
-    "reference",
-    "inertia",
-    "lagrangian",
-    "dissipation",
-    "volatility",
-    "calculus",
-    "known",
-)
 
 
 class StationaryPath(Ensemble):

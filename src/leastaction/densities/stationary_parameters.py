@@ -9,8 +9,8 @@ import xarray as xr
 from leastaction.core.evaluator import evaluator
 from leastaction.core.from_config import system_from_config
 from leastaction.core.system import System
+from leastaction.densities import EVERY_PART
 from leastaction.densities.fokker_planck import StationaryEquation
-from leastaction.densities.recipes import EVERY_PART
 
 # Points at which the truth is expressed by the terms, and the error that is round-off.
 POINTS = 60

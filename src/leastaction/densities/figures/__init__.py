@@ -10,8 +10,11 @@ EXAMPLE = dict.fromkeys(
 )
 # Figures that stand in the file of another one.
 SHARED = {
+    "bins_study": "samples_study",
     "density_surface": "density",
     "marginals": "density",
     "objective_dependent": "objective_independent",
     "level_set": "objective_independent",
 }
+# Estimators in the order of every legend.
+ORDER = ("published", "split_sample", "recommended")

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.densities.figures._stationary import ORDER, axes_names, cells
+from leastaction.densities.figures import ORDER
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.style import (
@@ -50,6 +50,18 @@ def density(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ]
     legend_on_top(figure, handles)
     return figure
+
+
+def axes_names(panel: Panel, a: int) -> tuple[str, str]:
+    """Labels of the plane (q_a, q̇_a)."""
+    name = list(panel.config["system"]["coordinates"])[a]
+    return f"${name}$", rf"$\dot {name}$"
+
+
+def cells(rollout, a: int) -> tuple:
+    """Centres of the cells along q_a and q̇_a."""
+    centres = rollout["cell_centre"].values
+    return centres[a], centres[rollout.sizes["dof"] + a]
 
 
 def _name_axes(axes: Axes, panel: Panel, a: int) -> None:

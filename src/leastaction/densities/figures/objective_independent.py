@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
-from leastaction.densities.figures._stationary import (
-    ORDER,
+from leastaction.densities.figures import ORDER
+from leastaction.densities.figures.stationary_parameters import (
     estimator_handles,
     plain_numbers,
 )

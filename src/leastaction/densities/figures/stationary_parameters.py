@@ -1,19 +1,16 @@
 """Errors of the parameters that were estimated from a stationary density."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter
 
-from leastaction.densities.figures._stationary import (
-    ORDER,
-    estimator_handles,
-    parameter_label,
-    plain_numbers,
-)
+from leastaction.densities.figures import ORDER
 from leastaction.densities.stationary_parameters import parameters
-from leastaction.report.looks import look
+from leastaction.report.looks import look, marked
 from leastaction.report.panel import Panel, panel_title
 from leastaction.report.study import RANGE, range_bar
 from leastaction.report.style import AT_X, grid_of, legend_on_top, note, small
@@ -21,6 +18,7 @@ from leastaction.report.style import AT_X, grid_of, legend_on_top, note, small
 DISTANCE_OF_ESTIMATORS = 0.22
 # Errors beyond it, in per cent, stand at the edge: a parameter that collapsed to zero.
 LARGEST_ERROR = 200.0
+KINDS = {"lagrangian": "$L$", "dissipation": "damping"}
 
 
 def stationary_parameters(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -57,3 +55,27 @@ def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
     axes.set_yscale("symlog", linthresh=1.0)
     plain_numbers(axes.yaxis)
     axes.set_ylabel("Relative error (%)")
+
+
+def estimator_handles(
+    estimators: Iterable[str], settings: Mapping, note: str = ""
+) -> list[Line2D]:
+    """Legend of estimators, each with a `note`."""
+    there = set(estimators)
+    return marked([name for name in ORDER if name in there], settings, note)
+
+
+def parameter_label(panel: Panel, label: str, separator: str = "\n") -> str:
+    """Label of a parameter for an axis: what it belongs to, and the candidate."""
+    kind, _, term = label.partition(": ")
+    shown = panel.label(term)
+    if kind.startswith("noise strength"):
+        several = len(panel.config["system"]["coordinates"]) > 1
+        of = f" of {kind.rpartition(' ')[2]}" if several else ""
+        return f"noise{of},{separator}{shown}"
+    return f"{KINDS[kind]},{separator}{shown}"
+
+
+def plain_numbers(axis) -> None:
+    """Ticks of a logarithmic axis as plain numbers."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

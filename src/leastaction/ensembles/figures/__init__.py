@@ -8,3 +8,5 @@ EXAMPLE = {
         "hamiltonian": "hamiltonian",
     }
 }
+# Figures that stand in the file of another one.
+SHARED = {"hamiltonian": "response"}

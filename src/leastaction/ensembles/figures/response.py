@@ -1,4 +1,4 @@
-"""Response: mean path and its scatter, truth beside the identified model."""
+"""Response and Hamiltonian, truth beside the identified model."""
 
 from collections.abc import Mapping, Sequence
 
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from leastaction.report.panel import MAIN, Panel, panel_title
-from leastaction.report.readable import mean_path_errors
+from leastaction.report.readable import mean_path_errors, unit_label
 from leastaction.report.style import (
     AT_X,
     DASHED,
@@ -20,6 +20,9 @@ from leastaction.report.style import (
     small,
     time_axis,
 )
+
+MEAN = r"$\mathrm{E}[H]$"
+RANGE_COLOR = "0.88"
 
 
 def response(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -74,3 +77,72 @@ def _draw(axes: Axes, rollout: xr.Dataset, name: str, settings: Mapping) -> None
     top = {"va": "top", "fontsize": small(settings)}
     note(axes, "training", end, 0.995, AT_X, offset=(-4, 0), ha="right", **top)
     note(axes, "prediction", end, 0.995, AT_X, offset=(4, 0), ha="left", **top)
+
+
+def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Mean energy E[H(t)], which grows as H(0) + ½ tr(Sᵀ M⁻¹ S) t, in units of L.
+
+    Left the ensemble mean on its own scale, right the same beside the Hamiltonian of
+    the mean path. Lines are means over replicates, whose finite ensembles scatter by
+    more than the energy grows.
+
+    Paper: Figure 4 shows the Hamiltonian of the mean path. It falls because the
+    trajectories lose their common phase, not because energy is lost.
+    """
+    # Style of each variable: the lines of the legend.
+    red, blue = settings["truth_color"], settings["estimate_color"]
+    styles = {
+        "true": {"color": red, "linewidth": 1.4},
+        "estimate": {"color": blue, "linestyle": DASHED, "linewidth": 1.0},
+        "growth": {"color": "black", "linestyle": (0, (1, 1.5)), "linewidth": 1.2},
+        "of_mean_true": {"color": "0.55", "linewidth": 1.4},
+        "of_mean_estimate": {"color": "0.2", "linestyle": DASHED, "linewidth": 0.8},
+    }
+    figure, grid = grid_of(settings, len(panels), 2, row=46, rest=14)
+    for i, (panel, (left, right)) in enumerate(zip(panels, grid, strict=True)):
+        rollout = panel.rollout(MAIN)
+        unit = unit_label(panel.hamiltonian_unit)
+        _range(left, rollout)
+        if np.isfinite(rollout["hamiltonian_growth"].values).all():
+            # It is the same for every motion.
+            _means(left, rollout, styles, {"growth": 5})
+        _means(left, rollout, styles, {"true": 3, "estimate": 4})
+        left.set_ylabel(f"$\\mathrm{{E}}[H]$ ({unit})")
+        left.set_title(panel_title(panels, i))
+        _means(right, rollout, styles, {"of_mean_true": 2, "of_mean_estimate": 2})
+        _means(right, rollout, styles, {"true": 3, "estimate": 4})
+        right.set_ylabel(f"$H$ ({unit})")
+        for axes in (left, right):
+            time_axis(axes, rollout["time"].values)
+            axes.ticklabel_format(axis="y", useOffset=False)
+            axes.margins(y=0.12)
+            end = rollout.attrs["training_duration"]
+            axes.axvline(end, color="black", linewidth=0.8)
+    labels = {
+        "true": f"truth, {MEAN}",
+        "estimate": f"model, {MEAN}",
+        "growth": f"{MEAN} by Itô's formula",
+        "of_mean_true": "truth, $H$ of the mean path",
+        "of_mean_estimate": "model, $H$ of the mean path",
+    }
+    handles = [
+        *(key(label, **styles[name]) for name, label in labels.items()),
+        Patch(facecolor=RANGE_COLOR, label=f"truth, {MEAN}, 5–95 % over replicates"),
+        key("end of training", "black", linewidth=0.8),
+    ]
+    legend_on_top(figure, handles, 4)
+    return figure
+
+
+def _range(axes: Axes, rollout: xr.Dataset) -> None:
+    values, time = rollout["hamiltonian_true"].values, rollout["time"].values
+    if len(values) > 1:
+        low, high = np.percentile(values, [5, 95], axis=0)
+        axes.fill_between(time, low, high, color=RANGE_COLOR, linewidth=0, zorder=1)
+
+
+def _means(axes: Axes, rollout: xr.Dataset, styles, orders: Mapping[str, int]) -> None:
+    time = rollout["time"].values
+    for name, order in orders.items():
+        mean = rollout[f"hamiltonian_{name}"].mean("replicate")
+        axes.plot(time, mean, zorder=order, **styles[name])

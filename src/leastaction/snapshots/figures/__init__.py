@@ -12,4 +12,6 @@ SHARED = {
     "escape_energy": "escape_paths",
     "identified_hamiltonian": "governing_hamiltonian",
     "modified_energy": "shadow_energy",
+    "snapshots": "shadow_path",
+    "survival_study": "escape_paths",
 }

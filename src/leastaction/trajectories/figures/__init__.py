@@ -8,4 +8,4 @@ EXAMPLE = {
     }
 }
 # Figures that stand in the file of another one.
-SHARED = {"energy": "trajectories"}
+SHARED = {"energy": "trajectories", "success_study": "noise_limits"}

@@ -12,7 +12,7 @@ from leastaction.report.recovery import relative_coefficients
 from leastaction.report.study import RANGE, level_axis, levels_of, places, range_bar
 from leastaction.report.style import grid_of, key, legend_on_top
 from leastaction.report.sweep import shown_mode
-from leastaction.trajectories.figures._methods import look_of
+from leastaction.trajectories.figures.noise_limits import look_of
 
 COLUMNS = 3
 # Linear below this deviation, in per cent.

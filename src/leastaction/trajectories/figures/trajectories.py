@@ -22,7 +22,7 @@ from leastaction.report.style import (
     time_axis,
 )
 from leastaction.report.sweep import shown_case, shown_mode
-from leastaction.trajectories.figures._methods import look_of
+from leastaction.trajectories.figures.noise_limits import look_of
 
 MOST_LEVELS = 3
 # Share of its value that a constant coordinate has as a margin.
