@@ -2,18 +2,6 @@
 
 from collections.abc import Mapping
 
-# Tables of this family, by name.
-TABLES = {"stationary_errors": "densities.tables:stationary_errors"}
-
-
-def measures(example: Mapping) -> bool:
-    """Whether an example is one of this family."""
-    return example.get("simulate", {}).get("method") in (
-        "gill_histogram",
-        "gill_moments",
-    )
-
-
 # All parts of the library: the structure is known, and every coefficient estimated.
 EVERY_PART = (
     "reference",
@@ -24,3 +12,13 @@ EVERY_PART = (
     "calculus",
     "known",
 )
+# Tables of this family, by name.
+TABLES = {"stationary_errors": "densities.tables:stationary_errors"}
+
+
+def measures(example: Mapping) -> bool:
+    """Whether an example is one of this family."""
+    return example.get("simulate", {}).get("method") in (
+        "gill_histogram",
+        "gill_moments",
+    )
