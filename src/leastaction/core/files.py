@@ -40,9 +40,13 @@ def open_dataset(path: str | Path) -> Iterator[xr.Dataset]:
         with _named_if_unreadable(path):
             dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
     except FileNotFoundError:
-        raise ContractError(f"{path} does not exist; make it with snakemake") from None
+        raise ContractError(_absent(path)) from None
     with dataset:
         yield dataset
+
+
+def _absent(path: str | Path) -> str:
+    return f"{path} does not exist; make it with snakemake"
 
 
 @contextmanager
@@ -68,8 +72,11 @@ def load(path: str | Path, name: str | None = None) -> xr.Dataset:
 
 def sizes(path: str | Path) -> dict[str, int]:
     """Size of every dimension of a file, which is not read."""
-    with open_dataset(path) as dataset:
-        return {str(name): size for name, size in dataset.sizes.items()}
+    try:
+        with _named_if_unreadable(path), netCDF4.Dataset(path) as file:
+            return {name: len(dimension) for name, dimension in file.dimensions.items()}
+    except FileNotFoundError:
+        raise ContractError(_absent(path)) from None
 
 
 class Replicates:

@@ -325,7 +325,9 @@ def multiples(
 def _multiple(part: sp.Expr, terms: Sequence[sp.Expr]) -> tuple[int, float] | None:
     for i, term in enumerate(terms):
         if term.free_symbols == part.free_symbols != set():
-            ratio = sp.simplify(part / term)
+            ratio = part / term
+            rational = ratio.is_rational_function()
+            ratio = sp.cancel(ratio) if rational else sp.simplify(ratio)
             if ratio.is_number:
                 return i, float(ratio)
     return None
