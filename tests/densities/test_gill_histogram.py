@@ -7,7 +7,7 @@ from density_support import oscillator, simulation
 from leastaction.core.contracts import check
 from leastaction.core.multi_index import multi_indices
 from leastaction.densities import gill_histogram, gill_moments
-from leastaction.densities.streamed_path import stream
+from leastaction.densities.runge_kutta_gill import stream
 
 KEY = {"example": "test", "seed": 3, "replicate": 0}
 MOMENTS = {"degree": 4, "every": 7}

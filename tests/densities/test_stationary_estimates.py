@@ -16,7 +16,7 @@ from leastaction.core.contracts import check
 from leastaction.core.model import IdentifiedModel
 from leastaction.densities.gill_histogram import simulate
 from leastaction.densities.ito_gmm import Isometry
-from leastaction.densities.split_sample_residual import (
+from leastaction.densities.residual_least_squares import (
     cross_product,
     without_each_batch,
 )

@@ -16,9 +16,9 @@ from leastaction.core.evaluator import evaluator
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.system import System
 from leastaction.core.time_grid import DivergenceError
-from leastaction.densities.bump_functions import bumps, sheppard
-from leastaction.densities.histogram import PlaneHistogram
-from leastaction.densities.streamed_path import stream
+from leastaction.densities.gill_histogram import PlaneHistogram
+from leastaction.densities.runge_kutta_gill import stream
+from leastaction.densities.weak_fokker_planck import bumps, sheppard
 
 log = logging.getLogger(__name__)
 

@@ -10,10 +10,118 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.compiled import kernel
 from leastaction.core.system import System
 from leastaction.core.time_grid import step_count
-from leastaction.densities.histogram import PlaneHistogram, check_domain
-from leastaction.densities.streamed_path import stream
+from leastaction.densities.runge_kutta_gill import stream
+
+KERNEL = """
+@njit(cache=True, nogil=True)
+def count(path, low, per_width, counts):
+    dof, bins = counts.shape[0], counts.shape[1]
+    for n in range(path.shape[0]):
+        for a in range(dof):
+            i = (path[n, a] - low[a]) * per_width[a]
+            j = (path[n, dof + a] - low[dof + a]) * per_width[dof + a]
+            if i >= 0.0 and j >= 0.0 and i < bins and j < bins:
+                counts[a, int(i), int(j)] += 1
+"""
+
+CELLS = ("q_bin", "qdot_bin")
+
+
+class PlaneHistogram:
+    """Counts in `bins` by `bins` cells of each plane (q_a, q̇_a).
+
+    Samples outside the cells are left out of the counts.
+
+    Attributes
+    ----------
+    counts
+        Shape (dof, q_bin, qdot_bin).
+    """
+
+    def __init__(self, low, high, bins: int):
+        self.low = np.asarray(low, dtype=float)
+        self.high = np.asarray(high, dtype=float)
+        self._per_width = bins / (self.high - self.low)
+        self.counts = np.zeros((self.low.size // 2, bins, bins), dtype=np.int64)
+        self._count = kernel(KERNEL, {}).count
+
+    def add(self, path: np.ndarray) -> None:
+        """Count samples of shape (steps, state)."""
+        self._count(path, self.low, self._per_width, self.counts)
+
+    def centres(self, state: int) -> np.ndarray:
+        """Centres of the cells along one coordinate of the state, shape (bin,)."""
+        return cell_centres(self.low[state], self.high[state], self.counts.shape[1])
+
+
+def cell_centres(low: float, high: float, bins: int) -> np.ndarray:
+    """Centres of equal cells (Yoshida and Yamanaka 2020, eq. 15)."""
+    return low + (np.arange(bins) + 0.5) * (high - low) / bins
+
+
+def check_domain(settings: Mapping, state: int) -> None:
+    """Check `low` and `high` of a histogram of that many dimensions.
+
+    Raises
+    ------
+    ValueError
+    """
+    low, high = settings["low"], settings["high"]
+    if len(low) != state or len(high) != state:
+        raise ValueError(
+            f"histogram: low has {len(low)} numbers and high {len(high)}; the state "
+            f"(q, qdot) has {state}"
+        )
+    for i, (a, b) in enumerate(zip(low, high, strict=True)):
+        if not a < b:
+            raise ValueError(f"histogram: low[{i}] = {a:g} is not below high {b:g}")
+
+
+def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
+    """Histogram with `bins` cells along each side, each a square of the given ones.
+
+    Parameters
+    ----------
+    observations
+        Contract ``histogram``.
+    bins
+        None leaves the cells as they are.
+
+    Raises
+    ------
+    ValueError
+        If `bins` does not divide the number of cells along each side.
+    """
+    given = observations.sizes["q_bin"]
+    if bins is None or bins == given:
+        return observations
+    if given % bins:
+        raise ValueError(
+            f"bins: {given} cells along each side cannot be put together to {bins}; "
+            "choose a divisor, or simulate another histogram"
+        )
+    width = given // bins
+    summed = observations["count"].coarsen(q_bin=width, qdot_bin=width).sum()
+    kept = observations.drop_vars(["count", "q_bin", "qdot_bin"])
+    summed.attrs = observations["count"].attrs
+    for name in ("q_bin", "qdot_bin"):
+        summed[name].attrs = observations[name].attrs
+    return kept.assign(count=summed)
+
+
+def spacing(observations: xr.Dataset) -> tuple[float, float]:
+    """Lengths of a cell along q and along q̇."""
+    found = [float(np.diff(observations.variables[d].values[:2])[0]) for d in CELLS]
+    return found[0], found[1]
+
+
+def shares(observations: xr.Dataset) -> np.ndarray:
+    """Share of all samples in every cell, shape (replicate, batch, q_bin, qdot_bin)."""
+    counts = observations.variables["count"].transpose("replicate", "batch", *CELLS)
+    return counts.values / observations.variables["samples"].values[..., None, None]
 
 
 def check(system: System, settings: Mapping) -> None:

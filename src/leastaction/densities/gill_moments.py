@@ -15,7 +15,7 @@ from leastaction.core.multi_index import multi_indices
 from leastaction.core.system import System
 from leastaction.core.time_grid import step_count
 from leastaction.densities.gill_histogram import check_batches
-from leastaction.densities.streamed_path import stream
+from leastaction.densities.runge_kutta_gill import stream
 
 # Samples of a path are put together until every lane has one: a loop over the lanes of
 # a monomial becomes vector instructions.

@@ -19,10 +19,10 @@ import xarray as xr
 from scipy.special import chdtrc
 
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.densities.stationary_estimate import stationary_estimate
-from leastaction.densities.stationary_solution import (
+from leastaction.densities.stationary_estimate import (
     Solution,
     nonnegative,
+    stationary_estimate,
     unknown,
 )
 

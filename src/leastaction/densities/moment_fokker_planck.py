@@ -8,7 +8,8 @@ number of degrees of freedom,
     E\\Big[\\sum_a \\dot q_a ∂_{q_a} φ + a_a ∂_{\\dot q_a} φ
         + \\tfrac12 \\sum_{ab} B_{ab} ∂_{\\dot q_a} ∂_{\\dot q_b} φ\\Big] = 0,
 
-with monomials φ: if the terms are polynomials, so is every mean.
+with monomials φ. Their derivatives are monomials again, so with polynomial terms every
+mean is one of the recorded moments, without cells and without quadrature.
 """
 
 from collections.abc import Mapping
@@ -19,15 +20,66 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.densities.density_terms import equation_of
+from leastaction.core.multi_index import multi_indices
+from leastaction.densities.fokker_planck import equation_of
 from leastaction.densities.weak_fokker_planck import moments_dataset
+
+
+def monomial_functions(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Exponents of the test functions, and the scale of each coordinate of the state.
+
+    Parameters
+    ----------
+    observations
+        Contract ``state_moments``.
+    settings
+        Total `degree`.
+    library
+        Not used.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``monomial_tests``.
+    """
+    powers = observations["exponent"].values
+    mean = observations["moment"].mean("batch").values[0]
+    second = [
+        np.flatnonzero((powers == 2 * e).all(1))[0] for e in np.eye(powers.shape[1])
+    ]
+    return xr.Dataset(
+        {
+            "test_exponent": (
+                ("test_function", "state"),
+                _tests(powers.shape[1], settings["degree"]),
+                {"units": "1", "long_name": "exponent of the test function"},
+            ),
+            "scale": (
+                ("replicate", "state"),
+                np.sqrt(mean[second])[None],
+                {"units": "unit of the state", "long_name": "root mean square"},
+            ),
+        },
+        coords={
+            "replicate": observations["replicate"],
+            "state": observations["state"],
+        },
+    )
+
+
+def _tests(state: int, degree: int) -> np.ndarray:
+    """Exponents of monomials with a velocity; the others know no coefficient."""
+    powers = multi_indices(state, degree)
+    return powers[powers[:, state // 2 :].any(axis=1)]
 
 
 class DegreeError(ValueError):
     """A mean that is not among the recorded moments."""
 
 
-def assemble(
+def moment_fokker_planck(
     observations: xr.Dataset,
     derivatives: xr.Dataset,
     settings: Mapping,

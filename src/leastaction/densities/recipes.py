@@ -88,7 +88,7 @@ class GillMoments(StationaryPath):
 class CentralStencil(Differentiate):
     """The density from a histogram, and central differences that act on it."""
 
-    run = "densities.central_stencil:differentiate"
+    run = "densities.stationary_residual:central_stencil"
     reads = ("histogram",)
     makes = "density_stencil"
 
@@ -101,7 +101,7 @@ class CentralStencil(Differentiate):
 class BumpFunctions(Differentiate):
     """Compact test functions on a histogram, corrected for the size of its cells."""
 
-    run = "densities.bump_functions:differentiate"
+    run = "densities.weak_fokker_planck:bump_functions"
     reads = ("histogram",)
     makes = "density_tests"
 
@@ -118,7 +118,7 @@ class BumpFunctions(Differentiate):
 class MonomialFunctions(Differentiate):
     """Monomials of the state as test functions, for data that are moments."""
 
-    run = "densities.monomial_functions:differentiate"
+    run = "densities.moment_fokker_planck:monomial_functions"
     reads = ("state_moments",)
     makes = "monomial_tests"
 
@@ -129,7 +129,7 @@ class MonomialFunctions(Differentiate):
 class StationaryResidual(Assemble):
     """Residual of the stationary Fokker–Planck equation by finite differences."""
 
-    run = "densities.stationary_residual:assemble"
+    run = "densities.stationary_residual:stationary_residual"
     reads = ("density_stencil",)
     makes = "stationary_residual"
     uses = EVERY_PART
@@ -140,7 +140,7 @@ class StationaryResidual(Assemble):
 class WeakFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with compact test functions."""
 
-    run = "densities.weak_fokker_planck:assemble"
+    run = "densities.weak_fokker_planck:weak_fokker_planck"
     reads = ("density_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
@@ -151,7 +151,7 @@ class WeakFokkerPlanck(Assemble):
 class MomentFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with monomials over samples."""
 
-    run = "densities.moment_fokker_planck:assemble"
+    run = "densities.moment_fokker_planck:moment_fokker_planck"
     reads = ("monomial_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
@@ -185,7 +185,7 @@ class WithVolatility(Identify):
 class ResidualLeastSquares(WithVolatility):
     """Least squares of the Fokker–Planck residual of a measured density."""
 
-    run = "densities.residual_least_squares:identify"
+    run = "densities.residual_least_squares:residual_least_squares"
     reads = ("stationary_residual",)
 
     method: Literal["residual_least_squares"] = "residual_least_squares"
@@ -198,7 +198,7 @@ class ResidualLeastSquares(WithVolatility):
 class SplitSampleResidual(WithVolatility):
     """Fokker–Planck residual, independent histograms as mutual instruments."""
 
-    run = "densities.split_sample_residual:identify"
+    run = "densities.residual_least_squares:split_sample_residual"
     reads = ("stationary_residual",)
 
     method: Literal["split_sample_residual"] = "split_sample_residual"

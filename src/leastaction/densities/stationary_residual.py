@@ -1,7 +1,13 @@
 """Residual of the stationary Fokker–Planck equation by finite differences.
 
-Yoshida and Yamanaka (2020), eqs. (19)–(21). With the differences D of the stage before,
-every term of the equation has a column,
+Yoshida and Yamanaka (2020), eqs. (17)–(21). With p = count / (N h²) and the central
+differences
+
+.. math::
+
+    D_i F = \\frac{F[s + e_i] - F[s - e_i]}{2 h_i},
+
+zero in the outer layer, every term of the equation has a column,
 
 .. math::
 
@@ -13,7 +19,7 @@ quadratic form θᵀ G θ. Paper: eq. (7) integrates over the domain, but the nu
 printed are those of a sum without the area of a cell.
 
 Products of *different* batches are kept apart, too: their counts are independent, so
-their mean has no noise in it (:mod:`leastaction.densities.split_sample_residual`).
+their mean has no noise in it (:mod:`leastaction.densities.residual_least_squares`).
 """
 
 from collections.abc import Mapping
@@ -21,14 +27,64 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.densities.density_terms import (
+from leastaction.densities.fokker_planck import (
     equation_dataset,
     equation_of,
     terms_on_cells,
 )
+from leastaction.densities.gill_histogram import CELLS, coarsened, shares, spacing
 
 
-def assemble(
+def central_stencil(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Density of every batch, and the matrices of its differences.
+
+    Parameters
+    ----------
+    observations
+        Contract ``histogram``.
+    settings
+        `bins` along each side; None for those of the histogram.
+    library
+        Not used.
+
+    Returns
+    -------
+    xr.Dataset
+        Contract ``density_stencil``. `difference_q` has shape (q_bin, q_bin_other):
+        its product with a field gives the difference along q.
+    """
+    data = coarsened(observations, settings["bins"])
+    h = spacing(data)
+    out = {
+        "density": (
+            ("replicate", "batch", *CELLS),
+            shares(data) / (h[0] * h[1]),
+            {"units": "1/(q qdot)", "long_name": "probability density"},
+        )
+    }
+    about = {"units": "1/q", "long_name": "central difference"}
+    for name, step in zip(("q", "qdot"), h, strict=True):
+        matrix = central_difference(data.sizes[f"{name}_bin"], step)
+        out[f"difference_{name}"] = (
+            (f"{name}_bin", f"{name}_bin_other"),
+            matrix,
+            about,
+        )
+    return xr.Dataset(
+        out, {name: data.variables[name] for name in ("replicate", *CELLS)}
+    )
+
+
+def central_difference(cells: int, step: float) -> np.ndarray:
+    """Matrix of central differences, zero in the first and the last row (eq. 17)."""
+    matrix = (np.eye(cells, k=1) - np.eye(cells, k=-1)) / (2 * step)
+    matrix[[0, -1]] = 0.0
+    return matrix
+
+
+def stationary_residual(
     observations: xr.Dataset,
     derivatives: xr.Dataset,
     settings: Mapping,
