@@ -1,8 +1,12 @@
-"""Section `publish` of an example: printed numbers of a paper, and our own limits."""
+"""Section `publish` of an example: printed numbers of a paper, and our own limits.
+
+Which numbers of ours are compared with printed ones, and on what we set a limit, the
+families say beside their rows of the scorecard (:mod:`leastaction.report.case`).
+"""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, create_model
 from pydantic_core import PydanticCustomError
 
 from leastaction.core.settings import (
@@ -18,6 +22,7 @@ from leastaction.core.settings import (
     Unique,
     absent,
 )
+from leastaction.report.case import keys
 
 NoiseMode = Literal["independent", "shared"]
 
@@ -63,47 +68,32 @@ class Texts(Settings):
     hamiltonian: Text = ""
 
 
-class Ours(Settings):
-    """Our number beside a printed one."""
+# What the keys of a family hold (:class:`leastaction.report.case.Key`), as settings.
+TYPES = {
+    float: Number,
+    str: Text,
+    bool: Flag,
+    bool | str: FlagOrText,
+    tuple[float, float]: Pair,
+    dict[str, float]: dict[str, Number],
+    "place": Place,
+}
 
-    coefficient: Text | None = absent("A term of L.")
-    factor: Number = Field(1, description="Multiplies it.")
-    volatility: Text | None = absent("A coordinate.")
-    parameter_error: FlagOrText | None = absent(
-        "All equations of motion, or that of one coordinate."
-    )
-    relative_error: Literal["coefficient", "volatility"] | None = absent(
-        "In per cent, of all true coefficients, or the largest of a volatility."
-    )
-    library_size: Literal["lagrangian", "volatility"] | None = absent()
-    largest_noise: Text | None = absent(
-        "Largest noise with the right structure, of the estimator with this name."
-    )
-    over: Text | None = absent("Estimator that it is divided by.")
-    noise_mode: NoiseMode | None = absent()
-    estimator: Text | None = absent(
-        "Whose number it is, of estimators that learn from snapshots."
-    )
-    rollout: Text | None = absent("Variable of its rollout.")
-    at: Place | None = absent(
-        "Where in a variable of the rollout: a training size, a component by its "
-        "name, a scenario, a time step."
-    )
-    order: Literal[0, 2, 4] | None = absent(
-        "Order of backward error analysis, where there are several."
-    )
-    unscaled: Flag | None = absent("In the units of the learned Lagrangian, not in J.")
-    model: Literal["rank", "residual_square"] | None = absent(
-        "Diagnostic of the learned model."
-    )
-    parameter: Text | None = absent(
-        "Of a stationary density, a parameter by its label."
-    )
-    parameter_percent: Text | None = absent("Its relative error in per cent.")
-    objective: Literal[True] | None = absent("Sum of squared residuals at the minimum.")
-    level_set: Literal[True] | None = absent(
-        "Largest relative error on the level set, in per cent."
-    )
+
+def _section(name: str, meaning: str, table: str, **more) -> type[Settings]:
+    """Section whose keys are the entries of a `table` of the families, and `more`."""
+    fields = {
+        key.name: (
+            (TYPES.get(key.type, key.type) | None, absent(key.meaning))
+            if key.default is None
+            else (TYPES[key.type], Field(key.default, description=key.meaning))
+        )
+        for key in keys(table).values()
+    }
+    return create_model(name, __base__=Settings, __doc__=meaning, **fields, **more)
+
+
+Ours = _section("Ours", "Our number beside a printed one.", "PRINTED")
 
 
 class Target(Settings):
@@ -201,112 +191,26 @@ class EffortLimit(Settings):
     target: EffortTarget | None = absent()
 
 
-class NoiseLimits(Settings):
-    """Limits at levels of sensor noise."""
-
-    noise_levels: list[Share] = Field(min_length=1)
-    noise_mode: NoiseMode = "independent"
-    exact_structure: Number | None = absent(
-        "Share of replicates with the right structure."
-    )
-    worst_error: Number | None = absent(
-        "Median over replicates of the largest relative error of a true coefficient."
-    )
-    misalignment: Number | None = absent(
-        "Mean sine of the angle between gradients of H^[[k]] and H at the highest "
-        "order k."
-    )
-    coverage: Pair | None = absent(
-        "Share of 95 % intervals that cover the truth; without candidates, of states "
-        "whose H is within two standard deviations."
-    )
-    noise_std: Number | None = absent("Relative error of the estimated noise, median.")
-    acceleration_error: Number | None = absent(
-        "Relative rms error of the acceleration along the true path, median over "
-        "replicates."
-    )
-    energy_drift: Number | None = absent(
-        "Rms deviation of the energy along the model's path over the mean of p qdot /"
-        " 2, median over replicates."
-    )
-
-
-class Targets(Settings):
-    """Limits over the replicates that we set ourselves."""
-
-    exact_support: Number | None = absent(
-        "Share of replicates with exactly the right terms."
-    )
-    coefficient_rms: Number | None = absent(
-        "Relative error of the coefficients, rms over replicates."
-    )
-    dissipation_rms: Number | None = absent(
-        "Relative error of the damping, rms over replicates."
-    )
-    volatility_rms: Number | None = absent(
-        "Relative error of the volatility, rms over replicates."
-    )
-    volatility_constant: Number | None = absent(
-        "Share of replicates whose volatility is the constant alone."
-    )
-    noise_correlation: Number | None = absent(
-        "Deviation of the correlation of two noises, at most."
-    )
-    volatility_support: Number | None = absent(
-        "Share of replicates with exactly the right terms of S^2."
-    )
-    time_scheme: Number | None = absent(
-        "Share of replicates whose time scheme is named right."
-    )
-    dispersion: Number | None = absent(
-        "Deviation of the dispersion from that of the scheme, at most."
-    )
-    rollout_training: Number | None = absent(
-        "Relative error of the mean path, training window."
-    )
-    rollout_prediction: Number | None = absent(
-        "Relative error of the mean path, prediction window."
-    )
-    rollout_std: Number | None = absent(
-        "Relative error of the standard deviation of the path."
-    )
-    misalignment_h0: Number | None = absent(
-        "Mean sine of the angle between gradients of H^[[0]] and H."
-    )
-    misalignment_h2: Number | None = absent("The same of H^[[2]].")
-    misalignment_h4: Number | None = absent("The same of H^[[4]].")
-    position_error: Number | None = absent(
-        "Largest error of a position of the long rollout, units of q."
-    )
-    energy_deviation: Number | None = absent(
-        "Largest deviation of the true energy along it, J."
-    )
-    energy_drift: Number | None = absent("Slope of the true energy along it, W.")
-    momentum_range: Number | None = absent(
-        "Relative range of the momentum of a coordinate without a force."
-    )
-    horizon_error: Number | None = absent(
-        "Largest error of a position up to a fixed time, median over many starts, "
-        "units of q."
-    )
-    failures: Number | None = absent("How many of these starts may fail.")
-    potential_error: Number | None = absent(
-        "Largest error of the potential inside the level, J."
-    )
-    saddle_margin: Number | None = absent(
-        "Energy of every saddle over that of the start, at least, J."
-    )
-    survived_steps: Number | None = absent("Steps without escape, median over starts.")
-    parameter_rms: dict[str, Number] | None = absent(
-        "Relative error of each parameter of a stationary density, by its label, rms "
-        "over replicates; of the recommended estimator."
-    )
-    efforts: list[EffortLimit] | None = absent(
-        "Limits of identified efforts, one per number."
-    )
-    by_noise: list[NoiseLimits] | None = absent(
-        "Limits of the recommended estimator at levels of sensor noise."
-    )
+NoiseLimits = _section(
+    "NoiseLimits",
+    "Limits at levels of sensor noise.",
+    "LIMITS_BY_NOISE",
+    noise_levels=(Annotated[list[Share], Field(min_length=1)], ...),
+    noise_mode=(NoiseMode, "independent"),
+)
+Targets = _section(
+    "Targets",
+    "Limits over the replicates that we set ourselves.",
+    "LIMITS",
+    efforts=(
+        list[EffortLimit] | None,
+        absent("Limits of identified efforts, one per number."),
+    ),
+    by_noise=(
+        list[NoiseLimits] | None,
+        absent("Limits of the recommended estimator at levels of sensor noise."),
+    ),
+)
 
 
 class Publish(Settings):

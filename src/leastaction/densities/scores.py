@@ -1,6 +1,7 @@
 """Scorecard of models that were identified from a stationary density."""
 
 from collections.abc import Callable, Iterator, Mapping
+from typing import Literal
 
 import numpy as np
 
@@ -137,25 +138,27 @@ PRINTED = (
     Printed(
         "objective",
         "Sum of squared residuals at the minimum.",
-        bool,
-        lambda case, ours: case.model["objective"].values,
+        Literal[True],
+        values=lambda case, ours: case.model["objective"].values,
     ),
     Printed(
         "level_set",
         "Largest relative error on the level set, in per cent.",
-        bool,
-        _level_set_error,
+        Literal[True],
+        values=_level_set_error,
     ),
     Printed(
         "parameter",
         "Of a stationary density, a parameter by its label.",
         str,
-        _of_parameter("parameter", lambda parameter: parameter.values),
+        values=_of_parameter("parameter", lambda parameter: parameter.values),
     ),
     Printed(
         "parameter_percent",
         "Its relative error in per cent.",
         str,
-        _of_parameter("parameter_percent", lambda parameter: 100 * parameter.error),
+        values=_of_parameter(
+            "parameter_percent", lambda parameter: 100 * parameter.error
+        ),
     ),
 )

@@ -9,7 +9,6 @@ from leastaction.report.case import Case, Found, Row, own_rows, rows_of
 
 LIMITS = law_rows.LIMITS
 PRINTED = (*law_rows.PRINTED, law_rows.library_size(law_rows.candidates))
-OPTIONS = law_rows.OPTIONS
 
 
 def rows(case: Case) -> Iterator[dict]:

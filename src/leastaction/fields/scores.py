@@ -34,7 +34,6 @@ def _functions_over_nodes(case: Case, of: str) -> int:
 
 
 PRINTED = (*law_rows.PRINTED, law_rows.library_size(_functions_over_nodes))
-OPTIONS = law_rows.OPTIONS
 
 
 def exact_nodes(model: xr.Dataset, truth: Truth) -> np.ndarray:

@@ -89,12 +89,13 @@ PRINTED = (
         "rollout",
         "Variable of its rollout.",
         str,
-        lambda case, ours: selected(case.rollout, ours["rollout"], ours["at"]),
+        values=lambda case, ours: selected(case.rollout, ours["rollout"], ours["at"]),
+    ),
+    Key("estimator", "Whose number it is, of estimators without candidates.", str),
+    Key(
+        "at",
+        "Where in a variable of the rollout: a training size, a component by its name, "
+        "a scenario, a time step.",
+        "place",
     ),
 )
-OPTIONS = (
-    Key("estimator", "Whose number it is.", str),
-    Key("at", "Place in the variable of the rollout.", dict),
-)
-# Entries of a list: estimator, rollout, at, quantity, unit, note and target of each.
-LIMITS = (Key("efforts", "Limits of identified efforts, one per number.", list[dict]),)

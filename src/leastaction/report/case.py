@@ -8,15 +8,16 @@ what stands in the scorecard of its cases:
     its values, how they become one number, and the limit on it;
 ``PRINTED``
     by key of ``publish.rows[].ours``, which number of ours a printed one is compared
-    with: :class:`Printed`. All printed rows are made by :func:`printed_rows`;
-``OPTIONS``
-    further keys of ``ours``, which such numbers read: :class:`Key`;
+    with: :class:`Printed`. All printed rows are made by :func:`printed_rows`.
+    Beside the numbers stand further keys that they read, such as ``factor``:
+    :class:`Key`;
 ``LIMITS``, ``LIMITS_BY_NOISE``
     what an example may set under ``publish.targets``, and under an entry of its
     ``by_noise``: :class:`Limit`, said once, beside the rows that use it.
 
-:func:`keys` collects a table from all families, for the checks of an example: a name
-that no family reads would be lost without a word.
+:func:`keys` collects a table from all families; of these the typed section `publish` of
+an example is made (:mod:`leastaction.configuration.publish`). A new row is therefore an
+entry of a table, and its limit stands beside it.
 """
 
 import logging
@@ -55,11 +56,14 @@ class Key:
         One phrase, for the schema and its messages.
     type
         Annotation of its value.
+    default
+        Of a key that is not given; None if there is none.
     """
 
     name: str
     meaning: str
     type: Any = float
+    default: Any = None
 
 
 @dataclass(frozen=True)
@@ -69,7 +73,7 @@ class Limit(Key):
     A ``share`` of the replicates is a ``minimum`` of their count.
     """
 
-    kind: str = "maximum"
+    kind: str = field(default="maximum", kw_only=True)
 
     def target(self, limits: Mapping, count: int) -> dict | None:
         """What a row must keep; None if the example sets no such limit."""
@@ -87,7 +91,7 @@ COVERAGE_BAND = Limit(
     "Share of 95 % intervals that cover the truth; without candidates, of states whose "
     "H is within two standard deviations.",
     tuple[float, float],
-    "between",
+    kind="between",
 )
 
 
@@ -99,7 +103,7 @@ class Printed(Key):
     which the entry's `corrected` must agree; None if the estimator has no such number.
     """
 
-    values: Callable | None = None
+    values: Callable | None = field(default=None, kw_only=True)
 
 
 def keys(table: str) -> dict[str, Key]:
@@ -377,7 +381,7 @@ def own_rows(case: Case) -> list[Mapping]:
 def printed_rows(
     case: Case,
     entries: Iterable[Mapping],
-    kinds: Sequence[Printed],
+    kinds: Sequence[Key],
     right: np.ndarray | None = None,
 ) -> Iterator[dict]:
     """One row per entry of ``publish.rows``.
@@ -397,7 +401,7 @@ def printed_rows(
     ValueError
         If an entry asks for what none of the `kinds` is.
     """
-    by_name = {kind.name: kind for kind in kinds}
+    by_name = {kind.name: kind for kind in kinds if isinstance(kind, Printed)}
     for entry in entries:
         ours = entry["ours"]
         name = next((name for name in by_name if name in ours), None)

@@ -260,7 +260,7 @@ def added_rows(case: Case, special: Callable | None = None) -> Iterator[dict]:
 
 
 def printed_law_rows(
-    case: Case, entries: list[Mapping], kinds: tuple[Printed, ...]
+    case: Case, entries: list[Mapping], kinds: tuple[Key, ...]
 ) -> Iterator[dict]:
     """Printed numbers; draws with the right terms alone, where that can be told.
 
@@ -330,7 +330,7 @@ def library_size(size: Callable[[Case, str], int]) -> Printed:
 
     meaning = "Number of candidates: lagrangian or volatility."
     kinds = Literal["lagrangian", "volatility"]
-    return Printed("library_size", meaning, kinds, values)
+    return Printed("library_size", meaning, kinds, values=values)
 
 
 def candidates(case: Case, of: str) -> int:
@@ -348,19 +348,19 @@ def _dof(case: Case, coordinate: str) -> int:
 
 
 PRINTED = (
-    Printed("coefficient", "A term of L.", str, _coefficient),
-    Printed("volatility", "A coordinate.", str, _volatility),
+    Printed("coefficient", "A term of L.", str, values=_coefficient),
+    Printed("volatility", "A coordinate.", str, values=_volatility),
     Printed(
         "parameter_error",
         "All equations of motion, or that of one coordinate.",
         bool | str,
-        _parameter_error,
+        values=_parameter_error,
     ),
     Printed(
         "relative_error",
         "In per cent, of all true coefficients, or the largest of a volatility.",
         Literal["coefficient", "volatility"],
-        _relative_error,
+        values=_relative_error,
     ),
+    Key("factor", "Multiplies it.", default=1),
 )
-OPTIONS = (Key("factor", "Multiplies it."),)

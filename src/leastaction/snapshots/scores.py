@@ -354,21 +354,19 @@ def _printed(kind: str) -> Callable:
 
 
 PRINTED = (
-    Printed("rollout", "Variable of its rollout.", str, _printed("rollout")),
+    Printed("rollout", "Variable of its rollout.", str, values=_printed("rollout")),
     Printed(
         "model",
         "Diagnostic of the learned model.",
         Literal["rank", "residual_square"],
-        _printed("model"),
+        values=_printed("model"),
     ),
-)
-OPTIONS = (
-    Key("estimator", "Whose number it is.", str),
+    Key("estimator", "Whose number it is, of estimators without candidates.", str),
     Key(
         "order",
         "Order of backward error analysis, where there are several.",
         Literal[0, 2, 4],
     ),
     Key("unscaled", "In the units of the learned Lagrangian, not in J.", bool),
-    Key("factor", "Multiplies it."),
+    Key("factor", "Multiplies it.", default=1),
 )

@@ -20,7 +20,6 @@ from leastaction.report.case import (
     Found,
     Key,
     Limit,
-    Printed,
     Row,
     count,
     own_rows,
@@ -94,9 +93,8 @@ LIMITS_BY_NOISE = (
 def rows(case: Case) -> Iterator[dict]:
     """Printed numbers and Lagrangians; limits, counts, errors, coverage, rollouts."""
     entries = own_rows(case)
-    kinds = PRINTED[:-1]
     counted = [e for e in entries if "largest_noise" not in e["ours"]]
-    yield from law_rows.printed_law_rows(case, counted, kinds)
+    yield from law_rows.printed_law_rows(case, counted, PRINTED)
     for entry in entries:
         if entry["ours"].get("largest_noise") == case.estimator:
             yield from _printed_limit(case, entry)
@@ -574,14 +572,11 @@ def _rollouts(case: Case, rollout: xr.Dataset, wanted: Mapping) -> Iterator[dict
 PRINTED = (
     *law_rows.PRINTED,
     law_rows.library_size(law_rows.candidates),
-    Printed(
+    Key(
         "largest_noise",
         "Largest noise with the right structure, of the estimator with this name.",
         str,
     ),
-)
-OPTIONS = (
-    *law_rows.OPTIONS,
     Key("over", "Estimator that it is divided by.", str),
     Key("noise_mode", "Kind of noise.", Literal["independent", "shared"]),
 )
