@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from leastaction.configuration.schemas import schemas
-from leastaction.core.families import example_figures, figures, registered
+from leastaction.configuration.sources import source_files
+from leastaction.core.families import PACKAGE, example_figures, figures, registered
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "workflow" / "schemas"
@@ -106,3 +107,14 @@ def test_package_never_imports_snakemake_and_touches_files_in_one_module():
         assert not re.search(
             r"\bopen\(|\.write_text\(|\.to_netcdf\(|(?<!super\(\))\.savefig\(", text
         ), path
+
+
+@pytest.mark.parametrize("name", figures())
+def test_a_figure_depends_on_few_files_and_on_no_other_family(name):
+    """An edit re-runs what it can change: the figures of a file, not all."""
+    own = PACKAGE.joinpath(*figures()[name].split(".")[1:]).with_suffix(".py")
+    files = source_files([figures()[name]], scripts=[ROOT / "workflow/scripts/plot.py"])
+    assert len(files) <= 40
+    assert own in files
+    folders = {path.relative_to(PACKAGE).parts[0] for path in files[:-1]}
+    assert folders <= {"__init__.py", "core", "report", own.parts[-3]}

@@ -1,17 +1,15 @@
 """Scorecard of fields: single nodes and the time scheme, besides the rows of a law."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 import xarray as xr
 
-from leastaction.fields.time_scheme import DISPERSION, EXACT, LEAPFROG, NEWMARK
+from leastaction.fields.time_scheme import DISPERSION, right_scheme, true_scheme
 from leastaction.report import law_rows
 from leastaction.report.case import Case, Found, Limit, Row, count, own_rows, rows_of
 from leastaction.report.truth import Truth
 
-# Time scheme by `simulate.method`.
-SCHEME_OF = {"modal": EXACT, "leapfrog": LEAPFROG, "newmark": NEWMARK}
 TIME_SCHEME = Limit(
     "time_scheme",
     "Share of replicates whose time scheme is named right.",
@@ -45,29 +43,6 @@ def exact_nodes(model: xr.Dataset, truth: Truth) -> np.ndarray:
     share = model["node_support"].transpose("replicate", "node", "term").values
     right = np.isnan(share) | (share == truth.support)
     return right.all(axis=2).sum(axis=1)
-
-
-def true_scheme(config: Mapping) -> str:
-    """Name of the time scheme that simulates an example.
-
-    Raises
-    ------
-    ValueError
-        If it has none.
-    """
-    method = config["simulate"]["method"]
-    if method not in SCHEME_OF:
-        raise ValueError(
-            f"simulate.method {method!r} has no scheme; known: {', '.join(SCHEME_OF)}"
-        )
-    return SCHEME_OF[method]
-
-
-def right_scheme(model: xr.Dataset, config: Mapping) -> np.ndarray:
-    """Whether the scheme of the simulation is named, shape (replicate,)."""
-    if "scheme" not in model:
-        return np.zeros(model.sizes["replicate"], dtype=bool)
-    return model["scheme"].values.astype(str) == true_scheme(config)
 
 
 def _nodes(case: Case) -> Iterator[Found]:

@@ -1,6 +1,10 @@
 """Which time scheme made the samples of a field."""
 
 import math
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
 
 EXACT, LEAPFROG, NEWMARK, UNKNOWN = (
     "exact",
@@ -8,6 +12,8 @@ EXACT, LEAPFROG, NEWMARK, UNKNOWN = (
     "Newmark average acceleration",
     "unknown",
 )
+# Time scheme by `simulate.method`.
+SCHEME_OF = {"modal": EXACT, "leapfrog": LEAPFROG, "newmark": NEWMARK}
 # Dispersion ρ: samples obey Δ²q/dt² = F + (1/12 + ρ) δ²F.
 DISPERSION = {EXACT: 0.0, LEAPFROG: -1 / 12, NEWMARK: 1 / 6}
 # γ₁/γ₀ of overlapping second differences of white forcing.
@@ -34,3 +40,26 @@ def scheme_name(dispersion: tuple[float, float] | None, autocorrelation: float) 
         tolerance = TOLERANCE["autocorrelation"]
     nearest = min(table, key=lambda name: math.fabs(table[name] - value))
     return nearest if math.fabs(table[nearest] - value) <= tolerance else UNKNOWN
+
+
+def true_scheme(config: Mapping) -> str:
+    """Name of the time scheme that simulates an example.
+
+    Raises
+    ------
+    ValueError
+        If it has none.
+    """
+    method = config["simulate"]["method"]
+    if method not in SCHEME_OF:
+        raise ValueError(
+            f"simulate.method {method!r} has no scheme; known: {', '.join(SCHEME_OF)}"
+        )
+    return SCHEME_OF[method]
+
+
+def right_scheme(model: xr.Dataset, config: Mapping) -> np.ndarray:
+    """Whether the scheme of the simulation is named, shape (replicate,)."""
+    if "scheme" not in model:
+        return np.zeros(model.sizes["replicate"], dtype=bool)
+    return model["scheme"].values.astype(str) == true_scheme(config)

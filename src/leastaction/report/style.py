@@ -6,12 +6,14 @@ from contextlib import contextmanager
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.cbook import is_math_text
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
+from matplotlib.ticker import FuncFormatter
 
 MILLIMETRES_PER_INCH = 25.4
 POINTS_PER_INCH = 72.0
@@ -195,6 +197,11 @@ def time_axis(axes: Axes, time: np.ndarray) -> None:
     """From the first to the last time."""
     axes.set_xlim(time[0], time[-1])
     axes.set_xlabel("Time (s)")
+
+
+def plain_numbers(axis: Axis) -> None:
+    """Ticks of a logarithmic axis as plain numbers."""
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def text_width(text: str, settings: Mapping) -> float:

@@ -10,7 +10,8 @@ EXAMPLE = dict.fromkeys(
 )
 # Figures that stand in the file of another one.
 SHARED = {
-    "bins_study": "samples_study",
+    "samples_study": "stationary_parameters",
+    "bins_study": "stationary_parameters",
     "density_surface": "density",
     "marginals": "density",
     "objective_dependent": "objective_independent",

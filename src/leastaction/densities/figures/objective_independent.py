@@ -6,17 +6,13 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from leastaction.densities.figures import ORDER
-from leastaction.densities.figures.stationary_parameters import (
-    estimator_handles,
-    plain_numbers,
-)
 from leastaction.densities.stationary_parameters import (
     equation_of,
     true_coefficients,
 )
-from leastaction.report.looks import look
+from leastaction.report.looks import look, marked
 from leastaction.report.panel import BASELINE, Panel
-from leastaction.report.style import StyledFigure, grid_of, legend_on_top
+from leastaction.report.style import StyledFigure, grid_of, legend_on_top, plain_numbers
 
 POINTS = 61
 # Ranges of the axes of Figures 3 and 4, in the true value.
@@ -113,5 +109,5 @@ def level_set(panels: Sequence[Panel], settings: Mapping) -> Figure:
     right.axhline(0, lw=0.8, zorder=0, **red)
     for axes in (left, right):
         axes.set_xlabel("Noise strength $a$ (N s$^{0.5}$)")
-    legend_on_top(figure, estimator_handles(estimators, settings))
+    legend_on_top(figure, marked(estimators, settings))
     return figure

@@ -6,8 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.fields.scores import SCHEME_OF, right_scheme
-from leastaction.fields.time_scheme import DISPERSION
+from leastaction.fields.time_scheme import DISPERSION, SCHEME_OF, right_scheme
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.study import (

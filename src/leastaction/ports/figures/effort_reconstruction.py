@@ -6,10 +6,11 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from leastaction.ports.figures._looks import SIZE, component
-from leastaction.ports.minimal_coordinates import ALL, EARLY
 from leastaction.report.panel import BASELINE, Panel, panel_title
 from leastaction.report.style import StyledFigure, key, legend_on_top
 
+# Training samples from all times, or from early ones alone.
+ALL, EARLY = "all", "early"
 HEIGHT_OF_PANEL = 74.0
 NORMAL_95 = 1.96
 # An effort below is zero but for round-off.
