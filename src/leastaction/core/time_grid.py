@@ -1,4 +1,6 @@
-"""Uniform time grids."""
+"""Uniform time grids, and motions that leave the range of numbers on them."""
+
+import numpy as np
 
 
 def step_count(duration: float, time_step: float) -> int:
@@ -20,3 +22,26 @@ def step_count(duration: float, time_step: float) -> int:
 
 class DivergenceError(ArithmeticError):
     """A simulated trajectory left the range of floating-point numbers."""
+
+
+def check_finite(
+    q: np.ndarray, qdot: np.ndarray, time_step: float, replicate: int
+) -> None:
+    """Refuse an ensemble that left the range of floating-point numbers.
+
+    What is not finite stays so: a step adds to the state before it.
+
+    Raises
+    ------
+    DivergenceError
+    """
+    last = np.isfinite(q[:, -1]).all(axis=1) & np.isfinite(qdot[:, -1]).all(axis=1)
+    if last.all():
+        return
+    trajectory = int(np.argmin(last))
+    path = np.hstack([q[trajectory], qdot[trajectory]])
+    when = time_step * int(np.argmin(np.isfinite(path).all(axis=1)))
+    raise DivergenceError(
+        f"trajectory {trajectory} of replicate {replicate} is not finite from "
+        f"t = {when:g} s on; reduce simulate.time_step ({time_step:g} s)"
+    )

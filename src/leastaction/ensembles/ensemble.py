@@ -9,7 +9,7 @@ import xarray as xr
 from leastaction.core.generators import generator
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.system import System
-from leastaction.core.time_grid import DivergenceError, step_count
+from leastaction.core.time_grid import check_finite, step_count
 from leastaction.ensembles.paths import fill_paths, white_noise
 
 
@@ -63,29 +63,6 @@ def ensemble(
         fill_paths(integrate, starts, noise, dt, q[0], qdot[0])
     check_finite(q[0], qdot[0], dt, replicate)
     return _dataset(q, qdot, system, dt, replicate, units)
-
-
-def check_finite(
-    q: np.ndarray, qdot: np.ndarray, time_step: float, replicate: int
-) -> None:
-    """Refuse an ensemble that left the range of floating-point numbers.
-
-    What is not finite stays so: a step adds to the state before it.
-
-    Raises
-    ------
-    DivergenceError
-    """
-    last = np.isfinite(q[:, -1]).all(axis=1) & np.isfinite(qdot[:, -1]).all(axis=1)
-    if last.all():
-        return
-    trajectory = int(np.argmin(last))
-    path = np.hstack([q[trajectory], qdot[trajectory]])
-    when = time_step * int(np.argmin(np.isfinite(path).all(axis=1)))
-    raise DivergenceError(
-        f"trajectory {trajectory} of replicate {replicate} is not finite from "
-        f"t = {when:g} s on; reduce simulate.time_step ({time_step:g} s)"
-    )
 
 
 def _dataset(q, qdot, system, dt, replicate, units) -> xr.Dataset:

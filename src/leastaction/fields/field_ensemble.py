@@ -6,8 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.generators import generator
-from leastaction.core.time_grid import step_count
-from leastaction.ensembles.ensemble import check_finite
+from leastaction.core.time_grid import check_finite, step_count
 from leastaction.fields.domain import Domain
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.initial_state import field_initial_states
