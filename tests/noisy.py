@@ -6,7 +6,7 @@ from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.ensembles import (
     lagged_moments,
-    moving_average_gmm,
+    moment_gmm,
     moving_average_likelihood,
     sensor_noise,
     weak_moments,
@@ -38,7 +38,7 @@ class Found:
         self.moments = method.assemble(
             data, self.noise, {"instrument_degree": 3, "most_instruments": 40}, library
         )
-        self.lagrangian = moving_average_gmm.identify(
+        self.lagrangian = moment_gmm.identify_moving_average(
             self.moments, {"max_terms": max_terms}
         )
         self.volatility = moving_average_likelihood.identify(

@@ -5,7 +5,7 @@ import pytest
 from noisy import Found, ensemble, replicated
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended, system
 
-from leastaction.ensembles.moving_average_gmm import whitened
+from leastaction.ensembles.moment_gmm import whitened
 
 K = 25.0
 SUPPORT = {"x**2", "xdot**2"}

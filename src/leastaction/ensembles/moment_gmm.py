@@ -1,69 +1,62 @@
-"""Generalised method of moments with best-subset selection.
+"""Generalised method of moments for martingale moments, exact or of noisy data.
 
-The martingale moments g(c) = Σ Z X c have covariance Ω ⊗ dt Σ Z Zᵀ, where Ω is the
-covariance of the noise. The coefficients minimise the Hansen statistic
+*Martingale moments.* The moments g(c) = Σ Z X c have the covariance Ω ⊗ dt Σ Z Zᵀ,
+where Ω is the covariance of the noise. Ω starts from the realised covariation and is
+updated from the residual.
 
-.. math::  J(c) = g(c)^T \\left(Ω ⊗ dt Σ Z Z^T\\right)^{-1} g(c) ,
+*A residual that is a moving average.* Sensor noise enters two neighbouring increments,
+and overlapping windows share samples: the residual r = Σ c_i X_i has the autocovariance
+Γ_h up to a lag L and none beyond. The moments then have the covariance (Hansen 1982;
+Hayashi and Sims 1983)
 
-which for the true support is χ² with (moments − terms) degrees of freedom: an absolute
-test of fit. Ω starts from the realised covariation and is updated from the residual.
-No threshold is tuned: subsets compete by J plus the penalty of the extended BIC. In
-that competition J is in units of each subset's own residual variance where that is
-*smaller* than Ω: candidates that contain accelerations, such as cos q̇, could
-otherwise cancel the kinetic term, and with it the noise, and an empty equation would
-seem to fit best. Where it is larger, Ω stays the unit: a subset must not gain from
-inflating the noise, as it could in the continuously updated estimator (Hansen, Heaton
-and Yaron 1996).
+.. math::  S = Σ_{h=-L}^{L} Γ_h ⊗ \\sum_k Z_k Z_{k+h}^T ,
+
+which is no Kronecker product. Around the long-run covariance Ω = Σ_h Γ_h it reads
+Ω ⊗ Σ Z Zᵀ plus terms in differences of instruments, which smooth instruments keep
+small. Weighting with Γ_0 alone would overstate the noise by the factor 1 + 2ξ².
+
+Selection and J are those of :mod:`leastaction.core.gmm`.
 """
 
 from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
+from scipy.special import chdtrc
 
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
-from leastaction.core.moment_selection import (
-    FAINTEST,
-    MOST_ITERATIONS,
+from leastaction.core.gmm import (
+    NOISE_ROUNDOFF,
+    Converged,
     Fit,
+    iterate,
     lagrangian_estimate,
     root_inverse,
     select,
 )
 
-CONTRACT = "moments"
+# Sampling errors of Γ_h may leave S indefinite; true values of S ⊗ (Ω ⊗ ΣZZᵀ)⁻¹ lie
+# far above this floor of its eigenvalues.
+EIGENVALUE_FLOOR = 1e-2
+# A window whose fit is this improbable is too long for the motion.
+REJECTED_P_VALUE = 1e-4
 
 
 def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
-    """Identify the Lagrangian of one replicate from its martingale moments.
+    """Lagrangian, and residual noise covariance Ω, from martingale moments.
 
-    Parameters
-    ----------
-    library
-        One replicate, contract ``moments``.
-    settings
-        `max_terms`: largest number of terms beside the reference.
-
-    Returns
-    -------
-    LagrangianEstimate
-        Coefficients of every candidate with standard errors, the residual noise
-        covariance Ω and its standard error, J, its degrees of freedom and p-value, and
-        the criterion along the selection path.
+    `settings` hold `max_terms`, the largest number of terms beside the reference.
     """
     check(library, "moments")
-    status = library["status"].values
-    reference = int(np.flatnonzero(status == "reference")[0])
-    given = library["library_given"].values
-    scale = given[given != 0][0]
+    reference, scale = _reference(library)
     moment = library["moment"].values[0]
     grams = library["instrument_gram"].values[0]
     weighted = library["weighted_gram"].values[0]
     varies = bool(library.attrs["state_dependent_noise"])
     samples = int(library["samples"].values[0])
     dt = float(library["time_step"].values[0])
-    first = noise = library["realised_covariation"].values[0]
+    first = library["realised_covariation"].values[0]
     total = moment.sum(axis=0)
     floor = _discretisation_floor(
         scale**2 * weighted[..., reference, reference],
@@ -72,51 +65,42 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     )
     if varies:
         floor = np.diag(np.diag(floor))
-    support, converged, deterministic = None, False, False
-    for _ in range(MOST_ITERATIONS):
-        fit = _fit(
-            total,
-            grams,
-            (np.diag(np.diag(noise)) if varies else noise) * dt,
-            floor * dt,
+
+    def fit(noise: np.ndarray) -> Fit:
+        noise = (np.diag(np.diag(noise)) if varies else noise) * dt
+        directions = _directions(noise + floor * dt)
+        share = np.einsum("da,ab,db->d", directions, noise, directions)
+        columns, rank = _whitened(directions, grams, total)
+        return select(
+            columns,
+            rank,
+            directions,
+            share,
             weighted / samples,
             reference,
             scale,
             settings["max_terms"],
             samples,
         )
-        converged, support = fit.support == support, fit.support
-        noise = _residual_covariance(fit.coefficients, weighted, samples * dt)
-        deterministic = not (np.diag(noise) > FAINTEST * np.diag(first)).all()
-        if converged or deterministic:
-            break
+
+    found = iterate(
+        first,
+        fit,
+        lambda fit, _: _residual_covariance(fit.coefficients, weighted, samples * dt),
+        lambda noise: not (np.diag(noise) > NOISE_ROUNDOFF * np.diag(first)).all(),
+    )
     noise = _residual_covariance(
-        fit.coefficients, library["increment_gram"].values[0], samples * dt
+        found.fit.coefficients, library["increment_gram"].values[0], samples * dt
     )
     noise_std = np.sqrt((noise**2 + np.outer(np.diag(noise), np.diag(noise))) / samples)
-    return lagrangian_estimate(
-        library, fit, noise, noise_std, converged=converged, deterministic=deterministic
-    )
+    return lagrangian_estimate(library, found, noise=(noise, noise_std))
 
 
-def _fit(
-    total, grams, noise, floor, increments, reference, scale, max_terms, samples
-) -> Fit:
-    """Select and solve, given the noise covariance that weights the moments."""
-    directions = _directions(noise + floor)
-    share = np.einsum("da,ab,db->d", directions, noise, directions)
-    columns, rank = _whitened(directions, grams, total)
-    return select(
-        columns,
-        rank,
-        directions,
-        share,
-        increments,
-        reference,
-        scale,
-        max_terms,
-        samples,
-    )
+def _reference(library: xr.Dataset) -> tuple[int, float]:
+    """Column whose coefficient is given, and that coefficient."""
+    given = library["library_given"].values
+    reference = np.flatnonzero(library["status"].values == "reference")[0]
+    return int(reference), given[given != 0][0]
 
 
 def _directions(noise: np.ndarray) -> np.ndarray:
@@ -171,3 +155,120 @@ def _discretisation_floor(momentum, theta, dt) -> np.ndarray:
 def _residual_covariance(coefficients, increments, time) -> np.ndarray:
     """Quadratic variation with the drift removed, Σ (Xc)(Xc)ᵀ / T."""
     return np.einsum("abij,i,j->ab", increments, coefficients, coefficients) / time
+
+
+def identify_moving_average(
+    library: xr.Dataset, settings: Mapping
+) -> LagrangianEstimate:
+    """Lagrangian, and long-run covariance of the residual, from noisy moments.
+
+    Of several scales of smoothing, the one with the smallest mean of log(SE/|c|) among
+    those that J accepts is taken; it is the diagnostic ``smoothing_window``, in
+    samples. `settings` hold `max_terms`, as of :func:`identify`.
+    """
+    check(library, "moving_average_moments")
+    scales = [
+        _at_scale(library.isel(scale=slice(i, i + 1)), settings)
+        for i in range(library.sizes["scale"])
+    ]
+    best = min(range(len(scales)), key=lambda i: _uncertainty(scales[i].fit))
+    window = int(library["window"].values[0, best])
+    noise = long_run(scales[best].noise) / float(library["time_step"].values[0])
+    return lagrangian_estimate(
+        library,
+        scales[best],
+        noise=(noise, np.full_like(noise, np.nan)),
+        diagnostics={"smoothing_window": (window, "1", "samples of smoothing")},
+    )
+
+
+def whitened(total, instruments, autocovariance):
+    """Moments in units of their standard errors.
+
+    Parameters
+    ----------
+    total
+        Σ Z Xᵀ, shape (dof, instrument, term).
+    instruments
+        Σ Z_k Z_{k+h}ᵀ, shape (lag, instrument, instrument).
+    autocovariance
+        Γ_h, shape (lag, dof, dof).
+
+    Returns
+    -------
+    columns
+        Shape (direction, row, term). Rows stay close to the direction of noise that
+        they come from, as the symmetric root is taken last.
+    directions
+        W with W Ω Wᵀ = 1.
+    """
+    directions = root_inverse(long_run(autocovariance))
+    z = root_inverse(instruments[0])
+    noise = np.einsum("da,hab,eb->hde", directions, autocovariance, directions)
+    z_lagged = z @ instruments[1:] @ z.T
+    covariance = np.kron(noise[0], np.eye(len(z)))
+    for gamma, products in zip(noise[1:], z_lagged, strict=True):
+        part = np.kron(gamma, products)
+        covariance += part + part.T
+    values, vectors = np.linalg.eigh(covariance)
+    root = (vectors / np.sqrt(np.maximum(values, EIGENVALUE_FLOOR))) @ vectors.T
+    columns = np.einsum("da,rp,apm->drm", directions, z, total)
+    shape = columns.shape
+    return (root @ columns.reshape(-1, shape[2])).reshape(shape), directions
+
+
+def long_run(gamma: np.ndarray) -> np.ndarray:
+    """Γ_0 + Σ (Γ_h + Γ_hᵀ) over the first axis, h = 0, 1, ..."""
+    return gamma[0] + (gamma[1:] + np.swapaxes(gamma[1:], 1, 2)).sum(axis=0)
+
+
+def residual_autocovariance(coefficients, increments) -> np.ndarray:
+    """Γ_h(c) = cᵀ G_h c, shape (lag, dof, dof)."""
+    return np.einsum("habij,i,j->hab", increments, coefficients, coefficients)
+
+
+def _at_scale(library: xr.Dataset, settings: Mapping) -> Converged:
+    """Select and solve at one scale of smoothing."""
+    reference, scale = _reference(library)
+    total = library["moment"].values[0, 0]
+    instruments = library["instrument_gram"].values[0, 0]
+    increments = library["increment_gram"].values[0, 0]
+    samples = int(library["samples"].values[0])
+    summed = increments[0] + sum(g + g.transpose(1, 0, 3, 2) for g in increments[1:])
+    first = library["realised_covariation"].values[0]
+    first = first * float(library["time_step"].values[0])
+    gamma = np.zeros((len(increments), *first.shape))
+    gamma[0] = first
+
+    def fit(gamma: np.ndarray) -> Fit:
+        columns, directions = whitened(total, instruments, gamma)
+        return select(
+            columns,
+            columns.shape[0] * columns.shape[1],
+            directions,
+            np.ones(len(directions)),
+            summed,
+            reference,
+            scale,
+            settings["max_terms"],
+            samples,
+        )
+
+    return iterate(
+        gamma,
+        fit,
+        lambda fit, _: residual_autocovariance(fit.coefficients, increments),
+        lambda gamma: (
+            not (np.diag(long_run(gamma)) > NOISE_ROUNDOFF * np.diag(first)).all()
+        ),
+    )
+
+
+def _uncertainty(fit: Fit) -> tuple[bool, float]:
+    """Whether J rejects the fit, and the mean of log(SE/|c|)."""
+    support = list(fit.support)
+    rejected = not chdtrc(fit.rank - len(support), fit.j) > REJECTED_P_VALUE
+    if not support:
+        return rejected, np.inf
+    error = np.sqrt(np.diag(fit.covariance))[support]
+    return rejected, float(np.log(error / np.abs(fit.coefficients[support])).mean())

@@ -238,7 +238,7 @@ class MomentGmm(Identify):
 class MovingAverageGmm(Identify):
     """Generalised method of moments whose residual is a moving average."""
 
-    run = "ensembles.moving_average_gmm:identify"
+    run = "ensembles.moment_gmm:identify_moving_average"
     reads = ("moving_average_moments",)
 
     method: Literal["moving_average_gmm"] = "moving_average_gmm"

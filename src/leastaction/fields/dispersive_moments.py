@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.core.moment_selection import RANK_TOLERANCE, root_inverse
+from leastaction.core.gmm import EIGENVALUE_ROUNDOFF, root_inverse
 
 NUMEROV = 1 / 12
 
@@ -86,7 +86,7 @@ class DispersiveMoments:
         inner = mix.T @ gram @ mix
         size = np.sqrt(np.diag(inner))
         values, vectors = np.linalg.eigh(inner / np.outer(size, size))
-        good = values > RANK_TOLERANCE * values[-1]
+        good = values > EIGENVALUE_ROUNDOFF * values[-1]
         right = vectors[:, good].T @ (mix.T @ gram[:, 0] / size)
         c = -self.scale * (vectors[:, good] @ (right / values[good])) / size
         return self.noise(c, 0.0)
