@@ -39,6 +39,9 @@ class Variable:
             object.__setattr__(self, "dims", tuple(self.dims.split()))
 
 
+TIME = Variable("time", "s", "time")
+
+
 @dataclass(frozen=True)
 class Contract:
     """What a dataset holds.
@@ -93,7 +96,10 @@ class Contract:
             Arrays by name, in the order of the file. An array that lacks the dimension
             `replicate` gets it; an :class:`xarray.DataArray` or ``Variable`` is taken
             as it is, and may be more than the contract lists.
-        coords, attrs
+        coords
+            As for a dataset. An array of a variable of the contract, or of the time,
+            gets its dimensions, unit and meaning.
+        attrs
             Of the dataset.
         units
             Units of variables whose unit depends on the system.
@@ -115,19 +121,25 @@ class Contract:
         unknown = [k for k in values if k not in self.variables]
         if any(not isinstance(values[name], whole) for name in unknown):
             raise ValueError(f"{sorted(unknown)} is not in the contract")
+        described = {"time": TIME, **self.variables}
         return xr.Dataset(
             {
                 name: self._entry(name, value, units.get(name))
                 for name, value in values.items()
             },
-            coords,
+            {
+                name: self._entry(name, value)
+                if name in described and isinstance(value, np.ndarray)
+                else value
+                for name, value in (coords or {}).items()
+            },
             attrs,
         )
 
-    def _entry(self, name: str, value, unit: str | None):
+    def _entry(self, name: str, value, unit: str | None = None):
         if isinstance(value, (xr.DataArray, xr.Variable)):
             return value
-        variable = self.variables[name]
+        variable = self.variables.get(name, TIME)
         array = np.asarray(value)
         if array.dtype.kind == "U":
             array = array.astype(object)

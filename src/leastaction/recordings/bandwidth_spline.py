@@ -15,6 +15,7 @@ from scipy.interpolate import BSpline
 from leastaction.core.contracts import check
 from leastaction.core.noise_sweep import CHANNELS
 from leastaction.core.unequal_trajectories import pieces, training
+from leastaction.recordings.contracts import CONTRACTS
 from leastaction.trajectories.joint_spline import DEGREE, joint_spline, knots
 
 # Samples of the longest stretch that is transformed at once.
@@ -29,7 +30,6 @@ STEEP = -2.5
 HIGHEST_ORDER = 6
 # Fraction of the Nyquist frequency taken where the spectrum never reaches the noise.
 COARSE = 0.8
-CONTRACT = "smoothed_motion"
 KNOTS_PER_BANDWIDTH = 5
 # Samples per knot at least: with fewer, the spline has more freedom than the data.
 DENSEST = 2
@@ -158,23 +158,7 @@ def _smoothed(density: np.ndarray, width: int = 9) -> np.ndarray:
 def differentiate(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """Smooth recordings; nothing is set per system.
-
-    Parameters
-    ----------
-    observations
-        Contract ``measurements``: `q` and, if recorded, `qdot`, `qddot`.
-    settings
-        `inflation` of the degrees of freedom; `points` per inverse bandwidth at which
-        the spline is evaluated; `trim`, inverse bandwidths left out at each end.
-    library
-        Not used: the smoother knows no model.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``smoothed_motion``.
-    """
+    """Smooth recordings; nothing is set per system, and no model is known."""
     check(observations, "measurements")
     observations = training(observations)
     dt = float(observations.attrs["time_step"])
@@ -220,31 +204,19 @@ def differentiate(
     if inside.sum() < len(inside) / 4:
         inside = np.ones_like(inside)
     noise = np.array([difference_noise(each) for each in series])
-    dims, each = ("replicate", "grid", "dof"), ("replicate", "dof")
-    unit = {"units": "see coordinate_unit"}
-    data = {
-        name: (dims, states[None, i], unit | {"long_name": f"{name}, smoothed"})
-        for i, name in enumerate(CHANNELS)
-    }
-    for key, kept, about in (
-        ("row", np.concatenate([row[1] for row in rows]), "row of the recording"),
-        (
-            "trajectory_number",
-            np.concatenate([np.full(len(row[1]), row[2]) for row in rows]),
-            "trajectory, by its position",
-        ),
-        ("inner", inside.astype("int8"), "whether far from both ends"),
-    ):
-        data[key] = (("grid",), kept, {"units": "1", "long_name": about})
-    for key, found, units, about in (
-        ("noise_std", noise, "see coordinate_unit", "noise, from differences"),
-        ("bandwidth", bandwidth, "Hz", "where motion drowns in noise"),
-        ("frequency", [s.main for s in spectra], "Hz", "main frequency"),
-    ):
-        data[key] = (each, np.array(found)[None], {"units": units, "long_name": about})
-    return xr.Dataset(
-        data,
-        coords={"replicate": observations["replicate"], "dof": observations["dof"]},
+    return CONTRACTS["smoothed_motion"].dataset(
+        {
+            **dict(zip(CHANNELS, states, strict=True)),
+            "row": np.concatenate([row[1] for row in rows]),
+            "trajectory_number": np.concatenate(
+                [np.full(len(row[1]), row[2]) for row in rows]
+            ),
+            "inner": inside.astype("int8"),
+            "noise_std": noise,
+            "bandwidth": bandwidth,
+            "frequency": [s.main for s in spectra],
+        },
+        {"replicate": observations["replicate"], "dof": observations["dof"]},
     )
 
 

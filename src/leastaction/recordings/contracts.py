@@ -1,52 +1,72 @@
 """Recordings of sensors: trajectories of unequal length, one after the other."""
 
-from leastaction.core.contract import Contract
+from leastaction.core.contract import Contract, Variable
 
-ROWS = ("replicate", "sample", "dof")
-GRID = ("replicate", "grid", "dof")
-PATHS = ("replicate", "path_sample", "dof")
+ROWS = "replicate sample dof"
+GRID = "replicate grid dof"
+PATHS = "replicate path_sample dof"
+SCORES = "replicate trajectory dof"
+EACH = "replicate dof"
+COORDINATE = "see coordinate_unit"
 
 CONTRACTS = {
     "measurements": Contract(
         "import",
         {
-            "q": ROWS,
-            "first_sample": ("trajectory",),
-            "sample_count": ("trajectory",),
-            "start_time": ("trajectory",),
-            "held_out": ("trajectory",),
+            "q": Variable(ROWS, COORDINATE, "generalised coordinate", finite=True),
+            "qdot": Variable(ROWS, COORDINATE, "generalised velocity", optional=True),
+            "qddot": Variable(
+                ROWS, COORDINATE, "generalised acceleration", optional=True
+            ),
+            "input": Variable(
+                ROWS, COORDINATE, "generalised external force", optional=True
+            ),
+            "first_sample": Variable("trajectory", "1", "first row"),
+            "sample_count": Variable("trajectory", "1", "number of rows"),
+            "start_time": Variable("trajectory", "s", "recorded time of the first row"),
+            "held_out": Variable("trajectory", "1", "whether only validation sees it"),
         },
-        finite=("q",),
         swept=False,
     ),
     "smoothed_motion": Contract(
         "differentiate with method bandwidth_spline",
         {
-            "q": GRID,
-            "qdot": GRID,
-            "qddot": GRID,
-            "row": ("grid",),
-            "trajectory_number": ("grid",),
-            "inner": ("grid",),
-            "noise_std": ("replicate", "dof"),
-            "bandwidth": ("replicate", "dof"),
-            "frequency": ("replicate", "dof"),
+            **{
+                name: Variable(GRID, COORDINATE, f"{name}, smoothed", finite=True)
+                for name in ("q", "qdot", "qddot")
+            },
+            "row": Variable("grid", "1", "row of the recording"),
+            "trajectory_number": Variable("grid", "1", "trajectory, by its position"),
+            "inner": Variable("grid", "1", "whether far from both ends"),
+            "noise_std": Variable(
+                EACH, COORDINATE, "noise, from differences", finite=True
+            ),
+            "bandwidth": Variable(EACH, "Hz", "where motion drowns in noise"),
+            "frequency": Variable(EACH, "Hz", "main frequency", finite=True),
         },
-        finite=("q", "qdot", "qddot", "noise_std", "frequency"),
         swept=False,
     ),
     "measured_rollout": Contract(
         "validate",
         {
-            "q_measured": PATHS,
-            "q_estimate": PATHS,
-            "q_band": PATHS,
-            "residual": PATHS,
-            "path_trajectory": ("path_sample",),
-            "rms_error": ("replicate", "trajectory", "dof"),
-            "maximum_error": ("replicate", "trajectory", "dof"),
+            "q_measured": Variable(PATHS, COORDINATE, "measured", finite=True),
+            "q_estimate": Variable(PATHS, COORDINATE, "predicted"),
+            "q_band": Variable(PATHS, COORDINATE, "half the width of the 95 % band"),
+            "residual": Variable(
+                PATHS, COORDINATE, "measured less fitted, over three main periods"
+            ),
+            "path_trajectory": Variable(
+                "path_sample", "1", "trajectory, by its position"
+            ),
+            "path_time": Variable(
+                "path_sample",
+                "s",
+                "time since the begin of the trajectory",
+                optional=True,
+            ),
+            "rms_error": Variable(SCORES, "1", "rms error over half the range"),
+            "maximum_error": Variable(SCORES, "1", "largest error over half the range"),
         },
-        finite=("q_measured",),
         swept=False,
     ),
 }

@@ -14,6 +14,7 @@ import xarray as xr
 from leastaction.core.unequal_trajectories import pieces
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.checks import DEGREES, refuse, warnings_of
+from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.splitting import (
     Clock,
     Trajectory,
@@ -204,47 +205,27 @@ def _end_held_out(kept, series, starts, clock: Clock) -> np.ndarray:
 
 def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Dataset:
     count = np.array([len(q) for q in series["q"]])
-    rows, each = ("replicate", "sample", "dof"), ("trajectory",)
-    meaning = {
-        "q": "generalised coordinate",
-        "qdot": "generalised velocity",
-        "qddot": "generalised acceleration",
-        "input": "generalised external force",
-    }
-    unit = {"units": "see coordinate_unit"}
-    data = {
-        name: (rows, np.concatenate(parts)[None], unit | {"long_name": meaning[name]})
-        for name, parts in series.items()
-    }
-    for name, values, units, about in (
-        (
-            "first_sample",
-            np.concatenate([[0], np.cumsum(count)[:-1]]),
-            "1",
-            "first row",
-        ),
-        ("sample_count", count, "1", "number of rows"),
-        ("start_time", starts, "s", "recorded time of the first row"),
-        ("held_out", held.astype("int8"), "1", "whether only validation sees it"),
-    ):
-        data[name] = (each, np.array(values), {"units": units, "long_name": about})
     names = list(channels["q"])
-    attributes = {
-        "time_step": clock.step,
-        "warnings": json.dumps(texts),
-        "kinds": json.dumps(
-            {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
-        ),
-    }
-    return xr.Dataset(
-        data,
-        coords={
+    kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
+    return CONTRACTS["measurements"].dataset(
+        {
+            **{name: np.concatenate(parts) for name, parts in series.items()},
+            "first_sample": np.concatenate([[0], np.cumsum(count)[:-1]]),
+            "sample_count": count,
+            "start_time": starts,
+            "held_out": held.astype("int8"),
+        },
+        {
             "replicate": [0],
             "dof": names,
             "coordinate_unit": ("dof", [channels["q"][n].unit for n in names]),
-            "label": (each, np.array([t.label for t in kept], dtype=object)),
+            "label": ("trajectory", np.array([t.label for t in kept], dtype=object)),
         },
-        attrs=attributes,
+        {
+            "time_step": clock.step,
+            "warnings": json.dumps(texts),
+            "kinds": json.dumps(kinds),
+        },
     )
 
 

@@ -9,6 +9,7 @@ from leastaction.core.contracts import check
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.unequal_trajectories import held_out, pieces
+from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.cross_validated_shooting import smooth_friction
 from leastaction.trajectories.multiple_shooting import (
     Positions,
@@ -194,54 +195,31 @@ def _dataset(observations, stored, period, start, seen) -> xr.Dataset:
         error = np.where(np.isfinite(path), path - q, np.inf) / size
         rms.append(np.sqrt((error**2).mean(0)))
         largest.append(np.abs(error).max(0))
-    dims, each = ("replicate", "path_sample", "dof"), ("replicate", "trajectory", "dof")
-    unit = {"units": "see coordinate_unit"}
-    data = {
-        name: (
-            dims,
-            np.concatenate([row[i][::stride] for row in stored])[None],
-            unit | {"long_name": about},
-        )
-        for i, (name, about) in enumerate(
-            (
-                ("q_measured", "measured"),
-                ("q_estimate", "predicted"),
-                ("q_band", "half the width of the 95 % band"),
-                ("residual", "measured less fitted, over three main periods"),
-            )
-        )
+    names_of_paths = ("q_measured", "q_estimate", "q_band", "residual")
+    paths = {
+        name: np.concatenate([row[i][::stride] for row in stored])
+        for i, name in enumerate(names_of_paths)
     }
     counts = [len(row[0][::stride]) for row in stored]
-    times = [np.arange(n) * dt * stride for n in counts]
-    data |= {
-        "path_trajectory": (
-            "path_sample",
-            np.repeat(np.arange(len(counts)), counts),
-            {"units": "1", "long_name": "trajectory, by its position"},
-        ),
-        "path_time": (
-            "path_sample",
-            np.concatenate(times),
-            {"units": "s", "long_name": "time since the begin of the trajectory"},
-        ),
-        "rms_error": (
-            each,
-            np.array(rms)[None],
-            {"units": "1", "long_name": "rms error over half the range"},
-        ),
-        "maximum_error": (
-            each,
-            np.array(largest)[None],
-            {"units": "1", "long_name": "largest error over half the range"},
-        ),
-    }
-    return xr.Dataset(
-        data,
-        coords={
+    return CONTRACTS["measured_rollout"].dataset(
+        {
+            **dict(
+                zip(
+                    ("q_measured", "q_estimate", "q_band", "residual"),
+                    paths,
+                    strict=True,
+                )
+            ),
+            "path_trajectory": np.repeat(np.arange(len(counts)), counts),
+            "path_time": np.concatenate([np.arange(n) * dt * stride for n in counts]),
+            "rms_error": rms,
+            "maximum_error": largest,
+        },
+        {
             "replicate": observations["replicate"],
             "dof": names,
             "coordinate_unit": observations["coordinate_unit"],
             "label": observations["label"],
         },
-        attrs={"start": start, "learned_from": int(seen), "period": period},
+        {"start": start, "learned_from": int(seen), "period": period},
     )

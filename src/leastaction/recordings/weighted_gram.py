@@ -11,15 +11,20 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.core.unequal_trajectories import training
-from leastaction.trajectories.gram import candidate_names, evenly, freedom_entries
+from leastaction.trajectories.gram import evenly, gram_dataset
 from leastaction.trajectories.library_equations import (
     gram_matrices,
     library_equations,
 )
 
-CONTRACT = "gram"
 # A trajectory quieter than this fraction of the loudest (in variance) counts less.
 QUIET = 0.01
+MEANINGS = {
+    "gram": "weighted mean of A^T A",
+    "inertia_gram": "the same of parts with accelerations",
+    "input_moment": "weighted mean of A^T Q",
+    "input_square": "weighted mean square of Q",
+}
 
 
 def assemble(
@@ -31,22 +36,6 @@ def assemble(
 
         G = \\sum_s \\frac{1}{v_s N_s} A_s^T A_s, \\qquad
         v_s = \\mathrm{var}\\,\\ddot q_s + 0.01 \\max_s \\mathrm{var}\\,\\ddot q_s
-
-    Parameters
-    ----------
-    observations
-        Contract ``measurements``.
-    derivatives
-        Contract ``smoothed_motion``.
-    settings
-        `samples`: how many are passed on, for ranking.
-    library
-        The `library` section.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``gram``; what `derivatives` holds is passed on.
     """
     check(observations, "measurements")
     check(derivatives, "smoothed_motion")
@@ -75,24 +64,17 @@ def assemble(
         for i, part in enumerate((*found, square)):
             sums[i] = sums[i] + weight / len(group) * part
     chosen = evenly(len(number), settings["samples"])
-    square, each = ("replicate", "column", "column_other"), ("replicate", "dof")
-    sampled = ("replicate", "sample", "dof")
-    data = {
-        "gram": _entry(square, sums[0], "weighted mean of A^T A"),
-        "inertia_gram": _entry(square, sums[1], "the same of parts with accelerations"),
-        "input_moment": _entry(square[:2], sums[2], "weighted mean of A^T Q"),
-        "input_square": _entry(square[:1], sums[3], "weighted mean square of Q"),
-        "acceleration_scale": _entry(each, scale, "standard deviation of qddot"),
-        "samples": _entry(square[:1], len(number), "samples in the sums"),
+    values = {
+        "gram": sums[0],
+        "inertia_gram": sums[1],
+        "input_moment": sums[2],
+        "input_square": sums[3],
+        "acceleration_scale": scale,
+        "samples": len(number),
     }
-    for name, values in (*motion.items(), ("input", force)):
-        data[f"{name}_sample"] = _entry(
-            sampled, values[chosen], f"{name}, some samples"
-        )
-    return derivatives.assign(data | freedom_entries(terms)).assign_coords(
-        candidate_names(terms)
-    )
-
-
-def _entry(dims, values, meaning: str):
-    return (dims, np.asarray(values)[None], {"units": "mixed", "long_name": meaning})
+    for name, each in (*motion.items(), ("input", force)):
+        values[f"{name}_sample"] = each[chosen]
+    found = gram_dataset(derivatives, values, terms)
+    for name, meaning in MEANINGS.items():
+        found[name].attrs["long_name"] = meaning
+    return found

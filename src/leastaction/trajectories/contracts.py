@@ -1,91 +1,228 @@
-"""Datasets of deterministic motions, before the model."""
+"""Datasets of motions without a random force, before the model."""
 
-from leastaction.core.contract import Contract
+from leastaction.core.contract import Contract, Variable
 
-ENSEMBLE = ("replicate", "trajectory", "time", "dof")
-DRAWS = ("replicate", "noise_mode", "trajectory", "time", "dof")
-SQUARE = ("replicate", "column", "column_other")
-SAMPLED = ("replicate", "sample", "dof")
+ENSEMBLE = "replicate trajectory time dof"
+DRAWS = "replicate noise_mode trajectory time dof"
+SQUARE = "replicate column column_other"
+SAMPLED = "replicate sample dof"
+EQUATION = "replicate dof"
+COORDINATE = "see coordinate_unit"
+RECORDING = "see the recordings"
+UNIT_NOISE = "unit noise of the sensor"
+
+RECORDED = {
+    "q": Variable(ENSEMBLE, COORDINATE, "generalised coordinate", finite=True),
+    "qdot": Variable(ENSEMBLE, COORDINATE, "generalised velocity", optional=True),
+    "qddot": Variable(ENSEMBLE, COORDINATE, "generalised acceleration", optional=True),
+    "input": Variable(
+        ENSEMBLE, COORDINATE, "generalised external force", optional=True
+    ),
+}
+STATUS = "1", "what algebra says about the term"
+EQUIVALENT = "1", "equivalent of a removed candidate"
+MEMBER = Variable("dof implicit_term", "1", "whether the equation has the candidate")
 
 CONTRACTS = {
     "recordings": Contract(
         "simulate with method runge_kutta",
-        {"q": ENSEMBLE, "noise_q": DRAWS, "noise_level": ("noise_level",)},
-        finite=("q", "noise_q", "noise_level"),
+        {
+            **RECORDED,
+            "noise_q": Variable(DRAWS, "1", UNIT_NOISE, finite=True),
+            "noise_qdot": Variable(DRAWS, "1", UNIT_NOISE, optional=True),
+            "noise_qddot": Variable(DRAWS, "1", UNIT_NOISE, optional=True),
+            "noise_level": Variable(
+                "noise_level",
+                "SI units of the channel",
+                "standard deviation of the noise",
+                finite=True,
+            ),
+        },
         swept=False,
     ),
-    "motion": Contract("one case of recordings", {"q": ENSEMBLE}, finite=("q",)),
+    "motion": Contract("one case of recordings", RECORDED),
     "rates": Contract(
         "differentiate with method joint_spline or measured",
-        {"time_kept": ("time_kept",)},
-        finite=("time_kept",),
+        {
+            "time_kept": Variable("time_kept", "s", "times that are kept", finite=True),
+            "channel_rms": Variable(
+                "replicate dof channel",
+                "mixed",
+                "root mean square of the channel",
+                optional=True,
+            ),
+            "spline": Variable(
+                "replicate trajectory dof basis",
+                "mixed",
+                "coefficients of the quintic B-spline",
+                optional=True,
+            ),
+            "penalty": Variable(
+                "replicate trajectory dof",
+                "1",
+                "penalty on the fourth derivative",
+                optional=True,
+            ),
+            "noise_std": Variable(
+                "replicate dof channel",
+                "mixed",
+                "standard deviation of the noise found",
+                optional=True,
+            ),
+            "noise_ratio": Variable(
+                "replicate dof channel",
+                "1",
+                "log2 of the squared noise ratio, rounded",
+                optional=True,
+            ),
+            "resolution": Variable(
+                "replicate trajectory dof",
+                "1",
+                "samples per degree of freedom",
+                optional=True,
+            ),
+            "knot_spacing": Variable((), "1", "samples per knot", optional=True),
+            "knot": Variable(
+                "knot_position", "s", "knots, with those of multiplicity", optional=True
+            ),
+        },
     ),
     "gram": Contract(
         "assemble with method gram",
         {
-            "gram": SQUARE,
-            "inertia_gram": SQUARE,
-            "input_moment": ("replicate", "column"),
-            "input_square": ("replicate",),
-            "acceleration_scale": ("replicate", "dof"),
-            "samples": ("replicate",),
-            "q_sample": SAMPLED,
-            "qdot_sample": SAMPLED,
-            "qddot_sample": SAMPLED,
-            "status": ("term",),
-            "equivalent": ("term",),
-            "dissipation_status": ("dissipation_term",),
-            "dissipation_equivalent": ("dissipation_term",),
+            "gram": Variable(SQUARE, "mixed", "A^T A / N", finite=True),
+            "inertia_gram": Variable(
+                SQUARE,
+                "mixed",
+                "the same of the part with accelerations",
+                finite=True,
+            ),
+            "input_moment": Variable(
+                "replicate column", "mixed", "A^T Q / N", finite=True
+            ),
+            "input_square": Variable("replicate", "mixed", "mean square of the input"),
+            "acceleration_scale": Variable(
+                EQUATION, "mixed", "standard deviation of qddot"
+            ),
+            "samples": Variable("replicate", "1", "samples in the sums"),
+            "q_sample": Variable(SAMPLED, "mixed", "q, some samples", finite=True),
+            "qdot_sample": Variable(SAMPLED, "mixed", "qdot, some samples"),
+            "qddot_sample": Variable(
+                SAMPLED, "mixed", "qddot, some samples", finite=True
+            ),
+            "input_sample": Variable(
+                SAMPLED, "mixed", "input, some samples", optional=True
+            ),
+            "status": Variable("term", *STATUS),
+            "equivalent": Variable("term", *EQUIVALENT),
+            "dissipation_status": Variable(
+                "dissipation_term", *STATUS, may_be_empty=True
+            ),
+            "dissipation_equivalent": Variable(
+                "dissipation_term", *EQUIVALENT, may_be_empty=True
+            ),
         },
-        finite=("gram", "inertia_gram", "input_moment", "q_sample", "qddot_sample"),
-        may_be_empty=("dissipation_status", "dissipation_equivalent"),
     ),
     "implicit_regression": Contract(
         "assemble with method implicit_library",
         {
-            "factor": ("replicate", "implicit_row", "implicit_term"),
-            "member": ("dof", "implicit_term"),
-            "q_held_out": SAMPLED,
-            "qdot_held_out": SAMPLED,
-            "qddot_held_out": SAMPLED,
+            "factor": Variable(
+                "replicate implicit_row implicit_term",
+                "mixed",
+                "triangular factor of the candidates",
+                finite=True,
+            ),
+            "member": MEMBER,
+            **{
+                f"{name}_held_out": Variable(
+                    SAMPLED, "mixed", f"{name} of trajectories held out", finite=True
+                )
+                for name in ("q", "qdot", "qddot")
+            },
         },
-        finite=("factor", "q_held_out", "qdot_held_out", "qddot_held_out"),
     ),
     "implicit_model": Contract(
         "identify with method sindy_pi",
         {
-            "coefficient_estimate": ("replicate", "dof", "implicit_term"),
-            "support": ("replicate", "dof", "implicit_term"),
-            "left_hand_side": ("replicate", "dof"),
-            "held_out_error": ("replicate", "dof"),
-            "member": ("dof", "implicit_term"),
+            "coefficient_estimate": Variable(
+                "replicate dof implicit_term",
+                "mixed",
+                "coefficient of the implicit equation",
+                finite=True,
+            ),
+            "support": Variable(
+                "replicate dof implicit_term", "1", "whether the term is selected"
+            ),
+            "left_hand_side": Variable(
+                EQUATION, "1", "term on the left-hand side, with coefficient one"
+            ),
+            "threshold": Variable(
+                EQUATION, "1", "threshold of unit columns", optional=True
+            ),
+            "held_out_error": Variable(
+                EQUATION,
+                "1",
+                "mean square error of the acceleration, share of its variance",
+            ),
+            "member": MEMBER,
         },
-        finite=("coefficient_estimate",),
         model="trajectories.implicit_model:ImplicitModel",
     ),
     "energy_gram": Contract(
         "assemble with method energy_gram",
         {
-            "gram": SQUARE,
-            "status": ("term",),
-            "equivalent": ("term",),
-            "given": ("term",),
+            "status": Variable("term", "1", "what algebra says of L"),
+            "equivalent": Variable("term", *EQUIVALENT),
+            "given": Variable("term", "1", "coefficient given by the reference"),
+            "degree": Variable("term", "1", "degree in the velocities", optional=True),
+            "used": Variable(
+                "term",
+                "1",
+                "whether the term is a candidate of the energy",
+                optional=True,
+            ),
+            "gram": Variable(
+                SQUARE, "mixed", "mean products of rates of energies", finite=True
+            ),
         },
-        finite=("gram",),
     ),
     "motion_rollout": Contract(
         "validate",
         {
-            "q_true": ENSEMBLE,
-            "q_estimate": ENSEMBLE,
-            "hamiltonian_true": ENSEMBLE[:3],
-            "hamiltonian_estimate": ENSEMBLE[:3],
-            "trajectory_error_training": ("replicate",),
-            "trajectory_error_prediction": ("replicate",),
-            "acceleration_error": ("replicate",),
-            "energy_drift": ("replicate",),
-            "diverged": ("replicate",),
+            "q_true": Variable(ENSEMBLE, RECORDING, "path of the truth", finite=True),
+            "q_estimate": Variable(ENSEMBLE, RECORDING, "path of the model"),
+            "hamiltonian_true": Variable(
+                "replicate trajectory time",
+                "J",
+                "energy along the path of the truth",
+                finite=True,
+            ),
+            "hamiltonian_estimate": Variable(
+                "replicate trajectory time",
+                "J",
+                "true energy along the path of the model",
+            ),
+            **{
+                f"trajectory_error_{window}": Variable(
+                    "replicate",
+                    "1",
+                    f"median relative error of the path, {window} window",
+                )
+                for window in ("training", "prediction")
+            },
+            "acceleration_error": Variable(
+                "replicate",
+                "1",
+                "relative error of the acceleration along the true path",
+            ),
+            "energy_drift": Variable(
+                "replicate",
+                "1",
+                "rms deviation of the energy over the mean of p qdot / 2",
+            ),
+            "diverged": Variable(
+                "replicate", "1", "trajectories of the model that diverged"
+            ),
         },
-        finite=("q_true", "hamiltonian_true"),
     ),
 }

@@ -8,6 +8,7 @@ import xarray as xr
 
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
+from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
     gram_matrices,
@@ -15,7 +16,6 @@ from leastaction.trajectories.library_equations import (
 )
 from leastaction.trajectories.motion import kept, states
 
-CONTRACT = "gram"
 LEAST_CLEAR = 0.1
 LEAST_ARGUMENT = 0.05
 
@@ -36,24 +36,8 @@ def assemble(
         A_k = m_k q̈ + f_k
 
     over the N samples and all degrees of freedom, for candidates of L and then of the
-    Rayleigh function (:class:`leastaction.trajectories.library_equations`).
-
-    Parameters
-    ----------
-    observations
-        One case, contract ``motion``. Its `input` Q is on the right-hand side.
-    derivatives
-        Contract ``rates``.
-    settings
-        `samples`: how many evenly spaced samples are passed on, or ``"all"``.
-    library
-        The `library` section of the example.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``gram``. What `derivatives` holds is passed on, so that a method can
-        return to all samples (:func:`leastaction.trajectories.motion.states`).
+    Rayleigh function (:class:`leastaction.trajectories.library_equations`). The
+    recorded input Q is on the right-hand side.
     """
     check(observations, "motion")
     check(derivatives, "rates")
@@ -84,63 +68,40 @@ def assemble(
     moment = independent[2] @ weights
     chosen = evenly(count, settings["samples"])
     force = flat.get("input", np.zeros(1))
-    square, each = ("replicate", "column", "column_other"), ("replicate", "dof")
-    sampled = ("replicate", "sample", "dof")
-    data = {
-        "gram": _entry(square, gram / count, "A^T A / N"),
-        "inertia_gram": _entry(
-            square, inertia_gram / count, "the same of the part with accelerations"
-        ),
-        "input_moment": _entry(square[:2], moment / count, "A^T Q / N"),
-        "input_square": _entry(
-            square[:1], (force**2).sum() / len(force), "mean square of the input"
-        ),
-        "acceleration_scale": _entry(
-            each, flat["qddot"].std(0), "standard deviation of qddot"
-        ),
-        "samples": (
-            "replicate",
-            [count],
-            {"units": "1", "long_name": "samples in the sums"},
-        ),
+    values = {
+        "gram": gram / count,
+        "inertia_gram": inertia_gram / count,
+        "input_moment": moment / count,
+        "input_square": (force**2).sum() / len(force),
+        "acceleration_scale": flat["qddot"].std(0),
+        "samples": count,
     }
-    for name, values in flat.items():
-        data[f"{name}_sample"] = _entry(
-            sampled, values[chosen], f"{name}, some samples"
-        )
-    return derivatives.assign(data | freedom_entries(terms)).assign_coords(
-        candidate_names(terms)
-    )
+    samples = {f"{name}_sample": each[chosen] for name, each in flat.items()}
+    return gram_dataset(derivatives, values | samples, terms)
 
 
-def freedom_entries(terms: Library) -> dict:
-    """What algebra says about the candidates, as variables of a dataset."""
-    data = {}
+def gram_dataset(
+    derivatives: xr.Dataset, values: Mapping[str, np.ndarray], terms: Library
+) -> xr.Dataset:
+    """Dataset ``gram``: `derivatives`, `values`, and what algebra says of candidates.
+
+    With the derivatives a method can return to all samples
+    (:func:`leastaction.trajectories.motion.states`).
+    """
+    values = dict(values)
     for name, freedom, status in (
         ("", terms.freedom, terms.status),
         ("dissipation_", terms.dissipation_freedom, terms.dissipation_freedom.status),
     ):
-        for key, values, meaning in (
-            ("status", status, "what algebra says about the term"),
-            ("equivalent", freedom.equivalent, "equivalent of a removed candidate"),
-        ):
-            data[f"{name}{key}"] = (
-                f"{name}term",
-                np.array(values, dtype=object),
-                {"units": "1", "long_name": meaning},
-            )
-    return data
-
-
-def candidate_names(terms: Library) -> dict:
-    """Coordinates of a dataset that name the candidates."""
+        values[f"{name}status"] = np.array(status, dtype=object)
+        values[f"{name}equivalent"] = np.array(freedom.equivalent, dtype=object)
     columns = [*terms.names, *(f"D: {name}" for name in terms.dissipation_names)]
-    return {
-        "column": columns,
-        "column_other": columns,
-        "term": terms.names,
-        "dissipation_term": np.array(terms.dissipation_names, dtype=object),
-    }
+    return derivatives.assign(CONTRACTS["gram"].dataset(values)).assign_coords(
+        column=columns,
+        column_other=columns,
+        term=terms.names,
+        dissipation_term=np.array(terms.dissipation_names, dtype=object),
+    )
 
 
 def clear_of_switches(
@@ -197,7 +158,3 @@ def evenly(count: int, wanted: int | str) -> np.ndarray:
     if wanted == "all" or wanted >= count:
         return np.arange(count)
     return np.linspace(0, count - 1, wanted).round().astype(int)
-
-
-def _entry(dims, values, meaning: str):
-    return (dims, np.asarray(values)[None], {"units": "mixed", "long_name": meaning})

@@ -18,10 +18,10 @@ from scipy.sparse import csr_array
 
 from leastaction.core.contracts import check, time_step
 from leastaction.core.noise_sweep import CHANNELS
+from leastaction.trajectories.contracts import CONTRACTS
 
 DEGREE = 5
 PENALISED_DERIVATIVE = 4
-CONTRACT = "rates"
 MOST_ROUNDS = 4
 UNDERSMOOTHING = 30.0
 PENALTIES = 60
@@ -247,24 +247,7 @@ def _cross_validation(spectrum, rest, penalty, count, inflation):
 def differentiate(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """Smooth the recorded channels of one case.
-
-    Parameters
-    ----------
-    observations
-        Contract ``motion``: `q` and, if recorded, `qdot`, `qddot`.
-    settings
-        `knot_spacing`, samples per knot; `trim`, samples dropped at each end; the same
-        with `_positions`, if nothing but q is recorded; `inflation` of the degrees of
-        freedom.
-    library
-        Not used: the smoother knows no model.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``rates``: `spline` (replicate, trajectory, dof, basis), `knot`, the
-        noise found in each channel, and which samples are kept.
+    """Smooth the recorded channels of one case; the smoother knows no model.
 
     Raises
     ------
@@ -295,61 +278,22 @@ def differentiate(
         )
         for a in range(observations.sizes["dof"])
     ]
-    spline = np.stack([fit[0] for fit in fits], axis=1)
-    noise = np.stack([fit[1] for fit in fits])
-    penalty = np.stack([fit[2] for fit in fits], axis=1)
-    at = knots(samples, spacing)
+    coefficients, noise, penalty, ratio, resolution = zip(*fits, strict=True)
     time = observations["time"].values
-    each = ("replicate", "trajectory", "dof")
-    return xr.Dataset(
+    return CONTRACTS["rates"].dataset(
         {
-            "spline": (
-                (*each, "basis"),
-                spline[None],
-                {"units": "mixed", "long_name": "coefficients of the quintic B-spline"},
-            ),
-            "penalty": (
-                each,
-                penalty[None],
-                {"units": "1", "long_name": "penalty on the fourth derivative"},
-            ),
-            "noise_std": (
-                ("replicate", "dof", "channel"),
-                noise[None],
-                {
-                    "units": "mixed",
-                    "long_name": "standard deviation of the noise found",
-                },
-            ),
-            "noise_ratio": (
-                ("replicate", "dof", "channel"),
-                np.array([fit[3] for fit in fits])[None],
-                {"units": "1", "long_name": "log2 of the squared noise ratio, rounded"},
-            ),
-            "resolution": (
-                each,
-                np.stack([fit[4] for fit in fits], axis=1)[None],
-                {"units": "1", "long_name": "samples per degree of freedom"},
-            ),
-            "knot_spacing": (
-                (),
-                spacing,
-                {"units": "1", "long_name": "samples per knot"},
-            ),
-            "knot": (
-                "knot_position",
-                time[0] + at * step,
-                {"units": "s", "long_name": "knots, with those of multiplicity"},
-            ),
+            "spline": np.stack(coefficients, axis=1),
+            "penalty": np.stack(penalty, axis=1),
+            "noise_std": np.stack(noise),
+            "noise_ratio": np.array(ratio),
+            "resolution": np.stack(resolution, axis=1),
+            "knot_spacing": spacing,
+            "knot": time[0] + knots(samples, spacing) * step,
         },
-        coords={
+        {
             "replicate": observations["replicate"],
             "dof": observations["dof"],
             "channel": recorded,
-            "time_kept": (
-                "time_kept",
-                time[trim : samples - trim],
-                {"units": "s", "long_name": "times that are kept"},
-            ),
+            "time_kept": time[trim : samples - trim],
         },
     )

@@ -17,9 +17,8 @@ from leastaction.core.euler_lagrange import (
 from leastaction.core.gauge import gauge_freedom
 from leastaction.core.implicit_library import evaluator_of_motion
 from leastaction.core.library import Library
+from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.motion import states
-
-CONTRACT = "energy_gram"
 
 
 def energy_rate(term: sp.Expr, coordinates: Sequence[str]) -> tuple[sp.Expr, ...]:
@@ -62,22 +61,6 @@ def assemble(
     The candidates of L serve as candidates of the energy. Not used are those of degree
     one in q̇, which leave no trace in the energy, those that are not homogeneous in
     q̇, and those whose rate is zero or a combination of earlier rates.
-
-    Parameters
-    ----------
-    observations
-        One case, contract ``motion``.
-    derivatives
-        Contract ``rates``.
-    settings
-        Nothing but the method's name.
-    library
-        The `library` section of the example.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``energy_gram``.
     """
     check(observations, "motion")
     check(derivatives, "rates")
@@ -92,36 +75,19 @@ def assemble(
     count = len(terms.terms)
     gram = np.zeros((count, count))
     gram[np.ix_(used, used)] = rates.T @ rates / len(rates)
-    of_term = {
-        "status": (np.array(terms.status, dtype=object), "what algebra says of L"),
-        "equivalent": (
-            np.array(terms.freedom.equivalent, dtype=object),
-            "equivalent of a removed candidate",
-        ),
-        "given": (terms.given, "coefficient given by the reference"),
-        "degree": (np.array(degrees), "degree in the velocities"),
-        "used": (
-            np.isin(np.arange(count), used).astype("int8"),
-            "whether the term is a candidate of the energy",
-        ),
-    }
-    data = {
-        name: ("term", values, {"units": "1", "long_name": meaning})
-        for name, (values, meaning) in of_term.items()
-    }
-    data["gram"] = (
-        ("replicate", "column", "column_other"),
-        gram[None],
-        {"units": "mixed", "long_name": "mean products of rates of energies"},
-    )
-    return xr.Dataset(
-        data,
-        coords={
+    return CONTRACTS["energy_gram"].dataset(
+        {
+            "status": np.array(terms.status, dtype=object),
+            "equivalent": np.array(terms.freedom.equivalent, dtype=object),
+            "given": terms.given,
+            "degree": np.array(degrees),
+            "used": np.isin(np.arange(count), used).astype("int8"),
+            "gram": gram,
+        },
+        {
             "replicate": observations["replicate"],
             "dof": coordinates,
-            "term": terms.names,
-            "column": terms.names,
-            "column_other": terms.names,
+            **dict.fromkeys(("term", "column", "column_other"), terms.names),
         },
     )
 
@@ -179,17 +145,8 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     comes from sequential thresholding with a relative tolerance. This is in the spirit
     of their passive method, not their method.
 
-    Parameters
-    ----------
-    equations
-        One case, contract ``energy_gram``.
-    settings
-        `tolerance`: see :func:`sparse_null_vector`.
-
-    Returns
-    -------
-    LagrangianEstimate
-        Scaled to the reference if that is selected. No standard errors.
+    `tolerance` is that of :func:`sparse_null_vector`. The estimate is scaled to the
+    reference if that is selected, and has no standard errors.
     """
     check(equations, "energy_gram")
     energy, left = sparse_null_vector(

@@ -8,8 +8,7 @@ import xarray as xr
 
 from leastaction.core.contracts import check
 from leastaction.core.noise_sweep import CHANNELS
-
-CONTRACT = "rates"
+from leastaction.trajectories.contracts import CONTRACTS
 
 
 def states(
@@ -69,20 +68,7 @@ def differentiate(
 ) -> xr.Dataset:
     """Keep every sample of `q`, `qdot` and `qddot` as recorded.
 
-    Parameters
-    ----------
-    observations
-        Contract ``motion`` with all three channels.
-    settings
-        Nothing but the method's name.
-    library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``rates``; only the root mean square of the channels, since the
-        recording itself holds the rest.
+    Only the root mean square of the channels is stored; the recording holds the rest.
 
     Raises
     ------
@@ -97,22 +83,12 @@ def differentiate(
             "use joint_spline, or record it"
         )
     rms = [np.sqrt((observations[n].values[0] ** 2).mean((0, 1))) for n in CHANNELS]
-    return xr.Dataset(
+    return CONTRACTS["rates"].dataset(
+        {"channel_rms": np.stack(rms, axis=1)},
         {
-            "channel_rms": (
-                ("replicate", "dof", "channel"),
-                np.stack(rms, axis=1)[None],
-                {"units": "mixed", "long_name": "root mean square of the channel"},
-            )
-        },
-        coords={
             "replicate": observations["replicate"],
             "dof": observations["dof"],
             "channel": list(CHANNELS),
-            "time_kept": (
-                "time_kept",
-                observations["time"].values,
-                {"units": "s", "long_name": "times that are kept"},
-            ),
+            "time_kept": observations["time"].values,
         },
     )

@@ -18,6 +18,7 @@ from leastaction.core.noise_sweep import cases, gathered
 from leastaction.core.runge_kutta import Motion, motion_of, substeps_of
 from leastaction.core.system import System, is_singular
 from leastaction.core.time_grid import step_count
+from leastaction.trajectories.contracts import CONTRACTS
 
 
 def validate(
@@ -32,30 +33,12 @@ def validate(
 ) -> xr.Dataset:
     """Roll out one replicate, every case of its sweep over noise.
 
-    Parameters
-    ----------
-    system
-        The truth.
-    model
-        One replicate, contract ``model`` or ``implicit_model``.
-    simulation
-        The `simulate` section.
-    settings
-        The `validate` section: `lengths` (rollout in units of the training duration),
-        `trajectories`, `samples` (stored times), `cases`.
-    library
-        Not used: the motion does not depend on the scale of L.
-    example, seed
-        Key of the random numbers, those of the training data.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``motion_rollout``: paths of truth and model; the energy of the truth
-        along both; median over trajectories of the relative error of the path, in the
-        training and in the prediction window; relative rms error of the model's
-        acceleration along the true path; rms deviation of the energy along the model's
-        path over the mean of ½ p·q̇ of the truth; trajectories that did not stay finite.
+    Stored are paths of truth and model; the energy of the truth along both; the median
+    over trajectories of the relative error of the path, in the training and in the
+    prediction window; the relative rms error of the model's acceleration along the true
+    path; the rms deviation of the energy along the model's path over the mean of
+    ½ p·q̇ of the truth; the trajectories that did not stay finite. The random numbers
+    are those of the training data.
     """
     replicate = int(model["replicate"].values[0])
     run = _Run(system, simulation, settings, example, seed, replicate)
@@ -137,32 +120,28 @@ class _Run:
             "training": time <= self.training,
             "prediction": time > self.training,
         }
-        scores = {
-            f"trajectory_error_{window}": (
-                _median_error(path[:, rows, :dof], self.path[:, rows, :dof]),
-                f"median relative error of the path, {window} window",
+        errors = {
+            f"trajectory_error_{window}": _median_error(
+                path[:, rows, :dof], self.path[:, rows, :dof]
             )
             for window, rows in windows.items()
         }
-        scores["acceleration_error"] = (
-            float(
-                np.linalg.norm(predicted - self.acceleration)
-                / np.linalg.norm(self.acceleration)
-            ),
-            "relative error of the acceleration along the true path",
+        missed = np.linalg.norm(predicted - self.acceleration)
+        drift = np.sqrt(np.mean((energy - self.hamiltonian) ** 2))
+        return CONTRACTS["motion_rollout"].dataset(
+            {
+                "q_true": self.path[..., :dof],
+                "q_estimate": path[..., :dof],
+                "hamiltonian_true": self.hamiltonian,
+                "hamiltonian_estimate": energy,
+                **errors,
+                "acceleration_error": missed / np.linalg.norm(self.acceleration),
+                "energy_drift": drift / np.abs(self.action / 2).mean(),
+                "diverged": float(np.isnan(path).any(axis=(1, 2)).sum()),
+            },
+            {"replicate": model["replicate"], "time": time, "dof": self.names},
+            {"training_duration": float(self.training)},
         )
-        scores["energy_drift"] = (
-            float(
-                np.sqrt(np.mean((energy - self.hamiltonian) ** 2))
-                / np.abs(self.action / 2).mean()
-            ),
-            "rms deviation of the energy over the mean of p qdot / 2",
-        )
-        scores["diverged"] = (
-            float(np.isnan(path).any(axis=(1, 2)).sum()),
-            "trajectories of the model that diverged",
-        )
-        return self._dataset(path, energy, time, scores, model["replicate"])
 
     def _motion(self, model: xr.Dataset) -> Motion | None:
         """Compiled motion of a model; None if it has no equations of motion."""
@@ -182,45 +161,6 @@ class _Run:
         if is_singular(found.mass_matrix):
             return None
         return motion_of(found, self.inputs, self.drawn_names)
-
-    def _dataset(self, path, energy, time, scores, replicate) -> xr.Dataset:
-        dims, dof = ("replicate", "trajectory", "time", "dof"), len(self.names)
-        unit = {"units": "see the recordings"}
-        joule = {"units": "J"}
-        data = {
-            "q_true": (
-                dims,
-                self.path[None, ..., :dof],
-                unit | {"long_name": "path of the truth"},
-            ),
-            "q_estimate": (
-                dims,
-                path[None, ..., :dof],
-                unit | {"long_name": "path of the model"},
-            ),
-            "hamiltonian_true": (
-                dims[:3],
-                self.hamiltonian[None],
-                joule | {"long_name": "energy along the path of the truth"},
-            ),
-            "hamiltonian_estimate": (
-                dims[:3],
-                energy[None],
-                joule | {"long_name": "true energy along the path of the model"},
-            ),
-        }
-        for key, (value, meaning) in scores.items():
-            data[key] = (dims[:1], [value], {"units": "1", "long_name": meaning})
-        about = {"units": "s", "long_name": "time"}
-        return xr.Dataset(
-            data,
-            coords={
-                "replicate": replicate,
-                "time": ("time", time, about),
-                "dof": self.names,
-            },
-            attrs={"training_duration": float(self.training)},
-        )
 
 
 def _energy(system: System):

@@ -9,10 +9,11 @@ import xarray as xr
 
 from leastaction.core.contracts import check
 from leastaction.core.implicit_library import ImplicitLibrary
+from leastaction.core.noise_sweep import CHANNELS
+from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.gram import evenly
 from leastaction.trajectories.motion import states
 
-CONTRACT = "implicit_regression"
 EVERY = 5
 # Rows of a block, in numbers of columns.
 BLOCK = 16
@@ -62,22 +63,6 @@ def assemble(
     The triangular factor R holds all that least squares with any left-hand side needs,
     ΘᵀΘ = RᵀR, without the squared condition number of ΘᵀΘ.
 
-    Parameters
-    ----------
-    observations
-        One case, contract ``motion``.
-    derivatives
-        Contract ``rates``.
-    settings
-        `samples`: number of samples of the held-out trajectories that are kept.
-    library
-        The `library` section of the example, with `implicit`.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``implicit_regression``.
-
     Raises
     ------
     ValueError
@@ -109,27 +94,16 @@ def assemble(
     member = np.zeros((dof, len(terms.terms)), dtype="int8")
     for row, members in zip(member, terms.members, strict=True):
         row[list(members)] = 1
-    data = {
-        "factor": (
-            ("replicate", "implicit_row", "implicit_term"),
-            factor[None],
-            {"units": "mixed", "long_name": "triangular factor of the candidates"},
-        ),
-        "member": (
-            ("dof", "implicit_term"),
-            member,
-            {"units": "1", "long_name": "whether the equation has the candidate"},
-        ),
-    }
-    for name, channel in zip(("q", "qdot", "qddot"), kept, strict=True):
-        data[f"{name}_held_out"] = (
-            ("replicate", "sample", "dof"),
-            channel[chosen][None],
-            {"units": "mixed", "long_name": f"{name} of trajectories held out"},
-        )
-    return xr.Dataset(
-        data,
-        coords={
+    return CONTRACTS["implicit_regression"].dataset(
+        {
+            "factor": factor,
+            "member": member,
+            **{
+                f"{name}_held_out": channel[chosen]
+                for name, channel in zip(CHANNELS, kept, strict=True)
+            },
+        },
+        {
             "replicate": observations["replicate"],
             "dof": coordinates,
             "implicit_term": terms.names,
@@ -269,22 +243,6 @@ def identify(
     Paper: the least-squares program of Kaheman et al., eq. (2.8), with sequential
     thresholding as in their code and that of Purnomo and Hayashibe; columns are scaled
     to unit length, which theirs are not.
-
-    Parameters
-    ----------
-    equations
-        One case, contract ``implicit_regression``.
-    settings
-        See :func:`best_equation`.
-    observations
-        Not used: the motion is in `equations`.
-    library
-        The `library` section of the example, with `implicit`.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``implicit_model``.
     """
     check(equations, "implicit_regression")
     coordinates = [str(name) for name in equations["dof"].values]
@@ -315,45 +273,17 @@ def identify(
         )
         coefficients[a, m] = found.coefficients
         chosen.append(found._replace(left=m[found.left]))
-    return _dataset(equations, terms, coefficients, chosen)
-
-
-def _dataset(equations, terms, coefficients, chosen) -> xr.Dataset:
-    each, square = ("replicate", "dof"), ("replicate", "dof", "implicit_term")
     names = np.array(terms.names, dtype=object)
-
-    def entry(dims, values, unit, meaning):
-        return (dims, np.asarray(values)[None], {"units": unit, "long_name": meaning})
-
-    return xr.Dataset(
+    return CONTRACTS["implicit_model"].dataset(
         {
-            "coefficient_estimate": entry(
-                square, coefficients, "mixed", "coefficient of the implicit equation"
-            ),
-            "support": entry(
-                square,
-                (coefficients != 0).astype("int8"),
-                "1",
-                "whether the term is selected",
-            ),
-            "left_hand_side": entry(
-                each,
-                names[[found.left for found in chosen]],
-                "1",
-                "term on the left-hand side, with coefficient one",
-            ),
-            "threshold": entry(
-                each, [f.threshold for f in chosen], "1", "threshold of unit columns"
-            ),
-            "held_out_error": entry(
-                each,
-                [f.error for f in chosen],
-                "1",
-                "mean square error of the acceleration, share of its variance",
-            ),
+            "coefficient_estimate": coefficients,
+            "support": (coefficients != 0).astype("int8"),
+            "left_hand_side": names[[found.left for found in chosen]],
+            "threshold": [found.threshold for found in chosen],
+            "held_out_error": [found.error for found in chosen],
             "member": equations["member"],
         },
-        coords={
+        {
             "replicate": equations["replicate"],
             "dof": equations["dof"],
             "implicit_term": names,
