@@ -13,23 +13,15 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.candidates import candidates
-from leastaction.core.compiled import assigned, assignments, kernel
 from leastaction.core.euler_lagrange import (
     acceleration_names,
     symbols,
     velocity_names,
 )
+from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import to_text
 from leastaction.core.gauge import exact_relations
 from leastaction.core.system import System
-
-KERNEL = """
-@njit(cache=True, nogil=True)
-def evaluate(q, qdot, qddot, values):
-    for n in range(q.shape[0]):
-        {state}
-        {values}
-"""
 
 
 @dataclass(frozen=True)
@@ -101,17 +93,18 @@ class ImplicitLibrary:
     @cached_property
     def evaluate(self):
         """``evaluate(q, qdot, qddot)`` of (sample, dof) each, to (sample, term)."""
-        return evaluator_of_motion(self.terms, self.coordinates)
+        compiled = evaluator(self.terms, self.coordinates)
+        return lambda q, qdot, qddot: compiled(q, qdot, qddot=qddot)
 
     @cached_property
     def slopes(self):
         """Return ∂Θ_k/∂q̈_a at samples, shape (sample, dof, term)."""
         dof = len(self.coordinates)
         parts = [sp.diff(term, x) for x in self.qddot for term in self.terms]
-        compiled = evaluator_of_motion(parts, self.coordinates)
+        compiled = evaluator(parts, self.coordinates)
 
         def slopes(q, qdot, qddot):
-            return compiled(q, qdot, qddot).reshape(len(q), dof, len(self.terms))
+            return compiled(q, qdot, qddot=qddot).reshape(len(q), dof, len(self.terms))
 
         return slopes
 
@@ -221,42 +214,3 @@ def _affine(name: str, term: sp.Expr, qddot: Sequence[sp.Symbol]) -> None:
         raise ValueError(
             f"library.implicit.{name}: {term} is not linear in the accelerations"
         )
-
-
-def evaluator_of_motion(expressions: Sequence[sp.Expr], coordinates: Sequence[str]):
-    """Compile expressions in (q, q̇, q̈).
-
-    Returns
-    -------
-    callable
-        ``evaluate(q, qdot, qddot)`` of shape (sample, dof) each; the result has shape
-        (sample, expression).
-    """
-    return _evaluator_of_motion(tuple(expressions), tuple(coordinates))
-
-
-@lru_cache(maxsize=64)
-def _evaluator_of_motion(expressions, coordinates):
-    channels = ("q", "qdot", "qddot")
-    names = (
-        *coordinates,
-        *velocity_names(coordinates),
-        *acceleration_names(coordinates),
-    )
-    places = [f"{c}[n, {a}]" for c in channels for a in range(len(coordinates))]
-    targets = [f"values[n, {k}]" for k in range(len(expressions))]
-    module = kernel(
-        KERNEL,
-        {
-            "state": assigned(names, places),
-            "values": assignments(targets, list(expressions), "shared_"),
-        },
-    )
-
-    def evaluate(q, qdot, qddot):
-        values = np.empty((len(q), len(expressions)))
-        given = (np.ascontiguousarray(x, dtype=float) for x in (q, qdot, qddot))
-        module.evaluate(*given, values)
-        return values
-
-    return evaluate

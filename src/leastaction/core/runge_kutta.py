@@ -6,7 +6,7 @@ motion at the sampled state, not differences.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -14,15 +14,21 @@ import xarray as xr
 from numba import njit
 
 from leastaction.core.compiled import assigned, assignments, kernel, unpack
+from leastaction.core.contracts import contracts
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.external_input import input_expressions, input_force
 from leastaction.core.generators import generator
-from leastaction.core.initial_state import random_names, state_of_names
-from leastaction.core.noise_draws import noise_draws
+from leastaction.core.initial_state import (
+    input_expressions,
+    input_force,
+    random_names,
+    state_of_names,
+)
 from leastaction.core.noise_sweep import CHANNELS
 from leastaction.core.system import System
 from leastaction.core.time_grid import DivergenceError, step_count
 
+# How noise enters the channels, see :func:`unit_noise`.
+MODES = ("independent", "shared")
 # All that is compiled for a model; the loops below call it by its address.
 KERNEL = """
 @njit(cache=True, nogil=True)
@@ -180,39 +186,23 @@ def simulate(
 ) -> xr.Dataset:
     """Simulate one replicate: motions from random starts, and the noise of sensors.
 
-    Parameters
-    ----------
-    system
-        The truth.
-    settings
-        The `simulate` section: `time_step`, `integration_step`, `duration` (s),
-        `trajectories`, `initial_state`, `input`, `noise`.
-    example, seed, replicate
-        Key of the random numbers.
-    units
-        Unit of each coordinate.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``recordings``: the recorded channels without noise, and one draw of
-        unit noise for each. What sensors record at a noise level is their sum
-        (:mod:`leastaction.core.noise_sweep`).
+    Stored are the recorded channels without noise, and one draw of unit noise for each.
+    What sensors record at a noise level is their sum
+    (:mod:`leastaction.core.noise_sweep`).
 
     Raises
     ------
     DivergenceError
         If a trajectory does not stay finite.
     """
-    start = settings["initial_state"]
+    start, inputs = settings["initial_state"], settings.get("input", {})
     drawn_names = tuple(start.get("random", {}))
-    inputs = settings.get("input", {})
     motion = motion_of(system, inputs, drawn_names)
     draw, state_of = random_names(start), state_of_names(start, system)
     dt, n, dof = settings["time_step"], settings["trajectories"], system.dof
     samples = step_count(settings["duration"], dt) + 1
-    data = {name: np.empty((1, n, samples, dof)) for name in CHANNELS}
-    force = np.zeros((1, n, samples, dof))
+    data = {name: np.empty((n, samples, dof)) for name in CHANNELS}
+    force = np.zeros((n, samples, dof))
     force_of = input_force(system, inputs, drawn_names)
     time = np.arange(samples) * dt
     for trajectory in range(n):
@@ -229,38 +219,65 @@ def simulate(
                 f"t = {when:g} s on; reduce simulate.integration_step"
             )
         channels = (path[:, :dof], path[:, dof:], acceleration)
-        for name, values_of_channel in zip(CHANNELS, channels, strict=True):
-            data[name][0, trajectory] = values_of_channel
-        force[0, trajectory] = force_of(time, values)
-    recorded = settings["noise"]["channels"]
-    channels = {name: data[name] for name in CHANNELS if name in recorded}
-    if inputs:
-        channels["input"] = force
-    motions = _motions(channels, system, time, replicate, units)
-    return noise_draws(motions, settings["noise"], example=example, seed=seed)
-
-
-def _motions(data: Mapping, system: System, time, replicate, units) -> xr.Dataset:
-    dims = ("replicate", "trajectory", "time", "dof")
-    meaning = {
-        "q": "generalised coordinate",
-        "qdot": "generalised velocity",
-        "qddot": "generalised acceleration",
-        "input": "generalised external force",
-    }
-    return xr.Dataset(
+        for name, channel in zip(CHANNELS, channels, strict=True):
+            data[name][trajectory] = channel
+        force[trajectory] = force_of(time, values)
+    sensors = settings["noise"]
+    recorded = [name for name in CHANNELS if name in sensors["channels"]]
+    modes = [mode for mode in MODES if mode in sensors["modes"]]
+    generators = (generator(seed, example, "sensor", replicate, i) for i in range(n))
+    noise = unit_noise(generators, modes, (n, samples, dof))
+    return contracts()["recordings"].dataset(
+        {name: data[name] for name in recorded}
+        | ({"input": force} if inputs else {})
+        | {f"noise_{name}": noise[CHANNELS.index(name)] for name in recorded},
         {
-            name: (
-                dims,
-                values,
-                {"units": "see coordinate_unit", "long_name": meaning[name]},
-            )
-            for name, values in data.items()
-        },
-        coords={
             "replicate": [replicate],
-            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "time": time,
             "dof": list(system.coordinates),
             "coordinate_unit": ("dof", [units[name] for name in system.coordinates]),
+            "noise_mode": modes,
+            "noise_level": np.asarray(sensors["levels"], dtype=float),
         },
     )
+
+
+def unit_noise(
+    generators: Iterable[np.random.Generator],
+    modes: Sequence[str],
+    shape: tuple[int, int, int],
+) -> np.ndarray:
+    """Unit noise of sensors, drawn once for every noise level of a sweep.
+
+    ``independent``: one draw for each channel, degree of freedom and time;
+    ``shared``: one draw for each time, added to all channels of all degrees of freedom.
+
+    Paper: the text of Purnomo and Hayashibe reads as independent noise; their code
+    draws one vector and adds it to every column.
+
+    Parameters
+    ----------
+    generators
+        One for each trajectory, which draws for all channels and modes, so that leaving
+        one out changes nothing in the others.
+    modes
+        Some of `MODES`.
+    shape
+        (trajectory, time, dof).
+
+    Returns
+    -------
+    ndarray of shape (channel, mode, trajectory, time, dof)
+    """
+    _, samples, dof = shape
+    noise = np.empty((len(CHANNELS), len(modes), *shape))
+    for trajectory, rng in enumerate(generators):
+        draws = {
+            "independent": rng.standard_normal((samples, dof, len(CHANNELS))),
+            "shared": rng.standard_normal((samples, 1, 1)),
+        }
+        for m, mode in enumerate(modes):
+            noise[:, m, trajectory] = np.moveaxis(
+                np.broadcast_to(draws[mode], (samples, dof, len(CHANNELS))), -1, 0
+            )
+    return noise

@@ -203,13 +203,7 @@ def _dataset(observations, stored, period, start, seen) -> xr.Dataset:
     counts = [len(row[0][::stride]) for row in stored]
     return CONTRACTS["measured_rollout"].dataset(
         {
-            **dict(
-                zip(
-                    ("q_measured", "q_estimate", "q_band", "residual"),
-                    paths,
-                    strict=True,
-                )
-            ),
+            **paths,
             "path_trajectory": np.repeat(np.arange(len(counts)), counts),
             "path_time": np.concatenate([np.arange(n) * dt * stride for n in counts]),
             "rms_error": rms,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from leastaction.core.examples import raised
-from leastaction.core.external_input import input_expressions
+from leastaction.core.initial_state import input_expressions
 from leastaction.core.system import System
 
 

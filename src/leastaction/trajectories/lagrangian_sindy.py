@@ -14,8 +14,8 @@ from leastaction.core.euler_lagrange import (
     total_derivative,
     velocity_names,
 )
+from leastaction.core.evaluator import evaluator
 from leastaction.core.gauge import gauge_freedom
-from leastaction.core.implicit_library import evaluator_of_motion
 from leastaction.core.library import Library
 from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.motion import states
@@ -47,7 +47,7 @@ def _energies(terms: tuple, coordinates: tuple) -> tuple[list, list, Callable]:
     freedom = gauge_freedom([terms[k] for k in fit], coordinates, equations=energy_rate)
     used = [fit[i] for i in freedom.independent]
     rates = [energy_rate(terms[k], coordinates)[0] for k in used]
-    return degrees, used, evaluator_of_motion(rates, coordinates)
+    return degrees, used, evaluator(rates, coordinates)
 
 
 def assemble(
@@ -67,11 +67,11 @@ def assemble(
     coordinates = [str(name) for name in observations["dof"].values]
     terms = Library.from_config(library, coordinates)
     degrees, used, evaluate = _energies(terms.terms, tuple(coordinates))
-    motion = (
+    q, qdot, qddot = (
         channel.reshape(-1, len(coordinates))
         for channel in states(observations, derivatives)
     )
-    rates = evaluate(*motion)
+    rates = evaluate(q, qdot, qddot=qddot)
     count = len(terms.terms)
     gram = np.zeros((count, count))
     gram[np.ix_(used, used)] = rates.T @ rates / len(rates)
