@@ -16,6 +16,7 @@ from leastaction.core.evaluator import evaluator
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.system import System
 from leastaction.core.time_grid import DivergenceError
+from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.gill_histogram import PlaneHistogram
 from leastaction.densities.runge_kutta_gill import stream
 from leastaction.densities.weak_fokker_planck import bumps, sheppard
@@ -171,46 +172,20 @@ def _dataset(system, truth, found, residual, grid, replicate) -> xr.Dataset:
     dof = system.dof
     step = (high - low) / bins
     centres = low[:, None] + (np.arange(bins) + 0.5) * step[:, None]
-    plane = ("replicate", "dof", "q_bin", "qdot_bin")
     area = step[:dof] * step[dof:]
     # Half the integral of |p - p_estimate|, what lies outside of the cells included.
     outside = [1 - p.sum(axis=(1, 2)) * area for p in (truth[0], found[0])]
     distance = np.abs(truth[0] - found[0]).sum(axis=(1, 2)) * area
     distance = 0.5 * (distance + np.abs(outside[0] - outside[1]))
-    data = {
-        "residual_score": (
-            ("replicate", "bump_q", "bump_qdot"),
-            residual[None],
-            {
-                "units": "1",
-                "long_name": "residual of the model's equation for the true density, "
-                "over its standard error",
-            },
-        ),
-        "total_variation": (
-            ("replicate", "dof"),
-            distance[None],
-            {"units": "1", "long_name": "total variation distance of the densities"},
-        ),
-        "cell_centre": (
-            ("state", "bin"),
-            centres,
-            {"units": "unit of the state", "long_name": "centre of the cell"},
-        ),
+    values = {
+        "residual_score": residual,
+        "total_variation": distance,
+        "cell_centre": centres,
     }
     for end, (density, std) in (("true", truth), ("estimate", found)):
-        data[f"density_{end}"] = (
-            plane,
-            density[None],
-            {"units": "1/(q qdot)", "long_name": "stationary density"},
-        )
-        data[f"std_{end}"] = (
-            ("replicate", "state"),
-            std[None],
-            {"units": "unit of the state", "long_name": "standard deviation"},
-        )
-    return xr.Dataset(
-        data,
+        values |= {f"density_{end}": density, f"std_{end}": std}
+    return CONTRACTS["density_rollout"].dataset(
+        values,
         coords={
             "replicate": [replicate],
             "dof": list(system.coordinates),

@@ -27,6 +27,7 @@ from leastaction.core.expressions import parse, to_text
 from leastaction.core.library import Library
 from leastaction.core.system import System
 from leastaction.core.unknown import unknown
+from leastaction.densities.contracts import CONTRACTS
 
 
 @dataclass(frozen=True)
@@ -328,15 +329,18 @@ def terms_on_cells(
 
 
 def equation_dataset(
+    contract: str,
     equation: StationaryEquation,
     replicate: xr.DataArray,
     mean_square: np.ndarray,
-    data: Mapping[str, tuple],
+    values: Mapping,
 ) -> xr.Dataset:
     """One replicate of an assembled equation, with what is known of its terms.
 
     Parameters
     ----------
+    contract
+        ``stationary_residual`` or ``generator_moments``.
     equation
         The terms.
     replicate
@@ -344,16 +348,16 @@ def equation_dataset(
     mean_square
         Mean of every candidate of the squared volatility, shape (1 or dof,
         volatility_term).
-    data
+    values
         Variables of the equation.
     """
     each = np.broadcast_to(mean_square, (1, equation.dof, len(equation.volatility)))
-    about = {"units": "mixed", "long_name": "mean of the candidate of S^2"}
-    square = (("replicate", "dof", "volatility_term"), each, about)
     # The words about the terms are the same in every replicate, and slow to put in.
     words, candidates = _words(equation)
-    data = {**words, **data, "mean_square": square, "replicate": replicate.variable}
-    return xr.Dataset(data, candidates)
+    return CONTRACTS[contract].dataset(
+        {**words, **values, "mean_square": each, "replicate": replicate.variable},
+        candidates,
+    )
 
 
 @lru_cache(maxsize=16)
@@ -364,63 +368,28 @@ def _words(
     library, terms = equation.library, equation.terms
     of_noise = [t for t in terms if t.kind == "volatility"]
     damping = library.dissipation_freedom
-    said = {
-        "status": ("term", library.status, "algebra says about the term"),
-        "equivalent": ("term", library.freedom.equivalent, "the candidate equals"),
-        "dissipation_status": (
-            "dissipation_term",
-            damping.status,
-            "algebra says about the term of D",
-        ),
-        "dissipation_equivalent": (
-            "dissipation_term",
-            damping.equivalent,
-            "the candidate of D equals",
-        ),
-        "kind": (
-            "equation_term",
-            [t.kind for t in terms],
-            "the coefficient belongs to",
-        ),
-    }
-    place = [t.position[-1] if t.position else 0 for t in terms]
-    dof = [t.position[0] if t.kind == "volatility" else 0 for t in terms]
-    numbers = {
-        "position": ("equation_term", place, "1", "position among its candidates"),
-        "of_dof": ("equation_term", dof, "1", "degree of freedom of a volatility"),
-        "known": ("equation_term", equation.known, "mixed", "given coefficient"),
-        "reference_value": (
-            "term",
-            library.given,
-            "mixed",
-            "coefficient of a reference term",
-        ),
-        "detailed_balance": (
-            (),
-            np.int8(equation.detailed_balance),
-            "1",
-            "whether the density is exp(-kappa H)",
-        ),
-    }
-    data = {
-        name: (
-            dim,
-            np.array(list(values), dtype=object),
-            {"units": "1", "long_name": f"what {what}"},
-        )
-        for name, (dim, values, what) in said.items()
-    }
-    data |= {
-        name: (dims, values, {"units": unit, "long_name": what})
-        for name, (dims, values, unit, what) in numbers.items()
-    }
-    words = xr.Dataset(
-        data,
+
+    def texts(values) -> np.ndarray:
+        return np.array(list(values), dtype=object)
+
+    words = CONTRACTS["stationary_residual"].dataset(
+        {
+            "status": texts(library.status),
+            "equivalent": texts(library.freedom.equivalent),
+            "dissipation_status": texts(damping.status),
+            "dissipation_equivalent": texts(damping.equivalent),
+            "kind": texts(t.kind for t in terms),
+            "position": [t.position[-1] if t.position else 0 for t in terms],
+            "of_dof": [t.position[0] if t.kind == "volatility" else 0 for t in terms],
+            "known": equation.known,
+            "reference_value": library.given,
+            "detailed_balance": np.int8(equation.detailed_balance),
+        },
         {
             "equation_term": [t.label for t in terms],
             "dof": list(library.coordinates),
             "term": library.names,
-            "dissipation_term": np.array(library.dissipation_names, dtype=object),
+            "dissipation_term": texts(library.dissipation_names),
             "volatility_term": [t.name for t in of_noise][: len(equation.volatility)],
         },
     )

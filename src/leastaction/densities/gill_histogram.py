@@ -13,6 +13,7 @@ import xarray as xr
 from leastaction.core.compiled import kernel
 from leastaction.core.system import System
 from leastaction.core.time_grid import step_count
+from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.runge_kutta_gill import stream
 
 KERNEL = """
@@ -271,27 +272,13 @@ def histogram_dataset(
 ) -> xr.Dataset:
     """Counts of shape (replicate, batch, q_bin, qdot_bin) as a ``histogram``."""
     (name,) = coordinates
-    each = ("replicate", "batch")
-    time = np.asarray(samples) * time_step
     about = {"units": units[name], "long_name": "centre of the cell"}
     rate = {"units": f"({units[name]})/s", "long_name": "centre of the cell"}
-    return xr.Dataset(
+    return CONTRACTS["histogram"].dataset(
         {
-            "count": (
-                (*each, "q_bin", "qdot_bin"),
-                counts,
-                {"units": "1", "long_name": "samples in the cell"},
-            ),
-            "samples": (
-                each,
-                samples,
-                {"units": "1", "long_name": "samples inside and outside the cells"},
-            ),
-            "duration": (
-                each,
-                time,
-                {"units": "s", "long_name": "total time of the batch"},
-            ),
+            "count": counts,
+            "samples": samples,
+            "duration": np.asarray(samples) * time_step,
         },
         coords={
             "replicate": [replicate],

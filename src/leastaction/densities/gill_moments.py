@@ -14,6 +14,7 @@ from leastaction.core.compiled import kernel
 from leastaction.core.multi_index import multi_indices
 from leastaction.core.system import System
 from leastaction.core.time_grid import step_count
+from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.gill_histogram import check_batches
 from leastaction.densities.runge_kutta_gill import stream
 
@@ -164,29 +165,12 @@ def simulate(
         sums[trajectory % batches] += filled.sums(trajectory)
     steps = step_count(settings["duration"], settings["time_step"])
     samples = steps * trajectories // batches
-    each = ("replicate", "batch")
-    return xr.Dataset(
+    return CONTRACTS["state_moments"].dataset(
         {
-            "moment": (
-                (*each, "monomial"),
-                (sums / sums[:, :1])[None],
-                {"units": "mixed", "long_name": "mean of a monomial of the state"},
-            ),
-            "exponent": (
-                ("monomial", "state"),
-                filled.powers,
-                {"units": "1", "long_name": "exponent of the monomial"},
-            ),
-            "samples": (
-                each,
-                np.full((1, batches), int(sums[0, 0])),
-                {"units": "1", "long_name": "samples of the means"},
-            ),
-            "duration": (
-                each,
-                np.full((1, batches), samples * settings["time_step"]),
-                {"units": "s", "long_name": "total time of the batch"},
-            ),
+            "moment": sums / sums[:, :1],
+            "exponent": filled.powers,
+            "samples": np.full(batches, int(sums[0, 0])),
+            "duration": np.full(batches, samples * settings["time_step"]),
         },
         coords={
             "replicate": [replicate],

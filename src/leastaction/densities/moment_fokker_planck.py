@@ -21,6 +21,7 @@ import xarray as xr
 
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.multi_index import multi_indices
+from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.fokker_planck import equation_of
 from leastaction.densities.weak_fokker_planck import moments_dataset
 
@@ -49,23 +50,12 @@ def monomial_functions(
     second = [
         np.flatnonzero((powers == 2 * e).all(1))[0] for e in np.eye(powers.shape[1])
     ]
-    return xr.Dataset(
+    return CONTRACTS["monomial_tests"].dataset(
         {
-            "test_exponent": (
-                ("test_function", "state"),
-                _tests(powers.shape[1], settings["degree"]),
-                {"units": "1", "long_name": "exponent of the test function"},
-            ),
-            "scale": (
-                ("replicate", "state"),
-                np.sqrt(mean[second])[None],
-                {"units": "unit of the state", "long_name": "root mean square"},
-            ),
+            "test_exponent": _tests(powers.shape[1], settings["degree"]),
+            "scale": np.sqrt(mean[second]),
         },
-        coords={
-            "replicate": observations["replicate"],
-            "state": observations["state"],
-        },
+        {name: observations[name] for name in ("replicate", "state")},
     )
 
 

@@ -27,6 +27,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.fokker_planck import (
     equation_dataset,
     equation_of,
@@ -57,23 +58,12 @@ def central_stencil(
     """
     data = coarsened(observations, settings["bins"])
     h = spacing(data)
-    out = {
-        "density": (
-            ("replicate", "batch", *CELLS),
-            shares(data) / (h[0] * h[1]),
-            {"units": "1/(q qdot)", "long_name": "probability density"},
-        )
-    }
-    about = {"units": "1/q", "long_name": "central difference"}
+    values = {"density": shares(data) / (h[0] * h[1])}
     for name, step in zip(("q", "qdot"), h, strict=True):
-        matrix = central_difference(data.sizes[f"{name}_bin"], step)
-        out[f"difference_{name}"] = (
-            (f"{name}_bin", f"{name}_bin_other"),
-            matrix,
-            about,
-        )
-    return xr.Dataset(
-        out, {name: data.variables[name] for name in ("replicate", *CELLS)}
+        cells = data.sizes[f"{name}_bin"]
+        values[f"difference_{name}"] = central_difference(cells, step)
+    return CONTRACTS["density_stencil"].dataset(
+        values, {name: data.variables[name] for name in ("replicate", *CELLS)}
     )
 
 
@@ -129,20 +119,13 @@ def stationary_residual(
     diffusion = on_cells[2][[t.kind == "volatility" for t in equation.terms]]
     total = density.mean(axis=0)
     mean_square = np.einsum("tij,ij->t", diffusion, total) / total.sum()
-    data = {
-        "gram": (
-            (
-                "replicate",
-                "batch",
-                "batch_other",
-                "equation_term",
-                "equation_term_other",
-            ),
-            gram[None],
-            {"units": "mixed", "long_name": "inner product of columns of the residual"},
-        ),
-    }
-    return equation_dataset(equation, observations["replicate"], mean_square, data)
+    return equation_dataset(
+        "stationary_residual",
+        equation,
+        observations["replicate"],
+        mean_square,
+        {"gram": gram},
+    )
 
 
 def residual_columns(

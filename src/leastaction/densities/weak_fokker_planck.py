@@ -32,6 +32,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.fokker_planck import (
     StationaryEquation,
     equation_dataset,
@@ -65,24 +66,18 @@ def bump_functions(
         Contract ``density_tests``.
     """
     data = coarsened(observations, settings["bins"])
-    out = {
-        "probability": (
-            ("replicate", "batch", *CELLS),
-            sheppard(shares(data)),
-            {"units": "1", "long_name": "probability of the cell, corrected"},
-        ),
+    values = {
+        "probability": sheppard(shares(data)),
         "duration": data.variables["duration"],
     }
-    about = {"units": "1", "long_name": "derivatives of the bump, by order"}
     for name in ("q", "qdot"):
-        values = bumps(
+        values[f"bump_{name}"] = bumps(
             data.variables[f"{name}_bin"].values,
             settings["centres"],
             settings["half_width"],
         )
-        out[f"bump_{name}"] = (("order", "bump", f"{name}_bin"), values, about)
-    return xr.Dataset(
-        out, {name: data.variables[name] for name in ("replicate", *CELLS)}
+    return CONTRACTS["density_tests"].dataset(
+        values, {name: data.variables[name] for name in ("replicate", *CELLS)}
     )
 
 
@@ -256,21 +251,10 @@ def moments_dataset(
     duration
         Total time, s.
     """
-    data = {
-        "moment": (
-            ("replicate", "batch", "test_function", "equation_term"),
-            moments[None],
-            {"units": "mixed", "long_name": "mean of the generator of the term"},
-        ),
-        "noise_gram": (
-            ("replicate", "equation_term", "test_function", "test_function_other"),
-            noise[None],
-            {"units": "mixed", "long_name": "covariance of the moments, times T"},
-        ),
-        "duration": (
-            ("replicate",),
-            [duration],
-            {"units": "s", "long_name": "total time T"},
-        ),
-    }
-    return equation_dataset(equation, observations["replicate"], mean_square, data)
+    return equation_dataset(
+        "generator_moments",
+        equation,
+        observations["replicate"],
+        mean_square,
+        {"moment": moments, "noise_gram": noise, "duration": [duration]},
+    )
