@@ -4,7 +4,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.method import simulate
-from leastaction.fields.field_ensemble import domain_attributes
+from leastaction.fields.ensemble import domain_attributes
 from leastaction.fields.field_system import FieldSystem
 
 FIRST_CANTILEVER_ROOT = 1.8751040687119611

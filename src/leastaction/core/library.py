@@ -27,11 +27,148 @@ from leastaction.core.system import System
 
 
 @dataclass(frozen=True)
-class Library:
-    """Candidates D_i of L = Σ c_i D_i, those of D, and what fixes the scale of L.
+class Candidates:
+    """Candidates D_i of L = Σ c_i D_i, and what fixes the scale of L.
 
     Any multiple of a Lagrangian has the same equations of motion. The coefficients of
     the reference terms are therefore given, not identified.
+
+    Attributes
+    ----------
+    coordinates
+        Names of q, or of a field.
+    terms
+        Candidates.
+    references
+        (position, coefficient) of the kinetic terms that fix the scale, such as ½ of
+        q̇².
+    """
+
+    coordinates: tuple[str, ...]
+    terms: tuple[sp.Expr, ...]
+    references: tuple[tuple[int, float], ...]
+
+    # Candidates of the Rayleigh function.
+    dissipation_names = ()
+    equations = staticmethod(euler_lagrange)
+
+    @property
+    def reference(self) -> int:
+        """Position of the first reference term."""
+        return self.references[0][0]
+
+    @property
+    def reference_coefficient(self) -> float:
+        """Coefficient of the first reference term."""
+        return self.references[0][1]
+
+    @property
+    def given(self) -> np.ndarray:
+        """Given coefficient of every candidate, zero where it is identified."""
+        coefficients = np.zeros(len(self.terms))
+        for i, value in self.references:
+            coefficients[i] = value
+        return coefficients
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Candidates as text."""
+        return [to_text(term) for term in self.terms]
+
+    @property
+    def velocities(self) -> tuple[str, ...]:
+        """Names of the velocities."""
+        return velocity_names(self.coordinates)
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Names that the candidates are written in: (q, q̇)."""
+        return (*self.coordinates, *self.velocities)
+
+    def equations_of(self, term: sp.Expr) -> tuple[sp.Expr, ...]:
+        """Euler–Lagrange expressions of a candidate, one per coordinate."""
+        return self.equations(term, self.coordinates)
+
+    def legendre(self, term: sp.Expr) -> sp.Expr:
+        """Contribution of a candidate to the Hamiltonian, q̇ ∂D/∂q̇ − D."""
+        return legendre(term, self.velocities)
+
+    @cached_property
+    def freedom(self) -> Freedom:
+        """Null, duplicate and dependent candidates of L."""
+        return gauge_freedom(self.terms, self.coordinates, equations=self.equations)
+
+    @cached_property
+    def status(self) -> list[str]:
+        """``reference``, ``inertial``, or what :class:`Freedom` says, by candidate."""
+        status = list(self.freedom.status)
+        self._check_references(status)
+        for i, _ in self.references:
+            status[i] = "reference"
+        for i, term in enumerate(self.terms):
+            if status[i] == "independent" and not self._fits_inertia(term):
+                status[i] = "inertial"
+        return status
+
+    def _check_references(self, status: Sequence[str]) -> None:
+        for i, _ in self.references:
+            if status[i] != "independent":
+                raise ValueError(
+                    f"reference: {self.terms[i]} is {status[i]} in this library; list "
+                    "it earlier"
+                )
+
+    def _fits_inertia(self, term: sp.Expr) -> bool:
+        """Whether `term` agrees with what is known of the kinetic energy."""
+        return True
+
+    @property
+    def columns(self) -> list[int]:
+        """Positions of the columns of a regression: first reference, then the free.
+
+        The column of the first reference stands for the whole reference.
+        """
+        return [
+            i
+            for i, status in enumerate(self.status)
+            if status == "independent" or i == self.reference
+        ]
+
+    def projection(self, system) -> tuple[np.ndarray, float] | None:
+        """Coefficients that reproduce the equations of motion of `system`.
+
+        Returns
+        -------
+        coefficients, scale
+            One coefficient per candidate (zero for those that algebra removes), and
+            the factor between this Lagrangian and that of `system`; or None if
+            `system` is not in the span of the library.
+        """
+        lagrangian = system.evaluated(system.lagrangian)
+        found = representation(
+            sp.nsimplify(lagrangian, rational=True),
+            self.terms,
+            self.coordinates,
+            self.equations,
+        )
+        if found is None or found.get(self.reference, 0) == 0:
+            return None
+        scale = self.reference_coefficient / float(found[self.reference])
+        coefficients = np.zeros(len(self.terms))
+        for i, value in found.items():
+            coefficients[i] = scale * float(value)
+        fixed = np.array([i for i, _ in self.references])
+        allowed = [*self.columns, *fixed]
+        if not np.allclose(coefficients[fixed], self.given[fixed], rtol=1e-9) or set(
+            np.flatnonzero(coefficients)
+        ) - set(allowed):
+            return None
+        return coefficients, scale
+
+
+@dataclass(frozen=True)
+class Library(Candidates):
+    """Candidates D_i of L = Σ c_i D_i, those of D, and what fixes the scale of L.
 
     With several degrees of freedom more is free. If every kinetic energy is a
     candidate, a system with mass matrix M and stiffness K has infinitely many
@@ -44,13 +181,8 @@ class Library:
 
     Attributes
     ----------
-    coordinates
-        Names of q.
-    terms
-        Candidates in (q, q̇).
-    references
-        (position, coefficient) of the kinetic terms that fix the scale, such as ½ of
-        q̇².
+    coordinates, terms, references
+        As :class:`Candidates` has them, the terms in (q, q̇).
     inertia
         ``free``, ``diagonal`` or ``given``.
     dissipation
@@ -60,9 +192,6 @@ class Library:
         No data can tell; it is part of the words in which a model is written.
     """
 
-    coordinates: tuple[str, ...]
-    terms: tuple[sp.Expr, ...]
-    references: tuple[tuple[int, float], ...]
     inertia: str = "free"
     dissipation: tuple[sp.Expr, ...] = ()
     calculus: str = "ito"
@@ -103,42 +232,6 @@ class Library:
             config.get("calculus", "ito"),
         )
 
-    @property
-    def reference(self) -> int:
-        """Position of the first reference term."""
-        return self.references[0][0]
-
-    @property
-    def reference_coefficient(self) -> float:
-        """Coefficient of the first reference term."""
-        return self.references[0][1]
-
-    @property
-    def given(self) -> np.ndarray:
-        """Given coefficient of every candidate, zero where it is identified."""
-        coefficients = np.zeros(len(self.terms))
-        for i, value in self.references:
-            coefficients[i] = value
-        return coefficients
-
-    @cached_property
-    def names(self) -> list[str]:
-        """Candidates as text."""
-        return [to_text(term) for term in self.terms]
-
-    @property
-    def variables(self) -> tuple[str, ...]:
-        """Names that the candidates are written in: (q, q̇)."""
-        return (*self.coordinates, *velocity_names(self.coordinates))
-
-    def equations_of(self, term: sp.Expr) -> tuple[sp.Expr, ...]:
-        """Euler–Lagrange expressions of a candidate, one per coordinate."""
-        return euler_lagrange(term, self.coordinates)
-
-    def legendre(self, term: sp.Expr) -> sp.Expr:
-        """Contribution of a candidate to the Hamiltonian, q̇ ∂D/∂q̇ − D."""
-        return legendre(term, velocity_names(self.coordinates))
-
     @cached_property
     def dissipation_names(self) -> list[str]:
         """Candidates of the Rayleigh function as text."""
@@ -161,31 +254,11 @@ class Library:
         both, count = self.joint_freedom, len(self.terms)
         return Freedom(both.status[count:], both.equivalent[count:])
 
-    @cached_property
-    def status(self) -> list[str]:
-        """``reference``, ``inertial``, or what :class:`Freedom` says, by candidate."""
-        status = list(self.freedom.status)
-        self._check_references(status)
-        for i, _ in self.references:
-            status[i] = "reference"
-        for i, term in enumerate(self.terms):
-            if status[i] == "independent" and not self._fits_inertia(term):
-                status[i] = "inertial"
-        return status
-
     def check_references(self) -> None:
         """Refuse a redundant reference; only candidates before it can make it so."""
         last = max(i for i, _ in self.references)
         earlier = gauge_freedom(self.terms[: last + 1], self.coordinates)
         self._check_references(earlier.status)
-
-    def _check_references(self, status: Sequence[str]) -> None:
-        for i, _ in self.references:
-            if status[i] != "independent":
-                raise ValueError(
-                    f"reference: {self.terms[i]} is {status[i]} in this library; list "
-                    "it earlier"
-                )
 
     def _fits_inertia(self, term: sp.Expr) -> bool:
         """Whether `term` agrees with what is known of the kinetic energy."""
@@ -197,18 +270,6 @@ class Library:
         return (
             self.inertia == "diagonal" and mass.is_diagonal() and not mass.free_symbols
         )
-
-    @property
-    def columns(self) -> list[int]:
-        """Positions of the columns of a regression: first reference, then the free.
-
-        The column of the first reference stands for the whole reference.
-        """
-        return [
-            i
-            for i, status in enumerate(self.status)
-            if status == "independent" or i == self.reference
-        ]
 
     @cached_property
     def column_terms(self) -> list[sp.Expr]:
@@ -258,34 +319,6 @@ class Library:
         for j, value in found.items():
             coefficients[j] = scale * float(value)
         return coefficients
-
-    def projection(self, system: System) -> tuple[np.ndarray, float] | None:
-        """Coefficients that reproduce the equations of motion of `system`.
-
-        Returns
-        -------
-        coefficients, scale
-            One coefficient per candidate (zero for those that algebra removes), and
-            the factor between this Lagrangian and that of `system`; or None if
-            `system` is not in the span of the library.
-        """
-        lagrangian = system.evaluated(system.lagrangian)
-        found = representation(
-            sp.nsimplify(lagrangian, rational=True), self.terms, self.coordinates
-        )
-        if found is None or found.get(self.reference, 0) == 0:
-            return None
-        scale = self.reference_coefficient / float(found[self.reference])
-        coefficients = np.zeros(len(self.terms))
-        for i, value in found.items():
-            coefficients[i] = scale * float(value)
-        fixed = np.array([i for i, _ in self.references])
-        allowed = [*self.columns, *fixed]
-        if not np.allclose(coefficients[fixed], self.given[fixed], rtol=1e-9) or set(
-            np.flatnonzero(coefficients)
-        ) - set(allowed):
-            return None
-        return coefficients, scale
 
 
 @lru_cache(maxsize=32)

@@ -9,9 +9,9 @@ from leastaction.core.examples import raised
 from leastaction.core.from_config import declared_units
 from leastaction.core.method import step
 from leastaction.core.units import check_dimensions
-from leastaction.fields.density_library import density_candidates
+from leastaction.fields.ensemble import field_initial_states
 from leastaction.fields.field_system import FieldSystem
-from leastaction.fields.initial_state import field_initial_states
+from leastaction.fields.library import density_candidates
 
 
 def problems(example: Mapping, system) -> Iterator[str]:
@@ -38,4 +38,4 @@ def _check_library(example: Mapping, system: FieldSystem) -> None:
     library = system.library(example["library"])
     _ = library.status
     density_candidates(example["library"]["volatility"], system.field)
-    _ = library.forces, library.at_points
+    _ = library.independent, library.at_points

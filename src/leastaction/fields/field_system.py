@@ -23,20 +23,124 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.fields.density import (
+from leastaction.fields.domain import Domain, Operator
+from leastaction.fields.lagrangian_density import (
     declared_names,
     density_euler_lagrange,
     density_names,
     jet_symbol,
 )
-from leastaction.fields.discrete_potential import DiscretePotential
-from leastaction.fields.domain import Domain
+from leastaction.fields.library import (
+    FieldLibrary,
+    count_functions,
+    density_candidates,
+)
 
-ROUNDING = 1e-10
+# Squared frequency, over the largest, that counts as zero.
+RELATIVE_ROUNDOFF_OF_EIGENVALUES = 1e-10
 
 
 class IllPosedError(ValueError):
     """A density without kinetic energy, or whose energy is not positive."""
+
+
+@dataclass(frozen=True)
+class DiscretePotential:
+    """Potential energy of a density V(u, u_x, u_xx), a sum over quadrature points.
+
+    Every summand of V is evaluated at the points of its highest derivative.
+
+    Attributes
+    ----------
+    density
+        V with numbers for parameters, J/m.
+    derivatives
+        Symbols of (u, u_x, u_xx).
+    domain
+        Nodes, cells and operators.
+    """
+
+    density: sp.Expr
+    derivatives: tuple[sp.Symbol, sp.Symbol, sp.Symbol]
+    domain: Domain
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether V is a quadratic form, up to a constant."""
+        if not self.density.is_polynomial(*self.derivatives):
+            return False
+        powers = sp.Poly(self.density, *self.derivatives).monoms()
+        return {sum(each) for each in powers} <= {0, 2}
+
+    @cached_property
+    def _groups(self) -> list[tuple[sp.Expr, list[Operator]]]:
+        """Summands that share their points, with the operators there."""
+        grouped: dict[int, sp.Expr] = {}
+        for term in sp.Add.make_args(sp.expand(self.density)):
+            orders = [k for k, s in enumerate(self.derivatives) if term.has(s)]
+            highest = max(orders, default=0)
+            grouped[highest] = grouped.get(highest, sp.Integer(0)) + term
+        return [
+            (term, [self.domain.operator(k, highest) for k in range(highest + 1)])
+            for highest, term in sorted(grouped.items())
+        ]
+
+    @cached_property
+    def _functions(self) -> list:
+        """(operators, function that returns V and its gradient) of each group."""
+        found = []
+        for term, operators in self._groups:
+            used = self.derivatives[: len(operators)]
+            gradient = [sp.diff(term, s) for s in used]
+            found.append((operators, sp.lambdify(used, [term, *gradient], "numpy")))
+        return found
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """Matrix of a quadratic form, shape (node, node).
+
+        Raises
+        ------
+        ValueError
+            If the density is not quadratic.
+        """
+        if not self.is_quadratic:
+            names = ", ".join(map(str, self.derivatives))
+            raise ValueError(
+                f"the potential density {self.density} is not quadratic in ({names}), "
+                "so it has no stiffness matrix and no modes; use method leapfrog"
+            )
+        return self.hessian(np.zeros(self.domain.nodes))
+
+    def hessian(self, u: np.ndarray) -> np.ndarray:
+        """Second derivatives of the energy at u of shape (node,): (node, node)."""
+        hessian = np.zeros((self.domain.nodes, self.domain.nodes))
+        for term, operators in self._groups:
+            used = self.derivatives[: len(operators)]
+            at_points = [operator.matrix @ u for operator in operators]
+            for s, left in zip(used, operators, strict=True):
+                for r, right in zip(used, operators, strict=True):
+                    value = sp.lambdify(used, sp.diff(term, s, r), "numpy")(*at_points)
+                    weighted = (value * left.weights)[:, None] * right.matrix
+                    hessian += left.matrix.T @ weighted
+        return (hessian + hessian.T) / 2
+
+    def force(self, u: np.ndarray) -> np.ndarray:
+        """Force on the nodes, −∂(energy)/∂u; u and result of shape (..., node)."""
+        force = np.zeros(np.shape(u))
+        for operators, function in self._functions:
+            _, *gradient = function(*(u @ o.matrix.T for o in operators))
+            for operator, slope in zip(operators, gradient, strict=True):
+                force -= (operator.weights * slope) @ operator.matrix
+        return force
+
+    def energy(self, u: np.ndarray) -> np.ndarray:
+        """Potential energy, J: shape (...) for u of shape (..., node)."""
+        energy = np.zeros(np.shape(u)[:-1])
+        for operators, function in self._functions:
+            density = function(*(u @ o.matrix.T for o in operators))[0]
+            energy = energy + (operators[-1].weights * density).sum(axis=-1)
+        return energy
 
 
 @dataclass(frozen=True)
@@ -139,9 +243,7 @@ class FieldSystem:
 
     def library(self, config: Mapping):
         """Candidates of the `library` section of an example with this system."""
-        from leastaction.fields.density_library import DensityLibrary
-
-        return DensityLibrary.from_config(config, self.field)
+        return FieldLibrary.from_config(config, self.field)
 
     def functions_over_nodes(self, recipe: Sequence[Mapping]) -> int:
         """Number of candidate functions over all nodes; ``pooled`` ones do not count.
@@ -151,11 +253,6 @@ class FieldSystem:
         recipe
             ``library.lagrangian`` or ``library.volatility`` of an example.
         """
-        from leastaction.fields.density_library import (
-            count_functions,
-            density_candidates,
-        )
-
         terms, strides = density_candidates(recipe, self.field)
         return count_functions(terms, strides, self.field, self.domain)
 
@@ -315,13 +412,17 @@ class FieldSystem:
         root = np.sqrt(self.mass)
         values, vectors = np.linalg.eigh(self.stiffness / np.outer(root, root))
         largest = np.abs(values).max()
-        if values[0] < -ROUNDING * largest:
+        if values[0] < -RELATIVE_ROUNDOFF_OF_EIGENVALUES * largest:
             raise IllPosedError(
                 f"lagrangian: {self.evaluated(self.lagrangian)} has negative potential "
                 f"energy (lowest squared frequency {values[0]:.4g} rad^2/s^2), so its "
                 "motion grows without bound; check the signs of the potential"
             )
-        values = np.where(values < ROUNDING * largest / self.dof**4, 0.0, values)
+        values = np.where(
+            values < RELATIVE_ROUNDOFF_OF_EIGENVALUES * largest / self.dof**4,
+            0.0,
+            values,
+        )
         return np.sqrt(values), vectors / root[:, None]
 
     def check(self) -> None:

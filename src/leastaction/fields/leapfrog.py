@@ -20,10 +20,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from leastaction.fields.field_ensemble import field_ensemble
+from leastaction.fields.ensemble import field_ensemble
 from leastaction.fields.field_system import FieldSystem
 
-STABLE = 2.0
+# ω dt below which the scheme is stable.
+STABLE_TURN = 2.0
 
 
 class UnstableError(ValueError):
@@ -31,7 +32,7 @@ class UnstableError(ValueError):
 
 
 def simulate(system: FieldSystem, settings: Mapping, **key):
-    """One replicate; see :func:`leastaction.fields.field_ensemble.field_ensemble`."""
+    """One replicate; see :func:`field_ensemble`."""
     return field_ensemble(paths, system, settings, **key)
 
 
@@ -43,20 +44,7 @@ def paths(
     u: np.ndarray,
     u_t: np.ndarray,
 ) -> None:
-    """Fill `u` and `u_t`, all trajectories side by side.
-
-    Parameters
-    ----------
-    system
-        Any density.
-    starts
-        Initial (u, u_t), shape (trajectory, 2, node).
-    generators
-        One per trajectory.
-    time_step
-        dt, s.
-    u, u_t
-        Results, shape (trajectory, steps + 1, node).
+    """Fill `u` and `u_t`, all trajectories side by side; see `field_ensemble`.
 
     Raises
     ------
@@ -103,10 +91,10 @@ def check(system: FieldSystem, starts: np.ndarray, time_step: float) -> None:
     )
     if highest <= 0:
         return
-    largest = STABLE / np.sqrt(highest)
+    largest = STABLE_TURN / np.sqrt(highest)
     if time_step >= largest:
         raise UnstableError(
-            f"leapfrog needs omega*dt < {STABLE:g}; the highest frequency is "
+            f"leapfrog needs omega*dt < {STABLE_TURN:g}; the highest frequency is "
             f"{np.sqrt(highest):.5g} rad/s, so time_step {time_step:g} s must be below "
             f"{largest:.4g} s. Reduce simulate.time_step or use method modal"
         )

@@ -4,15 +4,15 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.unequal_trajectories import one_by_one
-from leastaction.fields.density import spatial_order
-from leastaction.fields.density_evaluator import is_quadratic, linear_force
-from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.domain import Domain
+from leastaction.fields.evaluate import is_quadratic, linear_force
+from leastaction.fields.lagrangian_density import spatial_order
+from leastaction.fields.library import FieldLibrary
 
 TRIPLES = 20_000
 
 
-def test_functions(library: DensityLibrary, domain: Domain) -> tuple[str, np.ndarray]:
+def test_functions(library: FieldLibrary, domain: Domain) -> tuple[str, np.ndarray]:
     """Eigenvectors of the quadratic candidate with the highest derivative.
 
     K Φ = M Φ Λ with Φᵀ M Φ = 1 and the lumped mass M = diag(cell). Any function may
@@ -30,7 +30,7 @@ def test_functions(library: DensityLibrary, domain: Domain) -> tuple[str, np.nda
         If no candidate is a quadratic form in u, u_x or u_xx.
     """
     quadratic = [
-        i for i in library.forces if is_quadratic(library.terms[i], library.field)
+        i for i in library.independent if is_quadratic(library.terms[i], library.field)
     ]
     if not quadratic:
         raise ValueError(

@@ -22,10 +22,10 @@ from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
 from leastaction.core.unequal_trajectories import one_by_one
-from leastaction.fields.density_evaluator import ModalForces, NodeEvaluator
-from leastaction.fields.density_library import DensityLibrary, density_candidates
 from leastaction.fields.dispersive_moments import NUMEROV
 from leastaction.fields.domain import Domain
+from leastaction.fields.evaluate import ModalForces, NodeEvaluator
+from leastaction.fields.library import FieldLibrary, density_candidates
 from leastaction.fields.modal_basis import test_functions, turn_per_sample
 
 BLOCK = 500
@@ -90,12 +90,12 @@ class _Residual:
     def __init__(self, observations, estimate, library):
         self.domain = Domain.from_attributes(observations.attrs)
         self.field, self.dx = str(observations.attrs["field"]), self.domain.dx
-        terms = DensityLibrary.from_config(library, self.field)
+        terms = FieldLibrary.from_config(library, self.field)
         _, phi = test_functions(terms, self.domain)
         turn = turn_per_sample(observations["u"], self.domain.cell[:, None] * phi)
         largest = estimate.diagnostics["largest_turn"][0]
         self.phi = phi[:, turn <= largest * (1 + 1e-9)]
-        chosen = [i for i in terms.forces if estimate.coefficients[i] != 0]
+        chosen = [i for i in terms.independent if estimate.coefficients[i] != 0]
         self._coefficients = estimate.coefficients[chosen]
         self._forces = ModalForces(
             [terms.terms[i] for i in chosen], self.field, self.domain, self.phi

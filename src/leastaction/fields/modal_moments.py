@@ -31,10 +31,10 @@ import xarray as xr
 
 from leastaction.core.contracts import check, time_step
 from leastaction.core.unequal_trajectories import one_by_one
-from leastaction.fields.density import spatial_order
-from leastaction.fields.density_evaluator import ModalForces
-from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.domain import Domain
+from leastaction.fields.evaluate import ModalForces
+from leastaction.fields.lagrangian_density import spatial_order
+from leastaction.fields.library import FieldLibrary
 
 CONTRACT = "modal_moments"
 BLOCK = 128
@@ -71,8 +71,8 @@ def assemble(
     """
     check(derivatives, "modal_basis")
     domain = Domain.from_attributes(observations.attrs)
-    terms = DensityLibrary.from_config(library, observations.attrs["field"])
-    used = terms.forces
+    terms = FieldLibrary.from_config(library, observations.attrs["field"])
+    used = terms.independent
     phi = derivatives["phi"].values[0]
     group = derivatives["group"].values[0]
     turn = derivatives["turn"].values[0]

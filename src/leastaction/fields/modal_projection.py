@@ -16,8 +16,8 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.domain import Domain
+from leastaction.fields.library import FieldLibrary
 from leastaction.fields.modal_basis import test_functions, turn_per_sample
 
 CONTRACT = "modal_basis"
@@ -56,7 +56,7 @@ def differentiate(
         If not even one mode is slow enough.
     """
     domain = Domain.from_attributes(observations.attrs)
-    terms = DensityLibrary.from_config(library, observations.attrs["field"])
+    terms = FieldLibrary.from_config(library, observations.attrs["field"])
     operator, phi = test_functions(terms, domain)
     turn = turn_per_sample(observations["u"], domain.cell[:, None] * phi)
     floor = FLOORS * np.sqrt(2 / observations.sizes["time"])

@@ -19,9 +19,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.fields.density import spatial_order
-from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.domain import Domain
+from leastaction.fields.lagrangian_density import spatial_order
+from leastaction.fields.library import FieldLibrary
 
 CONTRACT = "nodal_regression"
 EMPTY = -1
@@ -54,7 +54,7 @@ def assemble(
     """
     check(derivatives, "nodal_derivatives")
     domain = Domain.from_attributes(derivatives.attrs)
-    terms = DensityLibrary.from_config(library, derivatives.attrs["field"])
+    terms = FieldLibrary.from_config(library, derivatives.attrs["field"])
     labels = [
         derivatives[f"slope_{name}"].values for name in ("term", "order", "point")
     ]

@@ -15,9 +15,9 @@ from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
 from leastaction.core.stlsq import stlsq
 from leastaction.core.unequal_trajectories import one_by_one
-from leastaction.fields.density_evaluator import BLOCK, ModalForces, NodeEvaluator
-from leastaction.fields.density_library import DensityLibrary, density_candidates
 from leastaction.fields.domain import Domain
+from leastaction.fields.evaluate import SAMPLES_PER_BATCH, ModalForces, NodeEvaluator
+from leastaction.fields.library import FieldLibrary, density_candidates
 
 
 def identify(
@@ -48,7 +48,7 @@ def identify(
     """
     domain = Domain.from_attributes(observations.attrs)
     field = str(observations.attrs["field"])
-    lagrangian = DensityLibrary.from_config(library, field)
+    lagrangian = FieldLibrary.from_config(library, field)
     terms, strides = density_candidates(library["volatility"], field)
     varying = [i for i, t in enumerate(terms) if t.free_symbols and strides[i]]
     evaluate = NodeEvaluator([terms[i] for i in varying], field, domain)
@@ -67,12 +67,13 @@ def identify(
     sums = evaluate.zeros(samples)
     paths = (one_by_one(observations[name]) for name in ("u", "u_t"))
     for x, v in zip(*paths, strict=True):
-        for start in range(0, samples, BLOCK):
-            here = x[1:-1][start : start + BLOCK]
-            residual = v[2:][start : start + BLOCK] - v[:-2][start : start + BLOCK]
+        for start in range(0, samples, SAMPLES_PER_BATCH):
+            batch = slice(start, start + SAMPLES_PER_BATCH)
+            here = x[1:-1][batch]
+            residual = v[2:][batch] - v[:-2][batch]
             residual *= kinetic / (2 * dt)
             residual -= np.tensordot(found, forces.forces(here, here), 1)
-            square[start : start + BLOCK] += np.square(residual)
+            square[batch] += np.square(residual)
         evaluate.add(sums, x[1:-1], v[1:-1])
     square *= (dt / count) * (domain.cell / domain.dx)
     mean = evaluate.interpolated(sums) / count

@@ -92,7 +92,7 @@ class Leapfrog(Ensemble):
 class Newmark(Ensemble):
     """Newmark's method with constant average acceleration (β = ¼, γ = ½)."""
 
-    run = "fields.newmark:simulate"
+    run = "fields.modal:simulate_newmark"
     makes = "field_observations"
     simulates = "a field"
 
@@ -226,7 +226,7 @@ class NodalStlsq(Identify):
 class FieldRollout(Rollout):
     """Truth and model of a field on common random numbers."""
 
-    run = "fields.field_rollout:validate"
+    run = "fields.rollout:validate"
     reads = ("field_observations",)
     makes = "field_rollout"
 

@@ -14,10 +14,10 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.unequal_trajectories import mean_of_paths, one_by_one
-from leastaction.fields.density import jet_symbol, spatial_order
-from leastaction.fields.density_evaluator import PointEvaluator
-from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.domain import Domain
+from leastaction.fields.evaluate import PointEvaluator
+from leastaction.fields.lagrangian_density import jet_symbol, spatial_order
+from leastaction.fields.library import FieldLibrary
 
 CONTRACT = "nodal_derivatives"
 
@@ -51,7 +51,7 @@ def differentiate(
         candidate, ∂/∂(derivative of which order), and point a slope belongs to.
     """
     domain = Domain.from_attributes(observations.attrs)
-    terms = DensityLibrary.from_config(library, observations.attrs["field"])
+    terms = FieldLibrary.from_config(library, observations.attrs["field"])
     slopes = [
         (i, order, sp.diff(terms.terms[i], jet_symbol(terms.field, order)))
         for i in terms.at_points

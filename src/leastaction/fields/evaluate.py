@@ -6,8 +6,8 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.compiled import assignments, kernel, local
-from leastaction.fields.density import jet_symbol, spatial_order
 from leastaction.fields.domain import Domain
+from leastaction.fields.lagrangian_density import jet_symbol, spatial_order
 
 KERNEL = """
 @njit(cache=True, nogil=True)
@@ -22,9 +22,10 @@ GATHER = """\
 for j in range(start[{order}, p], start[{order}, p + 1]):
     {name} += entry[j] * {array}[k, node[j]]"""
 
-ROUNDING = 1e-12
-# Samples at a time, so that what is made of them fits the cache.
-BLOCK = 250
+# K φ − M φ λ over K φ, per node, at which φ count as eigenvectors of K.
+RELATIVE_ROUNDOFF_OF_EIGENVECTORS = 1e-12
+# So that what is made of a batch fits the cache.
+SAMPLES_PER_BATCH = 250
 
 
 class PointEvaluator:
@@ -91,8 +92,8 @@ class PointEvaluator:
         self, sums: np.ndarray, u: np.ndarray, u_t: np.ndarray | None = None
     ) -> None:
         """Add the values at one path to the `sums` over several paths."""
-        for start in range(0, len(u), BLOCK):
-            at = slice(start, start + BLOCK)
+        for start in range(0, len(u), SAMPLES_PER_BATCH):
+            at = slice(start, start + SAMPLES_PER_BATCH)
             sums[:, at] += self(u[at], None if u_t is None else u_t[at])
 
 
@@ -160,7 +161,9 @@ class ModalForces:
         projected = matrix @ phi
         eigenvalues = (projected * phi).sum(axis=0)
         error = np.abs(projected - self._phi * eigenvalues).max(initial=0.0)
-        if error <= ROUNDING * np.abs(projected).max(initial=0.0) * len(phi):
+        if error <= RELATIVE_ROUNDOFF_OF_EIGENVECTORS * np.abs(projected).max(
+            initial=0.0
+        ) * len(phi):
             self._diagonal[i] = eigenvalues
         else:
             self._linear[i] = projected

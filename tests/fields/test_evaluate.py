@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 
 from leastaction.core.expressions import parse
-from leastaction.fields.density_evaluator import ModalForces, NodeEvaluator
-from leastaction.fields.density_library import DensityLibrary
 from leastaction.fields.domain import Domain
+from leastaction.fields.evaluate import ModalForces, NodeEvaluator
 from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.library import FieldLibrary
 from leastaction.fields.modal_basis import test_functions as basis_of
 from leastaction.fields.modal_basis import turn_per_sample
 
@@ -45,7 +45,7 @@ def test_they_are_the_gradient(text, domain):
 @pytest.mark.parametrize("domain", DOMAINS, ids=lambda d: f"{d.left}-{d.right}")
 def test_eigenvectors_and_general_functions_agree(domain):
     """The short cut for eigenvectors of a stiffness changes no number."""
-    library = DensityLibrary.from_config(
+    library = FieldLibrary.from_config(
         {
             "reference": "u_t**2/2",
             "lagrangian": [{"terms": ["u_t**2", "u**2", "u_x**2", "u_xx**2"]}],

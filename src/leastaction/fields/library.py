@@ -2,54 +2,50 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import sympy as sp
 
 from leastaction.core.candidates import candidates
-from leastaction.core.euler_lagrange import legendre
-from leastaction.core.expressions import parse, symbol, to_text
-from leastaction.core.gauge import Freedom, gauge_freedom, representation
-from leastaction.fields.density import (
+from leastaction.core.expressions import parse, symbol
+from leastaction.core.library import Candidates, multiples
+from leastaction.fields.domain import Domain
+from leastaction.fields.lagrangian_density import (
     density_euler_lagrange,
     density_names,
     jet_symbol,
     spatial_order,
 )
-from leastaction.fields.domain import Domain
-from leastaction.fields.field_system import FieldSystem
+
+NOT_IN_A_FIELD = {"dissipation": [], "inertia": "free", "calculus": "ito"}
 
 
 @dataclass(frozen=True)
-class DensityLibrary:
+class FieldLibrary(Candidates):
     """Candidates D_i of the density Σ c_i D_i, and the term that fixes its scale.
 
-    The interface is that of :class:`~leastaction.core.library.Library`. At a point
-    of the domain each candidate is one function of the nodal values;
+    At a point of the domain each candidate is one function of the nodal values;
     :meth:`size` counts those functions.
 
     Attributes
     ----------
-    field
-        Name of u.
-    terms
-        Candidates in (u, u_t, u_x, u_xx).
+    coordinates, terms, references
+        The name of u alone, candidates in (u, u_t, u_x, u_xx), and the kinetic term.
     strides
         One per candidate: it stands at every stride-th of its points; 0 if it stands
         for the whole domain only (entry ``pooled``).
-    reference, reference_coefficient
-        Position of the kinetic term, and its coefficient, ½ in ½ u_t².
     """
 
-    field: str
-    terms: tuple[sp.Expr, ...]
-    strides: tuple[int, ...]
-    reference: int
-    reference_coefficient: float
+    strides: tuple[int, ...] = ()
+
+    # There is no Rayleigh function, and the calculus of noise that does not depend on
+    # the state does not matter.
+    dissipation = ()
+    calculus = "ito"
+    equations = staticmethod(density_euler_lagrange)
 
     @classmethod
-    def from_config(cls, config: Mapping, field: str) -> "DensityLibrary":
+    def from_config(cls, config: Mapping, field: str) -> "FieldLibrary":
         """Library described by the `library` section of an example.
 
         Parameters
@@ -65,11 +61,7 @@ class DensityLibrary:
         ValueError
             If the reference is not a multiple of one of the candidates and of u_t².
         """
-        for key, default in (
-            ("dissipation", []),
-            ("inertia", "free"),
-            ("calculus", "ito"),
-        ):
+        for key, default in NOT_IN_A_FIELD.items():
             if config.get(key, default) != default:
                 raise ValueError(f"{key}: a field knows none; leave it out")
         terms, strides = density_candidates(config["lagrangian"], field)
@@ -77,77 +69,29 @@ class DensityLibrary:
         kinetic = jet_symbol(field, 0, 1) ** 2
         if not sp.simplify(reference / kinetic).is_number:
             raise ValueError(f"reference: {reference} is not a multiple of {kinetic}")
-        for i, term in enumerate(terms):
-            ratio = sp.simplify(reference / term) if term != 0 else sp.nan
-            if ratio.is_number:
-                return cls(field, terms, strides, i, float(ratio))
-        raise ValueError(
-            f"reference: {reference} is not a multiple of a candidate; "
-            f"the candidates are {', '.join(map(str, terms))}"
-        )
-
-    # A density has no Rayleigh function here.
-    dissipation = ()
-    dissipation_names = ()
-
-    def damping(self, system: FieldSystem, scale: float) -> np.ndarray:
-        """Coefficients of no candidates of dissipation."""
-        return np.zeros(0)
+        return cls((field,), terms, multiples(reference, terms), strides)
 
     @property
-    def coordinates(self) -> tuple[str]:
-        """The name of the field, alone."""
-        return (self.field,)
-
-    # The calculus of noise that does not depend on the state does not matter.
-    calculus = "ito"
+    def field(self) -> str:
+        """Name of u."""
+        return self.coordinates[0]
 
     @property
     def variables(self) -> tuple[str, ...]:
         """Names that the candidates are written in: the jet of the field."""
         return density_names(self.field)
 
-    def equations_of(self, term: sp.Expr) -> tuple[sp.Expr]:
-        """Euler–Lagrange expression of a candidate."""
-        return density_euler_lagrange(term, self.coordinates)
+    @property
+    def velocities(self) -> tuple[str]:
+        """The name of u_t, alone."""
+        return self.variables[1:2]
 
-    def legendre(self, term: sp.Expr) -> sp.Expr:
-        """Contribution of a candidate to the energy density, u_t ∂D/∂u_t − D."""
-        return legendre(term, self.variables[1:2])
+    def damping(self, system, scale: float) -> np.ndarray:
+        """Coefficients of no candidates of dissipation."""
+        return np.zeros(0)
 
     @property
-    def given(self) -> np.ndarray:
-        """Given coefficient of every candidate, zero where it is identified."""
-        coefficients = np.zeros(len(self.terms))
-        coefficients[self.reference] = self.reference_coefficient
-        return coefficients
-
-    @property
-    def names(self) -> list[str]:
-        """Candidates as text."""
-        return [to_text(term) for term in self.terms]
-
-    @cached_property
-    def freedom(self) -> Freedom:
-        """Null, duplicate and dependent candidates."""
-        return gauge_freedom(
-            self.terms, self.coordinates, equations=density_euler_lagrange
-        )
-
-    @cached_property
-    def status(self) -> list[str]:
-        """``reference``, or what :class:`Freedom` says, one per candidate."""
-        status = list(self.freedom.status)
-        if status[self.reference] != "independent":
-            raise ValueError(
-                f"reference: {self.terms[self.reference]} is "
-                f"{status[self.reference]} in this library; list it earlier"
-            )
-        status[self.reference] = "reference"
-        return status
-
-    @property
-    def forces(self) -> list[int]:
+    def independent(self) -> list[int]:
         """Positions of the candidates that a regression on displacements may use.
 
         Raises
@@ -195,27 +139,6 @@ class DensityLibrary:
     def size(self, domain: Domain) -> int:
         """Number of linearly independent candidate functions over all nodes."""
         return count_functions(self.terms, self.strides, self.field, domain)
-
-    def projection(self, system: FieldSystem) -> tuple[np.ndarray, float] | None:
-        """Coefficients that reproduce the equation of motion of `system`.
-
-        Returns
-        -------
-        coefficients, scale
-            As :meth:`Library.projection <leastaction.core.library.Library>`; None
-            if `system` is not in the span of the library.
-        """
-        lagrangian = sp.nsimplify(system.evaluated(system.lagrangian), rational=True)
-        found = representation(
-            lagrangian, self.terms, self.coordinates, density_euler_lagrange
-        )
-        if found is None or found.get(self.reference, 0) == 0:
-            return None
-        scale = self.reference_coefficient / float(found[self.reference])
-        coefficients = np.zeros(len(self.terms))
-        for i, value in found.items():
-            coefficients[i] = scale * float(value)
-        return coefficients, scale
 
 
 def density_candidates(

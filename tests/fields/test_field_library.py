@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.fields.density import density_euler_lagrange, jet_symbol
-from leastaction.fields.density_library import (
-    DensityLibrary,
+from leastaction.fields.domain import Domain
+from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.lagrangian_density import density_euler_lagrange, jet_symbol
+from leastaction.fields.library import (
+    FieldLibrary,
     count_functions,
     density_candidates,
 )
-from leastaction.fields.domain import Domain
-from leastaction.fields.field_system import FieldSystem
 
 WAVE = Domain(0.51, 50, "fixed", "fixed")
 BEAM = Domain(1.0, 100, "clamped", "free")
@@ -20,7 +20,7 @@ U, U_T, U_X, U_XX = (jet_symbol("u", *k) for k in ((0, 0), (0, 1), (1, 0), (2, 0
 
 def library(*terms, reference="u_t**2/2"):
     entries = [{"terms": ["u_t**2", *terms]}]
-    return DensityLibrary.from_config(
+    return FieldLibrary.from_config(
         {"reference": reference, "lagrangian": entries}, "u"
     )
 
@@ -58,7 +58,7 @@ def test_size_counts_points_strides_and_nothing_pooled():
             "reference": "u_t**2/2",
             "lagrangian": [{"terms": ["u_t**2"]}, *entries],
         }
-        return DensityLibrary.from_config(recipe, "u").size(BEAM) - 100
+        return FieldLibrary.from_config(recipe, "u").size(BEAM) - 100
 
     assert size({"every": {"points": 5, "terms": ["u_xx**4"]}}) == 20
     assert size({"terms": ["u_xx**4", "u**2"]}) == 200
@@ -81,13 +81,13 @@ def test_references_that_are_not_kinetic_are_refused():
     with pytest.raises(ValueError, match=r"not a multiple of u_t\*\*2"):
         library("u_x**2", reference="u_x**2")
     with pytest.raises(ValueError, match="not a multiple of a candidate"):
-        DensityLibrary.from_config(
+        FieldLibrary.from_config(
             {"reference": "u_t**2/2", "lagrangian": [{"terms": ["u_x**2"]}]}, "u"
         )
 
 
 def test_candidates_with_u_t_beside_the_reference_are_refused_by_name():
     with pytest.raises(ValueError, match=r"u\*u_t\*\*2 depend on u_t"):
-        _ = library("u*u_t**2").forces
-    assert library("u*u_t", "u_x**2").forces == [2]
+        _ = library("u*u_t**2").independent
+    assert library("u*u_t", "u_x**2").independent == [2]
     assert library("u*u_t", "u_x**2").at_points == [2]

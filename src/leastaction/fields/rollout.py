@@ -15,11 +15,9 @@ from leastaction.core.expressions import parse, symbol
 from leastaction.core.generators import generator
 from leastaction.core.model import IdentifiedModel
 from leastaction.fields import modal
-from leastaction.fields.density import density_names
-from leastaction.fields.field_ensemble import node_coordinate
+from leastaction.fields.ensemble import field_initial_states, node_coordinate
 from leastaction.fields.field_system import FieldSystem
-from leastaction.fields.initial_state import field_initial_states
-from leastaction.fields.mode_recursion import advance
+from leastaction.fields.lagrangian_density import density_names
 
 CONTRACT = "field_rollout"
 
@@ -128,7 +126,7 @@ class _Run:
         p, v = self.state
         p[0], v[0] = start @ self.to_modes
         turned = np.einsum("ij,njk->nik", self.turn, normals, optimize=True)
-        advance(self.transition, self.noise, np.ascontiguousarray(turned), p, v)
+        modal.advance(self.transition, self.noise, np.ascontiguousarray(turned), p, v)
         u = p @ self.phi.T
         if self.count == 0:
             self.about = u.copy()
