@@ -9,10 +9,8 @@ from leastaction.fields import (
     modal_long_run_variance,
     modal_moments,
     modal_projection,
-    nodal_central_difference,
-    nodal_ensemble_mean,
+    nodal,
     nodal_mean_square_residual,
-    nodal_stlsq,
 )
 from leastaction.fields.field_system import FieldSystem
 
@@ -109,15 +107,9 @@ class Published:
     """The published recipe on one replicate."""
 
     def __init__(self, observations, library=LIBRARY, threshold=0.5):
-        self.derivatives = nodal_central_difference.differentiate(
-            observations, {}, library
-        )
-        self.regression = nodal_ensemble_mean.assemble(
-            observations, self.derivatives, {}, library
-        )
-        self.lagrangian = nodal_stlsq.identify(
-            self.regression, {"threshold": threshold}
-        )
+        self.derivatives = nodal.differentiate(observations, {}, library)
+        self.regression = nodal.assemble(observations, self.derivatives, {}, library)
+        self.lagrangian = nodal.identify(self.regression, {"threshold": threshold})
         self.observations, self.library = observations, library
 
     def volatility(self):

@@ -1,10 +1,22 @@
-"""Central difference of the ensemble mean at every node of a field.
+"""The paper's recipe: every node of a field is identified by itself.
 
 The candidates of a field are functions at single points, D_i(u, u_x, u_xx) at the
 point p. Each acts on the few nodes around it. What those nodes need of it are the
 ensemble means of its slopes, E[∂D_i/∂u], E[∂D_i/∂u_x] and E[∂D_i/∂u_xx] at p; no
 library of all candidates at all nodes is formed (Tripura et al., section 4.5 and 4.6,
-Algorithm 1).
+Algorithm 1). Each node then has its own equation, with the candidates at the points
+around it,
+
+.. math::
+
+    \\sum_{i,p} c_{ip} \\, θ_{ip}(t) = −2\\, \\frac{d}{dt} E[u_t], \\qquad
+    θ_{ip} = −\\frac{w_p}{\\text{cell}} \\sum_k (D_k)_{p,\\text{node}}\\,
+        E\\Big[\\frac{∂D_i}{∂(∂_x^k u)}\\Big]_p ,
+
+normalised to its own u_t² (eqs. 14–16). Of the candidates of a node only those are
+columns that act on it. The time series of a node is reduced to the triangular factor of
+its [θ, target], which leaves every least-squares problem as it is: that of sequential
+thresholded least squares (Algorithm 3).
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,13 +25,20 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.stlsq import stlsq
 from leastaction.core.unequal_trajectories import mean_of_paths, one_by_one
+from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
 from leastaction.fields.evaluate import PointEvaluator
 from leastaction.fields.lagrangian_density import jet_symbol, spatial_order
 from leastaction.fields.library import FieldLibrary
 
-CONTRACT = "nodal_derivatives"
+# In `slot_term`, where a node has fewer candidates than another.
+NO_CANDIDATE = -1
+# Share of the nodes with a term that must select it.
+MAJORITY = 0.5
 
 
 def differentiate(
@@ -31,24 +50,12 @@ def differentiate(
 
         \\frac{d}{dt} E[u_t](t_k) ≈ (E[u_t](t_{k+1}) − E[u_t](t_{k−1})) / 2 dt
 
+    on the interior times; `slope_term`, `slope_order` and `slope_point` tell which
+    candidate, ∂/∂(derivative of which order), and point a slope belongs to. ``pooled``
+    candidates are left out.
+
     Paper: for the beam the fastest modes turn by 1.8 rad per sample, and this
     difference loses most of their motion.
-
-    Parameters
-    ----------
-    observations
-        One replicate, contract ``field_observations``.
-    settings
-        Nothing but the method's name.
-    library
-        The `library` section of the example; ``pooled`` candidates are left out.
-
-    Returns
-    -------
-    xr.Dataset
-        `acceleration` (replicate, time, node) and `mean_slope` (replicate, time, slope)
-        on the interior times; `slope_term`, `slope_order` and `slope_point` tell which
-        candidate, ∂/∂(derivative of which order), and point a slope belongs to.
     """
     domain = Domain.from_attributes(observations.attrs)
     terms = FieldLibrary.from_config(library, observations.attrs["field"])
@@ -79,36 +86,13 @@ def differentiate(
     time = observations["time"].values
     span = (time[2:] - time[:-2])[:, None]
     term, order, point = (np.array(part) for part in zip(*labels, strict=True))
-    return xr.Dataset(
+    return CONTRACTS["nodal_derivatives"].dataset(
         {
-            "acceleration": (
-                ("replicate", "time", "node"),
-                ((velocity[2:] - velocity[:-2]) / span)[None],
-                {"units": "m/s^2", "long_name": "d/dt of the ensemble mean of u_t"},
-            ),
-            "mean_slope": (
-                ("replicate", "time", "slope"),
-                np.hstack(parts)[None],
-                {
-                    "units": "mixed",
-                    "long_name": "ensemble mean of dD/du, /du_x, /du_xx",
-                },
-            ),
-            "slope_term": (
-                "slope",
-                term,
-                {"units": "1", "long_name": "position of the candidate"},
-            ),
-            "slope_order": (
-                "slope",
-                order,
-                {"units": "1", "long_name": "order of the derivative"},
-            ),
-            "slope_point": (
-                "slope",
-                point,
-                {"units": "1", "long_name": "number of the quadrature point"},
-            ),
+            "acceleration": (velocity[2:] - velocity[:-2]) / span,
+            "mean_slope": np.hstack(parts),
+            "slope_term": term,
+            "slope_order": order,
+            "slope_point": point,
         },
         coords={
             "replicate": observations["replicate"],
@@ -154,3 +138,146 @@ def _mean_slopes(
 def _is_linear(slope: sp.Expr) -> bool:
     jet = slope.free_symbols
     return all(sp.diff(slope, a, b) == 0 for a in jet for b in jet)
+
+
+def assemble(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    settings: Mapping,
+    library: Mapping,
+) -> xr.Dataset:
+    """Triangular factor of each node's library and target.
+
+    `slot_term` tells the candidate of each column, −1 for none. The observations are
+    not used: the ensemble means hold all that this method needs.
+    """
+    check(derivatives, "nodal_derivatives")
+    domain = Domain.from_attributes(derivatives.attrs)
+    terms = FieldLibrary.from_config(library, derivatives.attrs["field"])
+    labels = [
+        derivatives[f"slope_{name}"].values for name in ("term", "order", "point")
+    ]
+    slope = derivatives["mean_slope"].values[0]
+    acceleration = derivatives["acceleration"].values[0]
+    weights = np.array(
+        [
+            _weights(domain, spatial_order(terms.terms[i], terms.field), order, point)
+            for i, order, point in zip(*labels, strict=True)
+        ]
+    )
+    nodes = [
+        _equation(slope, weights[:, a], labels, acceleration[:, a])
+        for a in range(domain.nodes)
+    ]
+    width = max(len(slots) for slots, _ in nodes)
+    triangle = np.zeros((domain.nodes, width + 1, width))
+    target = np.zeros((domain.nodes, width + 1))
+    slot_term = np.full((domain.nodes, width), NO_CANDIDATE)
+    for a, (slots, factor) in enumerate(nodes):
+        rows, columns = factor.shape
+        triangle[a, :rows, : columns - 1] = factor[:, :-1]
+        target[a, :rows] = factor[:, -1]
+        slot_term[a, : len(slots)] = slots
+    return CONTRACTS["nodal_regression"].dataset(
+        {
+            "triangle": triangle,
+            "target": target,
+            "slot_term": slot_term,
+            "status": terms.status,
+            "equivalent": terms.freedom.equivalent,
+        },
+        coords={
+            "replicate": derivatives["replicate"],
+            "node": derivatives["node"],
+            "term": terms.names,
+        },
+        attrs={"reference_coefficient": terms.reference_coefficient},
+    )
+
+
+def _weights(domain, points: int, order: int, point: int) -> np.ndarray:
+    """What a slope at one point adds to θ of every node, shape (node,)."""
+    operator = domain.operator(order, points)
+    return -operator.weights[point] * operator.matrix[point] / domain.cell
+
+
+def _equation(slope, weights, labels, acceleration) -> tuple[list[int], np.ndarray]:
+    """Candidates that act on one node, and the triangular factor of [θ, target].
+
+    Of candidates whose columns are multiples of each other at all times, such as the
+    linear slopes on both sides, the first is kept.
+    """
+    term, _, point = labels
+    columns: dict[tuple[int, int], np.ndarray] = {}
+    for j in np.flatnonzero(weights):
+        key = (int(term[j]), int(point[j]))
+        columns[key] = columns.get(key, 0.0) + weights[j] * slope[:, j]
+    constant_seen, slots, kept = False, [], []
+    for (i, _), column in sorted(columns.items(), key=lambda item: item[0]):
+        constant = np.ptp(column) == 0
+        if not column.any() or (constant and constant_seen):
+            continue
+        constant_seen |= constant
+        slots.append(i)
+        kept.append(column)
+    table = np.column_stack([*kept, -2 * acceleration])
+    return slots, np.linalg.qr(table, mode="r")
+
+
+def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
+    """Identify every node by itself, and a density as the mean over the nodes.
+
+    Paper: the threshold acts on the raw coefficients relative to u_t² (not to ½ u_t²).
+    Every node is normalised to its own u_t², so that the two equations that a spring
+    enters need not agree on it.
+
+    A term is in the density if more than half of the nodes that have it select it;
+    its coefficient is their mean. `by_node`: `node_coefficient_estimate`, the mean
+    over the selected columns of the term at the node, and `node_support`, the share of
+    its columns that are selected (NaN where it has none).
+    """
+    check(library, "nodal_regression")
+    triangle, target = library["triangle"].values[0], library["target"].values[0]
+    slot_term = library["slot_term"].values
+    status = library["status"].values
+    scale = library.attrs["reference_coefficient"]
+    reference = int(np.flatnonzero(status == "reference")[0])
+    shape = (len(slot_term), len(status))
+    total, selected, offered = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    for a, slots in enumerate(slot_term):
+        filled = np.flatnonzero(slots >= 0)
+        found = stlsq(triangle[a][:, filled], target[a], settings["threshold"])
+        np.add.at(total[a], slots[filled], scale * found)
+        np.add.at(selected[a], slots[filled], found != 0)
+        np.add.at(offered[a], slots[filled], 1)
+    each = total / np.maximum(selected, 1)
+    share = np.divide(selected, offered, out=np.full(shape, np.nan), where=offered > 0)
+    has, chooses = offered > 0, selected > 0
+    often = chooses.sum(axis=0) > MAJORITY * np.maximum(has.sum(axis=0), 1)
+    mean = each.sum(axis=0) / np.maximum(chooses.sum(axis=0), 1)
+    coefficients = np.where(often, mean, 0.0)
+    coefficients[reference] = scale
+    each[:, reference], share[:, reference] = scale, 1.0
+    return LagrangianEstimate(
+        terms=[str(term) for term in library["term"].values],
+        coefficients=coefficients,
+        std=np.full(len(status), np.nan),
+        status=list(status),
+        equivalent=list(library["equivalent"].values),
+        noise_covariance=np.zeros((0, 0)),
+        noise_std=np.zeros((0, 0)),
+        by_node={
+            "node_coefficient_estimate": (
+                ("node", "term"),
+                each,
+                "mixed",
+                "coefficient of L that the node finds",
+            ),
+            "node_support": (
+                ("node", "term"),
+                share,
+                "1",
+                "share of the candidates of this term at the node that are selected",
+            ),
+        },
+    )

@@ -127,7 +127,7 @@ class ModalProjection(Differentiate):
 class NodalCentralDifference(Differentiate):
     """Central difference of the ensemble mean at every node of a field."""
 
-    run = "fields.nodal_central_difference:differentiate"
+    run = "fields.nodal:differentiate"
     reads = ("field_observations",)
     makes = "nodal_derivatives"
     uses = ("reference", "lagrangian")
@@ -152,7 +152,7 @@ class ModalMoments(Assemble):
 class NodalEnsembleMean(Assemble):
     """Ensemble-mean Euler–Lagrange library of every node of a field."""
 
-    run = "fields.nodal_ensemble_mean:assemble"
+    run = "fields.nodal:assemble"
     reads = ("nodal_derivatives",)
     makes = "nodal_regression"
     uses = ("reference", "lagrangian")
@@ -213,7 +213,7 @@ class ModalGmm(Identify):
 class NodalStlsq(Identify):
     """Sequential thresholded least squares, node by node (Tripura et al.)."""
 
-    run = "fields.nodal_stlsq:identify"
+    run = "fields.nodal:identify"
     reads = ("nodal_regression",)
 
     method: Literal["nodal_stlsq"] = "nodal_stlsq"
