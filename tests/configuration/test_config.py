@@ -154,12 +154,15 @@ def test_names_of_studies_and_papers_must_exist():
     assert len(caught.value.problems) == 3
 
 
-def test_a_figure_that_there_is_not_is_refused_with_what_was_meant():
+def test_a_figure_or_table_that_there_is_not_is_refused_with_what_was_meant():
     study = {"figure": "volatlity_study", "caption": "", "examples": {"p": ["e"]}}
     with pytest.raises(ConfigError) as caught:
         complete({"seed": 1, "studies": {"s": study}}, Project, "it")
     assert "studies.s.figure: unknown figure 'volatlity_study'" in str(caught.value)
     assert "did you mean 'volatility_study'" in str(caught.value)
+    paper = {"title": "", "figures": {}, "tables": {"table_1": {"shows": "lagrangan"}}}
+    with pytest.raises(ConfigError, match="unknown table 'lagrangan'; did you mean"):
+        complete({"seed": 1, "papers": {"p": paper}}, Project, "it")
 
 
 def test_an_estimator_may_have_any_name_but_nearly_a_meaningful_one(harmonic):

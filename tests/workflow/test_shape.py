@@ -12,7 +12,7 @@ import yaml
 
 from leastaction.configuration.schemas import schemas
 from leastaction.configuration.sources import source_files
-from leastaction.core.families import PACKAGE, example_figures, figures, registered
+from leastaction.core.families import PACKAGE, example_figures, figures
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "workflow" / "schemas"
@@ -22,11 +22,6 @@ def test_the_schemas_are_those_of_the_typed_sections():
     """`python -m leastaction.configuration.schemas workflow/schemas` writes them."""
     written = {path.name: path.read_text() for path in SCHEMAS.iterdir()}
     assert written == schemas()
-
-
-def test_every_table_that_a_paper_may_show_is_there():
-    shown = json.loads((SCHEMAS / "config.json").read_text())["$defs"]["PaperTable"]
-    assert set(shown["properties"]["shows"]["enum"]) == set(registered("TABLES"))
 
 
 def test_every_figure_is_a_function_of_the_module_that_is_named_for_it():

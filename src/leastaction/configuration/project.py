@@ -1,11 +1,12 @@
 """The project: what config/config.yaml, and a file of your own beside it, may say."""
 
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
-from leastaction.core.families import figures
+from leastaction.core import families
 from leastaction.core.settings import (
     Count,
     Integer,
@@ -18,14 +19,20 @@ from leastaction.core.settings import (
 from leastaction.core.unknown import unknown
 
 
-def _a_figure(name: str) -> str:
-    if name not in figures():
-        reason = unknown("figure", name, figures())
-        raise PydanticCustomError("figure", "{reason}", {"reason": reason})
-    return name
+def _known(kind: str, names: Callable[[], Iterable[str]]):
+    """Type of a name that some family has."""
+
+    def check(name: str) -> str:
+        if name in names():
+            return name
+        reason = unknown(kind, name, names())
+        raise PydanticCustomError(kind, "{reason}", {"reason": reason})
+
+    return Annotated[Text, AfterValidator(check)]
 
 
-Figure = Annotated[Text, AfterValidator(_a_figure)]
+Figure = _known("figure", families.figures)
+Table = _known("table", lambda: families.registered("TABLES"))
 Listed = Annotated[Names, Field(min_length=1)]
 SOME_EXAMPLES = "Examples in their order; all of the paper if absent."
 
@@ -43,17 +50,7 @@ class PaperFigure(Settings):
 class PaperTable(Settings):
     """A table of a paper."""
 
-    shows: Literal[
-        "lagrangian",
-        "equation_of_motion",
-        "hamiltonian",
-        "lagrangian_by_noise",
-        "lagrangian_by_every_noise",
-        "identification",
-        "modified_lagrangians",
-        "stationary_errors",
-        "effort_errors",
-    ] = Field(description="What it shows.")
+    shows: Table = Field(description="What it shows, a name of a table.")
     examples: Listed | None = absent(SOME_EXAMPLES)
 
 

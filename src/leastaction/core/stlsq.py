@@ -8,7 +8,6 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
 
-CONTRACT = "regression"
 MOST_ITERATIONS = 20
 
 

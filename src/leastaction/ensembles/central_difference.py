@@ -12,7 +12,6 @@ import xarray as xr
 from leastaction.core.evaluator import evaluator
 from leastaction.core.library import Library
 
-CONTRACT = "ensemble_derivatives"
 # Samples at a time, so that what is made of them fits the cache.
 BLOCK = 500
 

@@ -8,8 +8,6 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
 
-CONTRACT = "regression"
-
 
 def assemble(
     observations: xr.Dataset,

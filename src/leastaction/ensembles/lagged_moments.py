@@ -37,7 +37,6 @@ from leastaction.ensembles.moving_average_moments import (
     moments_dataset,
 )
 
-CONTRACT = "moving_average_moments"
 BLOCK = 500
 
 

@@ -25,7 +25,6 @@ from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import parse, to_text
 
-CONTRACT = "realised_variation"
 COARSE = 0.1
 # The law only weights moments: few terms, and few samples to see if there is one.
 MOST_TERMS = 3

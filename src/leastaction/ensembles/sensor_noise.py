@@ -15,7 +15,6 @@ import xarray as xr
 
 from leastaction.core.contracts import time_step
 
-CONTRACT = "sensor_noise"
 SENSOR = (20.0, -15.0, 6.0, -1.0)
 RANDOM_WALK = (6.0, -4.0, 1.0, 0.0)
 INTEGRATED_WALK = (1.0, -1 / 3, -1 / 6, 0.0)

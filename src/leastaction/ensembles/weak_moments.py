@@ -32,7 +32,6 @@ from leastaction.ensembles.moving_average_moments import (
 )
 from leastaction.ensembles.weak_form import Windows
 
-CONTRACT = "moving_average_moments"
 NARROWEST = 4
 FACTORS = (1, 2, 4)
 

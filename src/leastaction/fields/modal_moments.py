@@ -36,7 +36,6 @@ from leastaction.fields.evaluate import ModalForces
 from leastaction.fields.lagrangian_density import spatial_order
 from leastaction.fields.library import FieldLibrary
 
-CONTRACT = "modal_moments"
 BLOCK = 128
 KAPPA_POWERS = (1, 2)
 GROUPS = 2

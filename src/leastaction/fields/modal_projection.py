@@ -20,7 +20,6 @@ from leastaction.fields.domain import Domain
 from leastaction.fields.library import FieldLibrary
 from leastaction.fields.modal_basis import test_functions, turn_per_sample
 
-CONTRACT = "modal_basis"
 FLOORS = 5
 
 log = logging.getLogger(__name__)

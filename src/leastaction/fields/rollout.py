@@ -19,8 +19,6 @@ from leastaction.fields.ensemble import field_initial_states, node_coordinate
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.lagrangian_density import density_names
 
-CONTRACT = "field_rollout"
-
 log = logging.getLogger(__name__)
 
 

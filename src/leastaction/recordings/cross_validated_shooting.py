@@ -42,7 +42,6 @@ from leastaction.trajectories.variational_equations import (
     variational_equations,
 )
 
-CONTRACT = "gram"
 # Coulomb friction turns around within this fraction of the rms velocity.
 SLIDING = 0.01
 # Main periods in a window, level by level.

@@ -163,7 +163,6 @@ def descend(
             break
     return loss
 """
-CONTRACT = "gram"
 
 
 def descend(

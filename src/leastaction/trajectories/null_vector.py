@@ -35,7 +35,6 @@ from leastaction.trajectories.splicing import (
     splicing,
 )
 
-CONTRACT = "gram"
 TRUSTED_JUMP = 1.5
 CERTAIN = 6.0
 REFITTED = 5

@@ -10,7 +10,6 @@ from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.gram_estimate import lagrangian_estimate, positions, usable
 
-CONTRACT = "gram"
 STATIONARY = 1e-13
 
 KERNEL = """

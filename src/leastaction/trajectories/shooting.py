@@ -45,7 +45,6 @@ from leastaction.trajectories.trajectory_search import (
 )
 from leastaction.trajectories.variational_equations import variational_equations
 
-CONTRACT = "gram"
 # Sizes beyond the largest start that the search looks at: supports come from both
 # neighbouring sizes.
 BEYOND = 2
