@@ -69,7 +69,7 @@ rule beyond:
         expand(
             "<results>/studies/{study}.{kind}",
             study=config["studies"],
-            kind=["svg", "png", "pdf"],
+            kind=KINDS,
         ),
         [paper_outputs(folder) for folder in FOLDERS if folder not in PAPERS],
     message:

@@ -6,35 +6,29 @@ import re
 from functools import cache
 from pathlib import Path
 
-from leastaction.configuration.checks import accepted
 from leastaction.configuration.config import (
     check_data,
-    check_label,
-    check_overrides,
     check_references,
-    data_key,
-    merge,
-    parse_yaml,
-    with_variants,
     without_examples,
 )
-from leastaction.core.from_config import is_field, system_reference
-from leastaction.configuration.jobs import is_random
-from leastaction.recordings.configuration import (
-    MODULES,
-    SETTINGS,
-    recording_from_config,
-)
 from leastaction.configuration.project import Project
-from leastaction.configuration.validation import ConfigError, complete
+from leastaction.configuration.reading import (
+    read_examples,
+    read_yaml,
+    removed_examples,
+)
 from leastaction.configuration.sources import source_files, write_listing
+from leastaction.configuration.validation import ConfigError, complete
+from leastaction.core.from_config import is_field, system_reference
+from leastaction.recordings.configuration import MODULES, SETTINGS, read_recordings
 
 # The GNU allocator of a job keeps what is freed for the next replicate: memory that is
 # given back and fetched again costs more than many a computation on it.
 for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
     os.environ.setdefault(threshold, str(2**40))
 
-EXAMPLE_FILES = Path(workflow.basedir, "config", "examples")
+# Formats of every figure.
+KINDS = ["svg", "png", "pdf"]
 # The stage that makes each file. Later stages have higher priority: what one job writes is
 # read by the next while it is in memory. Figures, tables and scores come before the next
 # simulation: each job that waits is looked at by Snakemake several times a second.
@@ -47,56 +41,7 @@ STAGE_OF = {
 }
 
 
-def read_yaml(path):
-    try:
-        return parse_yaml(path.read_text(errors="replace"), str(path))
-    except ConfigError as error:
-        raise WorkflowError(str(error))
-
-
-def read_examples():
-    """Every example and variant by (paper, name): completed, checked, overridden."""
-    written = {
-        (path.parent.name, path.stem): read_yaml(path) or {}
-        for path in sorted(EXAMPLE_FILES.glob("*/*.yaml"))
-    }
-    for paper, given in config["examples"].items():
-        for name, overrides in given.items():
-            if overrides is None:
-                written.pop((paper, name), None)
-                continue
-            written[paper, name] = merge(written.get((paper, name), {}), overrides)
-    found, problems = {}, []
-    for (paper, name), example in written.items():
-        try:
-            check_label("paper", paper)
-            check_overrides(paper, name, example, written)
-            for variant, content in with_variants(name, example):
-                where = f"example {paper}/{variant}"
-                content = accepted(content, where)
-                if is_random(content):
-                    content["simulate"]["replicates"] = config.get(
-                        "replicates", content["simulate"]["replicates"]
-                    )
-                base = found.get((paper, name), content)
-                content["key"] = f"{paper}/{data_key(variant, content, base)}"
-                content["seed"] = config["seed"]
-                found[paper, variant] = content
-        except ConfigError as error:
-            problems.append(str(error))
-    if problems:
-        raise WorkflowError("\n".join(problems))
-    return found
-
-
-def removed_examples():
-    """(paper, name) of every example that an override sets to null."""
-    return {
-        (paper, name)
-        for paper, given in config["examples"].items()
-        for name, overrides in given.items()
-        if overrides is None
-    }
+STAND_INS = Path("results", "stand_ins")
 
 
 def recording_folders():
@@ -108,32 +53,12 @@ def recording_folders():
     }
 
 
-def read_recordings():
-    """Every recording of the user by name, completed and checked."""
-    folders, found, problems = recording_folders(), {}, []
-    for name, given in config["recordings"].items():
-        try:
-            check_label("recording", name)
-            content = recording_from_config(
-                name, given, folders.get(name, Path.cwd()), STAND_INS
-            )
-            content["key"], content["seed"] = f"recordings/{name}", config["seed"]
-            found[name] = content
-        except ConfigError as error:
-            problems.append(str(error))
-    if problems:
-        raise WorkflowError("\n".join(problems))
-    return found
-
-
-STAND_INS = Path("results", "stand_ins")
-
 try:
     check_data(config, "the configuration")
     config.update(complete(config, Project, "the configuration"))
-    RECORDINGS = read_recordings()
-    EXAMPLES = read_examples()
-    config.update(without_examples(config, removed_examples()))
+    RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
+    EXAMPLES = read_examples(Path(workflow.basedir, "config", "examples"), config)
+    config.update(without_examples(config, removed_examples(config)))
     check_references(config, EXAMPLES)
 except ConfigError as error:
     raise WorkflowError(str(error))
@@ -191,14 +116,10 @@ def recording_outputs(name):
     base = f"<results>/recordings/{name}"
     if RECORDINGS[name]["excitation"] == "random":
         return [f"{base}/law.md"]
-    return [
-        f"{base}/law.md",
-        *expand(
-            f"{base}/figures/{{f}}.{{k}}",
-            f=["prediction", "residuals"],
-            k=["svg", "png", "pdf"],
-        ),
-    ]
+    figures = expand(
+        f"{base}/figures/{{f}}.{{k}}", f=["prediction", "residuals"], k=KINDS
+    )
+    return [f"{base}/law.md", *figures]
 
 
 def stand_in_settings(wildcards):

@@ -1,30 +1,23 @@
+def figure(name, shows, folder="{paper}"):
+    """A figure of an example, in the report with the caption of its name."""
+    return report(
+        f"<results>/{folder}/{{example}}/figures/{name}.svg",
+        caption=f"../report/{name}.rst",
+        category=folder,
+        subcategory="{example}",
+        labels={"shows": shows},
+    )
+
+
 rule plot_example:
     input:
         models=models,
         rollouts=rollouts,
         sources=figure_sources,
     output:
-        coefficients=report(
-            "<results>/{paper}/{example}/figures/coefficients.svg",
-            caption="../report/coefficients.rst",
-            category="{paper}",
-            subcategory="{example}",
-            labels={"shows": "Lagrangian and volatility"},
-        ),
-        response=report(
-            "<results>/{paper}/{example}/figures/response.svg",
-            caption="../report/response.rst",
-            category="{paper}",
-            subcategory="{example}",
-            labels={"shows": "response of truth and model"},
-        ),
-        hamiltonian=report(
-            "<results>/{paper}/{example}/figures/hamiltonian.svg",
-            caption="../report/hamiltonian.rst",
-            category="{paper}",
-            subcategory="{example}",
-            labels={"shows": "Hamiltonian along time"},
-        ),
+        coefficients=figure("coefficients", "Lagrangian and volatility"),
+        response=figure("response", "response of truth and model"),
+        hamiltonian=figure("hamiltonian", "Hamiltonian along time"),
         others=expand(
             "<results>/{{paper}}/{{example}}/figures/{figure}.{kind}",
             figure=FIGURES,
@@ -282,20 +275,8 @@ rule plot_recording:
         rollouts=["<results>/recordings/{example}/recommended/rollout.nc"],
         sources=sources("plot", figures()["prediction"], figures()["residuals"]),
     output:
-        prediction=report(
-            "<results>/recordings/{example}/figures/prediction.svg",
-            caption="../report/prediction.rst",
-            category="recordings",
-            subcategory="{example}",
-            labels={"shows": "measured and predicted"},
-        ),
-        residuals=report(
-            "<results>/recordings/{example}/figures/residuals.svg",
-            caption="../report/residuals.rst",
-            category="recordings",
-            subcategory="{example}",
-            labels={"shows": "residuals"},
-        ),
+        prediction=figure("prediction", "measured and predicted", "recordings"),
+        residuals=figure("residuals", "residuals", "recordings"),
         others=expand(
             "<results>/recordings/{{example}}/figures/{figure}.{kind}",
             figure=["prediction", "residuals"],

@@ -237,25 +237,6 @@ def matrix_settings():
     }
 
 
-def paper_benchmarks(paper):
-    """Benchmark files of every job of a paper, within the folder of the logs."""
-    settings, found = config["papers"][paper], []
-    for name in examples_of(paper):
-        example, base = EXAMPLES[paper, name], f"{paper}/{name}"
-        jobs = [("simulate", f"{base}/simulate")]
-        for estimator in example["estimators"]:
-            stages = ["differentiate", "assemble", "identify"]
-            stages += ["validate"] if estimator in rolled_out(example) else []
-            jobs += [(stage, f"{base}/{estimator}/{stage}") for stage in stages]
-        for stage, path in jobs:
-            count = blocks_of(stage, example)
-            split = [f".{i}_of_{count}" for i in range(1, count + 1)]
-            found += [f"{path}{block}.tsv" for block in (split if count > 1 else [""])]
-        found += [f"{base}/{job}.tsv" for job in ("plot_example", "score")]
-    found += [f"{paper}/plot_paper_{figure}.tsv" for figure in settings["figures"]]
-    return found + [f"{paper}/tabulate_{table}.tsv" for table in settings["tables"]]
-
-
 def papers_pictures():
     """Figures of the papers, in the order of their page."""
     return [
@@ -294,7 +275,6 @@ def papers_settings():
                     }
                     for name in examples_of(paper)
                 },
-                "benchmarks": paper_benchmarks(paper),
             }
             for paper in PAPERS
         }
@@ -304,11 +284,10 @@ def papers_settings():
 def paper_outputs(paper):
     """Every figure and table of one paper, and the figures of its examples."""
     shown = examples_of(paper)
-    kinds = ["svg", "png", "pdf"]
     base = f"<results>/{paper}"
     settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
     return [
-        *expand(f"{base}/figures/{{f}}.{{k}}", f=settings["figures"], k=kinds),
+        *expand(f"{base}/figures/{{f}}.{{k}}", f=settings["figures"], k=KINDS),
         *expand(
             f"{base}/tables/{{t}}.{{k}}",
             t=settings["tables"],
@@ -319,6 +298,6 @@ def paper_outputs(paper):
             f"{base}/{{e}}/figures/{{f}}.{{k}}",
             e=shown,
             f=FIGURES,
-            k=kinds,
+            k=KINDS,
         ),
     ]

@@ -2,12 +2,7 @@
 
 from pathlib import Path
 
-from leastaction.core.files import (
-    load_bytes,
-    load_present,
-    load_text,
-    save_text,
-)
+from leastaction.core.files import load_bytes, load_text, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.pages import paper_summary, papers_page
 from leastaction.report.scorecard import from_csv
@@ -19,13 +14,17 @@ WIDTH, LIMIT = 880, 200_000
 def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) -> None:
     """Write one section per paper of `settings`, with its figures."""
     table = from_csv(load_text(scorecard))
+    # Of the examples, not of their variants.
+    paths = {
+        name: [
+            p
+            for p in sorted(logs.glob(f"{name}/**/*.tsv"))
+            if "-" not in str(p.relative_to(logs))
+        ]
+        for name in settings["papers"]
+    }
     papers = [
-        paper_summary(
-            name,
-            paper,
-            table,
-            load_present(logs / path for path in paper["benchmarks"]),
-        )
+        paper_summary(name, paper, table, {p: load_text(p) for p in paths[name]})
         for name, paper in settings["papers"].items()
     ]
     files = [figure["file"] for one in papers for figure in one.figures]

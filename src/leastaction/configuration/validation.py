@@ -2,7 +2,7 @@
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from pydantic import ValidationError
@@ -18,6 +18,14 @@ class ConfigError(ValueError):
         self.problems = problems
         listing = "\n".join(f"  - {problem}" for problem in problems)
         super().__init__(f"{where} cannot be used:\n{listing}")
+
+
+class ConfigErrors(ConfigError):
+    """What is wrong in several examples or recordings."""
+
+    def __init__(self, errors: Sequence[ConfigError]):
+        self.problems = [problem for error in errors for problem in error.problems]
+        ValueError.__init__(self, "\n".join(map(str, errors)))
 
 
 def complete(given: Mapping, kind: type[Settings], where: str) -> dict:

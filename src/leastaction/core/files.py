@@ -253,8 +253,3 @@ def load_text(path: str | Path) -> str:
 def load_bytes(path: str | Path) -> bytes:
     """Read a binary file."""
     return Path(path).read_bytes()
-
-
-def load_present(paths: Iterable[str | Path]) -> dict[str, str]:
-    """Texts of those files that are there, by their path."""
-    return {str(path): load_text(path) for path in paths if Path(path).is_file()}

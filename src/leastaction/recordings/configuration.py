@@ -12,7 +12,12 @@ from typing import Literal
 from pydantic import Field
 
 from leastaction.configuration import jobs
-from leastaction.configuration.validation import ConfigError, complete
+from leastaction.configuration.config import check_label
+from leastaction.configuration.validation import (
+    ConfigError,
+    ConfigErrors,
+    complete,
+)
 from leastaction.core.method import rollout
 from leastaction.core.recipe import Recipe
 from leastaction.core.sections import Candidates
@@ -172,6 +177,42 @@ class Recording(Settings):
         alias="validate",
         description="Prediction of trajectories that the law has not seen.",
     )
+
+
+def read_recordings(
+    config: Mapping, folders: Mapping[str, Path], made: Path | None = None
+) -> dict[str, dict]:
+    """Every recording of a configuration by name, completed and checked.
+
+    Parameters
+    ----------
+    config
+        Its `recordings` describe them, its `seed` is the root of random numbers.
+    folders
+        Folder of the YAML file of each; the one where Python runs if not named.
+    made
+        See :func:`recording_from_config`.
+
+    Raises
+    ------
+    ConfigError
+        Listing the problems of all recordings.
+    """
+    found, errors = {}, []
+    for name, given in config["recordings"].items():
+        try:
+            check_label("recording", name)
+            folder = folders.get(name, Path.cwd())
+            found[name] = {
+                **recording_from_config(name, given, folder, made),
+                "key": f"{FOLDER}/{name}",
+                "seed": config["seed"],
+            }
+        except ConfigError as error:
+            errors.append(error)
+    if errors:
+        raise ConfigErrors(errors)
+    return found
 
 
 def recording_from_config(
