@@ -77,15 +77,16 @@ def figure_folders() -> Iterator[tuple[str, ModuleType]]:
 def figures() -> dict[str, str]:
     """Module of every figure, by the name of the figure; no module is imported.
 
-    File ``<family>/figures/<name>.py`` has the function `name`. Functions in the file
-    of another figure are named in ``SHARED`` of ``figures/__init__.py``; a file whose
-    name begins with an underscore is no figure, but imported by some.
+    File ``<family>/figures/<name>.py`` has the function `name`. Further figures of a
+    file are named in ``SHARED`` of ``figures/__init__.py``; a file whose name begins
+    with an underscore is no figure, but imported by some.
     """
     found = {}
     for package, folder in figure_folders():
         files = PACKAGE.joinpath(*package.split(".")[1:]).glob("[!_]*.py")
         modules = {path.stem: path.stem for path in files}
-        modules |= getattr(folder, "SHARED", {})
+        for file, names in getattr(folder, "SHARED", {}).items():
+            modules |= dict.fromkeys(names, file)
         found |= {name: f"{package}.{modules[name]}" for name in sorted(modules)}
     return found
 

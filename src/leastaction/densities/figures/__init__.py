@@ -8,14 +8,20 @@ EXAMPLE = dict.fromkeys(
         "hamiltonian": "marginals",
     },
 )
-# Figures that stand in the file of another one.
+# Further figures of a file.
 SHARED = {
-    "samples_study": "stationary_parameters",
-    "bins_study": "stationary_parameters",
-    "density_surface": "density",
-    "marginals": "density",
-    "objective_dependent": "objective_independent",
-    "level_set": "objective_independent",
+    "stationary_parameters": (
+        "samples_study",
+        "bins_study",
+    ),
+    "density": (
+        "density_surface",
+        "marginals",
+    ),
+    "objective_independent": (
+        "objective_dependent",
+        "level_set",
+    ),
 }
 # Estimators in the order of every legend.
 ORDER = ("published", "split_sample", "recommended")

@@ -8,5 +8,7 @@ EXAMPLE = {
         "hamiltonian": "hamiltonian",
     }
 }
-# Figures that stand in the file of another one.
-SHARED = {"hamiltonian": "response"}
+# Further figures of a file.
+SHARED = {
+    "response": ("hamiltonian",),
+}

@@ -7,10 +7,14 @@ EXAMPLE = {
         "hamiltonian": "port_energy",
     }
 }
-# Figures that stand in the file of another one.
+# Further figures of a file.
 SHARED = {
-    "derivative_influence": "learning_curves",
-    "effort_errors": "learning_curves",
-    "effort_extrapolation": "effort_reconstruction",
-    "port_energy": "port_motion",
+    "learning_curves": (
+        "derivative_influence",
+        "effort_errors",
+        "effort_reconstruction",
+        "effort_extrapolation",
+        "coverage_study",
+    ),
+    "port_motion": ("port_energy",),
 }

@@ -1,25 +1,21 @@
-"""Learning curves of identified efforts: Zaspel and Günther, Figures 3, 6 and 9."""
+"""Identified efforts: learning curves, along time, and what their bands are worth.
 
-from collections.abc import Mapping, Sequence
+Zaspel and Günther, Figures 3 to 9.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
-from leastaction.ports.figures._looks import (
-    COMPONENTS,
-    LEAST_ERROR,
-    MARKERS,
-    SIZE,
-    colored,
-    component,
-    handle,
-    learning_axes,
-    learning_line,
-    look_of,
-)
 from leastaction.ports.learning_curve import curves
-from leastaction.report.panel import BASELINE, Panel, panel_title
-from leastaction.report.style import grid_of, key, legend_on_top
+from leastaction.report.looks import Look, look
+from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top
 
 HEIGHTS = {"row": 58, "rest": 16}
 SCORES = {"row": "transformed_rmse", "effort": "effort_rmse"}
@@ -29,6 +25,21 @@ DERIVATIVES = {
     "published": "Gaussian process on all samples",
     "published_subset": "Gaussian process on the training set",
 }
+# Training samples from all times, or from early ones alone.
+ALL, EARLY = "all", "early"
+HEIGHT_OF_PANEL = 74.0
+NORMAL_95 = 1.96
+# An effort below is zero but for round-off.
+ROUND_OFF_OF_EFFORT = 1e-12
+TRAINING_SAMPLES = 64
+NOISY = ("random noise of the derivative", "estimate_color")
+SMOOTH = ("error of the time discretisation", "published_color")
+COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73")
+MARKERS = ("o", "s", "^", "D", "v")
+NAMES = {BASELINE: "as published", MAIN: "recommended, high-order data"}
+SIZE = 3.5
+# Smaller errors of learning curves stand at this level.
+LEAST_ERROR = 1e-10
 
 
 def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -116,3 +127,162 @@ def effort_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
     handles = [handle(name, settings) for name in names]
     legend_on_top(figure, handles, min(3, len(handles)))
     return figure
+
+
+def effort_reconstruction(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Efforts of a fit to samples of all times, and their errors.
+
+    Above true and identified efforts of the first replicate with its training samples,
+    below the error with the 95 % posterior band. The truth is that of the recorded
+    states.
+    """
+    return _along_time(panels, settings, ALL)
+
+
+def effort_extrapolation(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """As :func:`effort_reconstruction`, with training samples of early times alone.
+
+    The shaded times have none.
+    """
+    return _along_time(panels, settings, EARLY)
+
+
+def _along_time(panels: Sequence[Panel], settings: Mapping, pool: str) -> Figure:
+    figure = StyledFigure(settings, HEIGHT_OF_PANEL * len(panels))
+    count = max(panel.rollout(BASELINE).sizes["effort"] for panel in panels)
+    grid = figure.subplots(2 * len(panels), count, squeeze=False, sharex=True)
+    truth, own = settings["truth_color"], settings["estimate_color"]
+    band_color = settings["band_color"]
+    for i, panel in enumerate(panels):
+        rollout = panel.rollout(BASELINE).isel(replicate=0)
+        time = rollout["time"].values
+        place = list(rollout["pool_shown"].values).index(pool)
+        estimate = rollout["effort_estimate"].values[place]
+        true = rollout["effort_true"].values
+        band = NORMAL_95 * rollout["effort_std"].values[place]
+        chosen = rollout["training_sample"].values[place]
+        for j, (above, below) in enumerate(grid[2 * i : 2 * i + 2, : true.shape[1]].T):
+            above.plot(time, true[:, j], color=truth, linewidth=1.4)
+            above.plot(time, estimate[:, j], "--", color=own, linewidth=0.9)
+            marks = {"color": "0.1", "markersize": 3}
+            above.plot(time[chosen], estimate[chosen, j], "x", **marks)
+            ends = -band[:, j], band[:, j]
+            below.fill_between(time, *ends, color=band_color, linewidth=0)
+            below.plot(time, estimate[:, j] - true[:, j], color=own, linewidth=0.7)
+            below.set_xlabel("Time (s)")
+            below.ticklabel_format(axis="y", scilimits=(-2, 2))
+            above.set_title(component("effort", j))
+            for axes in (above, below):
+                axes.set_xlim(time[0], time[-1])
+                if pool == EARLY:
+                    axes.axvspan(_until(panel, time), time[-1], color="0.9", zorder=0)
+            if np.abs(true[:, j]).max() < ROUND_OFF_OF_EFFORT:
+                above.set_ylim(-1.0, 1.0)
+        above, below = grid[2 * i : 2 * i + 2, 0]
+        name = f"{panel_title(panels, i)}: " if len(panels) > 1 else ""
+        above.set_title(f"{name}{component('effort', 0)}")
+        above.set_ylabel("Effort (SI units)")
+        below.set_ylabel("Error (SI units)")
+    handles = [
+        key("true", truth),
+        key("identified", own, linestyle="--"),
+        key("training samples", "0.1", "x", linestyle="none", markersize=SIZE),
+        key("95 % posterior band", band_color, linewidth=5),
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _until(panel: Panel, time: np.ndarray) -> float:
+    early = panel.config["simulate"]["training"].get("early")
+    return float(early["until"]) if early else float(time[-1])
+
+
+def coverage_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Share of test samples inside the 95 % bands, by component of (J − R) z.
+
+    Dots are replicates, bars their means. Examples that are variants of one another
+    share an axis.
+
+    Raises
+    ------
+    ValueError
+        If a panel has no rollout of the published estimator with 64 samples.
+    """
+    systems: dict[str, list[Panel]] = {}
+    for panel in panels:
+        systems.setdefault(panel.example.partition("-")[0], []).append(panel)
+    rows = [group[0].rollout(BASELINE).sizes["row"] for group in systems.values()]
+    shape = {"sharey": True, "width_ratios": rows}
+    figure, (grid,) = grid_of(settings, 1, len(systems), row=62, **shape)
+    for axes, group in zip(grid, systems.values(), strict=True):
+        for k, panel in enumerate(group):
+            sizes, shares = curves(panel.rollout(BASELINE), "coverage")
+            if TRAINING_SAMPLES not in sizes:
+                raise ValueError(
+                    f"example {panel.example!r}: no fit to {TRAINING_SAMPLES} samples; "
+                    f"there are {sizes.tolist()}"
+                )
+            values = shares[:, list(sizes).index(TRAINING_SAMPLES)]
+            place = np.arange(values.shape[1]) + 0.36 * (k - (len(group) - 1) / 2)
+            color = settings[_kind(panel)[1]]
+            axes.bar(place, values.mean(axis=0), 0.34, color=color, alpha=0.45)
+            for one in values:
+                axes.plot(place, one, ".", color=color, markersize=3)
+        axes.axhline(0.95, color="0.3", linewidth=0.7, linestyle="--")
+        names = [component("row", i) for i in range(values.shape[1])]
+        axes.set_xticks(range(values.shape[1]), names)
+        axes.set_title(group[0].title)
+        axes.set_ylim(0, 1.03)
+    grid[0].set_ylabel("Share inside the 95 % band")
+    kinds, bar = dict.fromkeys(map(_kind, panels)), {"linewidth": 5, "alpha": 0.45}
+    handles = [key(label, settings[colour], **bar) for label, colour in kinds]
+    handles.append(key("95 %", "0.3", linestyle="--"))
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _kind(panel: Panel) -> tuple[str, str]:
+    noisy = panel.config["simulate"].get("flow_noise", 0) > 0
+    return NOISY if noisy else SMOOTH
+
+
+def colored(entries: Iterable) -> Iterator[tuple]:
+    """(colour, entry) of components, states or scenarios."""
+    return zip(cycle(COMPONENTS), entries, strict=False)
+
+
+def component(kind: str, i: int) -> str:
+    """Mathtext of the component `i` (from 0) of z or of (J − R) z."""
+    return f"$z_{{JR,{i + 1}}}$" if kind == "row" else f"$z_{{{i + 1}}}$"
+
+
+def look_of(estimator: str) -> Look:
+    """Look of an estimator."""
+    return look(estimator, NAMES)
+
+
+def handle(estimator: str, settings: Mapping, label: str | None = None) -> Line2D:
+    """Entry of an estimator in a legend."""
+    one = look_of(estimator)
+    text = one.label if label is None else label
+    return key(text, one.color(settings), one.marker, markersize=SIZE)
+
+
+def learning_axes(axes: Axes, sizes: np.ndarray) -> None:
+    """Double logarithmic axes, ticks at the sizes of the training sets."""
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xticks(sizes)
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_locator(LogLocator(numticks=12))
+    axes.set_xlabel("Training samples")
+
+
+def learning_line(axes: Axes, sizes, values: np.ndarray, color: str, marker: str):
+    """Mean over the replicates, and every replicate as a thin line."""
+    values = np.maximum(values, LEAST_ERROR)
+    for one in values:
+        axes.plot(sizes, one, color=color, linewidth=0.4, alpha=0.4)
+    axes.plot(sizes, values.mean(axis=0), color=color, marker=marker, markersize=SIZE)

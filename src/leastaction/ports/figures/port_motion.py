@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from leastaction.ports.figures._looks import COMPONENTS, MARKERS, SIZE, colored
+from leastaction.ports.figures.learning_curves import COMPONENTS, MARKERS, SIZE, colored
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.style import grid_of, key, legend_on_top, time_axis
 

@@ -3,5 +3,7 @@
 Their panels have a model and a rollout of the contract ``measured_rollout``.
 """
 
-# Figures that stand in the file of another one.
-SHARED = {"residuals": "prediction"}
+# Further figures of a file.
+SHARED = {
+    "prediction": ("residuals",),
+}

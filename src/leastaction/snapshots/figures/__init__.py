@@ -7,11 +7,16 @@ EXAMPLE = {
         "hamiltonian": "shadow_energy",
     }
 }
-# Figures that stand in the file of another one.
+# Further figures of a file.
 SHARED = {
-    "escape_energy": "escape_paths",
-    "identified_hamiltonian": "governing_hamiltonian",
-    "modified_energy": "shadow_energy",
-    "snapshots": "shadow_path",
-    "survival_study": "escape_paths",
+    "escape_paths": (
+        "escape_energy",
+        "survival_study",
+    ),
+    "governing_hamiltonian": ("identified_hamiltonian",),
+    "shadow_path": (
+        "snapshots",
+        "shadow_energy",
+        "modified_energy",
+    ),
 }

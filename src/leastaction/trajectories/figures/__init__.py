@@ -7,5 +7,12 @@ EXAMPLE = {
         "hamiltonian": "energy",
     }
 }
-# Figures that stand in the file of another one.
-SHARED = {"energy": "trajectories", "success_study": "noise_limits"}
+# Further figures of a file.
+SHARED = {
+    "trajectories": ("energy",),
+    "noise_coefficients": ("damping_study",),
+    "noise_limits": (
+        "success_study",
+        "channel_study",
+    ),
+}
