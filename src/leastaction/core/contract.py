@@ -6,6 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+# Dimensions of a sweep over noise.
+SWEEP = ("noise_mode", "noise_level")
+
 
 @dataclass(frozen=True)
 class Variable:

@@ -12,8 +12,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import estimate, families
-from leastaction.core.contract import Contract
-from leastaction.core.noise_sweep import SWEEP
+from leastaction.core.contract import SWEEP, Contract
 
 
 @cache

@@ -13,8 +13,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import xarray as xr
 
+from leastaction.core.contract import SWEEP
+
 CHANNELS = ("q", "qdot", "qddot")
-SWEEP = ("noise_mode", "noise_level")
 
 
 def recorded(observations: xr.Dataset, mode: str, level: float) -> xr.Dataset:
