@@ -11,9 +11,8 @@ from leastaction.report import scores
 from leastaction.report.looks import marked
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.recovery import wilson
-from leastaction.report.style import note
+from leastaction.report.style import RANGE, note
 
-RANGE = " (median, 5–95 %)"
 # Less than any honest error: the floor of logarithmic axes.
 LEAST_PERCENT = 1e-6
 # Factor that parts the largest finite median from the upper edge.
@@ -50,31 +49,6 @@ def exact_share(panel: Panel, estimator: str) -> float:
     """Share of replicates with exactly the true terms, in per cent."""
     truth = scores.truth_of(panel.config)
     return 100 * float(scores.exact_support(panel.model(estimator), truth).mean())
-
-
-def range_bar(
-    axes: Axes, x: float, values: np.ndarray, floor: float | None = None, **style
-) -> list[float]:
-    """Draw median and 5–95 % range of `values`; nothing if none is finite.
-
-    Returns
-    -------
-    list of float
-        The range, or an empty list.
-    """
-    values = values[np.isfinite(values)]
-    if not values.size:
-        return []
-    low, middle, high = np.percentile(values, [5, 50, 95])
-    if floor is not None:
-        low, middle, high = (max(v, floor) for v in (low, middle, high))
-    axes.errorbar(
-        x,
-        middle,
-        yerr=[[middle - low], [high - middle]],
-        **{"markersize": 4.0, "elinewidth": 0.9, "linestyle": "none"} | style,
-    )
-    return [float(low), float(high)]
 
 
 def share_bars(axes: Axes, x: np.ndarray, hits: np.ndarray, count: int, **style):

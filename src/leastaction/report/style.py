@@ -22,6 +22,8 @@ SMALL = 0.85
 # Coordinates of a note: x, or y, in data and the other as a fraction of the axes.
 AT_X, AT_Y = ("data", "axes fraction"), ("axes fraction", "data")
 DASHED = (0, (4, 2.5))
+# What a mark with a bar shows, in legends.
+RANGE = " (median, 5–95 %)"
 
 DEFAULTS = {
     "font_size": 8.0,
@@ -191,6 +193,31 @@ def note(
     if "offset" in options:
         options |= {"xytext": options.pop("offset"), "textcoords": "offset points"}
     axes.annotate(text, (x, y), xycoords=within, **options)
+
+
+def range_bar(
+    axes: Axes, x: float, values: np.ndarray, floor: float | None = None, **style
+) -> list[float]:
+    """Draw median and 5–95 % range of `values`; nothing if none is finite.
+
+    Returns
+    -------
+    list of float
+        The range, or an empty list.
+    """
+    values = values[np.isfinite(values)]
+    if not values.size:
+        return []
+    low, middle, high = np.percentile(values, [5, 50, 95])
+    if floor is not None:
+        low, middle, high = (max(v, floor) for v in (low, middle, high))
+    axes.errorbar(
+        x,
+        middle,
+        yerr=[[middle - low], [high - middle]],
+        **{"markersize": 4.0, "elinewidth": 0.9, "linestyle": "none"} | style,
+    )
+    return [float(low), float(high)]
 
 
 def time_axis(axes: Axes, time: np.ndarray) -> None:

@@ -11,13 +11,14 @@ from leastaction.densities.figures import ORDER
 from leastaction.densities.stationary_parameters import parameters
 from leastaction.report.looks import look, marked
 from leastaction.report.panel import MAIN, Panel, panel_title
-from leastaction.report.study import RANGE, range_bar
 from leastaction.report.style import (
     AT_X,
+    RANGE,
     grid_of,
     legend_on_top,
     note,
     plain_numbers,
+    range_bar,
     small,
 )
 

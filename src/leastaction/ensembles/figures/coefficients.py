@@ -15,10 +15,10 @@ from leastaction.ensembles.figures._candidates import (
 )
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.study import RANGE
 from leastaction.report.style import (
     MILLIMETRES_PER_INCH,
     POINTS_PER_INCH,
+    RANGE,
     StyledFigure,
     key,
     legend_on_top,

@@ -15,9 +15,8 @@ from leastaction.report.study import (
     estimator_handles,
     exact_share,
     percent_errors,
-    range_bar,
 )
-from leastaction.report.style import DASHED, grid_of, key, legend_on_top
+from leastaction.report.style import DASHED, grid_of, key, legend_on_top, range_bar
 
 BOTH = "displacements and velocities"
 DISPLACEMENTS = "displacements alone"

@@ -9,8 +9,7 @@ from matplotlib.figure import Figure
 
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel
-from leastaction.report.study import range_bar
-from leastaction.report.style import grid_of, key, legend_on_top
+from leastaction.report.style import grid_of, key, legend_on_top, range_bar
 
 LIMIT_PERCENT = 0.3
 # Of systems, in their order.

@@ -14,7 +14,6 @@ from leastaction.report.study import (
     by_title,
     estimator_handles,
     percent_errors,
-    range_bar,
 )
 from leastaction.report.style import (
     AT_X,
@@ -24,6 +23,7 @@ from leastaction.report.style import (
     key,
     legend_on_top,
     note,
+    range_bar,
     small,
 )
 

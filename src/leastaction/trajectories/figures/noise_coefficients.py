@@ -9,15 +9,17 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.recovery import relative_coefficients
-from leastaction.report.study import (
+from leastaction.report.study import by_title, level_axis, levels_of, places
+from leastaction.report.style import (
+    AT_X,
     RANGE,
-    by_title,
-    level_axis,
-    levels_of,
-    places,
+    grid_of,
+    key,
+    legend_on_top,
+    note,
     range_bar,
+    small,
 )
-from leastaction.report.style import AT_X, grid_of, key, legend_on_top, note, small
 from leastaction.report.sweep import shown_mode
 from leastaction.trajectories.figures.noise_limits import look_of
 
