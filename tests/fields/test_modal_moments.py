@@ -32,7 +32,7 @@ def test_they_honour_their_contract(expected):
 def test_sums_do_not_depend_on_the_size_of_the_blocks(
     block, paths, expected, monkeypatch
 ):
-    monkeypatch.setattr(modal_moments, "BLOCK", block)
+    monkeypatch.setattr(modal_moments, "SAMPLES_PER_BATCH", block)
     found = Recommended(paths).moments
     for name in SUMS:
         for g in range(2):

@@ -22,11 +22,11 @@ from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
 from leastaction.core.unequal_trajectories import one_by_one
-from leastaction.fields.dispersive_moments import NUMEROV
 from leastaction.fields.domain import Domain
 from leastaction.fields.evaluate import ModalForces, NodeEvaluator
 from leastaction.fields.library import FieldLibrary, density_candidates
-from leastaction.fields.modal_basis import test_functions, turn_per_sample
+from leastaction.fields.modal_moments import NUMEROV
+from leastaction.fields.modal_projection import test_functions, turn_per_sample
 
 BLOCK = 500
 

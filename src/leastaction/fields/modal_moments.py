@@ -31,14 +31,20 @@ import xarray as xr
 
 from leastaction.core.contracts import check, time_step
 from leastaction.core.unequal_trajectories import one_by_one
+from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
 from leastaction.fields.evaluate import ModalForces
 from leastaction.fields.lagrangian_density import spatial_order
 from leastaction.fields.library import FieldLibrary
 
-BLOCK = 128
-KAPPA_POWERS = (1, 2)
+# So that forces of all candidates fit the cache.
+SAMPLES_PER_BATCH = 128
+# Powers of (ω dt)² that the last instruments are multiplied by.
+TURN_POWERS = (1, 2)
+# Of modes: resolved, and dispersive.
 GROUPS = 2
+# Weight of δ²F in Numerov's rule.
+NUMEROV = 1 / 12
 
 
 def assemble(
@@ -49,24 +55,9 @@ def assemble(
 ) -> xr.Dataset:
     """Moments Σ Z Xᵀ pooled over the modes of each group, and their second moments.
 
-    Parameters
-    ----------
-    observations
-        One replicate, contract ``field_observations``; only u is used.
-    derivatives
-        One replicate, contract ``modal_basis``.
-    settings
-        `decimate`: second moments take every so-many-th sample.
-    library
-        The `library` section of the example.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``modal_moments``. `column` is the reference, then dt F of each
-        candidate, then dt δ²F of each; `instrument` is F of each candidate and that of
-        the operator of the test functions, times (ω dt)² and (ω dt)⁴ in units of the
-        largest.
+    `column` is the reference, then dt F of each candidate, then dt δ²F of each;
+    `instrument` is F of each candidate and that of the operator of the test functions,
+    times (ω dt)² and (ω dt)⁴ in units of the largest. Only u is used.
     """
     check(derivatives, "modal_basis")
     domain = Domain.from_attributes(observations.attrs)
@@ -90,69 +81,29 @@ def assemble(
         for g in range(GROUPS)
     ]
     for path in one_by_one(observations["u"]):
-        for start in range(0, len(path) - 2, BLOCK):
-            block = path[start : start + BLOCK + 2]
+        for start in range(0, len(path) - 2, SAMPLES_PER_BATCH):
+            block = path[start : start + SAMPLES_PER_BATCH + 2]
             slopes = sums[0].forces.slopes(block)
             for total in sums:
                 total.add(block, slopes)
     names = [terms.names[i] for i in used]
     instruments = [
         *names,
-        *(f"{names[top]} (omega dt)^{2 * power}" for power in KAPPA_POWERS),
+        *(f"{names[top]} (omega dt)^{2 * power}" for power in TURN_POWERS),
     ]
-    gram = ("replicate", "group", "lag")
-    return xr.Dataset(
+    used_or_not = np.isin(np.arange(len(terms.terms)), used)
+    return CONTRACTS["modal_moments"].dataset(
         {
-            "moment": (
-                ("replicate", "group", "instrument", "column"),
-                np.array([total.moment() for total in sums])[None],
-                {"units": "mixed", "long_name": "sum of Z X^T"},
-            ),
-            "instrument_gram": (
-                (*gram, "instrument", "instrument_other"),
-                np.array([total.instrument_gram() for total in sums])[None],
-                {"units": "mixed", "long_name": "sum of Z Z^T at lag 0 and +-1"},
-            ),
-            "increment_gram": (
-                (*gram, "column", "column_other"),
-                np.array([total.increment_gram() for total in sums])[None],
-                {"units": "mixed", "long_name": "sum of X X^T at lag 0 and +-1"},
-            ),
-            "samples": (
-                ("replicate", "group"),
-                [[total.samples for total in sums]],
-                {"units": "1", "long_name": "number of second differences"},
-            ),
-            "pairs": (
-                ("replicate", "group"),
-                [[total.pairs for total in sums]],
-                {"units": "1", "long_name": "number of those in second moments"},
-            ),
-            "largest_turn": (
-                ("replicate", "group"),
-                [[turn[group <= g].max() for g in range(GROUPS)]],
-                {"units": "rad", "long_name": "largest omega dt up to this group"},
-            ),
-            "spatial_order": (
-                "candidate",
-                np.array([spatial_order(t, terms.field) for t in terms.terms]),
-                {"units": "1", "long_name": "highest derivative along x"},
-            ),
-            "used": (
-                "candidate",
-                np.isin(np.arange(len(terms.terms)), used).astype("int8"),
-                {"units": "1", "long_name": "whether the candidate has columns"},
-            ),
-            "library_status": (
-                "candidate",
-                np.array(terms.status, dtype=object),
-                {"units": "1", "long_name": "status of every candidate"},
-            ),
-            "library_equivalent": (
-                "candidate",
-                np.array(terms.freedom.equivalent, dtype=object),
-                {"units": "1", "long_name": "equivalent of a removed candidate"},
-            ),
+            "moment": [total.moment() for total in sums],
+            "instrument_gram": [total.instrument_gram() for total in sums],
+            "increment_gram": [total.increment_gram() for total in sums],
+            "samples": [total.samples for total in sums],
+            "pairs": [total.pairs for total in sums],
+            "largest_turn": [turn[group <= g].max() for g in range(GROUPS)],
+            "spatial_order": [spatial_order(t, terms.field) for t in terms.terms],
+            "used": used_or_not.astype("int8"),
+            "library_status": terms.status,
+            "library_equivalent": terms.freedom.equivalent,
         },
         coords={
             "replicate": observations["replicate"],
@@ -177,7 +128,7 @@ class _Sums:
     def __init__(self, forces, top, kappa, dt, decimate):
         self.forces, self.top, self.kappa = forces, top, kappa
         self.dt, self.decimate, self.terms = dt, decimate, forces.terms
-        instruments = self.terms + len(KAPPA_POWERS)
+        instruments = self.terms + len(TURN_POWERS)
         self.lagged = np.zeros((3, instruments, instruments))
         self.reference = np.zeros(instruments)
         self.x_gram = np.zeros((2, 1 + 2 * self.terms, 1 + 2 * self.terms))
@@ -187,8 +138,8 @@ class _Sums:
         """Add a block of one trajectory."""
         if not self.kappa.size:
             return
-        q, f = self.forces(u, len(KAPPA_POWERS), slopes)
-        for i, power in enumerate(KAPPA_POWERS):
+        q, f = self.forces(u, len(TURN_POWERS), slopes)
+        for i, power in enumerate(TURN_POWERS):
             np.multiply(f[self.top], self.kappa**power, out=f[self.terms + i])
         steps = len(q) - 2
         second = (2 / self.dt) * (q[2:] - 2 * q[1:-1] + q[:-2])
