@@ -2,7 +2,7 @@
 
 from leastaction.core.files import load, save_text
 from leastaction.core.progress import start_logging
-from leastaction.recordings.recorded_law import law_text, random_law_text
+from leastaction.recordings.law import law_text, random_law_text
 
 
 def main(observations: str, model: str, rollouts: list, title: str, law: str) -> None:

@@ -59,7 +59,8 @@ class Paper(Settings):
 
     title: Text = Field(description="Authors and title.")
     summary: Text = Field(
-        "", description="What the paper does, in plain words; stands in the story."
+        "",
+        description="What the paper does, in plain words; stands on the page of all papers.",
     )
     figures: dict[str, PaperFigure] = Field(
         description="Figures by their number in the paper."

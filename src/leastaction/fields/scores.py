@@ -7,18 +7,8 @@ import xarray as xr
 
 from leastaction.fields.time_scheme import DISPERSION, right_scheme, true_scheme
 from leastaction.report import law_rows
-from leastaction.report.case import Case, Found, Limit, Row, count, own_rows, rows_of
+from leastaction.report.case import Case, Found, Row, count, own_rows, rows_of
 from leastaction.report.truth import Truth
-
-TIME_SCHEME = Limit(
-    "time_scheme",
-    "Share of replicates whose time scheme is named right.",
-    kind="share",
-)
-DISPERSION_ERROR = Limit(
-    "dispersion", "Deviation of the dispersion from that of the scheme, at most."
-)
-LIMITS = (*law_rows.LIMITS, TIME_SCHEME, DISPERSION_ERROR)
 
 
 def rows(case: Case) -> Iterator[dict]:
@@ -77,7 +67,7 @@ OF_FIELDS = (
     Row(
         "time scheme of the data is named: {}",
         _scheme,
-        limit=TIME_SCHEME,
+        limit="time_scheme",
         summary=count,
         note="from the dispersion of fast modes, or else from the autocorrelation of "
         "the residual",
@@ -85,7 +75,8 @@ OF_FIELDS = (
     Row(
         "dispersion of the data: deviation from {}",
         _dispersion,
-        limit=DISPERSION_ERROR,
+        limit="dispersion",
         note="replicates whose modes are fast enough to show it",
     ),
 )
+LIMITS = (*law_rows.LIMITS, *OF_FIELDS)

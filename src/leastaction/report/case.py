@@ -12,8 +12,8 @@ what stands in the scorecard of its cases:
     Beside the numbers stand further keys that they read, such as ``factor``:
     :class:`Key`;
 ``LIMITS``, ``LIMITS_BY_NOISE``
-    what an example may set under ``publish.targets``, and under an entry of its
-    ``by_noise``: :class:`Limit`, said once, beside the rows that use it.
+    rows on which an example may set a limit under ``publish.targets``, or under an
+    entry of its ``by_noise``: the name of the limit stands in the row.
 
 :func:`keys` collects a table from all families; of these the typed section `publish` of
 an example is made (:mod:`leastaction.configuration.publish`). A new row is therefore an
@@ -40,6 +40,15 @@ from leastaction.report.truth import Truth
 ADDED = "added"
 COVERAGE = "coverage of the 95 % interval: "
 NONE = np.nan, np.nan
+# What a limit of each kind means, in the schema.
+MEANING = {
+    "maximum": ", at most",
+    "minimum": ", at least",
+    "rms": ", at most",
+    "median": ", median over the replicates at most",
+    "share": ": share of the replicates, at least",
+    "between": ": between these two",
+}
 # Relative error of a corrected number as a person types it, digit by digit.
 ERROR_OF_TYPED = 1e-6
 
@@ -67,35 +76,6 @@ class Key:
 
 
 @dataclass(frozen=True)
-class Limit(Key):
-    """A limit of ours; `kind` is that of the target (:mod:`~.verdict`).
-
-    A ``share`` of the replicates is a ``minimum`` of their count.
-    """
-
-    kind: str = field(default="maximum", kw_only=True)
-
-    def target(self, limits: Mapping, count: int) -> dict | None:
-        """What a row must keep; None if the example sets no such limit."""
-        value = limits.get(self.name)
-        if value is None:
-            return None
-        return (
-            {"minimum": value * count} if self.kind == "share" else {self.kind: value}
-        )
-
-
-# Of families with and without candidates.
-COVERAGE_BAND = Limit(
-    "coverage",
-    "Share of 95 % intervals that cover the truth; without candidates, of states whose "
-    "H is within two standard deviations.",
-    tuple[float, float],
-    kind="between",
-)
-
-
-@dataclass(frozen=True)
 class Printed(Key):
     """A number of ours that is compared with a printed one.
 
@@ -108,11 +88,12 @@ class Printed(Key):
 
 def keys(table: str) -> dict[str, Key]:
     """Entries of a table, such as ``LIMITS``, of all families by name."""
-    return {
-        key.name: key
+    entries = (
+        entry.key if isinstance(entry, Row) else entry
         for module in families.modules("scores")
-        for key in getattr(module, table, ())
-    }
+        for entry in getattr(module, table, ())
+    )
+    return {key.name: key for key in entries if key.name}
 
 
 @dataclass(frozen=True)
@@ -279,7 +260,11 @@ class Row:
     unit
         ``of N`` by itself for a :func:`count`.
     limit
-        The limit on it, if an example may set one.
+        Name of the limit on it, if an example may set one.
+    kind
+        Of the target (:mod:`~.verdict`); a ``share`` of the replicates is a ``minimum``
+        of their count. By itself that of the `summary`: ``rms``, ``share``, else
+        ``maximum``.
     summary
         How the values become one number: `typical`, `rms`, `count` or `share`.
     note
@@ -292,10 +277,31 @@ class Row:
     quantity: str
     values: Callable
     unit: str = "1"
-    limit: Limit | None = None
+    limit: str = ""
+    kind: str = ""
     summary: Callable = typical
     note: str | Callable = ""
     about: Mapping | Callable = field(default_factory=dict)
+
+    @property
+    def kind_of_target(self) -> str:
+        """Kind of the limit."""
+        return self.kind or {rms: "rms", count: "share"}.get(self.summary, "maximum")
+
+    @property
+    def key(self) -> Key:
+        """The limit as an example may set it."""
+        kind = self.kind_of_target
+        text = self.quantity.replace("{}", "...")
+        pair = tuple[float, float] if kind == "between" else float
+        return Key(self.limit, f"{text}{MEANING[kind]}.", pair)
+
+    def target(self, limits: Mapping, number: int) -> dict | None:
+        """What the row must keep; None if there is no such limit."""
+        value, kind = limits.get(self.limit), self.kind_of_target
+        if value is None:
+            return None
+        return {"minimum": value * number} if kind == "share" else {kind: value}
 
     def rows(
         self, case: Case, subject: Any, limits: Mapping, where: str
@@ -308,7 +314,7 @@ class Row:
             values = np.ravel(one.values)
             about = {
                 "unit": f"of {values.size}" if self.summary is count else self.unit,
-                "target": self.limit and self.limit.target(limits, values.size),
+                "target": self.target(limits, values.size),
                 "note": self.note(values) if callable(self.note) else self.note,
                 **(self.about(values) if callable(self.about) else self.about),
                 **one.about,

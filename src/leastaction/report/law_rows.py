@@ -16,7 +16,6 @@ from leastaction.report.case import (
     Case,
     Found,
     Key,
-    Limit,
     Printed,
     Row,
     count,
@@ -27,59 +26,8 @@ from leastaction.report.case import (
 )
 from leastaction.report.truth import term_position, volatility_law
 
-EXACT_SUPPORT = Limit(
-    "exact_support", "Share of replicates with exactly the right terms.", kind="share"
-)
-COEFFICIENT_RMS = Limit(
-    "coefficient_rms",
-    "Relative error of the coefficients, rms over replicates.",
-    kind="rms",
-)
-DISSIPATION_RMS = Limit(
-    "dissipation_rms", "Relative error of the damping, rms over replicates.", kind="rms"
-)
-VOLATILITY_RMS = Limit(
-    "volatility_rms",
-    "Relative error of the volatility, rms over replicates.",
-    kind="rms",
-)
-NOISE_CORRELATION = Limit(
-    "noise_correlation", "Deviation of the correlation of two noises, at most."
-)
-VOLATILITY_CONSTANT = Limit(
-    "volatility_constant",
-    "Share of replicates whose volatility is the constant alone.",
-    kind="share",
-)
-VOLATILITY_SUPPORT = Limit(
-    "volatility_support",
-    "Share of replicates with exactly the right terms of S^2.",
-    kind="share",
-)
-ROLLOUT_TRAINING = Limit(
-    "rollout_training", "Relative error of the mean path, training window."
-)
-ROLLOUT_PREDICTION = Limit(
-    "rollout_prediction", "Relative error of the mean path, prediction window."
-)
-ROLLOUT_STD = Limit(
-    "rollout_std", "Relative error of the standard deviation of the path."
-)
-LIMITS = (
-    EXACT_SUPPORT,
-    COEFFICIENT_RMS,
-    DISSIPATION_RMS,
-    VOLATILITY_RMS,
-    VOLATILITY_CONSTANT,
-    NOISE_CORRELATION,
-    VOLATILITY_SUPPORT,
-    ROLLOUT_TRAINING,
-    ROLLOUT_PREDICTION,
-    ROLLOUT_STD,
-)
 
-
-def _error(quantity: str, values: Callable, limit: Limit) -> Row:
+def _error(quantity: str, values: Callable, limit: str) -> Row:
     note = "all replicates, wrong supports included"
     return Row(quantity, values, limit=limit, summary=rms, note=note)
 
@@ -139,24 +87,24 @@ RECOVERY = (
     Row(
         "exact supports",
         lambda case: scores.exact_support(case.model, case.truth),
-        limit=EXACT_SUPPORT,
+        limit="exact_support",
         summary=count,
     ),
     _error(
-        "relative error of the coefficients, rms", _coefficient_error, COEFFICIENT_RMS
+        "relative error of the coefficients, rms", _coefficient_error, "coefficient_rms"
     ),
-    _error("relative error of the damping, rms", _dissipation_error, DISSIPATION_RMS),
+    _error("relative error of the damping, rms", _dissipation_error, "dissipation_rms"),
     _error(
         "relative error of the volatility of {}, rms",
         lambda case: _of_volatilities(
             case, scores.volatility_error(case.model, case.truth)
         ),
-        VOLATILITY_RMS,
+        "volatility_rms",
     ),
     Row(
         "noise correlation of {}",
         _noise_correlation,
-        limit=NOISE_CORRELATION,
+        limit="noise_correlation",
         note="from the covariance S S^T of the identified noise",
     ),
     coverage(f"{COVERAGE}coefficient of {{}}", _coefficient_coverage),
@@ -193,33 +141,36 @@ FIT_AND_ROLLOUT = (
     Row(
         "relative error of the mean path, training window",
         _rollout_error("mean_error_training"),
-        limit=ROLLOUT_TRAINING,
+        limit="rollout_training",
     ),
     Row(
         "relative error of the mean path, prediction window",
         _rollout_error("mean_error_prediction"),
-        limit=ROLLOUT_PREDICTION,
+        limit="rollout_prediction",
     ),
     Row(
         "relative error of the standard deviation of the path",
         _rollout_error("std_error"),
-        limit=ROLLOUT_STD,
+        limit="rollout_std",
     ),
 )
 
 CONSTANT = Row(
     "volatility is the constant alone",
     lambda case: scores.constant_volatility(case.model),
-    limit=VOLATILITY_CONSTANT,
+    limit="volatility_constant",
     summary=count,
     note="an additive noise is a constant; its integral is the Wiener potential",
 )
 # Of a volatility that depends on the state: values are given.
 STATE_DEPENDENT = Row(
-    "exact terms of S^2 of {}", list, limit=VOLATILITY_SUPPORT, summary=count
+    "exact terms of S^2 of {}", list, limit="volatility_support", summary=count
 )
-ROOT_ERROR = _error("relative error of the {}, rms", list, VOLATILITY_RMS)
+ROOT_ERROR = _error("relative error of the {}, rms", list, "volatility_rms")
 ROOT_COVERAGE = coverage(f"{COVERAGE}{{}}", list)
+
+
+LIMITS = (*RECOVERY, CONSTANT, STATE_DEPENDENT, *FIT_AND_ROLLOUT)
 
 
 def _volatility_terms(case: Case) -> Iterator[dict]:

@@ -12,11 +12,9 @@ import numpy as np
 
 from leastaction.core.from_config import system_from_config
 from leastaction.report.case import (
-    COVERAGE_BAND,
     Case,
     Found,
     Key,
-    Limit,
     Printed,
     Row,
     own_rows,
@@ -27,52 +25,8 @@ from leastaction.report.case import (
 from leastaction.report.sweep import HONEST_MODE, MAIN, case_text
 from leastaction.snapshots.shadow_panel import Learned, learned_at
 
-ANGLE = "Mean sine of the angle between gradients of H^[[{}]] and H{}."
-MISALIGNMENT_OF_ORDER = tuple(
-    Limit(f"misalignment_h{order}", ANGLE.format(order, "")) for order in (0, 2, 4)
-)
-MISALIGNMENT = Limit("misalignment", ANGLE.format("k", " at the highest order k"))
-POSITION_ERROR = Limit(
-    "position_error", "Largest error of a position of the long rollout, units of q."
-)
-ENERGY_DEVIATION = Limit(
-    "energy_deviation", "Largest deviation of the true energy along it, J."
-)
-ENERGY_DRIFT = Limit("energy_drift", "Slope of the true energy along it, W.")
-MOMENTUM_RANGE = Limit(
-    "momentum_range", "Relative range of the momentum of a coordinate without a force."
-)
-HORIZON_ERROR = Limit(
-    "horizon_error",
-    "Largest error of a position up to a fixed time, median over many starts, units of "
-    "q.",
-    kind="median",
-)
-FAILURES = Limit("failures", "How many of these starts may fail.")
-POTENTIAL_ERROR = Limit(
-    "potential_error", "Largest error of the potential inside the level, J."
-)
-SADDLE_MARGIN = Limit(
-    "saddle_margin",
-    "Energy of every saddle over that of the start, at least, J.",
-    kind="minimum",
-)
-SURVIVED_STEPS = Limit(
-    "survived_steps", "Steps without escape, median over starts.", kind="minimum"
-)
-LIMITS = (
-    *MISALIGNMENT_OF_ORDER,
-    POSITION_ERROR,
-    ENERGY_DEVIATION,
-    ENERGY_DRIFT,
-    MOMENTUM_RANGE,
-    HORIZON_ERROR,
-    FAILURES,
-    POTENTIAL_ERROR,
-    SADDLE_MARGIN,
-    SURVIVED_STEPS,
-)
-LIMITS_BY_NOISE = (MISALIGNMENT, COVERAGE_BAND)
+# Orders of backward error analysis.
+ORDERS = (0, 2, 4)
 
 
 @dataclass(frozen=True)
@@ -141,8 +95,8 @@ def _misalignment(at: AtLevel) -> Iterator[Found]:
             continue
         limit = at.limits.get(f"misalignment_h{order}")
         if main:
-            limit = at.limits.get(MISALIGNMENT.name, limit)
-        target = None if limit is None else {MISALIGNMENT.kind: limit}
+            limit = at.limits.get("misalignment", limit)
+        target = None if limit is None else {"maximum": limit}
         values = at.found.rollout["misalignment"].sel(order=order).values
         yield Found(values, str(order), {"target": target})
 
@@ -164,6 +118,7 @@ IDENTIFICATION = (
     Row(
         "misalignment of H^[[{}]]",
         _misalignment,
+        limit="misalignment",
         note="mean sine of the angle between gradients of H^[[k]] and H",
     ),
     Row(
@@ -175,7 +130,8 @@ IDENTIFICATION = (
     Row(
         "share of states whose H is within two standard deviations",
         _hamiltonian_coverage,
-        limit=COVERAGE_BAND,
+        limit="coverage",
+        kind="between",
         summary=lambda values: (float(values.mean()), *typical(values)[1:]),
         note="mean over replicates; errors of neighbouring states are correlated, so "
         "that it is a bound and no sharp 95 %",
@@ -280,18 +236,20 @@ def _survived(at: AtLevel) -> Iterator[Found]:
 # The long rollout, its energy and momenta, many short ones, the potential, survival.
 MOTION = (
     Row("steps of the long rollout", _steps_done),
-    Row("largest error of a position, {} steps", _position_error, limit=POSITION_ERROR),
+    Row(
+        "largest error of a position, {} steps", _position_error, limit="position_error"
+    ),
     Row(
         "largest deviation of the true energy",
         _at_main("energy_deviation"),
         unit="J",
-        limit=ENERGY_DEVIATION,
+        limit="energy_deviation",
     ),
     Row(
         "drift of the true energy, size",
         _at_main("energy_drift", np.abs),
         unit="W",
-        limit=ENERGY_DRIFT,
+        limit="energy_drift",
         note="slope of a line through the energies along the long rollout",
     ),
     Row(
@@ -303,29 +261,37 @@ MOTION = (
     Row(
         "range of the momentum of {} over its size",
         _momenta,
-        limit=MOMENTUM_RANGE,
+        limit="momentum_range",
         note="the true L does not depend on this coordinate",
     ),
     Row(
         "largest error of a position up to {}",
         _horizon_error,
-        limit=HORIZON_ERROR,
+        limit="horizon_error",
+        kind="median",
         note="a start that failed counts as infinite",
     ),
-    Row("starts that failed before {} s", _failures, limit=FAILURES),
+    Row("starts that failed before {} s", _failures, limit="failures"),
     Row(
         "largest error of the potential inside the level",
         _potential_error,
         unit="J",
-        limit=POTENTIAL_ERROR,
+        limit="potential_error",
     ),
     Row(
         "smallest margin of a saddle over the start",
         _saddle_margin,
         unit="J",
-        limit=SADDLE_MARGIN,
+        limit="saddle_margin",
+        kind="minimum",
     ),
-    Row("steps before escape", _survived, unit="steps", limit=SURVIVED_STEPS),
+    Row(
+        "steps before escape",
+        _survived,
+        unit="steps",
+        limit="survived_steps",
+        kind="minimum",
+    ),
 )
 
 
@@ -365,8 +331,16 @@ PRINTED = (
     Key(
         "order",
         "Order of backward error analysis, where there are several.",
-        Literal[0, 2, 4],
+        Literal[ORDERS],
     ),
     Key("unscaled", "In the units of the learned Lagrangian, not in J.", bool),
     Key("factor", "Multiplies it.", default=1),
 )
+LIMITS = (
+    *(
+        Key(f"misalignment_h{k}", f"misalignment of H^[[{k}]], at most.")
+        for k in ORDERS
+    ),
+    *MOTION,
+)
+LIMITS_BY_NOISE = IDENTIFICATION

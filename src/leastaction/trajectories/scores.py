@@ -15,11 +15,9 @@ from leastaction.report import law_rows, verdict
 from leastaction.report.case import (
     ADDED,
     COVERAGE,
-    COVERAGE_BAND,
     Case,
     Found,
     Key,
-    Limit,
     Row,
     count,
     own_rows,
@@ -55,39 +53,6 @@ UNDECIDED = "not judged: the levels are too coarse"
 # Other diagnostics of a fit, with what they say of all of them.
 SHARES = {"converged": "converged"}
 MEDIANS = {"jump": "jump", "reached": "segments reached"}
-
-EXACT_STRUCTURE = Limit(
-    "exact_structure", "Share of replicates with the right structure.", kind="share"
-)
-WORST_ERROR = Limit(
-    "worst_error",
-    "Median over replicates of the largest relative error of a true coefficient.",
-    kind="median",
-)
-NOISE_STD = Limit(
-    "noise_std", "Relative error of the estimated noise, median.", kind="median"
-)
-ACCELERATION_ERROR = Limit(
-    "acceleration_error",
-    "Relative rms error of the acceleration along the true path, median over "
-    "replicates.",
-    kind="median",
-)
-ENERGY_DRIFT = Limit(
-    "energy_drift",
-    "Rms deviation of the energy along the model's path over the mean of p qdot / 2, "
-    "median over replicates.",
-    kind="median",
-)
-LIMITS: tuple[Limit, ...] = ()
-LIMITS_BY_NOISE = (
-    EXACT_STRUCTURE,
-    WORST_ERROR,
-    COVERAGE_BAND,
-    NOISE_STD,
-    ACCELERATION_ERROR,
-    ENERGY_DRIFT,
-)
 
 
 def rows(case: Case) -> Iterator[dict]:
@@ -462,26 +427,29 @@ STRUCTURE = (
     Row(
         "right structure",
         lambda at: at.of(at.case.recovery)["exact"].values,
-        limit=EXACT_STRUCTURE,
+        limit="exact_structure",
         summary=count,
     ),
     Row(
         "largest relative error of a coefficient",
         lambda at: at.of(at.case.recovery)["worst_error"].values,
-        limit=WORST_ERROR,
+        limit="worst_error",
+        kind="median",
         note="all replicates, wrong structures included",
     ),
 )
 NOISE = Row(
     "relative error of the noise that is found",
     _noise_error,
-    limit=NOISE_STD,
+    limit="noise_std",
+    kind="median",
     note="worst of all channels",
 )
 COVERED = Row(
     f"{COVERAGE}all coefficients",
     _covered,
-    limit=COVERAGE_BAND,
+    limit="coverage",
+    kind="between",
     summary=share,
     note=lambda hit: (
         f"{int(hit.sum())} of {hit.size}; those of one replicate are correlated"
@@ -547,13 +515,15 @@ ROLLOUT = (
     Row(
         "relative error of the acceleration along the true path",
         _score("acceleration_error"),
-        limit=ACCELERATION_ERROR,
+        limit="acceleration_error",
+        kind="median",
         note="rms over the paths of the training data and their continuation",
     ),
     Row(
         "energy along the path of the model, deviation",
         _score("energy_drift"),
-        limit=ENERGY_DRIFT,
+        limit="energy_drift",
+        kind="median",
         note="rms of the true energy over the mean of p qdot / 2",
     ),
 )
@@ -580,3 +550,4 @@ PRINTED = (
     Key("over", "Estimator that it is divided by.", str),
     Key("noise_mode", "Kind of noise.", Literal["independent", "shared"]),
 )
+LIMITS_BY_NOISE = (*STRUCTURE, NOISE, COVERED, *ROLLOUT)

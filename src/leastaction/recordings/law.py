@@ -7,11 +7,23 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.model import IdentifiedModel
-from leastaction.recordings.verdicts import verdicts
 
 CONFIDENCE = 0.95
-NORMAL = 1.96
-J_LEAST = 0.01
+# Quantile of the normal distribution at this confidence, to three digits.
+NORMAL_QUANTILE = 1.96
+# Below this p-value of Hansen's test a law does not fit.
+LEAST_P_VALUE = 0.01
+# A window is long if it has so many main periods, or this share of the longest one.
+PERIODS_OF_WINDOW, SHARE_OF_LONGEST = 2.5, 0.8
+# A misfit, over that of the sensor, that only a missing term explains.
+MISFIT_OF_MISSING_TERM = 2.0
+# A coefficient differs between large and small amplitudes if by so many jackknife
+# errors of it, and by this share of itself.
+JACKKNIFE_ERRORS_OF_DRIFT, LEAST_RELATIVE_DRIFT = 2.0, 2e-3
+# Largest rms error of a free run, of half the range, from which one may extrapolate.
+LARGEST_TRUSTED_ERROR = 0.05
+# Sine over cosine of one angle, up to which they are the offset of an encoder.
+TANGENT_OF_OFFSET = 0.1
 
 
 def law_text(
@@ -45,7 +57,7 @@ def law_text(
             f"- {text}"
             for text in [
                 *json.loads(observations.attrs["warnings"]),
-                *verdicts(model, rollout),
+                *cautions(model, rollout),
             ]
         ],
         "- "
@@ -67,11 +79,11 @@ def random_law_text(title: str, observations: xr.Dataset, model: xr.Dataset) -> 
     """
     found = IdentifiedModel(model.isel(replicate=0))
     value = float(model["j_p_value"].values[0])
-    fit = "fits" if value > J_LEAST else "does NOT fit: a candidate is missing"
+    fit = "fits" if value > LEAST_P_VALUE else "does NOT fit: a candidate is missing"
     parts = [
         f"# {title}",
         "## The law",
-        *_terms(found, NORMAL),
+        *_terms(found, NORMAL_QUANTILE),
         "```text",
         str(found),
         "```",
@@ -199,3 +211,70 @@ def _amplitudes(model: xr.Dataset) -> str:
         for a, n in enumerate(model["dof"].values)
     }
     return ", ".join(f"{n} {low:.3g} … {high:.3g}" for n, (low, high) in ranges.items())
+
+
+def cautions(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
+    """One sentence for each thing a reader of the law should know."""
+    texts = []
+    if not int(model["converged"].values[0]):
+        texts.append("the fit did not settle to the last digit; error bars are rough")
+    window, period = float(model["window"].values[0]), float(model["period"].values[0])
+    longest = float(model["longest_window"].values[0])
+    if window < min(PERIODS_OF_WINDOW * period, SHARE_OF_LONGEST * longest):
+        texts.append(
+            f"windows could not be made longer than {window:.3g} s "
+            f"({window / period:.1f} main periods): chaotic motion, a missing term, or "
+            "a force that no column records"
+        )
+    misfit = float(model["misfit"].values[0])
+    if misfit > MISFIT_OF_MISSING_TERM:
+        texts.append(
+            f"the law misses {0.3 * misfit:.2g} % of the amplitude over its windows, "
+            "far more than the sensor: a term is missing; look at the residuals"
+        )
+    positions = model["column_position"].values[0]
+    drift, jackknife = model["drift"].values[0], model["jackknife_std"].values[0]
+    terms = [
+        *map(str, model["term"].values),
+        *map(str, model["dissipation_term"].values),
+    ]
+    values = np.concatenate(
+        [
+            model["coefficient_estimate"].values[0],
+            model["dissipation_coefficient_estimate"].values[0],
+        ]
+    )
+    for k, position in enumerate(positions):
+        value = values[position]
+        if (
+            value
+            and drift[k] > JACKKNIFE_ERRORS_OF_DRIFT * jackknife[k] > 0
+            and drift[k] > LEAST_RELATIVE_DRIFT * abs(value)
+        ):
+            texts.append(
+                f"the coefficient of {terms[position]} differs by "
+                f"{200 * drift[k] / abs(value):.2g} % between large and small "
+                "amplitudes: the law has another form there"
+            )
+    texts += _zero_offset(model, terms, values)
+    largest = np.nanmax(rollout["rms_error"].values)
+    if largest > LARGEST_TRUSTED_ERROR:
+        texts.append(
+            f"a free run is off by {100 * largest:.2g} % rms: do not extrapolate"
+        )
+    return texts
+
+
+def _zero_offset(model: xr.Dataset, terms, values) -> list[str]:
+    """A sine beside a cosine of the same angle is the zero of an encoder."""
+    texts = []
+    found = dict(zip(terms, values, strict=True))
+    for name in map(str, model["dof"].values):
+        sine, cosine = found.get(f"sin({name})", 0.0), found.get(f"cos({name})", 0.0)
+        if sine and cosine and abs(sine) < TANGENT_OF_OFFSET * abs(cosine):
+            texts.append(
+                f"the zero of {name} is off by "
+                f"{np.degrees(np.arctan(sine / cosine)):.2g} degrees: "
+                "sin beside cos is a mounting angle, not physics"
+            )
+    return texts
