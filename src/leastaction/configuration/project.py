@@ -60,7 +60,7 @@ class Paper(Settings):
     title: Text = Field(description="Authors and title.")
     summary: Text = Field(
         "",
-        description="What the paper does, in plain words; stands on the page of all papers.",
+        description="What the paper does, in plain words, for the page of papers.",
     )
     figures: dict[str, PaperFigure] = Field(
         description="Figures by their number in the paper."
