@@ -8,8 +8,8 @@ import pytest
 import xarray as xr
 from recorded import imported, rig, rows, swing, write
 
-from leastaction.core.unequal_trajectories import held_out, pieces, training
 from leastaction.recordings import splitting
+from leastaction.recordings.contracts import held_out, pieces, training
 
 ROWS = rows()
 

@@ -14,8 +14,7 @@ from scipy.interpolate import BSpline
 
 from leastaction.core.contracts import check
 from leastaction.core.noise_sweep import CHANNELS
-from leastaction.core.unequal_trajectories import pieces, training
-from leastaction.recordings.contracts import CONTRACTS
+from leastaction.recordings.contracts import CONTRACTS, pieces, training
 from leastaction.trajectories.joint_spline import DEGREE, joint_spline, knots
 
 # Samples of the longest stretch that is transformed at once.

@@ -1,5 +1,10 @@
 """Recordings of sensors: trajectories of unequal length, one after the other."""
 
+from collections.abc import Sequence
+
+import numpy as np
+import xarray as xr
+
 from leastaction.core.contract import Contract, Variable
 
 ROWS = "replicate sample dof"
@@ -70,3 +75,32 @@ CONTRACTS = {
         swept=False,
     ),
 }
+
+
+def pieces(observations: xr.Dataset) -> list[slice]:
+    """Rows of each trajectory of a ``measurements`` dataset."""
+    first = observations["first_sample"].values
+    count = observations["sample_count"].values
+    return [slice(int(a), int(a + n)) for a, n in zip(first, count, strict=True)]
+
+
+def select(observations: xr.Dataset, chosen: Sequence[int]) -> xr.Dataset:
+    """The dataset with some of its trajectories."""
+    parts = [pieces(observations)[i] for i in chosen]
+    rows = np.concatenate([np.arange(p.start, p.stop) for p in parts])
+    found = observations.isel(sample=rows, trajectory=list(chosen))
+    count = found["sample_count"].values
+    first = np.concatenate([[0], np.cumsum(count)[:-1]])
+    return found.assign(
+        first_sample=found["first_sample"].copy(data=first.astype(count.dtype))
+    )
+
+
+def training(observations: xr.Dataset) -> xr.Dataset:
+    """The trajectories that a model may see."""
+    return select(observations, np.flatnonzero(observations["held_out"].values == 0))
+
+
+def held_out(observations: xr.Dataset) -> xr.Dataset:
+    """The trajectories that only validation may see."""
+    return select(observations, np.flatnonzero(observations["held_out"].values))

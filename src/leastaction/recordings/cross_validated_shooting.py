@@ -18,7 +18,7 @@ from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.gram_estimate import lagrangian_estimate
 from leastaction.core.library import Library
-from leastaction.core.unequal_trajectories import training
+from leastaction.recordings.contracts import training
 from leastaction.recordings.leave_one_out import (
     Candidate,
     LeaveOneOut,
@@ -83,17 +83,7 @@ def identify(
     5. Error bars by the jackknife over blocks, with half the difference between large
        and small amplitudes in quadrature.
 
-    Parameters
-    ----------
-    equations
-        Contract ``gram``, made from ``smoothed_motion``.
-    settings
-        `largest`: most terms of a law; `ranked`: neighbours of a support ranked by
-        their accelerations.
-    observations
-        Contract ``measurements``; held-out trajectories are not looked at.
-    library
-        The `library` section.
+    Held-out trajectories are not looked at.
     """
     check(equations, "gram")
     observations = training(observations)

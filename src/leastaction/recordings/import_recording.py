@@ -11,10 +11,9 @@ from fnmatch import fnmatch
 import numpy as np
 import xarray as xr
 
-from leastaction.core.unequal_trajectories import pieces
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.checks import DEGREES, refuse, warnings_of
-from leastaction.recordings.contracts import CONTRACTS
+from leastaction.recordings.contracts import CONTRACTS, pieces
 from leastaction.recordings.splitting import (
     Clock,
     Trajectory,

@@ -16,6 +16,7 @@ from leastaction.trajectories.multiple_shooting import (
     Fit,
     Positions,
     Segments,
+    eliminated,
     enough_steps,
     fit_jointly,
     fit_states,
@@ -42,6 +43,8 @@ ROUNDS = 10
 LEAST_GAIN = 1e-3
 # Halving the steps may move a position by this fraction of what weights allow.
 ACCURACY = 0.02
+# Misfit of a window that no motion follows: beyond that of any other.
+CHI2_OF_LOST = 1e12
 
 
 @dataclass(frozen=True)
@@ -157,41 +160,6 @@ class LeaveOneOut:
         return left, np.sqrt((count - 1) / count * spread)
 
 
-def leave_one_out(
-    positions: Positions,
-    fit: Fit,
-    blocks: np.ndarray,
-    active: np.ndarray,
-    noise: float,
-    positive: np.ndarray,
-    price: np.ndarray,
-) -> LeaveOneOut:
-    """Quadratic functions of all blocks at a fit, `active` coefficients free."""
-    h, g, chi2, _ = normal_equations(positions, fit.segments, fit.c, active)
-    dof = positions.dof
-    free = 2 * dof
-    own = h[:, :free, :free]
-    scale = np.sqrt(np.maximum(np.einsum("sii->si", own), 1e-300))
-    normal = own / (scale[:, :, None] * scale[:, None, :])
-    normal = normal + 1e-13 * np.eye(free)
-    both = np.concatenate([h[:, :free, free:], g[:, :free, None]], axis=2)
-    solved = np.linalg.solve(normal, both / scale[:, :, None]) / scale[:, :, None]
-    cross = np.swapaxes(h[:, :free, free:], 1, 2)
-    rest = cross @ solved
-    schur = h[:, free:, free:] - rest[:, :, :-1]
-    right = g[:, free:] - rest[:, :, -1]
-    gain = np.einsum("si,si->s", g[:, :free], solved[:, :, -1])
-    count, size = blocks.max() + 1, len(fit.c)
-    whole = np.zeros((count, size, size))
-    slope, error = np.zeros((count, size)), np.zeros(count)
-    for s in range(count):
-        mine = (blocks == s) & np.isfinite(chi2)
-        whole[s][np.ix_(active, active)] = schur[mine].sum(0)
-        slope[s][active] = right[mine].sum(0)
-        error[s] = np.where(np.isfinite(chi2), chi2 - gain, 1e12)[blocks == s].sum()
-    return LeaveOneOut(whole, slope, error, fit.c, noise, positive, price)
-
-
 @dataclass(frozen=True)
 class Problem:
     """Windows of a recording and what a law of it may consist of.
@@ -264,20 +232,28 @@ def fitted(
     if not np.isfinite(fit.chi2).all() or not problem.definite(fit.c):
         return None
     every = np.flatnonzero(c)
-    quadratic = _left_out(problem, fit, every)
+    quadratic = linearised(problem, fit, every)
     value = quadratic.criterion(every, fixed)
     return Candidate(fit, quadratic, value)
 
 
-def _left_out(problem: Problem, fit: Fit, active: np.ndarray) -> LeaveOneOut:
-    return leave_one_out(
-        problem.positions,
-        fit,
-        problem.blocks,
-        active,
-        problem.noise,
-        problem.losses,
-        problem.price,
+def linearised(problem: Problem, fit: Fit, active: np.ndarray) -> LeaveOneOut:
+    """Quadratic functions of all blocks at a fit, `active` coefficients free."""
+    h, g, chi2, _ = normal_equations(problem.positions, fit.segments, fit.c, active)
+    solved, schur, right = eliminated(h, g, 2 * problem.positions.dof)
+    gain = np.einsum("si,si->s", g[:, : solved.shape[1]], solved[:, :, -1])
+    followed = np.isfinite(chi2)
+    blocks = problem.blocks
+    count, size = blocks.max() + 1, len(fit.c)
+    whole = np.zeros((count, size, size))
+    slope, error = np.zeros((count, size)), np.zeros(count)
+    for s in range(count):
+        mine = (blocks == s) & followed
+        whole[s][np.ix_(active, active)] = schur[mine].sum(0)
+        slope[s][active] = right[mine].sum(0)
+        error[s] = np.where(followed, chi2 - gain, CHI2_OF_LOST)[blocks == s].sum()
+    return LeaveOneOut(
+        whole, slope, error, fit.c, problem.noise, problem.losses, problem.price
     )
 
 
@@ -305,7 +281,7 @@ def search(
     tried = {present.support}
     every = np.arange(len(present.fit.c))
     for _ in range(ROUNDS):
-        whole = _left_out(problem, present.fit, every)
+        whole = linearised(problem, present.fit, every)
         ranked = rank(problem, whole, present.support, most)
         here = whole.criterion(present.support, problem.fixed(present.fit.c))
         new = [
@@ -328,7 +304,7 @@ def search(
             break
         present = better
     else:
-        whole = _left_out(problem, present.fit, every)
+        whole = linearised(problem, present.fit, every)
     return present, whole
 
 

@@ -8,9 +8,9 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
-from leastaction.core.unequal_trajectories import held_out, pieces
-from leastaction.recordings.contracts import CONTRACTS
+from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
 from leastaction.recordings.cross_validated_shooting import smooth_friction
+from leastaction.recordings.windows import input_nodes
 from leastaction.trajectories.multiple_shooting import (
     Positions,
     Segments,
@@ -36,20 +36,9 @@ def predict(
     The band is that of the coefficients: the law with each block left out, and with
     the drift of each coefficient, started from states of their own.
 
-    Parameters
-    ----------
-    observations
-        Contract ``measurements``.
-    model
-        One replicate, contract ``model``, of method `cross_validated_shooting`.
-    settings
-        `start`, s; by the main period if None.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``measured_rollout``. Errors are over half the range of the trajectory
-        and coordinate.
+    Errors are over half the range of the trajectory and coordinate. The model is one of
+    :mod:`leastaction.recordings.cross_validated_shooting`; the setting `start` is in s,
+    by the main period if None.
     """
     check(observations, "measurements")
     check(model, "model")
@@ -108,7 +97,7 @@ class _Law:
         size = np.maximum(np.ptp(q, axis=0) / 2, 1e-12)
         force = None
         if self.input is not None:
-            force = self._nodes(self.input[part])
+            force = input_nodes(self.input[part], np.arange(len(q)), 1)
         return Positions(
             self.equations,
             q,
@@ -119,11 +108,6 @@ class _Law:
             force,
             np.inf,
         )
-
-    def _nodes(self, force):
-        from leastaction.recordings.windows import input_nodes
-
-        return input_nodes(force, np.arange(len(force)), 1)
 
     def _started(self, positions: Positions, rows: int, c) -> Segments:
         """Begin of the trajectory fitted to its first rows."""

@@ -10,7 +10,7 @@ import xarray as xr
 
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
-from leastaction.core.unequal_trajectories import training
+from leastaction.recordings.contracts import training
 from leastaction.trajectories.gram import evenly, gram_dataset
 from leastaction.trajectories.library_equations import (
     gram_matrices,

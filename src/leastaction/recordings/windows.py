@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.core.unequal_trajectories import pieces
+from leastaction.recordings.contracts import pieces
 from leastaction.trajectories.multiple_shooting import Positions, Segments
 from leastaction.trajectories.variational_equations import VariationalEquations
 
@@ -108,6 +108,9 @@ def recording(
     allowed = np.sqrt(sigma**2 + (TOLERANCE * least) ** 2)
     lengths = [p.stop - p.start for p in parts]
     weights = np.repeat(allowed, lengths, axis=0)
+    force = None
+    if "input" in observations:
+        force = input_nodes(observations["input"].values[0], rows, thin)
     positions = Positions(
         compiled,
         np.ascontiguousarray(thinned),
@@ -115,7 +118,7 @@ def recording(
         dt * thin,
         weights,
         _steps(dt * thin, bandwidth),
-        _force(observations, rows, thin),
+        force,
         np.inf,
     )
     at, position, velocity = (
@@ -240,12 +243,6 @@ def _steps(dt: float, bandwidth: float) -> int:
     while dt / steps > 1.2 / (PER_BANDWIDTH * bandwidth) and steps < 16:
         steps *= 2
     return steps
-
-
-def _force(observations: xr.Dataset, rows: np.ndarray, thin: int):
-    if "input" not in observations:
-        return None
-    return input_nodes(observations["input"].values[0], rows, thin)
 
 
 def input_nodes(force: np.ndarray, rows: np.ndarray, thin: int):

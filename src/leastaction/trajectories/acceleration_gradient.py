@@ -307,25 +307,9 @@ def identify(
     Paper: one start. The published code divides the tables ∂²φ/∂q̇∂q̇, ∂²φ/∂q∂q̇ and
     ∂φ/∂q by their ranges in the first stage; here m_k and f_k.
 
-    Parameters
-    ----------
-    equations
-        One case, contract ``gram``, with all samples (``samples: all``).
-    settings
-        `stages`, `epochs`, `batch`: see :func:`staged_descent`. `starts`: their number.
-        `start`: c⁰ is uniform in ± this. `exclude`, `candidates`: as for
-        ``proximal_gradient``. `seed`: an exception to the seed of the run; the starts
-        are part of the recipe, and depend on this and the replicate alone.
-    observations
-        Not used.
-    library
-        The `library` section of the example.
-
-    Returns
-    -------
-    LagrangianEstimate
-        Without standard errors. `start_coefficient` (start, term) and `start_loss`
-        (start) tell the end of every start.
+    The starts depend on the setting `seed` and the replicate alone: they are part of
+    the recipe, not of the run. There are no standard errors; `start_coefficient`
+    (start, term) and `start_loss` (start) tell the end of every start.
     """
     check(equations, "gram")
     coordinates = [str(name) for name in equations["dof"].values]

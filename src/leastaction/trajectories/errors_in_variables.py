@@ -18,7 +18,7 @@ from leastaction.trajectories.gram import clear_of_switches
 from leastaction.trajectories.joint_spline import demmler_reinsch
 from leastaction.trajectories.library_equations import LibraryEquations
 from leastaction.trajectories.motion import kept, spline_bases, states
-from leastaction.trajectories.splicing import RIDGE
+from leastaction.trajectories.splicing import RIDGE, whitened
 
 # The bias of the smoothing must be small against its noise, which is corrected for.
 LIGHTER = 10.0
@@ -211,11 +211,8 @@ def null_vectors(
     scale = np.outer(length, length)
     gram = gram / scale
     whole = gram + inertia / scale
-    whole = whole + ridge * np.eye(len(length))
-    root = np.linalg.cholesky(whole)
-    left = np.linalg.solve(root, gram)
-    white = np.linalg.solve(root, np.swapaxes(left, 1, 2))
-    values, vectors = np.linalg.eigh((white + np.swapaxes(white, 1, 2)) / 2)
+    root, white = whitened(gram, whole + ridge * np.eye(len(length)))
+    values, vectors = np.linalg.eigh(white)
     vectors = np.linalg.solve(np.swapaxes(root, 1, 2), vectors[:, :, :1])[..., 0]
     return values[:, 0], vectors / length
 

@@ -55,12 +55,10 @@ def spline_bases(derivatives: xr.Dataset) -> tuple[np.ndarray, ...]:
 
 @lru_cache(maxsize=4)
 def _bases(knots: tuple, times: tuple) -> tuple[np.ndarray, ...]:
-    from scipy.interpolate import BSpline  # most of a second, and few need it
+    # SciPy's splines take most of a second to import, and few need them.
+    from leastaction.trajectories.joint_spline import design
 
-    from leastaction.trajectories.joint_spline import DEGREE
-
-    spline = BSpline(knots, np.eye(len(knots) - DEGREE - 1), DEGREE)
-    return tuple(spline(times, nu=order) for order in range(3))
+    return tuple(design(knots, times, range(3)))
 
 
 def differentiate(

@@ -459,19 +459,32 @@ class Eliminated:
         cls, h: np.ndarray, g: np.ndarray, free: int, vote: np.ndarray, damping=0.0
     ) -> "Eliminated":
         """Eliminate the first `free` unknowns of each segment."""
-        cross = h[:, :free, free:]
-        both = np.concatenate([cross, g[:, :free, None]], axis=2)
-        own = _damped(h[:, :free, :free], np.full(len(h), damping))
-        solved = _solve(own, both)
-        transposed = np.swapaxes(cross[vote], 1, 2)
-        rest = transposed @ solved[vote]
-        schur = (h[vote][:, free:, free:] - rest[:, :, :-1]).sum(axis=0)
-        right = (g[vote][:, free:] - rest[:, :, -1]).sum(axis=0)
+        solved, schur, right = eliminated(h, g, free, damping)
+        schur, right = schur[vote].sum(axis=0), right[vote].sum(axis=0)
         schur = (schur + schur.T) / 2
         step = solve_scaled(schur + damping * np.diag(np.diag(schur)), right)
         states = solved[:, :, -1] - solved[:, :, :-1] @ step
         gain = np.einsum("si,si->", g[vote][:, :free], solved[vote][:, :, -1])
         return cls(schur, right, step, states, float(gain + right @ step))
+
+
+def eliminated(
+    h: np.ndarray, g: np.ndarray, free: int, damping: float = 0.0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Schur complement of the first `free` unknowns, segment by segment.
+
+    Returns
+    -------
+    solved, schur, right
+        H₁₁⁻¹ (H₁₂, g₁), shape (segment, free, rest + 1); H₂₂ − H₂₁ H₁₁⁻¹ H₁₂; and
+        g₂ − H₂₁ H₁₁⁻¹ g₁.
+    """
+    cross = h[:, :free, free:]
+    both = np.concatenate([cross, g[:, :free, None]], axis=2)
+    own = _damped(h[:, :free, :free], np.full(len(h), damping))
+    solved = _solve(own, both)
+    rest = np.swapaxes(cross, 1, 2) @ solved
+    return solved, h[:, free:, free:] - rest[:, :, :-1], g[:, free:] - rest[:, :, -1]
 
 
 def solve_scaled(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:

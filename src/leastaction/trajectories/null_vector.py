@@ -62,25 +62,8 @@ def identify(
        coefficient; if it was not selected, the term with the largest inertial force
        has ½.
 
-    Parameters
-    ----------
-    equations
-        Contract ``gram``.
-    settings
-        `largest`: most terms of L and D; `ranked`: neighbours of a support that are
-        ranked by their accelerations; `halving`: factor by which a further term must
-        lower the error.
-    observations
-        Contract ``motion``, for the refit on all samples.
-    library
-        The `library` section of the example.
-
-    Returns
-    -------
-    LagrangianEstimate
-        Its `diagnostics` hold `jump`, the confidence in the structure in nats (7 to 16
-        is safe), and `trusted`, whether it is at least 1.5; its `criterion` is log e by
-        size.
+    The diagnostics hold `jump`, the confidence in the structure in nats (7 to 16 is
+    safe), and `trusted`, whether it is at least 1.5; the criterion is log e by size.
     """
     check(equations, "gram")
     terms = Library.from_config(library, [str(n) for n in equations["dof"].values])

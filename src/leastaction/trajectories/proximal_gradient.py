@@ -170,23 +170,9 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     that is left out. Stages end by their number of epochs, not by a tolerance, for
     which the paper has no number where there is noise.
 
-    Parameters
-    ----------
-    equations
-        One case, contract ``gram``.
-    settings
-        `prior`: φ_r as text, or None for case I. `stages`: see
-        :func:`staged_descent`; a stage may have its own `unpenalised`. `unpenalised`:
-        other terms known to be in L. `exclude`: candidates removed by hand.
-        `candidates`: ``all`` or ``independent``. `start`: c⁰ is uniform in ± this.
-        `seed`: an exception to the seed of the run; the start is part of the recipe,
-        and depends on this and the replicate alone. `epochs`, `steps_per_epoch`.
-
-    Returns
-    -------
-    LagrangianEstimate
-        Without standard errors: the paper has none. `stage_terms` counts the terms
-        left after each stage.
+    The random start depends on the setting `seed` and the replicate alone: it is part
+    of the recipe, not of the run. There are no standard errors, since the paper has
+    none; `stage_terms` counts the terms left after each stage.
 
     Raises
     ------

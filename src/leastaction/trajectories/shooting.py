@@ -81,24 +81,8 @@ def identify(
     3. :func:`leastaction.trajectories.trajectory_search.lengthen`, σ estimated anew.
     4. Structure again on the long segments, where tests are sharper; if it changes, 3.
 
-    Parameters
-    ----------
-    equations
-        Contract ``gram``, made from the smoothed positions.
-    settings
-        `segment`: first length of the segments (s); `largest`: most terms of a start,
-        which has two at least unless this is one; `ranked`: of the search for starts;
-        `support`: terms of L and D to be fitted without a search, or None.
-    observations
-        Contract ``motion``; only `q` is read.
-    library
-        The `library` section of the example.
-
-    Returns
-    -------
-    LagrangianEstimate
-        Standard errors are those of the Schur complement on c. `diagnostics` tell
-        whether to believe it: `trusted`, and what it is made of.
+    Standard errors are those of the Schur complement on c. `diagnostics` tell whether
+    to believe the law: `trusted`, and what it is made of.
 
     Raises
     ------
@@ -265,22 +249,10 @@ def estimate(
 ) -> LagrangianEstimate:
     """Estimate from the last level whose joint fit converged.
 
-    Parameters
-    ----------
-    levels
-        Fits at growing lengths of segments.
-    model
-        Quadratic model at the last one.
-    given
-        Positions with the noise that their differences show.
-    equations
-        Contract ``gram``.
-    terms
-        Library.
-    columns
-        Candidates behind the coefficients of the fits.
-    inertia
-        Mean square of their inertial force.
+    `levels` are fits at growing lengths of segments, `model` is the quadratic model at
+    the last one; the noise of the `given` positions is that of their differences.
+    `columns` are the candidates behind the coefficients of the fits, `inertia` is the
+    mean square of their inertial force.
     """
     converged = [level for level in levels if level.fit.converged]
     level = (converged or levels)[-1]

@@ -131,20 +131,21 @@ class Ratio:
         supports, τ, coefficients
             Of `count` supports, best first.
         """
-        root, white = self._white(supports)
+        index = (supports[:, :, None], supports[:, None, :])
+        root, white = whitened(self.gram[index], self.whole[index])
         lowest = np.linalg.eigvalsh(white)[:, 0]
         chosen = np.argsort(lowest, kind="stable")[:count]
         vectors = np.linalg.eigh(white[chosen])[1][:, :, :1]
         unit = np.linalg.solve(np.swapaxes(root[chosen], 1, 2), vectors)[..., 0]
         return supports[chosen], lowest[chosen], unit
 
-    def _white(self, supports: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Cholesky factor of G + K, and G in coordinates in which that is one."""
-        index = (supports[:, :, None], supports[:, None, :])
-        root = np.linalg.cholesky(self.whole[index])
-        left = np.linalg.solve(root, self.gram[index])
-        white = np.linalg.solve(root, np.swapaxes(left, 1, 2))
-        return root, (white + np.swapaxes(white, 1, 2)) / 2
+
+def whitened(gram: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Cholesky factors of G + K, and G in coordinates in which that is one."""
+    root = np.linalg.cholesky(whole)
+    left = np.linalg.solve(root, gram)
+    white = np.linalg.solve(root, np.swapaxes(left, 1, 2))
+    return root, (white + np.swapaxes(white, 1, 2)) / 2
 
 
 def backward_elimination(ratio: Ratio) -> list[list[int]]:
