@@ -30,7 +30,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check, time_step
-from leastaction.core.unequal_trajectories import one_by_one
+from leastaction.core.ensemble_paths import one_by_one
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
 from leastaction.fields.evaluate import ModalForces

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.unequal_trajectories import one_by_one
+from leastaction.core.ensemble_paths import one_by_one
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
 from leastaction.fields.evaluate import is_quadratic, linear_force

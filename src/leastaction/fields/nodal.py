@@ -26,9 +26,9 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.contracts import check
+from leastaction.core.ensemble_paths import mean_of_paths, one_by_one
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.stlsq import stlsq
-from leastaction.core.unequal_trajectories import mean_of_paths, one_by_one
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
 from leastaction.fields.evaluate import PointEvaluator
