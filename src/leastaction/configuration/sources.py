@@ -39,12 +39,14 @@ def _graph():
     return grimp.build_graph(PACKAGE.name, cache_dir=None)
 
 
+@cache
 def _imported_by(module: str) -> set[str]:
     if module not in _graph().modules:
         raise ValueError(f"{module!r} is not a module of leastaction")
     return _graph().find_upstream_modules(module)
 
 
+@cache
 def _imports(script: Path) -> list[str]:
     """Modules of this package that a script imports, at its top."""
     return [

@@ -32,6 +32,7 @@ def modules(name: str) -> Iterator[ModuleType]:
     yield from (one for one in found if one is not None)
 
 
+@cache
 def module(family: str, name: str) -> ModuleType | None:
     """Module `name` of a family, if it has it."""
     if PACKAGE.joinpath(family, f"{name}.py").exists():
