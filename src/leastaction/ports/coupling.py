@@ -18,6 +18,7 @@ import xarray as xr
 from scipy.linalg import block_diag
 
 from leastaction.core.time_grid import step_count
+from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import (
     ConstraintGeometry,
     PortDae,
@@ -200,48 +201,17 @@ def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
         failure, estimate = str(error), np.full_like(true, np.nan)
         size = {"residual": [], "violations": []}
     nothing = [np.nan] * len(steps)
-    mixed = {"units": "SI units of each state"}
-    dims = ("time_coupled", "state_coupled")
-    return xr.Dataset(
+    return CONTRACTS["port_rollout"].dataset(
         {
-            "coupled_true": (
-                dims,
-                true[::every],
-                mixed | {"long_name": "states of the coupled truth"},
-            ),
-            "coupled_estimate": (
-                dims,
-                estimate[::every],
-                mixed | {"long_name": "states of the coupled model"},
-            ),
-            "coupled_error": (
-                ("state_coupled",),
-                np.sqrt(((estimate - true) ** 2).mean(axis=0)),
-                mixed | {"long_name": "error of the coupled motion, rms"},
-            ),
-            "coupled_residual": (
-                ("step_coupled",),
-                size["residual"] or nothing,
-                {"units": "J", "long_name": "largest residual of the energy balance"},
-            ),
+            "coupled_true": true[::every],
+            "coupled_estimate": estimate[::every],
+            "coupled_error": np.sqrt(((estimate - true) ** 2).mean(axis=0)),
+            "coupled_residual": size["residual"] or nothing,
             "coupled_order": (
-                (),
-                order_of(size["residual"], steps) if size["residual"] else np.nan,
-                {"units": "1", "long_name": "order of that residual, finest steps"},
+                order_of(size["residual"], steps) if size["residual"] else np.nan
             ),
-            "coupled_violations": (
-                ("step_coupled",),
-                np.array(size["violations"] or nothing, dtype=float),
-                {"units": "1", "long_name": "steps that break the inequality"},
-            ),
-            "coupled_failure": (
-                (),
-                failure,
-                {
-                    "units": "1",
-                    "long_name": "why there is no motion; empty if there is",
-                },
-            ),
+            "coupled_violations": np.array(size["violations"] or nothing, dtype=float),
+            "coupled_failure": failure,
         },
         coords={
             "state_coupled": list(truth.states),

@@ -15,7 +15,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
-from leastaction.ports.contracts import MATRICES
+from leastaction.ports.contracts import CONTRACTS, MATRICES, TRAINING
 
 # Weights by shift, times the step.
 STENCILS = {
@@ -23,18 +23,6 @@ STENCILS = {
     "central_2": {-1: -1 / 2, 1: 1 / 2},
     "central_4": {-2: 1 / 12, -1: -2 / 3, 1: 2 / 3, 2: -1 / 12},
 }
-
-PASSED_ON = (
-    "flow_matrix",
-    "structure_matrix",
-    "dissipation_matrix",
-    "port_matrix",
-    "constraint",
-    "training_index",
-    "x",
-    "y",
-    "scheme",
-)
 
 
 def exact_flow(
@@ -68,15 +56,8 @@ def taken(observations: xr.Dataset, values: np.ndarray) -> np.ndarray:
 
 def flow_data(observations: xr.Dataset, scheme: str, flow: np.ndarray) -> xr.Dataset:
     """Dataset of `flow` (fit, order, row), with the scheme whose path it belongs to."""
-    return xr.Dataset(
-        {
-            "flow": (
-                ("replicate", "fit", "order", "row"),
-                flow[None],
-                {"units": "SI units of each row", "long_name": "E dx/dt"},
-            ),
-            "scheme": ((), scheme, {"units": "1", "long_name": "scheme of the path"}),
-        },
+    return CONTRACTS["flow_data"].dataset(
+        {"flow": flow, "scheme": scheme},
         coords={
             "replicate": observations["replicate"].values,
             "row": observations["row"].values,
@@ -151,23 +132,16 @@ def effort_targets(
     given = observations["u"].values[0] @ observations["port_matrix"].values.T
     beyond = (index < 0)[..., None]
     y = derivatives["flow"].values[0] - given[index]
-    ordered = ("replicate", "fit", "order")
-    mixed = "SI units of each entry"
     known = observations[[*MATRICES, "training_index"]]
     known = known.drop_vars(["time", "scheme"], errors="ignore")
-    return known.assign(
-        x=(
-            (*ordered, "state"),
-            np.where(beyond, np.nan, x[index])[None],
-            {"units": mixed, "long_name": "state"},
-        ),
-        y=(
-            (*ordered, "row"),
-            np.where(beyond, np.nan, y)[None],
-            {"units": mixed, "long_name": "E dx/dt - B u"},
-        ),
-        scheme=((), scheme, {"units": "1", "long_name": "scheme of the path"}),
-    ).assign_coords(state_unit=observations["state_unit"])
+    values = {
+        "x": np.where(beyond, np.nan, x[index]),
+        "y": np.where(beyond, np.nan, y),
+        "scheme": scheme,
+    }
+    return known.assign(CONTRACTS["effort_data"].dataset(values)).assign_coords(
+        state_unit=observations["state_unit"]
+    )
 
 
 def transform_of(equations: xr.Dataset) -> np.ndarray:
@@ -190,28 +164,18 @@ def training_set(equations: xr.Dataset, fit: int) -> tuple[np.ndarray, np.ndarra
     )
 
 
-def fitted_dataset(
-    equations: xr.Dataset,
-    fits: list[Mapping[str, np.ndarray]],
-    dims: Mapping[str, tuple[tuple[str, ...], str]],
+def with_training_data(
+    contract: str, equations: xr.Dataset, values: Mapping
 ) -> xr.Dataset:
-    """Training data and hyperparameters of every fit.
+    """What is found by a fit to `equations`, beside the training data.
 
     Parameters
     ----------
+    contract
+        ``effort_process`` or ``effort_gradient``.
     equations
         Contract ``effort_data``.
-    fits
-        By name, the hyperparameters of each fit.
-    dims
-        By name, their dimensions beside (replicate, fit), and their meaning.
+    values
+        Further variables of the contract.
     """
-    found = {
-        name: (
-            ("replicate", "fit", *names),
-            np.array([np.asarray(fit[name], dtype=float) for fit in fits])[None],
-            {"units": "SI units of each entry", "long_name": meaning},
-        )
-        for name, (names, meaning) in dims.items()
-    }
-    return equations[list(PASSED_ON)].assign(found)
+    return equations[list(TRAINING)].assign(CONTRACTS[contract].dataset(values))

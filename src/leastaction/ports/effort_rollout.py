@@ -14,19 +14,19 @@ import xarray as xr
 
 from leastaction.core.generators import generator
 from leastaction.core.time_grid import step_count
+from leastaction.ports.contracts import CONTRACTS, ERRORS, MOTION
 from leastaction.ports.coupling import coupled_motion
 from leastaction.ports.dae import SingularDaeError, energy_balance, order_of
 from leastaction.ports.minimal_coordinates import draw_sets, path
 from leastaction.ports.model import PortModel
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 
+ROLLOUT = CONTRACTS["port_rollout"]
 NORMAL_95 = 1.959963984540054
 
 # Lines along which H is compared with the integral of the efforts, and Gauss–Legendre
 # nodes on each.
 LINES, NODES = 50, 24
-
-_OF_STATES = "SI units of each state"
 
 
 def validate(
@@ -66,13 +66,14 @@ def validate(
     time = simulation["time_step"] * np.arange(steps + 1)
     scheme = str(model["scheme"].values)
     x, u = path(system, scheme, time, simulation["input"], simulation["initial_state"])
-    sets = draw_sets(
+    replicate = model["replicate"].values
+    sets, _ = draw_sets(
         time,
         simulation["training"],
         generator(seed, example, "simulate", 0, 1),
-        generator(seed, example, "simulate", int(model["replicate"].values[0]), 0),
+        generator(seed, example, "simulate", int(replicate[0]), 0),
     )
-    test = sets["test_index"].values
+    test = sets["test_index"]
     fits = [PortModel(model, fit) for fit in range(model.sizes["fit"])]
     pieces = [
         _learning_curves(fits, system, x, test),
@@ -83,14 +84,12 @@ def validate(
     pieces.append(port_motion(chosen, system, wanted))
     if wanted.get("coupling"):
         pieces.append(coupled_motion(chosen, system, wanted["coupling"]))
-    about = {"scheme": model["scheme"], "state_unit": model["state_unit"]}
-    together = xr.merge(pieces, join="exact").expand_dims(
-        replicate=model["replicate"].values
+    first = xr.Dataset(coords={"replicate": replicate})
+    return (
+        xr.merge([first, *pieces], join="exact")
+        .assign(scheme=model["scheme"], state_unit=model["state_unit"])
+        .assign_coords(training_size=model["training_size"], pool=model["pool"])
     )
-    together = together.assign(about).assign_coords(
-        training_size=model["training_size"], pool=model["pool"]
-    )
-    return together
 
 
 def _learning_curves(fits, system, x: np.ndarray, test: np.ndarray) -> xr.Dataset:
@@ -98,7 +97,7 @@ def _learning_curves(fits, system, x: np.ndarray, test: np.ndarray) -> xr.Datase
     points = x[test]
     efforts = system.efforts_at(points)
     a = system.transformation
-    found: dict[str, list] = {name: [] for name in _CURVES}
+    found: dict[str, list] = {name: [] for name in ERRORS}
     for fit in fits:
         estimate = fit.efforts(points)
         error = estimate - efforts
@@ -112,30 +111,13 @@ def _learning_curves(fits, system, x: np.ndarray, test: np.ndarray) -> xr.Datase
         found["coverage"].append((np.abs(error @ a.T) <= NORMAL_95 * band).mean(axis=0))
         found["band"].append(_rms(band))
         found["target_rmse"].append(_rms(off))
-    return xr.Dataset(
+    return ROLLOUT.dataset(
+        found,
         {
-            name: (
-                ("fit", "effort" if name == "effort_rmse" else "row"),
-                np.array(found[name]),
-                {"units": units, "long_name": meaning},
-            )
-            for name, (units, meaning) in _CURVES.items()
-        },
-        coords={
             "row": [f"row_{i + 1}" for i in range(len(a))],
             "effort": [f"z_{i + 1}" for i in range(len(a))],
         },
     )
-
-
-_SI = "SI units of each entry"
-_CURVES = {
-    "transformed_rmse": (_SI, "error of (J - R) z on the test samples, rms"),
-    "effort_rmse": (_SI, "error of z on the test samples, rms"),
-    "coverage": ("1", "share of test samples inside the 95 % band of (J - R) z"),
-    "band": (_SI, "posterior standard deviation of (J - R) z, rms"),
-    "target_rmse": (_SI, "error of the training targets, rms"),
-}
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
@@ -152,31 +134,14 @@ def _along_time(fits, system, time, x: np.ndarray, size: int) -> xr.Dataset:
     )
     samples = [fit.dataset["training_index"].values[0, fit.fit] for fit in shown]
     samples = np.array([index[:size] for index in samples])
-    dims = ("pool_shown", "time", "effort")
-    return xr.Dataset(
+    return ROLLOUT.dataset(
         {
-            "effort_true": (
-                ("time", "effort"),
-                system.efforts_at(x),
-                {"units": _SI, "long_name": "true efforts at the recorded states"},
-            ),
-            "effort_estimate": (
-                dims,
-                estimate,
-                {"units": _SI, "long_name": "identified efforts"},
-            ),
-            "effort_std": (
-                dims,
-                np.sqrt(variance),
-                {"units": _SI, "long_name": "posterior standard deviation"},
-            ),
-            "training_sample": (
-                ("pool_shown", "sample_shown"),
-                samples,
-                {"units": "1", "long_name": "training samples of the fits shown"},
-            ),
+            "effort_true": system.efforts_at(x),
+            "effort_estimate": estimate,
+            "effort_std": np.sqrt(variance),
+            "training_sample": samples,
         },
-        coords={
+        {
             "time": ("time", time, {"units": "s", "long_name": "time"}),
             "pool_shown": pools,
         },
@@ -213,26 +178,14 @@ def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
         return _regularity(dae, dae.algebraic_jacobian(points), of_all)
 
     inner = true_dae.differential if system.constraint else slice(None)
-    scores = {
-        "asymmetry": [_asymmetry(fit.dae, points, inner) for fit in fits],
-        "gradient_defect": [_gradient_defect(fit.dae, points) for fit in fits],
-        "regularity": [regularity(fit.dae) for fit in fits],
-    }
-    meanings = {
-        "asymmetry": "antisymmetric over symmetric part of d(E'z)/dx, rms",
-        "gradient_defect": "largest difference of H and the integral of E'z, J",
-        "regularity": "least singular value of the Jacobian of the algebraic rows",
-    }
-    found = {
-        name: (("fit",), values, {"units": "1", "long_name": meanings[name]})
-        for name, values in scores.items()
-    }
-    found["regularity_true"] = (
-        (),
-        regularity(true_dae),
-        {"units": "1", "long_name": f"{meanings['regularity']}, truth"},
+    return ROLLOUT.dataset(
+        {
+            "asymmetry": [_asymmetry(fit.dae, points, inner) for fit in fits],
+            "gradient_defect": [_gradient_defect(fit.dae, points) for fit in fits],
+            "regularity": [regularity(fit.dae) for fit in fits],
+            "regularity_true": regularity(true_dae),
+        }
     )
-    return xr.Dataset(found)
 
 
 def _regularity(dae, jacobian: np.ndarray, of_all: bool) -> float:
@@ -296,75 +249,21 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
         name: _scenario(model, system, scenario, steps)
         for name, scenario in settings["scenarios"].items()
     }
-    longest = max(result["x_true"].shape[0] for result in results.values())
-    count = len(system.states)
     names = list(results)
 
-    def stacked(key: str, shape: tuple) -> np.ndarray:
-        whole = np.full((len(names), *shape), np.nan)
-        for i, name in enumerate(names):
-            values = np.asarray(results[name][key], dtype=float)
-            whole[(i, *(slice(n) for n in values.shape))] = values
+    def stacked(key: str) -> np.ndarray:
+        """Values of all scenarios, NaN after the end of the shorter ones."""
+        values = [np.asarray(result[key], dtype=float) for result in results.values()]
+        longest = np.max([value.shape for value in values], axis=0).astype(int)
+        whole = np.full((len(values), *longest), np.nan)
+        for i, value in enumerate(values):
+            whole[(i, *map(slice, value.shape))] = value
         return whole
 
-    over_time = ("scenario", "time_forward", "state")
-    variables = {
-        "x_true": (over_time, (longest, count), _OF_STATES, "true states"),
-        "x_estimate": (
-            over_time,
-            (longest, count),
-            _OF_STATES,
-            "states of the model",
-        ),
-        "hamiltonian_true": (over_time[:2], (longest,), "J", "true H along the truth"),
-        "hamiltonian_estimate": (
-            over_time[:2],
-            (longest,),
-            "J",
-            "identified H along the model, from the first true value on",
-        ),
-        "forward_error": (
-            ("scenario", "state"),
-            (count,),
-            _OF_STATES,
-            "error of the motion at the finest step, rms",
-        ),
-        "constraint_drift": (
-            ("scenario",),
-            (),
-            "SI units",
-            "largest |g| of the motion",
-        ),
-        "balance_residual": (
-            ("scenario", "step"),
-            (len(steps),),
-            "J",
-            "largest residual of the energy balance",
-        ),
-        "balance_order": (
-            ("scenario",),
-            (),
-            "1",
-            "order of the residual between the two finest steps",
-        ),
-        "violations": (
-            ("scenario", "step"),
-            (len(steps),),
-            "1",
-            "steps that break the dissipation inequality",
-        ),
-    }
-    found = {
-        key: (dims, stacked(key, shape), {"units": units, "long_name": meaning})
-        for key, (dims, shape, units, meaning) in variables.items()
-    }
-    found["failure"] = (
-        ("scenario",),
-        np.array([results[name]["failure"] for name in names], dtype=object),
-        {"units": "1", "long_name": "why there is no motion; empty if there is"},
-    )
-    return xr.Dataset(
-        found,
+    values = {key: stacked(key) for key in MOTION if key != "failure"}
+    longest = values["x_true"].shape[1]
+    return ROLLOUT.dataset(
+        values | {"failure": [results[name]["failure"] for name in names]},
         coords={
             "scenario": names,
             "step": ("step", list(steps), {"units": "s", "long_name": "time step"}),

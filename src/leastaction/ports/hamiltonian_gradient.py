@@ -19,7 +19,11 @@ import numpy as np
 import xarray as xr
 
 from leastaction.ports.dae import ConstraintGeometry
-from leastaction.ports.effort_data import PASSED_ON, training_data, transform_of
+from leastaction.ports.effort_data import (
+    training_data,
+    transform_of,
+    with_training_data,
+)
 
 NO_BLOCK = -1
 
@@ -56,23 +60,19 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     number = np.full(len(states), NO_BLOCK)
     for k, block in enumerate(blocks):
         number[block] = k
-    about = {"units": "SI units", "long_name": "hyperparameter of a block of states"}
-    stored = {key: _stored(key, values, about) for key, values in found.items()}
-    return equations[list(PASSED_ON)].assign(
-        **stored,
-        block=("state", number, {"units": "1", "long_name": "block of each state"}),
-        multiplier=(
-            "multiplier_row",
-            np.array(multipliers, dtype=int),
-            {"units": "1", "long_name": "place of the multiplier of each constraint"},
-        ),
+    stored = {key: _stored(key, values) for key, values in found.items()}
+    return with_training_data(
+        "effort_gradient",
+        equations,
+        {**stored, "block": number, "multiplier": np.array(multipliers, dtype=int)},
     )
 
 
-def _stored(key: str, values: Sequence, about: Mapping) -> tuple:
+def _stored(key: str, values: Sequence) -> xr.Variable:
     array = np.array([np.asarray(value, dtype=float) for value in values])
     entry = () if array.ndim == 1 else (f"entry_{key}",)
-    return (("replicate", "fit", *entry), array[None], about)
+    about = {"units": "SI units", "long_name": "hyperparameter of a block of states"}
+    return xr.Variable(("replicate", "fit", *entry), array[None], about)
 
 
 def search_of(block: Sequence[int]) -> Callable:

@@ -16,6 +16,7 @@ import xarray as xr
 from leastaction.core.expressions import parse, unknown
 from leastaction.core.generators import generator
 from leastaction.core.time_grid import step_count
+from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 
 # Samples at each end that are in no set: they have no central difference.
@@ -31,7 +32,7 @@ def draw_sets(
     settings: Mapping,
     of_test: np.random.Generator,
     of_training: np.random.Generator,
-) -> xr.Dataset:
+) -> tuple[dict, dict]:
     """Draw a test set, and nested training sets from one permutation of the rest.
 
     Parameters
@@ -46,8 +47,9 @@ def draw_sets(
 
     Returns
     -------
-    xr.Dataset
-        `training_index` (fit, order), −1 beyond the size of a set, and `test_index`.
+    values, coords
+        `training_index` (fit, order), −1 beyond the size of a set, and `test_index`;
+        size and pool of each training set.
     """
     inner = np.arange(MARGIN, time.size - MARGIN)
     test = np.sort(of_test.choice(inner, settings["test"], replace=False))
@@ -66,21 +68,11 @@ def draw_sets(
                 f"are {candidates.size}"
             )
         row[:size] = candidates[:size]
-    about = {"units": "1"}
-    return xr.Dataset(
-        {
-            "training_index": (
-                ("fit", "order"),
-                index,
-                about | {"long_name": "sample of each training set, -1 beyond it"},
-            ),
-            "test_index": ("test", test, about | {"long_name": "sample of the test"}),
-        },
-        coords={
-            "training_size": ("fit", [size for size, _, _ in fits]),
-            "pool": ("fit", [pool for _, pool, _ in fits]),
-        },
-    )
+    values = {"training_index": index, "test_index": test}
+    return values, {
+        "training_size": ("fit", [size for size, _, _ in fits]),
+        "pool": ("fit", [pool for _, pool, _ in fits]),
+    }
 
 
 def check(system: PortHamiltonianSystem, settings: Mapping) -> None:
@@ -239,52 +231,34 @@ def simulate(
     if settings["flow_noise"]:
         rng = generator(seed, example, "sensor", replicate, 0)
         flow = flow + settings["flow_noise"] * rng.standard_normal(flow.shape[1:])
-    rows = [f"row_{i + 1}" for i in range(len(system.states))]
-    efforts = [f"z_{i + 1}" for i in range(len(system.states))]
-    matrices = {
-        "flow_matrix": (("row", "state"), "flow", "E"),
-        "structure_matrix": (("row", "effort"), "structure", "J"),
-        "dissipation_matrix": (("row", "effort"), "dissipation", "R"),
-        "port_matrix": (("row", "port"), "port", "B"),
-    }
-    mixed = "SI units of each entry"
-    dataset = xr.Dataset(
+    sets, about_sets = draw_sets(
+        time,
+        settings["training"],
+        generator(seed, example, "simulate", 0, 1),
+        generator(seed, example, "simulate", replicate, 0),
+    )
+    texts = [str(system.evaluated(e)) for e in system.constraint]
+    return CONTRACTS["port_recordings"].dataset(
         {
-            "x": _variable(("scheme", "time", "state"), np.array(x), "state"),
-            "u": _variable(("time", "port"), u, "input"),
-            "flow": _variable(
-                ("scheme", "time", "row"), flow, "E dx/dt at the recorded states"
-            ),
-        }
-        | {
-            name: (dims, system.number(key), {"units": mixed, "long_name": symbol})
-            for name, (dims, key, symbol) in matrices.items()
+            "x": np.array(x),
+            "u": u,
+            "flow": flow,
+            "flow_matrix": system.number("flow"),
+            "structure_matrix": system.number("structure"),
+            "dissipation_matrix": system.number("dissipation"),
+            "port_matrix": system.number("port"),
+            "constraint": np.array(texts, dtype=object),
+            **sets,
         },
-        coords={
+        {
             "replicate": [replicate],
             "scheme": list(schemes),
             "time": ("time", time, {"units": "s", "long_name": "time"}),
             "state": list(system.states),
             "state_unit": ("state", [units[name] for name in system.states]),
             "port": list(system.inputs),
-            "row": rows,
-            "effort": efforts,
+            "row": [f"row_{i + 1}" for i in range(len(system.states))],
+            "effort": [f"z_{i + 1}" for i in range(len(system.states))],
+            **about_sets,
         },
     )
-    dataset["constraint"] = (
-        "constraint_row",
-        np.array([str(system.evaluated(e)) for e in system.constraint], dtype=object),
-        {"units": "mixed", "long_name": "expression that vanishes on the solutions"},
-    )
-    sets = draw_sets(
-        time,
-        settings["training"],
-        generator(seed, example, "simulate", 0, 1),
-        generator(seed, example, "simulate", replicate, 0),
-    )
-    return dataset.merge(sets.expand_dims(replicate=[replicate]))
-
-
-def _variable(dims: tuple, values: np.ndarray, meaning: str) -> tuple:
-    about = {"units": "SI units of each entry", "long_name": meaning}
-    return (("replicate", *dims), values[None], about)

@@ -25,9 +25,9 @@ from scipy.linalg.lapack import dpstrf
 
 from leastaction.core.gaussian_process import most_likely, square_distances
 from leastaction.ports.effort_data import (
-    fitted_dataset,
     training_data,
     transform_of,
+    with_training_data,
 )
 
 # Bounds of the search: ℓ over the spread of the inputs, d over the scale of the data.
@@ -45,14 +45,6 @@ SEARCH_OPTIONS = {"ftol": 1e-6, "maxls": 8}
 # eigenvectors of K_x itself are cheaper.
 PIVOT = 1e-15
 LOW_RANK = 0.5
-
-DIMS = {
-    "length_scale": (("process",), "length scale of the Gaussian kernel"),
-    "task_vector": (("effort",), "v of the covariance between efforts"),
-    "task_diagonal": (("effort",), "d of the covariance between efforts"),
-    "noise_variance": (("row",), "variance of the noise of the targets"),
-    "log_likelihood": ((), "marginal log likelihood"),
-}
 
 
 def low_rank_spectrum(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -430,89 +422,52 @@ def _check(
 
 
 def multi_task_process(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
-    """Fit the process to every training set.
-
-    Parameters
-    ----------
-    equations
-        Contract ``effort_data``.
-    settings
-        Of :func:`~leastaction.ports.multi_task_process.fit`: `starts` and
-        the `seed` of those that are random, `noise_floor`, `iterations`.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``effort_process``.
-    """
+    """Efforts as one multi-task process behind J − R, as published (section 3.3)."""
     transform = transform_of(equations)
-
-    def fitted(x, y) -> StructuredProcess:
-        return fit(
-            x,
-            y,
-            transform,
-            random=np.random.default_rng(settings["seed"]),
-            noise_floor=settings["noise_floor"],
-            starts=settings["starts"],
-            iterations=settings["iterations"],
-        )
-
-    fits = [
-        {
-            "length_scale": [process.length_scale],
-            "task_vector": process.task_vector,
-            "task_diagonal": process.task_diagonal,
-            "noise_variance": process.noise,
-            "log_likelihood": process.log_likelihood,
-        }
-        for process in (fitted(x, y) for x, y in training_data(equations))
-    ]
-    return fitted_dataset(equations, fits, DIMS).assign_coords(process=["all efforts"])
+    found = _fitted(equations, settings, lambda y: [(y, transform)])
+    return found.assign_coords(process=["all efforts"])
 
 
 def independent_processes(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
-    """Fit one process per effort to every training set.
+    """Every effort as a process of its own, on A⁻¹ (E ẋ − B u): a baseline.
 
-    Parameters
-    ----------
-    equations
-        Contract ``effort_data``.
-    settings
-        As :func:`leastaction.ports.multi_task_process.identify`.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``effort_process``; the noise is that of the efforts.
+    For constant regular A = J − R the efforts are data themselves, and nothing has to
+    be learned behind A. What several efforts share is not used. The noise of the model
+    is that of the efforts.
     """
     inverse = np.linalg.inv(transform_of(equations))
     one = np.eye(1)
 
-    def fitted(x, y) -> list:
+    def parts(y):
         efforts = y @ inverse.T
-        return [
+        return [(efforts[:, [j]], one) for j in range(efforts.shape[1])]
+
+    found = _fitted(equations, settings, parts)
+    return found.assign_coords(process=equations["effort"].values)
+
+
+def _fitted(equations: xr.Dataset, settings: Mapping, parts: Callable) -> xr.Dataset:
+    """Processes of every training set; `parts(y)` are their outputs and A."""
+    found: dict[str, list] = {}
+    for x, y in training_data(equations):
+        processes = [
             fit(
                 x,
-                efforts[:, [j]],
-                one,
+                outputs,
+                transform,
                 random=np.random.default_rng(settings["seed"]),
                 noise_floor=settings["noise_floor"],
                 starts=settings["starts"],
                 iterations=settings["iterations"],
             )
-            for j in range(efforts.shape[1])
+            for outputs, transform in parts(y)
         ]
-
-    fits = [
-        {
+        for name, value in {
             "length_scale": [p.length_scale for p in processes],
-            "task_vector": [p.task_vector[0] for p in processes],
-            "task_diagonal": [p.task_diagonal[0] for p in processes],
-            "noise_variance": [p.noise[0] for p in processes],
+            "task_vector": np.concatenate([p.task_vector for p in processes]),
+            "task_diagonal": np.concatenate([p.task_diagonal for p in processes]),
+            "noise_variance": np.concatenate([p.noise for p in processes]),
             "log_likelihood": sum(p.log_likelihood for p in processes),
-        }
-        for processes in (fitted(x, y) for x, y in training_data(equations))
-    ]
-    found = fitted_dataset(equations, fits, DIMS)
-    return found.assign_coords(process=equations["effort"].values)
+        }.items():
+            found.setdefault(name, []).append(value)
+    return with_training_data("effort_process", equations, found)
