@@ -1,5 +1,6 @@
 """Laws of the configuration: merging, defaults, variants, all problems at once."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from leastaction.configuration.config import (
     check_references,
     data_key,
     merge,
+    parse_yaml,
     with_variants,
     without_examples,
 )
@@ -467,3 +469,20 @@ def test_a_variant_that_leaves_the_data_alone_has_the_data_of_its_example(harmon
     base = found["harmonic"]
     keys = [data_key(name, content, base) for name, content in found.items()]
     assert keys == ["harmonic", "harmonic", "harmonic-longer"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["&a [*a]", "a: &a {b: *a}", "[1.0e+400]", "{a: 2026-01-01}", "1: 2", "a: ["],
+)
+def test_what_is_no_plain_data_is_refused(text):
+    with pytest.raises(ConfigError):
+        parse_yaml(text, "it")
+
+
+def test_aliases_that_stand_for_more_than_a_memory_holds_are_refused():
+    tenfold = [
+        f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]" for a, b in pairwise("abcdefgh")
+    ]
+    with pytest.raises(ConfigError, match="more than"):
+        parse_yaml("\n".join(["a: &a [x]", *tenfold]), "it")

@@ -1,5 +1,7 @@
 """Laws of steps and recipes: they can be found, called, and told apart."""
 
+from typing import Literal
+
 import numpy as np
 import pytest
 from pydantic import ValidationError
@@ -8,7 +10,7 @@ from support import OSCILLATOR_LIBRARY, observe, oscillator
 import leastaction
 from leastaction.core.contracts import check, contracts
 from leastaction.core.families import modules
-from leastaction.core.method import Rollout, step, steps
+from leastaction.core.method import Identify, Rollout, step, steps
 from leastaction.core.recipe import Recipe, recommended
 
 STAGES = ("simulate", "differentiate", "assemble", "identify", "volatility")
@@ -96,3 +98,23 @@ def test_a_recipe_identifies_every_replicate():
     found = check(recipe.dataset(both, OSCILLATOR_LIBRARY), "model")
     one = recipe.dataset(observed[1], OSCILLATOR_LIBRARY)
     xr.testing.assert_identical(found.isel(replicate=[1]), one)
+
+
+class Halved(Identify):
+    """A method of a notebook, which no family has."""
+
+    run = "ensembles.moment_gmm:identify"
+    reads = ("moments",)
+    method: Literal["halved"] = "halved"
+    max_terms: int = 2
+
+
+def test_a_step_of_a_notebook_makes_a_recipe():
+    usual = recommended("states")
+    recipe = Recipe(
+        differentiate=usual.differentiate, assemble=usual.assemble, identify=Halved()
+    )
+    assert recipe.plain()["identify"] == {"method": "halved", "max_terms": 2}
+    assert recipe.identify.accepts(type(recipe.assemble))
+    observations = observe(oscillator(), trajectories=40, steps=1000)
+    assert recipe.fit(observations, OSCILLATOR_LIBRARY).support == ["x**2", "xdot**2"]

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, ClassVar, Union
 
-from pydantic import Field
+from pydantic import Field, WrapValidator
 
 from leastaction.core import families
 from leastaction.core.sections import InitialState
@@ -314,15 +314,25 @@ def steps(stage: str) -> Mapping[str, type[Step]]:
 
 
 class AnyOf:
-    """Type of a step of any method of a stage; its families are imported when used."""
+    """Type of a step of any method of a stage; its families are imported when used.
+
+    An instance of a class of your own is taken as it is.
+    """
 
     def __init__(self, stage: str):
         self.stage = stage
 
     def __get_pydantic_core_schema__(self, source, handler):
+        def own(value, validate):
+            return value if isinstance(value, source) else validate(value)
+
         kinds = tuple(steps(self.stage).values())
         return handler.generate_schema(
-            Annotated[Union[kinds], Field(discriminator="method")]  # noqa: UP007
+            Annotated[
+                Union[kinds],  # noqa: UP007
+                Field(discriminator="method"),
+                WrapValidator(own),
+            ]
         )
 
 
