@@ -14,7 +14,7 @@ from leastaction.report.recovery import (
     relative_coefficients,
     wilson,
 )
-from leastaction.report.truth import truth_of
+from leastaction.report.scores import truth_of
 
 TRUTH = truth_of(PENDULUM)
 

@@ -10,7 +10,7 @@ from synthetic import STIFFNESS, config, model
 from leastaction.report import scores, tables
 from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows, pooled_rows
-from leastaction.report.truth import volatility_law
+from leastaction.report.scores import volatility_law
 
 DAMPING = ["xdot**2", "xdot**4"]
 

@@ -17,8 +17,8 @@ from leastaction.core.expressions import parse
 from leastaction.core.from_config import is_field, system_from_config
 from leastaction.core.library import Library
 from leastaction.report import readable, scores
+from leastaction.report.scores import truth_of, volatility_law
 from leastaction.report.tables import Table
-from leastaction.report.truth import truth_of, volatility_law
 
 FIRST = ("recommended", "published")
 PRINTED, CORRECTED = "printed", "corrected"
@@ -152,7 +152,7 @@ def true_volatility(config: Mapping, dof: int, scale: float, names: Mapping) -> 
     config
         An example with the sections `system` and `library`.
     dof, scale
-        As for :func:`~leastaction.report.truth.volatility_law`.
+        As for :func:`~leastaction.report.scores.volatility_law`.
     names
         How the state is written.
     """

@@ -8,7 +8,7 @@ import xarray as xr
 from leastaction.fields.time_scheme import DISPERSION, right_scheme, true_scheme
 from leastaction.report import law_rows
 from leastaction.report.case import Case, Found, Row, count, own_rows, rows_of
-from leastaction.report.truth import Truth
+from leastaction.report.scores import Truth
 
 
 def rows(case: Case) -> Iterator[dict]:

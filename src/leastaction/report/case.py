@@ -33,9 +33,8 @@ from leastaction.core import families
 from leastaction.core.library import Library
 from leastaction.report import verdict
 from leastaction.report.panel import Panel
-from leastaction.report.scores import root_mean_square
+from leastaction.report.scores import Truth, root_mean_square
 from leastaction.report.sweep import is_replica
-from leastaction.report.truth import Truth
 
 ADDED = "added"
 COVERAGE = "coverage of the 95 % interval: "

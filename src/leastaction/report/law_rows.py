@@ -24,7 +24,7 @@ from leastaction.report.case import (
     rms,
     rows_of,
 )
-from leastaction.report.truth import term_position, volatility_law
+from leastaction.report.scores import term_position, volatility_law
 
 
 def _error(quantity: str, values: Callable, limit: str) -> Row:

@@ -21,9 +21,9 @@ from leastaction.core.units import (
 )
 from leastaction.report.readable import leading_minus, unit_label
 from leastaction.report.recovery import recovery
+from leastaction.report.scores import Truth, expansion, truth_of
 from leastaction.report.sweep import BASELINE as BASELINE
 from leastaction.report.sweep import MAIN as MAIN
-from leastaction.report.truth import Truth, expansion, truth_of
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,7 @@ from leastaction.core.equivalence import canonical, compare
 from leastaction.core.implicit_library import ImplicitLibrary, true_relation
 from leastaction.core.system import System
 from leastaction.report import scores
-from leastaction.report.scores import NORMAL_95
-from leastaction.report.truth import Truth
+from leastaction.report.scores import NORMAL_95, Truth
 
 CASES = ("replicate", *SWEEP)
 # A method manages a level if at least this share of the replicates has the right terms.

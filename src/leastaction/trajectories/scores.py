@@ -32,6 +32,7 @@ from leastaction.report.recovery import (
     law_of,
     true_law,
 )
+from leastaction.report.scores import Truth
 from leastaction.report.sweep import (
     BASELINE,
     HONEST_MODE,
@@ -41,7 +42,6 @@ from leastaction.report.sweep import (
     shown_case,
     shown_mode,
 )
-from leastaction.report.truth import Truth
 
 CHANNELS = ["q", "qdot", "qddot"]
 # Noise levels that methods find as a by-product.
