@@ -45,31 +45,10 @@ def validate(
     example: str,
     seed: int,
 ) -> xr.Dataset:
-    """Compare densities of one replicate.
+    """Compare densities of one replicate, in the plane (q_a, q̇_a) of each coordinate.
 
-    Parameters
-    ----------
-    system
-        The truth.
-    model
-        One replicate, contract ``model``.
-    simulation
-        The `simulate` section.
-    settings
-        The `validate` section: `lengths` (in units of the training duration) and
-        `trajectories`.
-    library
-        Not used; the densities have no scale.
-    example, seed
-        Key of the random numbers, which differ from those of the training data.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``density_rollout``: densities in the plane (q_a, q̇_a) of every degree
-        of freedom, standard deviations of the state, half the integral of
-        |p − p_estimate|, and the residual map of one degree of freedom. Without a
-        model (unidentified coefficients, a divergent path), NaN.
+    The random numbers differ from those of the training data. Without a model
+    (unidentified coefficients, a divergent path), the estimates are NaN.
     """
     replicate = int(model["replicate"].values[0])
     run = {

@@ -346,8 +346,7 @@ def equation_dataset(
     replicate
         Coordinate of the replicate.
     mean_square
-        Mean of every candidate of the squared volatility, shape (1 or dof,
-        volatility_term).
+        Mean of every candidate of the squared volatility, shape (1 or dof, candidate).
     values
         Variables of the equation.
     """

@@ -176,27 +176,6 @@ def simulate(
 
     Paper: one path of 10⁷ steps after as many that are discarded; here the samples are
     shared among independent paths, each after a burn-in of many relaxation times.
-
-    With `exact`, every batch has the probabilities of the cells instead of counts: what
-    is then wrong with an estimate is its bias without the noise of counting.
-
-    Parameters
-    ----------
-    system
-        The truth; one degree of freedom.
-    settings
-        The `simulate` section: `time_step`, `duration` of each trajectory and
-        `burn_in` (s), `trajectories`, `batches`, `initial_state`, and `histogram` with
-        `low` and `high` of (q, q̇) and `bins` along each side; `exact`.
-    example, seed, replicate
-        Key of the random numbers.
-    units
-        Unit of each coordinate.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``histogram``.
     """
     check(system, settings)
     grid = settings["histogram"]

@@ -133,24 +133,7 @@ def simulate(
 ) -> xr.Dataset:
     """Simulate one replicate.
 
-    Parameters
-    ----------
-    system
-        The truth.
-    settings
-        The `simulate` section: `time_step`, `duration` of each trajectory and
-        `burn_in` (s), `trajectories`, `batches`, `initial_state`, and `moments` with
-        the total `degree` and the stride `every` (neighbouring samples hold nearly the
-        same).
-    example, seed, replicate
-        Key of the random numbers.
-    units
-        Unit of each coordinate.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``state_moments``.
+    Only every so-many-th sample counts: neighbours hold nearly the same.
     """
     check(system, settings)
     batches = settings["batches"]

@@ -33,15 +33,7 @@ FLOOR = 1e-3
 def identify(
     equations: xr.Dataset, settings: Mapping
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
-    """Estimate all unknown coefficients with standard errors.
-
-    Parameters
-    ----------
-    equations
-        Contract ``generator_moments``.
-    settings
-        `reweightings`; `ridge`, the fraction of the largest eigenvalue; `level_set`.
-    """
+    """Estimate all unknown coefficients with standard errors."""
     given = equations.variables
     by_batch = given["moment"].values[0]
     moments = by_batch.mean(axis=0)

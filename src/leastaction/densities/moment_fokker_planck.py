@@ -31,19 +31,7 @@ def monomial_functions(
 ) -> xr.Dataset:
     """Exponents of the test functions, and the scale of each coordinate of the state.
 
-    Parameters
-    ----------
-    observations
-        Contract ``state_moments``.
-    settings
-        Total `degree`.
-    library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``monomial_tests``.
+    The scale is the root mean square.
     """
     powers = observations["exponent"].values
     mean = observations["moment"].mean("batch").values[0]
@@ -77,22 +65,8 @@ def moment_fokker_planck(
 ) -> xr.Dataset:
     """Means of the generator's terms on every test function, and their noise.
 
-    Parameters
-    ----------
-    observations
-        Contract ``state_moments``.
-    derivatives
-        Contract ``monomial_tests``.
-    settings
-        Nothing.
-    library
-        Structure of the model; see :class:`StationaryEquation`.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``generator_moments``. Test functions are in units of the scale of the
-        state, so that their moments are of one order.
+    Test functions are in units of the scale of the state, so that their moments are of
+    one order.
 
     Raises
     ------

@@ -37,16 +37,7 @@ EPSILON = np.finfo(float).eps
 def residual_least_squares(
     equations: xr.Dataset, settings: Mapping
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
-    """Minimise the residual.
-
-    Parameters
-    ----------
-    equations
-        Contract ``stationary_residual``.
-    settings
-        `minimiser`, ``closed_form`` or ``nelder_mead`` (the paper names no minimiser);
-        `level_set`.
-    """
+    """Minimise the residual, as published; the paper names no minimiser."""
     gram = equations.variables["gram"].values[0].mean(axis=(0, 1))
     kind = equations.variables["kind"].values
     minimise = MINIMISERS[settings["minimiser"]]
@@ -134,13 +125,6 @@ def split_sample_residual(
     equations: xr.Dataset, settings: Mapping
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
     """Solve the normal equations of pairs of different batches.
-
-    Parameters
-    ----------
-    equations
-        Contract ``stationary_residual``, at least three batches.
-    settings
-        `level_set`.
 
     Raises
     ------

@@ -41,20 +41,8 @@ def central_stencil(
 ) -> xr.Dataset:
     """Density of every batch, and the matrices of its differences.
 
-    Parameters
-    ----------
-    observations
-        Contract ``histogram``.
-    settings
-        `bins` along each side; None for those of the histogram.
-    library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``density_stencil``. `difference_q` has shape (q_bin, q_bin_other):
-        its product with a field gives the difference along q.
+    The product of `difference_q`, shape (q_bin, q_bin_other), with a field gives the
+    difference along q.
     """
     data = coarsened(observations, settings["bins"])
     h = spacing(data)
@@ -80,25 +68,7 @@ def stationary_residual(
     settings: Mapping,
     library: Mapping,
 ) -> xr.Dataset:
-    """Inner products of the columns of all terms, batch by batch.
-
-    Parameters
-    ----------
-    observations
-        Contract ``histogram``; its `dof` names the coordinate.
-    derivatives
-        Contract ``density_stencil``.
-    settings
-        Nothing.
-    library
-        Structure of the model; see :class:`StationaryEquation`.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``stationary_residual``: `gram` of shape (replicate, batch,
-        batch_other, equation_term, equation_term_other).
-    """
+    """Inner products of the columns of all terms, of each two batches."""
     equation = equation_of(library, observations)
     on_cells = terms_on_cells(
         library,

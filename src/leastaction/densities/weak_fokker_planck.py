@@ -48,23 +48,7 @@ BUMP_EXPONENT = 4
 def bump_functions(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """Corrected probabilities of every batch, and bumps with their derivatives.
-
-    Parameters
-    ----------
-    observations
-        Contract ``histogram``.
-    settings
-        `bins` along each side (None for those of the histogram), `centres` along each
-        side, `half_width` of a bump over that of the domain.
-    library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``density_tests``.
-    """
+    """Corrected probabilities of every batch, and bumps with their derivatives."""
     data = coarsened(observations, settings["bins"])
     values = {
         "probability": sheppard(shares(data)),
@@ -134,24 +118,7 @@ def weak_fokker_planck(
     settings: Mapping,
     library: Mapping,
 ) -> xr.Dataset:
-    """Means of the generator's terms on every test function, and their noise.
-
-    Parameters
-    ----------
-    observations
-        Contract ``histogram``; its `dof` names the coordinate.
-    derivatives
-        Contract ``density_tests``.
-    settings
-        Nothing.
-    library
-        Structure of the model; see :class:`StationaryEquation`.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``generator_moments``.
-    """
+    """Means of the generator's terms on every test function, and their noise."""
     equation = equation_of(library, observations)
     velocity, acceleration, diffusion = terms_on_cells(
         library,
@@ -238,10 +205,6 @@ def moments_dataset(
 
     Parameters
     ----------
-    equation
-        The terms.
-    observations
-        Its `replicate`.
     moments
         Shape (batch, test_function, term).
     noise

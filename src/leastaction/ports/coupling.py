@@ -161,7 +161,7 @@ def coupling_of(
 
 
 def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
-    """Roll out the coupled truth and the coupled model.
+    """Roll out the coupled truth and the coupled model, at every time step.
 
     Parameters
     ----------
@@ -170,16 +170,7 @@ def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
     system
         Truth of the identified subsystem.
     settings
-        The known `system`, the `ports` that are coupled, the skew `interconnection`,
-        `initial_state` of both in minimal coordinates, `input` of the free ports of the
-        known one, `duration` and `steps` (s, the finest last).
-
-    Returns
-    -------
-    xr.Dataset
-        `coupled_true`, `coupled_estimate` (time_coupled, state_coupled), errors in rms
-        at the finest step, `coupled_residual` of the energy balance and
-        `coupled_violations` by step.
+        The section `port.coupling` of `validate`.
     """
     steps = settings["steps"]
     together, given, truth, true = _truth(system, json.dumps(dict(settings)))

@@ -28,22 +28,7 @@ STENCILS = {
 def exact_flow(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """Return E ẋ at the training samples.
-
-    Parameters
-    ----------
-    observations
-        Contract ``port_recordings``.
-    settings
-        `scheme` whose path is used.
-    library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``flow_data``.
-    """
+    """E ẋ as recorded, at the training samples."""
     flow = observations["flow"].sel(scheme=settings["scheme"]).values[0]
     return flow_data(observations, settings["scheme"], taken(observations, flow))
 
@@ -68,23 +53,7 @@ def flow_data(observations: xr.Dataset, scheme: str, flow: np.ndarray) -> xr.Dat
 def finite_difference(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """Return E ẋ at the training samples.
-
-    Parameters
-    ----------
-    observations
-        Contract ``port_recordings``.
-    settings
-        `scheme` whose path is used, and `stencil`: forward (first order), central_2 or
-        central_4.
-    library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``flow_data``.
-    """
+    """E ẋ by differences of the recorded states, at the training samples."""
     x = observations["x"].sel(scheme=settings["scheme"]).values[0]
     rates = difference(x, time_step(observations), settings["stencil"])
     flow = rates @ observations["flow_matrix"].values.T
@@ -109,23 +78,7 @@ def effort_targets(
     settings: Mapping,
     library: Mapping,
 ) -> xr.Dataset:
-    """Put the training sets together.
-
-    Parameters
-    ----------
-    observations
-        Contract ``port_recordings``.
-    derivatives
-        Contract ``flow_data``.
-    settings, library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``effort_data``; what is known of the system (E, J, R, B, constraint)
-        stands in it.
-    """
+    """Training sets of x and y, with what is known of the system: E, J, R, B and g."""
     scheme = str(derivatives["scheme"].values)
     index = observations["training_index"].values[0]
     x = observations["x"].sel(scheme=scheme).values[0]

@@ -39,27 +39,9 @@ def validate(
     example: str,
     seed: int,
 ) -> xr.Dataset:
-    """Validate one replicate.
+    """Scores and motions of one replicate.
 
-    Parameters
-    ----------
-    system
-        The truth.
-    model
-        Contract ``effort_process`` or ``effort_gradient``, one replicate.
-    simulation
-        The `simulate` section of the example.
-    settings
-        The `validate` section; `port` says what is rolled out.
-    library
-        Not used.
-    example, seed
-        Key of the test set.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``port_rollout``.
+    The section `port` of `validate` says which.
     """
     wanted = settings["port"]
     steps = step_count(simulation["duration"], simulation["time_step"])
@@ -149,27 +131,17 @@ def _along_time(fits, system, time, x: np.ndarray, size: int) -> xr.Dataset:
 
 
 def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
-    """Symmetry, gradient and regularity of every fit.
+    """Symmetry, gradient and regularity of every fit, at the states `points`.
 
-    Parameters
-    ----------
-    fits
-        Models with `jacobian`, `efforts`, `hamiltonian` and `dae`.
-    system
-        The truth.
-    points
-        States at which they are compared, shape (point, state).
-
-    Returns
-    -------
-    xr.Dataset
-        By fit: `asymmetry`, antisymmetric over symmetric part of ∂(Eᵀz)/∂x in rms, with
-        a constraint by the differential states alone; zero if Eᵀz is a gradient.
-        `gradient_defect`, largest |H(b) − H(a) − ∫Eᵀz dx| along lines between
-        neighbouring points, J; infinite without H. A difference quotient of H would
-        show nothing but its round-off. `regularity`, the least
-        singular value, over the points, of the Jacobian of the algebraic rows by the
-        algebraic states (by all states if it is singular in the truth, too).
+    asymmetry
+        Antisymmetric over symmetric part of ∂(Eᵀz)/∂x in rms, with a constraint by the
+        differential states alone; zero if Eᵀz is a gradient.
+    gradient_defect
+        Largest |H(b) − H(a) − ∫Eᵀz dx| along lines between neighbouring points, J;
+        infinite without H. A difference quotient of H would show its round-off only.
+    regularity
+        Least singular value, over the points, of the Jacobian of the algebraic rows by
+        the algebraic states (by all states if it is singular in the truth, too).
     """
     true_dae = system.dae
     of_all = _regularity(true_dae, true_dae.algebraic_jacobian(points), False) < 1e-9
@@ -226,6 +198,10 @@ def _gradient_defect(dae, points: np.ndarray) -> float:
 def port_motion(model, system, settings: Mapping) -> xr.Dataset:
     """Roll out truth and model in every scenario, at every time step.
 
+    Both start from the same state. Motions and errors are those at the finest step, on
+    the grid of the coarsest one; the energy balance is tested at every step. Where the
+    equation does not determine its algebraic states, `failure` says so.
+
     Parameters
     ----------
     model
@@ -233,16 +209,7 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
     system
         The truth.
     settings
-        `steps` (s, the finest last) and `scenarios` by name, each with `input`,
-        `initial_state` and `duration`.
-
-    Returns
-    -------
-    xr.Dataset
-        By scenario, at the finest step, states of truth and model (`x_true`,
-        `x_estimate`, on a common grid of the coarsest step), `forward_error` by state,
-        `constraint_drift`; by scenario and step, the `balance_residual` and the
-        `violations` of the dissipation inequality. `failure` says why there is none.
+        The section `port` of `validate`.
     """
     steps = settings["steps"]
     results = {

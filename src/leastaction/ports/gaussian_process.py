@@ -38,22 +38,7 @@ LOG_TOLERANCE, LIKELIHOOD_TOLERANCE, MOST_EVALUATIONS = 1e-2, 0.1, 120
 def differentiate(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """Return E ẋ at the training samples.
-
-    Parameters
-    ----------
-    observations
-        Contract ``port_recordings``.
-    settings
-        `scheme` whose path is used, and `samples`: all, or training, each set alone.
-    library
-        Not used.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``flow_data``.
-    """
+    """E ẋ at the training samples, learned from all samples or from each set alone."""
     x = observations["x"].sel(scheme=settings["scheme"]).values[0]
     flow_matrix = observations["flow_matrix"].values
     states = np.flatnonzero(flow_matrix.any(axis=0))

@@ -31,18 +31,7 @@ NO_BLOCK = -1
 def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     """Fit every block to every training set.
 
-    Parameters
-    ----------
-    equations
-        Contract ``effort_data``.
-    settings
-        `blocks` of states, `multipliers` (the state that belongs to each constraint),
-        and the `seed` of random starts.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``effort_gradient``: training data, and ``parameter_<block>_<name>``.
+    The hyperparameters are stored as ``parameter_<block>_<name>``.
     """
     states = [str(name) for name in equations["state"].values]
     blocks = [[states.index(name) for name in block] for block in settings["blocks"]]

@@ -194,24 +194,8 @@ def simulate(
 ) -> xr.Dataset:
     """Simulate one replicate: the same path, other training samples.
 
-    Parameters
-    ----------
-    system
-        The truth.
-    settings
-        The `simulate` section: `schemes`, `time_step` and `duration` (s),
-        `initial_state` (minimal coordinates), `input` (expressions in `time`),
-        `training` (:func:`draw_sets`), `flow_noise`,
-        the standard deviation of what is added to E ẋ.
-    example, seed, replicate
-        Key of the random numbers.
-    units
-        Unit of each state and input.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``port_recordings``.
+    The flow E ẋ belongs to the recorded states, whatever scheme made them; `flow_noise`
+    is the standard deviation of what a sensor adds to it.
     """
     steps = step_count(settings["duration"], settings["time_step"])
     time = settings["time_step"] * np.arange(steps + 1)
