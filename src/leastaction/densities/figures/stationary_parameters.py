@@ -38,14 +38,14 @@ def stationary_parameters(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """
     figure, grid = grid_of(settings, len(panels), 1, row=62, rest=10)
     for i, (axes, panel) in enumerate(zip(grid[:, 0], panels, strict=True)):
-        _draw(axes, panel, settings)
+        _errors(axes, panel, settings)
         axes.set_title(panel_title(panels, i))
     names = {name for panel in panels for name in panel.models}
     legend_on_top(figure, estimator_handles(names, settings, RANGE))
     return figure
 
 
-def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
+def _errors(axes: Axes, panel: Panel, settings: Mapping) -> None:
     estimators = [name for name in ORDER if name in panel.models]
     labels: list[str] = []
     for k, name in enumerate(estimators):

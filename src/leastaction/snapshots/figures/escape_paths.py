@@ -168,8 +168,8 @@ def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     handles = []
     for axes, (title, members) in zip(grid[:, 0], groups.items(), strict=True):
         found = [one for panel in members for one in passing(panel, ESTIMATORS)]
-        handles += [_curve(axes, one, settings) for one in found]
-        _finish(axes, found, title)
+        handles += [_survival(axes, one, settings) for one in found]
+        _survival_axes(axes, found, title)
     legend_on_top(figure, handles, 2)
     return figure
 
@@ -210,7 +210,7 @@ def survival_quantile(times: np.ndarray, censored: np.ndarray, share: float) -> 
     return float(events[np.argmax(below)]) if below.any() else np.inf
 
 
-def _curve(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
+def _survival(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
     first = one.first
     times = first["survival_time"].values
     stopped = first["survival_censored"].values > 0
@@ -231,7 +231,7 @@ def _curve(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
     return key(label, **style)
 
 
-def _finish(axes: Axes, found: Sequence[Learned], title: str) -> None:
+def _survival_axes(axes: Axes, found: Sequence[Learned], title: str) -> None:
     times = np.concatenate([one.first["survival_time"].values for one in found])
     low = max(times[times > 0].min(), 1e-3 * times.max())
     axes.set_xscale("log")

@@ -135,7 +135,7 @@ def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
         key("snapshots, truth", marker=".", markersize=4, **line),
     ]
     for name in SHOWN:
-        style = _mark(name, settings)
+        style = _open_mark(name, settings)
         style["markersize"] = min(LARGEST_IN_LEGEND, style["markersize"])
         handles.append(key(look_of(name).label, **style))
     legend_on_top(figure, handles, 6)
@@ -154,7 +154,7 @@ def _phase_plane(axes: Axes, panel: Panel, found: Sequence[Learned], a: int, set
     axes.plot(*true[:, 0], marker="s", markersize=6, linestyle="none", **black)
     for one in found:
         states = one.first["state_snapshot"].values[:, [a, n + a]].T
-        axes.plot(*states, zorder=3, **_mark(one.estimator, settings))
+        axes.plot(*states, zorder=3, **_open_mark(one.estimator, settings))
     span = np.ptp(line, axis=1) * 0.12 + 1e-9
     axes.set_xlim(line[0].min() - span[0], line[0].max() + span[0])
     axes.set_ylim(line[1].min() - span[1], line[1].max() + span[1])
@@ -162,7 +162,7 @@ def _phase_plane(axes: Axes, panel: Panel, found: Sequence[Learned], a: int, set
     name_axes(axes, panel, name, f"{name}dot")
 
 
-def _mark(estimator: str, settings: Mapping) -> dict:
+def _open_mark(estimator: str, settings: Mapping) -> dict:
     look = look_of(estimator)
     return {
         "color": look.color(settings),

@@ -165,7 +165,7 @@ def damping_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes in row[len(members) :]:
             axes.set_axis_off()
         for axes, panel in zip(row, members, strict=False):
-            _draw(axes, panel, settings)
+            _damping(axes, panel, settings)
             variant = panel.example.rpartition("/")[2].partition("-")[2]
             axes.set_title(f"{title}: {variant.replace('_', ' ').capitalize()}")
         row[0].set_ylabel("Damping, estimate / truth (1)")
@@ -180,7 +180,7 @@ def damping_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def _draw(axes: Axes, panel: Panel, settings: Mapping) -> None:
+def _damping(axes: Axes, panel: Panel, settings: Mapping) -> None:
     model = panel.model(MAIN)
     ratio = relative_coefficients(model, panel.config, panel.law)
     ratio = ratio.sel(noise_mode=shown_mode(MAIN, model))

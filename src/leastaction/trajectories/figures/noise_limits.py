@@ -40,7 +40,7 @@ MODES = {"independent": "independent noise", "shared": "shared noise"}
 NOMINAL_COVERAGE = 95.0
 ACCEPTED_COVERAGE = (90.0, 99.0)
 # By the recorded channels: label, colour, marker, shift.
-KINDS = {
+CHANNELS = {
     ("q", "qdot", "qddot"): (r"$q, \dot q, \ddot q$", "estimate_color", "o", -0.12),
     ("q", "qdot"): (r"$q, \dot q$", "published_color", "s", 0.0),
     ("q",): (r"$q$", "sindy_pi_color", "^", 0.12),
@@ -81,7 +81,7 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
                     limit = largest_noise(found["exact"].sel(noise_mode=mode))
                     colour = look_of(method).color(settings)
                     _limit(axes, y - shift, limit, least, marker, colour)
-        _finish(axes, least, settings)
+        _noise_axes(axes, least, settings)
         axes.set_title(panel_title(panels, i), pad=14)
     grid[0].set_yticks(range(len(methods)), [look_of(m).label for m in methods])
     grid[0].set_ylim(len(methods) - 0.5, -0.5)
@@ -133,7 +133,7 @@ def printed_limits(panel: Panel, method: str) -> list[float]:
     ]
 
 
-def _finish(axes: Axes, least: float, settings: Mapping) -> None:
+def _noise_axes(axes: Axes, least: float, settings: Mapping) -> None:
     axes.set_xlim(least - 0.3, 1.3)
     powers = [power for power in range(-20, 1, 2) if power > least + 1]
     axes.set_xticks([least, *powers], ["∞", *(f"{-p:d}" for p in powers)])
@@ -228,7 +228,7 @@ def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for column, (title, members) in zip(grid.T, groups.items(), strict=True):
         for panel in members:
             panel.model(MAIN)
-            _draw(column, panel, levels, settings)
+            _of_channels(column, panel, levels, settings)
         column[0].set_title(title)
         column[2].axhspan(*ACCEPTED_COVERAGE, color="0.93", zorder=0)
         column[2].axhline(NOMINAL_COVERAGE, color="0.4", linewidth=0.6, zorder=1)
@@ -241,7 +241,7 @@ def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     present = {channels_of(panel) for panel in panels}
     handles = [
         key(f"recorded: {label}", settings[colour], marker, **STYLE)
-        for channels, (label, colour, marker, _) in KINDS.items()
+        for channels, (label, colour, marker, _) in CHANNELS.items()
         if channels in present
     ]
     legend_on_top(figure, handles)
@@ -254,8 +254,8 @@ def channels_of(panel: Panel) -> tuple[str, ...]:
     return tuple(noise.get("channels", ("q", "qdot", "qddot")))
 
 
-def _draw(column: Sequence[Axes], panel: Panel, levels, settings: Mapping) -> None:
-    _, colour, marker, shift = KINDS[channels_of(panel)]
+def _of_channels(column, panel: Panel, levels, settings: Mapping) -> None:
+    _, colour, marker, shift = CHANNELS[channels_of(panel)]
     style = {"color": settings[colour], "marker": marker} | STYLE
     found = panel.recoveries[MAIN]
     mode = shown_mode(MAIN, found)
