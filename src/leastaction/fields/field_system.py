@@ -241,7 +241,7 @@ class FieldSystem:
         """Whether there is a kinetic energy."""
         return self.kinetic != 0
 
-    def library(self, config: Mapping):
+    def library(self, config: Mapping) -> FieldLibrary:
         """Candidates of the `library` section of an example with this system."""
         return FieldLibrary.from_config(config, self.field)
 

@@ -32,32 +32,13 @@ def validate(
     example: str,
     seed: int,
 ) -> xr.Dataset:
-    """Roll out one replicate over several training lengths.
+    """Roll out one replicate over `lengths` training durations, by exact modes.
 
-    Parameters
-    ----------
-    system
-        The truth, with a quadratic density.
-    model
-        One replicate, contract ``model``.
-    simulation
-        The `simulate` section: training duration, initial state.
-    settings
-        The `validate` section: `lengths` (rollout in units of the training duration),
-        `trajectories`, `samples` (stored times).
-    library
-        The `library` section; it tells how the scale of L is fixed.
-    example, seed
-        Key of the random numbers, which differ from those of the training data.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``field_rollout``: mean and standard deviation over the ensemble, of
-        truth and model, at every node and stored time; their mean Hamiltonian, that of
-        the mean path, its growth by Itô's formula; relative errors of the mean over the
-        training and the prediction window; `diverged`, the number of trajectories that
-        the model has no motion for (all or none).
+    Mean and standard deviation over the ensemble, of truth and model, at every node and
+    stored time; their mean Hamiltonian, that of the mean path, its growth by Itô's
+    formula; relative errors of the mean over the training and the prediction window;
+    `diverged`, the number of trajectories that the model has no motion for (all or
+    none). The truth has a quadratic density.
     """
     replicate = int(model["replicate"].values[0])
     training = simulation["duration"]
@@ -153,13 +134,8 @@ class _Run:
 
 def _nothing(time: np.ndarray, nodes: int) -> dict[str, np.ndarray]:
     empty = np.full((len(time), nodes), np.nan)
-    each = empty[:, 0]
-    return {
-        "mean": empty,
-        "std": empty,
-        "hamiltonian": each,
-        "hamiltonian_of_mean": each,
-    }
+    found = dict.fromkeys(("mean", "std"), empty)
+    return found | dict.fromkeys(("hamiltonian", "hamiltonian_of_mean"), empty[:, 0])
 
 
 def _reference_mass(library: Mapping, field: str) -> float:
