@@ -30,7 +30,7 @@ from sde_peers import (
 
 from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.method import simulate
-from leastaction.ensembles.paths import white_noise
+from leastaction.ensembles.ensemble import white_noise
 from leastaction.ensembles.strong_taylor import integrator
 
 PAPER, NAME = "stochastic_lagrangian", "duffing"

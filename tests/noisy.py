@@ -5,13 +5,13 @@ from functools import cache
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.ensembles import (
-    lagged_moments,
     moment_gmm,
     moving_average_likelihood,
+    moving_average_moments,
     sensor_noise,
     weak_moments,
 )
-from leastaction.ensembles.sensor import measure
+from leastaction.ensembles.ensemble import measure
 
 
 def ensemble(level, *, replicate=0, correlation=1, channels=("q", "qdot"), **size):
@@ -34,7 +34,7 @@ class Found:
         self.noise = sensor_noise.differentiate(data, {}, {})
         for name, value in noise.items():
             self.noise[name][:] = value
-        method = lagged_moments if "qdot" in data else weak_moments
+        method = moving_average_moments if "qdot" in data else weak_moments
         self.moments = method.assemble(
             data, self.noise, {"instrument_degree": 3, "most_instruments": 40}, library
         )

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.ensembles.appell import unbiased
+from leastaction.ensembles.moving_average_moments import unbiased
 
 x, v, s, t = sp.symbols("x v s t", real=True)
 

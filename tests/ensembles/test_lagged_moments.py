@@ -7,12 +7,12 @@ from support import OSCILLATOR_LIBRARY, observe, oscillator, system
 
 from leastaction.core.contracts import check
 from leastaction.ensembles import (
-    lagged_moments,
     martingale_moments,
+    moving_average_moments,
     realised_variation,
     sensor_noise,
 )
-from leastaction.ensembles.lagged_moments import (
+from leastaction.ensembles.moving_average_moments import (
     long_run_gram,
     trailing_mean,
     triangle_products,
@@ -70,14 +70,16 @@ def test_variance_and_long_run_variance_of_a_moving_average_agree(rng):
     gamma = np.mean(r[:, 1:] * r[:, :-1]) * np.ones((2, 1, 1))
     windows = sum(long_run_gram(path[:, None], block) for path in r)
     windows /= 200 * (4000 // block - 1)
-    g0 = lagged_moments._variance(gamma, windows, triangle_products(block, 1))
+    g0 = moving_average_moments._variance(gamma, windows, triangle_products(block, 1))
     assert g0[0, 0] == pytest.approx(201, rel=0.01)
     assert g0[0, 0] + 2 * gamma[1, 0, 0] == pytest.approx(1.0, abs=0.1)
 
 
 def test_without_noise_they_are_martingale_moments_of_earlier_instruments(data):
     found = check(
-        lagged_moments.assemble(data, quiet(data), settings(), OSCILLATOR_LIBRARY),
+        moving_average_moments.assemble(
+            data, quiet(data), settings(), OSCILLATOR_LIBRARY
+        ),
         "moving_average_moments",
     )
     variation = realised_variation.differentiate(data, {}, {})
@@ -112,7 +114,7 @@ def test_columns_that_are_zero_stay_zero():
         "reference": "xdot**2/2 + ydot**2/2",
         "lagrangian": [{"terms": ["xdot**2 + ydot**2", "x**2", "y**2", "x*y"]}],
     }
-    found = lagged_moments.assemble(data, quiet(data), settings(), library)
+    found = moving_average_moments.assemble(data, quiet(data), settings(), library)
     moment = found["moment"].values[0, 0]
     assert (moment[0, :, 2] == 0).all() and (moment[1, :, 1] == 0).all()
     assert moment[0, :, 1].any() and moment[1, :, 3].any()

@@ -24,7 +24,7 @@ def test_they_honour_their_contract(moments):
 def test_nothing_depends_on_the_size_of_the_blocks(block, monkeypatch):
     paths = observe(oscillator(), trajectories=4, steps=2000)
     expected = recommended(paths, OSCILLATOR_LIBRARY)
-    monkeypatch.setattr(martingale_moments, "BLOCK", block)
+    monkeypatch.setattr(martingale_moments, "INCREMENTS_PER_BATCH", block)
     found = recommended(paths, OSCILLATOR_LIBRARY)
     for name in ("moment", *SUMS):
         close(found.moments[name].values, expected.moments[name].values)

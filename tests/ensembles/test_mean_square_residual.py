@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
 
-from leastaction.ensembles import mean_square_residual
+from leastaction.ensembles.ensemble_mean import mean_square_residual
 
 
 def published(sigma):
     paths = observe(oscillator(sigma=sigma), trajectories=10, steps=2000)
     estimate = recommended(paths, OSCILLATOR_LIBRARY).lagrangian
-    return mean_square_residual.identify(
+    return mean_square_residual(
         paths, estimate, {"threshold": 0.05}, OSCILLATOR_LIBRARY
     )
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import system
 
-from leastaction.ensembles.paths import fill_paths, white_noise
+from leastaction.ensembles.ensemble import fill_paths, white_noise
 from leastaction.ensembles.strong_taylor import integrator
 
 CASES = {

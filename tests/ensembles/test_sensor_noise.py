@@ -5,7 +5,7 @@ import pytest
 from support import observe, oscillator
 
 from leastaction.core.contracts import check
-from leastaction.ensembles.sensor import measure
+from leastaction.ensembles.ensemble import measure
 from leastaction.ensembles.sensor_noise import differentiate, memory
 
 

@@ -6,7 +6,7 @@ from scipy.linalg import toeplitz
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from leastaction.ensembles.sine_likelihood import (
+from leastaction.ensembles.moving_average_likelihood import (
     autocovariance_of,
     cross_spectrum,
     fit_spectrum,

@@ -6,7 +6,7 @@ from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.core.contracts import check
 from leastaction.ensembles import sensor_noise, weak_moments
-from leastaction.ensembles.weak_form import Windows
+from leastaction.ensembles.weak_moments import Windows
 
 SETTINGS = {"instrument_degree": 2, "most_instruments": 40}
 HALVES = [4, 7, 8, 16, 40]

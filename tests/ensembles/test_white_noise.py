@@ -8,7 +8,7 @@ from scipy import stats
 from support import observe, oscillator, roll, system, wiener_increments
 
 from leastaction.core.generators import generator
-from leastaction.ensembles.paths import white_noise
+from leastaction.ensembles.ensemble import white_noise
 
 KEY = {"seed": 1, "example": "a", "purpose": "simulate", "replicate": 0}
 

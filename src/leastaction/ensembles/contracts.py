@@ -1,10 +1,30 @@
 """Datasets of a few degrees of freedom, before the model."""
 
-from leastaction.core.contract import Contract, Variable
+from leastaction.core.contract import Contract
+from leastaction.core.contract import Variable as V
 
-ENSEMBLE = ("replicate", "trajectory", "time", "dof")
-DOFS = ("dof", "dof_other")
-INSTRUMENTS = ("instrument", "instrument_other")
+ENSEMBLE = "replicate trajectory time dof"
+COVARIATION = V(
+    "replicate dof dof_other",
+    "(units of qddot)^2 s",
+    "realised covariation",
+    finite=True,
+)
+TERM_STATUS = V("term", "1", "what algebra says about the term")
+# What all datasets of moments say of their candidates.
+OF_CANDIDATES = {
+    "status": TERM_STATUS,
+    "library_status": V("candidate", "1", "status of every candidate"),
+    "library_equivalent": V("candidate", "1", "equivalent of a removed candidate"),
+    "library_given": V("candidate", "mixed", "coefficient given by the reference"),
+}
+SAMPLES = V("replicate", "1", "number of increments")
+
+
+def _of_coordinates(*names: str) -> dict[str, V]:
+    meaning = {"q": "generalised coordinate", "qdot": "generalised velocity"}
+    return {name: V(ENSEMBLE, None, meaning[name], finite=True) for name in names}
+
 
 CONTRACTS = {
     "rollout": Contract(
@@ -19,114 +39,147 @@ CONTRACTS = {
         },
         finite=("mean_true", "std_true", "hamiltonian_true"),
     ),
-    "observations": Contract(
-        "simulate",
-        {"q": ENSEMBLE, "qdot": ENSEMBLE},
-        finite=("q", "qdot"),
-    ),
+    "observations": Contract("simulate", _of_coordinates("q", "qdot")),
     "displacements": Contract(
-        "simulate with sensor.channels [q]", {"q": ENSEMBLE}, finite=("q",)
+        "simulate with sensor.channels [q]", _of_coordinates("q")
     ),
     "ensemble_derivatives": Contract(
         "differentiate with method central_difference",
         {
-            "momentum_rate": ("replicate", "dof", "time", "term"),
-            "generalised_force": ("replicate", "dof", "time", "term"),
+            "momentum_rate": V(
+                "replicate dof time term",
+                "mixed",
+                "d/dt of the ensemble mean of dD/dqdot",
+                finite=True,
+            ),
+            "generalised_force": V(
+                "replicate dof time term",
+                "mixed",
+                "ensemble mean of dD/dq",
+                finite=True,
+            ),
         },
-        finite=("momentum_rate", "generalised_force"),
     ),
     "realised_variation": Contract(
         "differentiate with method realised_variation",
         {
-            "realised_covariation": ("replicate", "dof", "dof_other"),
-            "frequency": ("replicate", "dof"),
-            "squared_volatility": ("replicate", "dof", "volatility_term"),
-            "perfect_square": ("replicate", "dof"),
+            "realised_covariation": COVARIATION,
+            "frequency": V("replicate dof", "rad/s", "mean angular frequency"),
+            "squared_volatility": V(
+                "replicate dof volatility_term",
+                "mixed",
+                "coefficients of the squared noise",
+                finite=True,
+            ),
+            "perfect_square": V(
+                "replicate dof", "1", "whether it is the square of a + b f"
+            ),
         },
-        finite=("realised_covariation", "squared_volatility"),
     ),
     "sensor_noise": Contract(
         "differentiate with method sensor_noise",
         {
-            "position_noise": ("replicate", "dof"),
-            "velocity_noise": ("replicate", "dof"),
-            "noise_ratio": ("replicate", "dof"),
-            "realised_covariation": ("replicate", "dof", "dof_other"),
-            **dict.fromkeys(("smoothing_scale", "lag"), ("replicate",)),
+            "position_noise": V(
+                "replicate dof", "units of q", "sensor noise of q", finite=True
+            ),
+            "velocity_noise": V(
+                "replicate dof", "units of qdot", "sensor noise of qdot"
+            ),
+            "noise_ratio": V(
+                "replicate dof",
+                "1",
+                "sensor noise over one increment of the random force",
+            ),
+            "realised_covariation": COVARIATION,
+            "smoothing_scale": V(
+                "replicate", "1", "samples the motion can be smoothed over"
+            ),
+            "lag": V("replicate", "1", "memory of the noise in samples", finite=True),
         },
-        finite=("position_noise", "realised_covariation", "lag"),
     ),
     "regression": Contract(
         "assemble with method ensemble_mean",
         {
-            "theta": ("replicate", "dof", "equation", "term"),
-            "target": ("replicate", "dof", "equation"),
-            "status": ("term",),
-            "given": ("term",),
+            "theta": V(
+                "replicate dof equation term",
+                "mixed",
+                "Euler-Lagrange library",
+                finite=True,
+            ),
+            "target": V(
+                "replicate dof equation",
+                "mixed",
+                "minus the reference column",
+                finite=True,
+            ),
+            "used": V(
+                "term", "1", "whether the regression may use the term", optional=True
+            ),
+            "status": TERM_STATUS,
+            "equivalent": V(
+                "term", "1", "equivalent of a removed candidate", optional=True
+            ),
+            "given": V("term", "mixed", "coefficient given by the reference"),
         },
-        finite=("theta", "target"),
     ),
     "moments": Contract(
         "assemble with method martingale_moments",
         {
-            "moment": Variable(
+            "moment": V(
                 "replicate trajectory dof instrument term",
                 "mixed",
                 "sum of w Z X^T of each trajectory",
                 finite=True,
             ),
-            "instrument_gram": Variable(
+            "instrument_gram": V(
                 "replicate dof instrument instrument_other",
                 "mixed",
                 "sum of w Z Z^T",
                 finite=True,
             ),
-            "increment_gram": Variable(
+            "increment_gram": V(
                 "replicate dof dof_other term term_other",
                 "mixed",
                 "sum of X X^T",
                 finite=True,
             ),
-            "weighted_gram": Variable(
+            "weighted_gram": V(
                 "replicate dof dof_other term term_other", "mixed", "sum of w X X^T"
             ),
-            "realised_covariation": Variable("replicate dof dof_other"),
-            "frequency": Variable("replicate dof"),
-            "samples": Variable("replicate", "1", "number of increments"),
-            "time_step": Variable("replicate", "s", "duration of one increment"),
-            "sampling_step": Variable(
-                "replicate", "s", "time step of the observations"
-            ),
-            "status": Variable("term", "1", "what algebra says about the term"),
-            "library_status": Variable(
-                "candidate", "1", "status of every candidate", optional=True
-            ),
-            "library_equivalent": Variable(
-                "candidate", "1", "equivalent of a removed candidate", optional=True
-            ),
-            "library_given": Variable(
-                "candidate", "mixed", "coefficient given by the reference"
-            ),
+            "realised_covariation": V("replicate dof dof_other"),
+            "frequency": V("replicate dof"),
+            "samples": SAMPLES,
+            "time_step": V("replicate", "s", "duration of one increment"),
+            "sampling_step": V("replicate", "s", "time step of the observations"),
+            **OF_CANDIDATES,
         },
     ),
     "moving_average_moments": Contract(
         "assemble with method lagged_moments or weak_moments",
         {
-            "moment": ("replicate", "scale", "dof", "instrument", "term"),
-            "instrument_gram": ("replicate", "scale", "lag", *INSTRUMENTS),
-            "increment_gram": (
-                "replicate",
-                "scale",
-                "lag",
-                *DOFS,
-                "term",
-                "term_other",
+            "moment": V(
+                "replicate scale dof instrument term",
+                "mixed",
+                "sum of Z X^T",
+                finite=True,
             ),
-            "realised_covariation": ("replicate", "dof", "dof_other"),
-            "window": ("replicate", "scale"),
-            "samples": ("replicate",),
-            "status": ("term",),
+            "instrument_gram": V(
+                "replicate scale lag instrument instrument_other",
+                "mixed",
+                "sum of Z Z^T of samples that many lags apart",
+                finite=True,
+            ),
+            "increment_gram": V(
+                "replicate scale lag dof dof_other term term_other",
+                "mixed",
+                "mean of X X^T of samples that many lags apart",
+                finite=True,
+            ),
+            "realised_covariation": V("replicate dof dof_other"),
+            "window": V("replicate scale", "1", "samples of smoothing"),
+            "samples": SAMPLES,
+            "time_step": V("replicate", "s", "time step"),
+            **OF_CANDIDATES,
         },
-        finite=("moment", "instrument_gram", "increment_gram"),
     ),
 }

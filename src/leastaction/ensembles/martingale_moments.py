@@ -22,7 +22,7 @@ is uncorrelated with Z, hence no errors-in-variables bias.
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -37,16 +37,21 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.evaluator import evaluator
+from leastaction.core.expressions import parse, symbol
 from leastaction.core.library import Library
+from leastaction.core.variance_function import step_average
 from leastaction.ensembles.contracts import CONTRACTS
-from leastaction.ensembles.increments import step_increments
-from leastaction.ensembles.noise_law import NoiseLaw
+from leastaction.ensembles.residual import step_increments
 
-CONTRACT = "moments"
-BLOCK = 1000
-MOST_SKIPPED = 10
+# So that what is made of them fits the processor's cache.
+INCREMENTS_PER_BATCH = 1000
+MOST_SAMPLES_PER_INCREMENT = 10
 # Per trajectory; a shorter one keeps every sample.
 FEWEST_INCREMENTS = 200
+# Smallest g² in the weights, in units of its mean. A square vanishes on a line only,
+# and the average over a step does not; another law may be negative by error.
+FLOOR_OF_A_SQUARE = 1e-8
+FLOOR_OF_ANOTHER_LAW = 1e-2
 
 
 def assemble(
@@ -63,29 +68,15 @@ def assemble(
     the noise; but a trapezoid has the right mean given the past to O(dt³), also for
     forces that depend on the velocity, and its noise is uncorrelated with ∫ S dW.
 
-    Parameters
-    ----------
-    observations
-        One replicate, contract ``observations``.
-    derivatives
-        One replicate, contract ``realised_variation``: the first guess of the noise,
-        and its law if it depends on the state.
-    settings
-        `instrument_degree`: Z are all monomials of the state up to this degree, or up
-        to a lower one (at least 2) if there were more than `most_instruments`.
-        `largest_turn`: an increment spans as many samples, at most ten, as turn by this
-        angle; 0 takes every sample. Slow motion is known as well from increments over
-        several samples, at a fraction of the cost. Noise that depends on the state
-        needs every sample.
-    library
-        The `library` section of the example. With ``calculus: stratonovich``, the Itô
-        drift that the noise adds is taken out of the increments.
+    Candidates that algebra removes are not there; those of the Rayleigh function are
+    called ``D: <term>``. With ``calculus: stratonovich``, the Itô drift that the noise
+    adds is taken out of the increments.
 
-    Returns
-    -------
-    xr.Dataset
-        Contract ``moments``. Candidates that algebra removes are not there; those of
-        the Rayleigh function are called ``D: <term>``.
+    Of the `settings`, `instrument_degree` and `most_instruments` are those of
+    :func:`monomial_instruments`. `largest_turn` thins: an increment spans as many
+    samples, at most ten, as turn by this angle; 0 takes every sample. Slow motion is
+    known as well from increments over several samples, at a fraction of the cost. Noise
+    that depends on the state needs every sample.
     """
     check(derivatives, "realised_variation")
     coordinates = [str(name) for name in observations["dof"].values]
@@ -106,7 +97,7 @@ def assemble(
         observations, coordinates, columns, instruments, noise
     )
     samples = observations.sizes["trajectory"] * (observations.sizes["time"] - 1)
-    return CONTRACTS[CONTRACT].dataset(
+    return CONTRACTS["moments"].dataset(
         {
             "moment": moment,
             "instrument_gram": z_gram,
@@ -136,6 +127,81 @@ def assemble(
     )
 
 
+class NoiseLaw:
+    """g²(q, q̇) of each degree of freedom: weights of the moments, Itô correction.
+
+    Attributes
+    ----------
+    varies
+        Whether g depends on the state in any equation.
+    parameters, values
+        Names and values of the coefficients in :meth:`ito_correction`.
+    """
+
+    def __init__(self, derivatives: xr.Dataset, coordinates: Sequence[str]):
+        self._coordinates = tuple(coordinates)
+        state = (*coordinates, *velocity_names(coordinates))
+        texts = [str(name) for name in derivatives["volatility_term"].values]
+        terms = [parse(text, state) for text in texts]
+        law = derivatives["squared_volatility"].values[0]
+        varying = [i for i, term in enumerate(terms) if term.free_symbols]
+        self._each = law[:, varying].any(axis=1)
+        self.varies = bool(self._each.any())
+        self.parameters: list[str] = []
+        self.values: list[float] = []
+        if not self.varies:
+            return
+        self._mean = np.diag(derivatives["realised_covariation"].values[0])
+        self._square = derivatives["perfect_square"].values[0].astype(bool)
+        self._squares = []
+        for a, row in enumerate(law):
+            square = sp.Integer(0)
+            for i in np.flatnonzero(row):
+                self.parameters.append(f"noise_{a}_{i}")
+                self.values.append(float(row[i]))
+                square += symbol(self.parameters[-1]) * terms[i]
+            self._squares.append(square)
+        evaluate = evaluator(self._squares, coordinates, self.parameters)
+        self._evaluate = lambda q, qdot: evaluate(q, qdot, self.values)
+
+    def weights(self, q, qdot, start: int, stop: int) -> np.ndarray:
+        """⟨g²⟩/g² averaged over the steps start ... stop − 1, shape (step, dof).
+
+        Known before the noise of the step: the path is extrapolated from two samples.
+        """
+        now = np.arange(start, stop)
+        before = np.maximum(now - 1, 0)
+        average = step_average(
+            self._evaluate, (q[before], qdot[before]), (q[now], qdot[now])
+        )
+        floor = np.where(self._square, FLOOR_OF_A_SQUARE, FLOOR_OF_ANOTHER_LAW)
+        weights = self._mean / np.maximum(average, floor * self._mean)
+        weights[:, ~self._each] = 1.0
+        return weights
+
+    def ito_correction(self, momenta: Sequence[sp.Expr]) -> list[sp.Expr]:
+        """Drift of each momentum, ½ Σ_b g_b ∂(M_ab g_b)/∂q̇_b with M_ab = ∂p_a/∂q̇_b.
+
+        Stratonovich noise obeys d(∂L/∂q̇) − ∂L/∂q dt = S ∘ dW with S = M g; in Itô's
+        sense this is S dW + ½ Σ_b g_b ∂S/∂q̇_b dt (Wong and Zakai 1965), linear in the
+        candidates of L once g² is known. Each process drives its own velocity.
+
+        Parameters
+        ----------
+        momenta
+            ∂D_i/∂q̇_a, dof by dof.
+        """
+        corrections = []
+        velocities = symbols(velocity_names(self._coordinates))
+        for momentum in momenta:
+            total = sp.Integer(0)
+            for v, square in zip(velocities, self._squares, strict=True):
+                mass = sp.diff(momentum, v)
+                total += sp.diff(mass, v) * square + mass * sp.diff(square, v) / 2
+            corrections.append(total / 2)
+        return corrections
+
+
 def _thinned(observations, derivatives, settings) -> xr.Dataset:
     """Every n-th sample, n from the angle that the fastest coordinate turns by."""
     frequency = derivatives["frequency"].values
@@ -144,14 +210,17 @@ def _thinned(observations, derivatives, settings) -> xr.Dataset:
         return observations
     turn = frequency.max() * time_step(observations)
     steps = observations.sizes["time"] - 1
-    most = min(MOST_SKIPPED, steps // FEWEST_INCREMENTS)
+    most = min(MOST_SAMPLES_PER_INCREMENT, steps // FEWEST_INCREMENTS)
     every = int(np.clip(settings["largest_turn"] / turn, 1, max(most, 1)))
     # From memory: a file gives every n-th sample more slowly than all of them.
     return observations.load().isel(time=slice(0, None, every))
 
 
 def monomial_instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
-    """Monomials of the state up to `instrument_degree`, or fewer if too many."""
+    """Monomials of the state up to `instrument_degree`.
+
+    Up to a lower degree, at least 2, if there were more than `most_instruments`.
+    """
     state = (*coordinates, *velocity_names(coordinates))
     degree = settings["instrument_degree"]
     while (
@@ -198,8 +267,8 @@ def _accumulate(observations, coordinates, columns, instruments, noise: NoiseLaw
     z_gram = np.zeros((dof, p, p))
     x_gram, weighted = np.zeros((width, width)), np.zeros((width, width))
     for trajectory in range(q.shape[0]):
-        for start in range(0, steps, BLOCK):
-            stop = min(start + BLOCK, steps)
+        for start in range(0, steps, INCREMENTS_PER_BATCH):
+            stop = min(start + INCREMENTS_PER_BATCH, steps)
             window = slice(start, stop + 1)
             values = evaluate(
                 q[trajectory, window], qdot[trajectory, window], noise.values

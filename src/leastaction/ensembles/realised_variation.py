@@ -24,17 +24,19 @@ from leastaction.core.contracts import time_step
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import parse, to_text
+from leastaction.ensembles.contracts import CONTRACTS
 
-COARSE = 0.1
+# Radians per sample above which the user is told that differences attenuate motion.
+LARGEST_TURN = 0.1
 # The law only weights moments: few terms, and few samples to see if there is one.
 MOST_TERMS = 3
-ENOUGH = 200_000
+SAMPLES_TO_SEE_A_LAW = 200_000
 # Every third third difference: no two share an increment.
-DISJOINT = 3
+DISJOINT_STRIDE = 3
 # Second and third differences see the same noise, if it is noise that they see.
-AGREEMENT = 0.2
+LARGEST_DISAGREEMENT = 0.2
 # Standard errors by which the autocovariance of second differences may fall short.
-CHANCE = 5.0
+SIGNIFICANT = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -44,23 +46,10 @@ def differentiate(
 ) -> xr.Dataset:
     """Realised covariation and mean angular frequency of one replicate.
 
-    Parameters
-    ----------
-    observations
-        One replicate, contract ``observations``.
-    settings
-        Not used: this method has nothing to set.
-    library
-        ``volatility`` lists the candidates of S²; without it, the noise is additive.
-
-    Returns
-    -------
-    xr.Dataset
-        `realised_covariation` g gᵀ (replicate, dof, dof_other), (unit of q̈)² s,
-        `frequency` (replicate, dof), rad/s, the ratio of the spread of q̇ to that of q,
-        and `squared_volatility` (replicate, dof, volatility_term), the coefficients of
-        g²; where that is no constant, `perfect_square` says if g² never gets negative
-        because it is a square.
+    `realised_covariation` is g gᵀ, `frequency` the ratio of the spread of q̇ to that of
+    q, and `squared_volatility` the coefficients of g² over the candidates that
+    ``volatility`` of `library` lists (without it, the noise is additive); where that is
+    no constant, `perfect_square` says if g² never gets negative because it is a square.
     """
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
     dt = time_step(observations)
@@ -73,13 +62,13 @@ def differentiate(
     with np.errstate(invalid="ignore", divide="ignore"):
         frequency = qdot.std(axis=(0, 1)) / q.std(axis=(0, 1))
     for name, omega in zip(observations["dof"].values, frequency, strict=True):
-        if omega * dt > COARSE:
+        if omega * dt > LARGEST_TURN:
             log.warning(
                 "%s turns by %.2g rad per sample (more than %g): differences of "
                 "velocities attenuate the motion; sample faster",
                 name,
                 omega * dt,
-                COARSE,
+                LARGEST_TURN,
             )
     names, law, square = _law(q, qdot, dt, np.diag(covariation), observations, library)
     for a, name in enumerate(observations["dof"].values):
@@ -95,28 +84,12 @@ def differentiate(
                 name,
                 ratio,
             )
-    return xr.Dataset(
+    return CONTRACTS["realised_variation"].dataset(
         {
-            "squared_volatility": (
-                ("replicate", "dof", "volatility_term"),
-                law[None],
-                {"units": "mixed", "long_name": "coefficients of the squared noise"},
-            ),
-            "perfect_square": (
-                ("replicate", "dof"),
-                square[None].astype("int8"),
-                {"units": "1", "long_name": "whether it is the square of a + b f"},
-            ),
-            "realised_covariation": (
-                ("replicate", "dof", "dof_other"),
-                covariation[None],
-                {"units": "(units of qddot)^2 s", "long_name": "realised covariation"},
-            ),
-            "frequency": (
-                ("replicate", "dof"),
-                frequency[None],
-                {"units": "rad/s", "long_name": "mean angular frequency"},
-            ),
+            "squared_volatility": law,
+            "perfect_square": square.astype("int8"),
+            "realised_covariation": covariation,
+            "frequency": frequency,
         },
         coords={
             "replicate": observations["replicate"],
@@ -159,19 +132,21 @@ def _law(q, qdot, dt, mean_square, observations, library):
             evaluate, before, now, variance_function.THIRD_DIFFERENCE
         )
 
-    sparse = max(DISJOINT, qdot[..., 0].size // ENOUGH)
+    sparse = max(DISJOINT_STRIDE, qdot[..., 0].size // SAMPLES_TO_SEE_A_LAW)
     for a in range(len(coordinates)):
         gram, count = variance_function.second_moments(
             lambda a=a: squares(a, sparse, left)
         )
         third = gram[terms.index(one), -1] / count
-        if not abs(third - mean_square[a]) <= AGREEMENT * mean_square[a]:
+        if not abs(third - mean_square[a]) <= LARGEST_DISAGREEMENT * mean_square[a]:
             continue
         first, _ = variance_function.select(gram, MOST_TERMS, count)
         if not first[varying].any():
             continue
         found = variance_function.fit(
-            lambda a=a: squares(a, DISJOINT, average), terms, MOST_TERMS
+            lambda a=a: squares(a, DISJOINT_STRIDE, average),
+            terms,
+            MOST_TERMS,
         )
         if found.law[varying].any():
             law[a], square[a] = found.law, found.is_square
@@ -197,6 +172,6 @@ def sensor_noise_ratio(qdot: np.ndarray) -> float:
     c0 = np.einsum("ij,ij->", second, second) / n
     c1 = np.einsum("ij,ij->", second[:, 1:], second[:, :-1]) / (n - len(second))
     square = -(c1 + c0 / 2)
-    if not square > CHANCE * c0 / np.sqrt(2 * n):
+    if not square > SIGNIFICANT * c0 / np.sqrt(2 * n):
         return 0.0
     return float(np.sqrt(square / max((c0 - 6 * square) / 2, np.finfo(float).tiny)))

@@ -69,17 +69,13 @@ class StrongTaylor(Ensemble):
         made = super().__call__(system, **key, replicate=replicate, units=units)
         if self.sensor is None:
             return made
-        measure = families.implementation("ensembles.sensor:measure")
+        measure = families.implementation("ensembles.ensemble:measure")
         return measure(made, self.sensor.plain(), **key)
 
     def contract(self) -> str:
         """Contract of the observations, by what the sensors record."""
         alone = self.sensor is not None and "qdot" not in self.sensor.channels
         return "displacements" if alone else self.makes
-
-    def modules(self) -> list[str]:
-        """Modules that do the work."""
-        return [self.module()] + ["leastaction.ensembles.sensor"] * bool(self.sensor)
 
 
 class RealisedVariation(Differentiate):
@@ -96,7 +92,7 @@ class RealisedVariation(Differentiate):
 class CentralDifference(Differentiate):
     """Central difference of the ensemble mean of the momenta ∂D/∂q̇."""
 
-    run = "ensembles.central_difference:differentiate"
+    run = "ensembles.ensemble_mean:differentiate"
     reads = ("observations",)
     makes = "ensemble_derivatives"
     uses = ("reference", "inertia", "lagrangian")
@@ -153,7 +149,7 @@ class NoisyMoments(Assemble):
 class LaggedMoments(NoisyMoments):
     """Martingale moments of noisy measurements of q and q̇."""
 
-    run = "ensembles.lagged_moments:assemble"
+    run = "ensembles.moving_average_moments:assemble"
 
     method: Literal["lagged_moments"] = "lagged_moments"
 
@@ -207,7 +203,7 @@ class MovingAverageLikelihood(Volatility):
 class MeanSquareResidual(Volatility):
     """Volatility from the mean square residual (Tripura et al., eqs. 20–22)."""
 
-    run = "ensembles.mean_square_residual:identify"
+    run = "ensembles.ensemble_mean:mean_square_residual"
     after = ("stlsq", "moment_gmm")
 
     method: Literal["mean_square_residual"] = "mean_square_residual"

@@ -20,7 +20,7 @@ from leastaction.core.library import Library
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.system import System, is_singular
 from leastaction.core.time_grid import step_count
-from leastaction.ensembles.paths import fill_paths, white_noise
+from leastaction.ensembles.ensemble import fill_paths, white_noise
 from leastaction.ensembles.strong_taylor import integrator
 
 log = logging.getLogger(__name__)

@@ -14,16 +14,19 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
+from leastaction.ensembles.contracts import CONTRACTS
 
+# Autocovariances of a third difference at lags 0 to 3, over s², σ² dt and σ² dt³.
 SENSOR = (20.0, -15.0, 6.0, -1.0)
 RANDOM_WALK = (6.0, -4.0, 1.0, 0.0)
 INTEGRATED_WALK = (1.0, -1 / 3, -1 / 6, 0.0)
 FEWEST_SAMPLES = 30
 LONGEST_MEMORY = 20
+# Standard errors of an autocovariance that is no chance.
 SIGNIFICANT = 5.0
 # Variance of the mean square of a fifth difference of white noise, in its squares over
 # the number of samples: 2 Σ ρ², ρ = (252, −210, 120, −45, 10, −1)/252 on both sides.
-SCATTER = 5.8
+VARIANCE_OF_MEAN_SQUARE = 5.8
 
 log = logging.getLogger(__name__)
 
@@ -33,21 +36,15 @@ def differentiate(
 ) -> xr.Dataset:
     """Sensor noise of one replicate, and what depends on it.
 
-    Parameters
-    ----------
-    observations
-        One replicate, contract ``observations`` or ``displacements``.
-    settings, library
-        Not used: this method has nothing to set and needs no candidates.
+    Standard deviations s_q and s_q̇ (NaN if q̇ is not recorded); `realised_covariation`
+    g gᵀ, a first guess; `noise_ratio` ξ = s_q̇/(σ√dt), which decides what sensor noise
+    does to increments; `smoothing_scale`, samples over which the motion can be
+    smoothed; `lag`, the memory of the noise in samples, 1 if white.
 
-    Returns
-    -------
-    xr.Dataset
-        Contract ``sensor_noise``: standard deviations s_q and s_q̇ (NaN if q̇ is not
-        recorded); `realised_covariation` g gᵀ, a first guess; `noise_ratio`
-        ξ = s_q̇/(σ√dt), which decides what sensor noise does to increments;
-        `smoothing_scale`, samples over which the motion can be smoothed; `lag`, the
-        memory of the noise in samples, 1 if white.
+    Raises
+    ------
+    ValueError
+        If the paths are too short to tell sensor noise from motion.
     """
     if observations.sizes["time"] < FEWEST_SAMPLES:
         raise ValueError(
@@ -75,26 +72,14 @@ def differentiate(
     s_q = np.array([deviation(path, lag, INTEGRATED_WALK) for path in q])
     ratio = s_v / np.sqrt(np.diag(covariation) * dt)
     scale = min(smoothing_scale(path, s) for path, s in zip(q, s_q, strict=True))
-    each = ("replicate", "dof")
-    return xr.Dataset(
+    return CONTRACTS["sensor_noise"].dataset(
         {
-            "position_noise": _entry(each, s_q, "units of q", "sensor noise of q"),
-            "velocity_noise": _entry(
-                each, s_v, "units of qdot", "sensor noise of qdot"
-            ),
-            "realised_covariation": _entry(
-                (*each, "dof_other"),
-                covariation,
-                "(units of qddot)^2 s",
-                "realised covariation",
-            ),
-            "noise_ratio": _entry(
-                each, ratio, "1", "sensor noise over one increment of the random force"
-            ),
-            "smoothing_scale": _entry(
-                ("replicate",), scale, "1", "samples the motion can be smoothed over"
-            ),
-            "lag": _entry(("replicate",), lag, "1", "memory of the noise in samples"),
+            "position_noise": s_q,
+            "velocity_noise": s_v,
+            "realised_covariation": covariation,
+            "noise_ratio": ratio,
+            "smoothing_scale": scale,
+            "lag": lag,
         },
         coords={
             "replicate": observations["replicate"],
@@ -210,7 +195,7 @@ def smoothed_covariation(
         weight = dt * (walk(blocks[i + 1]) - walk(blocks[i]) * share)
         found = (squares[i + 1] - squares[i] * share) / weight
         error = np.sqrt(
-            SCATTER
+            VARIANCE_OF_MEAN_SQUARE
             * sum(
                 (factor * np.diag(squares[j])) ** 2 / counts[j]
                 for j, factor in ((i + 1, 1.0), (i, share))
@@ -244,7 +229,3 @@ def _third_difference(paths: np.ndarray, s: int) -> np.ndarray:
 
 def _positive(matrix: np.ndarray) -> bool:
     return bool(np.linalg.eigvalsh(matrix)[0] > 0)
-
-
-def _entry(dims, values, unit: str, meaning: str):
-    return (dims, np.asarray(values)[None], {"units": unit, "long_name": meaning})

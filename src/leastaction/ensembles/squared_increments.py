@@ -28,12 +28,12 @@ from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import to_text
 from leastaction.ensembles.residual import Residual
 
-BLOCK = 2000
-# Samples that show whether S² is a constant.
-ENOUGH = 200_000
+# So that what is made of them fits the processor's cache.
+INCREMENTS_PER_BATCH = 2000
+SAMPLES_TO_SEE_A_LAW = 200_000
 # Change of S over one step by the drift, rms, over the constant part of S: at 0.035,
 # the estimate of that part was off by 0.05 %.
-COARSE = 0.03
+LARGEST_CHANGE_PER_STEP = 0.03
 
 log = logging.getLogger(__name__)
 
@@ -46,23 +46,11 @@ def identify(
 ) -> VolatilityEstimate:
     """Quadratic variation with drift removed, and best-subset regression of S².
 
-    Parameters
-    ----------
-    observations
-        One replicate, contract ``observations``.
-    estimate
-        The identified Lagrangian.
-    settings
-        `max_terms`: largest number of terms of S².
-    library
-        The `library` section of the example; ``volatility`` lists the candidates.
-
-    Returns
-    -------
-    VolatilityEstimate
-        `volatility` is the square root of the quadratic variation over every sample;
-        its standard error is σ / √(2 N) for N increments. Whether S² is more than a
-        constant is decided on enough samples, evenly spaced; if it is, all count.
+    `volatility` is the square root of the quadratic variation over every sample; its
+    standard error is σ / √(2 N) for N increments. Whether S² is more than a constant is
+    decided on enough samples, evenly spaced; if it is, all count. `settings` hold
+    `max_terms`, the largest number of terms of S²; ``volatility`` of `library` lists
+    the candidates.
     """
     coordinates = [str(name) for name in observations["dof"].values]
     names = (*coordinates, *velocity_names(coordinates))
@@ -77,14 +65,16 @@ def identify(
 
     def windows(first):
         for path, rate in zip(q, qdot, strict=True):
-            for start in range(first, steps, BLOCK):
-                window = slice(start - first, min(start + BLOCK, steps) + 1)
+            for start in range(first, steps, INCREMENTS_PER_BATCH):
+                window = slice(
+                    start - first, min(start + INCREMENTS_PER_BATCH, steps) + 1
+                )
                 x, v = path[window], rate[window]
                 r = residual.increments(x, v, dt, estimate.joint_coefficients)
                 yield x, v, r[first:]
 
     count = q.shape[0] * steps
-    sparse = max(1, count // ENOUGH)
+    sparse = max(1, count // SAMPLES_TO_SEE_A_LAW)
     gram = np.zeros((dof, m + 1, m + 1))
     covariance, seen = np.zeros((dof, dof)), 0
     for x, v, r in windows(0):
@@ -166,12 +156,12 @@ def _warn_if_coarse(found, terms, regressors, q, qdot, name: str) -> None:
     # Noise in successive changes is uncorrelated; what the drift does repeats itself.
     drift = np.sqrt(max(np.mean(change[1:] * change[:-1]), 0.0))
     ratio = drift / abs(found.root[one].sum())
-    if ratio > COARSE:
+    if ratio > LARGEST_CHANGE_PER_STEP:
         log.warning(
             "the volatility of %s changes by %.2g of its constant part per sample "
             "(more than %g): that part has a bias of the order of 0.1 %%; sample "
             "faster",
             name,
             ratio,
-            COARSE,
+            LARGEST_CHANGE_PER_STEP,
         )

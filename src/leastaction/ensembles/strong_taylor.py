@@ -62,7 +62,7 @@ def integrator(system: System):
     callable
         ``integrate(states, normals, time_step)`` with the states (q, q̇) of shape
         (state, trajectory) and `normals` of shape (2, steps, wiener, trajectory), as of
-        :func:`leastaction.ensembles.paths.white_noise`; it returns the path of shape
+        :func:`leastaction.ensembles.ensemble.white_noise`; it returns the path of shape
         (steps + 1, state, trajectory), the given states first. For one trajectory, the
         last axis may be left out of all of them. Parameter values are those of
         `system`.

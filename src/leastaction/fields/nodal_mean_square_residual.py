@@ -1,6 +1,6 @@
 """Volatility from the mean square residual at the nodes of a field (eqs. 20–22).
 
-Paper: as for discrete systems (:mod:`leastaction.ensembles.mean_square_residual`), the
+Paper: as for discrete systems (``mean_square_residual``), the
 central difference makes the volatility low by √½. For the beam, where the fastest modes
 turn by 1.8 rad per sample, the residual is mostly motion that the difference lost.
 """
