@@ -1,6 +1,6 @@
 """A contract: the variables of a dataset, each with dimensions, unit and meaning."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -43,6 +43,48 @@ class Variable:
 
 
 TIME = Variable("time", "s", "time")
+
+
+def variables(
+    table: str,
+    units: Mapping[str, str] | None = None,
+    *,
+    finite: Collection[str] = (),
+    may_be_empty: Collection[str] = (),
+    optional: Collection[str] = (),
+) -> dict[str, Variable]:
+    """Variables of a table: dimensions, and below them ``name [unit] meaning``.
+
+    Parameters
+    ----------
+    table
+        A line of dimensions ends with a colon.
+    units
+        Units by their mark in the table; the others stand for themselves.
+    finite, may_be_empty, optional
+        Names of variables with these properties.
+
+    Examples
+    --------
+    >>> variables("replicate time:\\n q [m] position", finite=["q"])["q"].dims
+    ('replicate', 'time')
+    """
+    found, dims = {}, ""
+    for line in table.splitlines():
+        name, bracket, rest = line.strip().partition(" [")
+        if not bracket:
+            dims = name.removesuffix(":")
+            continue
+        unit, _, meaning = rest.partition("] ")
+        found[name] = Variable(
+            dims,
+            (units or {}).get(unit, unit),
+            meaning.strip(),
+            finite=name in finite,
+            may_be_empty=name in may_be_empty,
+            optional=name in optional,
+        )
+    return found
 
 
 @dataclass(frozen=True)

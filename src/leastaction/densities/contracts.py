@@ -1,162 +1,139 @@
 """Datasets of stationary densities, before and after the model."""
 
-from leastaction.core.contract import Contract, Variable
+from leastaction.core.contract import Contract, variables
 
-BATCH = "replicate batch"
-CELLS = "q_bin qdot_bin"
-DENSITY = f"replicate dof {CELLS}"
-
+HISTOGRAM = variables(
+    """
+    replicate batch q_bin qdot_bin:
+        count [1] samples in the cell
+    replicate batch:
+        samples [1] samples inside and outside the cells
+        duration [s] total time of the batch
+    """,
+    finite=("count", "samples", "duration"),
+)
+STATE_MOMENTS = variables(
+    """
+    replicate batch monomial:
+        moment [mixed] mean of a monomial of the state
+    monomial state:
+        exponent [1] exponent of the monomial
+    replicate batch:
+        samples [1] samples of the means
+        duration [s] total time of the batch
+    """,
+    finite=("moment", "duration"),
+)
+DENSITY_STENCIL = variables(
+    """
+    replicate batch q_bin qdot_bin:
+        density [1/(q qdot)] probability density
+    q_bin q_bin_other:
+        difference_q [1/q] central difference
+    qdot_bin qdot_bin_other:
+        difference_qdot [1/q] central difference
+    """,
+    finite=("density",),
+)
+DENSITY_TESTS = variables(
+    """
+    replicate batch q_bin qdot_bin:
+        probability [1] probability of the cell, corrected
+    order bump q_bin:
+        bump_q [1] derivatives of the bump, by order
+    order bump qdot_bin:
+        bump_qdot [1] derivatives of the bump, by order
+    replicate batch:
+        duration [s] total time of the batch
+    """,
+    finite=("probability",),
+)
+MONOMIAL_TESTS = variables(
+    """
+    test_function state:
+        test_exponent [1] exponent of the test function
+    replicate state:
+        scale [unit of the state] root mean square
+    """,
+    finite=("scale",),
+)
 # What every assembled stationary equation says of its terms.
-OF_TERMS = {
-    "status": Variable("term", "1", "what algebra says about the term"),
-    "equivalent": Variable("term", "1", "what the candidate equals"),
-    "dissipation_status": Variable(
-        "dissipation_term",
-        "1",
-        "what algebra says about the term of D",
-        may_be_empty=True,
-    ),
-    "dissipation_equivalent": Variable(
-        "dissipation_term", "1", "what the candidate of D equals", may_be_empty=True
-    ),
-    "kind": Variable("equation_term", "1", "what the coefficient belongs to"),
-    "position": Variable("equation_term", "1", "position among its candidates"),
-    "of_dof": Variable("equation_term", "1", "degree of freedom of a volatility"),
-    "known": Variable("equation_term", "mixed", "given coefficient"),
-    "reference_value": Variable("term", "mixed", "coefficient of a reference term"),
-    "detailed_balance": Variable("", "1", "whether the density is exp(-kappa H)"),
-    "mean_square": Variable(
-        "replicate dof volatility_term", "mixed", "mean of the candidate of S^2"
-    ),
-}
+OF_TERMS = variables(
+    """
+    term:
+        status [1] what algebra says about the term
+        equivalent [1] what the candidate equals
+        reference_value [mixed] coefficient of a reference term
+    dissipation_term:
+        dissipation_status [1] what algebra says about the term of D
+        dissipation_equivalent [1] what the candidate of D equals
+    equation_term:
+        kind [1] what the coefficient belongs to
+        position [1] position among its candidates
+        of_dof [1] degree of freedom of a volatility
+        known [mixed] given coefficient
+    :
+        detailed_balance [1] whether the density is exp(-kappa H)
+    replicate dof volatility_term:
+        mean_square [mixed] mean of the candidate of S^2
+    """,
+    may_be_empty=("dissipation_status", "dissipation_equivalent"),
+)
+STATIONARY_RESIDUAL = variables(
+    """
+    replicate batch batch_other equation_term equation_term_other:
+        gram [mixed] inner product of columns of the residual
+    """,
+    finite=("gram",),
+)
+GENERATOR_MOMENTS = variables(
+    """
+    replicate batch test_function equation_term:
+        moment [mixed] mean of the generator of the term
+    replicate equation_term test_function test_function_other:
+        noise_gram [mixed] covariance of the moments, times T
+    replicate:
+        duration [s] total time T
+    """,
+    finite=("moment", "noise_gram"),
+)
+DENSITY_ROLLOUT = variables(
+    """
+    replicate dof q_bin qdot_bin:
+        density_true [1/(q qdot)] stationary density
+        density_estimate [1/(q qdot)] stationary density
+    replicate bump_q bump_qdot:
+        residual_score [1] residual of the model's equation for the true density, \
+over its standard error
+    replicate state:
+        std_true [unit of the state] standard deviation
+        std_estimate [unit of the state] standard deviation
+    replicate dof:
+        total_variation [1] total variation distance of the densities
+    state bin:
+        cell_centre [unit of the state] centre of the cell
+    """,
+    finite=("density_true", "std_true"),
+)
 
 CONTRACTS = {
-    "histogram": Contract(
-        "simulate with method gill_histogram",
-        {
-            "count": Variable(
-                f"{BATCH} {CELLS}", "1", "samples in the cell", finite=True
-            ),
-            "samples": Variable(
-                BATCH, "1", "samples inside and outside the cells", finite=True
-            ),
-            "duration": Variable(BATCH, "s", "total time of the batch", finite=True),
-        },
-    ),
-    "state_moments": Contract(
-        "simulate with method gill_moments",
-        {
-            "moment": Variable(
-                f"{BATCH} monomial",
-                "mixed",
-                "mean of a monomial of the state",
-                finite=True,
-            ),
-            "exponent": Variable("monomial state", "1", "exponent of the monomial"),
-            "samples": Variable(BATCH, "1", "samples of the means"),
-            "duration": Variable(BATCH, "s", "total time of the batch", finite=True),
-        },
-    ),
+    "histogram": Contract("simulate with method gill_histogram", HISTOGRAM),
+    "state_moments": Contract("simulate with method gill_moments", STATE_MOMENTS),
     "density_stencil": Contract(
-        "differentiate with method central_stencil",
-        {
-            "density": Variable(
-                f"{BATCH} {CELLS}", "1/(q qdot)", "probability density", finite=True
-            ),
-            "difference_q": Variable("q_bin q_bin_other", "1/q", "central difference"),
-            "difference_qdot": Variable(
-                "qdot_bin qdot_bin_other", "1/q", "central difference"
-            ),
-        },
+        "differentiate with method central_stencil", DENSITY_STENCIL
     ),
     "density_tests": Contract(
-        "differentiate with method bump_functions",
-        {
-            "probability": Variable(
-                f"{BATCH} {CELLS}",
-                "1",
-                "probability of the cell, corrected",
-                finite=True,
-            ),
-            "bump_q": Variable(
-                "order bump q_bin", "1", "derivatives of the bump, by order"
-            ),
-            "bump_qdot": Variable(
-                "order bump qdot_bin", "1", "derivatives of the bump, by order"
-            ),
-            "duration": Variable(BATCH, "s", "total time of the batch"),
-        },
+        "differentiate with method bump_functions", DENSITY_TESTS
     ),
     "monomial_tests": Contract(
-        "differentiate with method monomial_functions",
-        {
-            "test_exponent": Variable(
-                "test_function state", "1", "exponent of the test function"
-            ),
-            "scale": Variable(
-                "replicate state", "unit of the state", "root mean square", finite=True
-            ),
-        },
+        "differentiate with method monomial_functions", MONOMIAL_TESTS
     ),
     "stationary_residual": Contract(
-        "assemble with method stationary_residual",
-        {
-            "gram": Variable(
-                f"{BATCH} batch_other equation_term equation_term_other",
-                "mixed",
-                "inner product of columns of the residual",
-                finite=True,
-            ),
-            **OF_TERMS,
-        },
+        "assemble with method stationary_residual", STATIONARY_RESIDUAL | OF_TERMS
     ),
     "generator_moments": Contract(
         "assemble with method weak_fokker_planck or moment_fokker_planck",
-        {
-            "moment": Variable(
-                f"{BATCH} test_function equation_term",
-                "mixed",
-                "mean of the generator of the term",
-                finite=True,
-            ),
-            "noise_gram": Variable(
-                "replicate equation_term test_function test_function_other",
-                "mixed",
-                "covariance of the moments, times T",
-                finite=True,
-            ),
-            "duration": Variable("replicate", "s", "total time T"),
-            **OF_TERMS,
-        },
+        GENERATOR_MOMENTS | OF_TERMS,
     ),
-    "density_rollout": Contract(
-        "validate",
-        {
-            "density_true": Variable(
-                DENSITY, "1/(q qdot)", "stationary density", finite=True
-            ),
-            "density_estimate": Variable(DENSITY, "1/(q qdot)", "stationary density"),
-            "residual_score": Variable(
-                "replicate bump_q bump_qdot",
-                "1",
-                "residual of the model's equation for the true density, over its "
-                "standard error",
-            ),
-            "std_true": Variable(
-                "replicate state",
-                "unit of the state",
-                "standard deviation",
-                finite=True,
-            ),
-            "std_estimate": Variable(
-                "replicate state", "unit of the state", "standard deviation"
-            ),
-            "total_variation": Variable(
-                "replicate dof", "1", "total variation distance of the densities"
-            ),
-            "cell_centre": Variable(
-                "state bin", "unit of the state", "centre of the cell"
-            ),
-        },
-    ),
+    "density_rollout": Contract("validate", DENSITY_ROLLOUT),
 }

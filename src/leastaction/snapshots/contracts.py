@@ -1,11 +1,12 @@
 """Datasets of what is learned from snapshots."""
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contract import Contract, Variable
+from leastaction.core.contract import Contract, Variable, variables
 
 # Units by their mark in the tables below; the others stand for themselves.
 UNITS = {"-": "mixed", "q": "see coordinate_unit"}
@@ -18,21 +19,9 @@ def _variables(
 
     All may be absent but those that are `required` or have to be `finite`.
     """
-    found, dims = {}, ""
-    for line in table.splitlines():
-        name, bracket, rest = line.strip().partition(" [")
-        if not bracket:
-            dims = name.removesuffix(":")
-            continue
-        unit, _, meaning = rest.partition("] ")
-        found[name] = Variable(
-            dims,
-            UNITS.get(unit, unit),
-            meaning.strip(),
-            finite=name in finite,
-            optional=name not in {*finite, *required},
-        )
-    return found
+    found = variables(table, UNITS, finite=finite)
+    needed = {*finite, *required}
+    return {name: replace(v, optional=name not in needed) for name, v in found.items()}
 
 
 # What defines a basis (leastaction.snapshots.basis); each has some of them.
