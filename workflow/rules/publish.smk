@@ -1,14 +1,3 @@
-def figure(name, shows, folder="{paper}"):
-    """A figure of an example, in the report with the caption of its name."""
-    return report(
-        f"<results>/{folder}/{{example}}/figures/{name}.svg",
-        caption=f"../report/{name}.rst",
-        category=folder,
-        subcategory="{example}",
-        labels={"shows": shows},
-    )
-
-
 rule plot_example:
     input:
         models=models,
