@@ -57,15 +57,15 @@ def rows(case: Case) -> Iterator[dict]:
 def _refused(case: Case) -> Iterator[Found]:
     refused = np.array([bool(str(s)) for s in case.model["identifiability"].values])
     if refused.any():
-        yield Found(refused, about={"target": {"minimum": len(refused)}})
+        yield Found(refused, target={"minimum": len(refused)})
 
 
 def _error(subject: tuple[Case, Parameter]) -> Iterator[Found]:
     case, parameter = subject
     limits = case.targets.get(PARAMETER_RMS.name) or {}
     judged = case.estimator == MAIN and parameter.label in limits
-    about = {"target": {"rms": limits[parameter.label]}} if judged else {}
-    yield Found(parameter.error, parameter.label, about)
+    target = {"rms": limits[parameter.label]} if judged else None
+    yield Found(parameter.error, parameter.label, target=target)
 
 
 def _covered(subject: tuple[Case, Parameter]) -> Iterator[Found]:

@@ -12,9 +12,9 @@ from leastaction.core.system import System
 from leastaction.densities import EVERY_PART
 from leastaction.densities.fokker_planck import StationaryEquation
 
-# Points at which the truth is expressed by the terms, and the error that is round-off.
-POINTS = 60
-ROUNDING = 1e-8
+# States at which the truth is expressed by the terms, and what of it is round-off.
+STATES_OF_TRUTH = 60
+RELATIVE_ROUNDOFF_OF_TRUTH = 1e-8
 
 
 @dataclass(frozen=True)
@@ -75,10 +75,10 @@ def true_coefficients(equation: StationaryEquation, system: System) -> np.ndarra
     """
     dof = equation.dof
     rng = np.random.default_rng(0)
-    q, qdot = rng.uniform(-1.5, 1.5, (2, POINTS, dof))
+    q, qdot = rng.uniform(-1.5, 1.5, (2, STATES_OF_TRUTH, dof))
     expressions = [e for t in equation.terms for e in (*t.acceleration, *t.diffusion)]
     columns = evaluator(expressions, equation.library.coordinates)(q, qdot)
-    columns = columns.reshape(POINTS, len(equation.terms), -1)
+    columns = columns.reshape(STATES_OF_TRUTH, len(equation.terms), -1)
     noise = system.diffusion * system.diffusion.T
     right = evaluator(
         [*system.acceleration, *noise], system.coordinates, list(system.parameters)
@@ -86,7 +86,8 @@ def true_coefficients(equation: StationaryEquation, system: System) -> np.ndarra
     target = (right - columns[:, 0]).ravel()
     free = np.swapaxes(columns[:, 1:], 1, 2).reshape(len(target), -1)
     found, *_ = np.linalg.lstsq(free, target, rcond=None)
-    if np.abs(free @ found - target).max() > ROUNDING * np.abs(target).max():
+    roundoff = RELATIVE_ROUNDOFF_OF_TRUTH * np.abs(target).max()
+    if np.abs(free @ found - target).max() > roundoff:
         return np.full(len(equation.terms), np.nan)
     return np.concatenate([[1.0], found])
 

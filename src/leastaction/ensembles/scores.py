@@ -33,18 +33,19 @@ def _of_lagrangian(subject: tuple[Case, int]) -> Iterator[Found]:
     entry = next((r for r in rows if r["ours"].get("volatility") == name), {})
     printed = float(entry.get("printed", np.nan))
     distance = abs(np.median(values) / printed - 1)
-    about = {
-        "unit": entry.get("unit", "(units of qddot) s^0.5"),
-        "target": entry.get("target"),
-        "printed": printed,
-        "corrected": case.truth.volatility[a],
-        "note": "half the root of dt E[L^2] regressed on q^2; it hardly depends on "
+    yield Found(
+        values,
+        name,
+        unit=entry.get("unit", "(units of qddot) s^0.5"),
+        target=entry.get("target"),
+        printed=printed,
+        corrected=case.truth.volatility[a],
+        note="half the root of dt E[L^2] regressed on q^2; it hardly depends on "
         "sigma. Replicates with the exact support"
         + ("" if np.isnan(printed) else f"; {distance:.1%} off the printed"),
-        "draws": values,
-        "errata": entry.get("erratum", ()),
-    }
-    yield Found(values, name, about)
+        draws=values,
+        errata=entry.get("erratum", ()),
+    )
 
 
 def _written_formula(subject: tuple[Case, int]) -> list[Found]:

@@ -38,8 +38,8 @@ def exact_nodes(model: xr.Dataset, truth: Truth) -> np.ndarray:
 def _nodes(case: Case) -> Iterator[Found]:
     if case.truth is not None and "node_support" in case.model:
         nodes = case.model.sizes["node"]
-        about = {"unit": f"of {nodes}", "corrected": nodes}
-        yield Found(exact_nodes(case.model, case.truth), about=about)
+        hit = exact_nodes(case.model, case.truth)
+        yield Found(hit, unit=f"of {nodes}", corrected=nodes)
 
 
 def _scheme(case: Case) -> Iterator[Found]:

@@ -24,7 +24,7 @@ import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import xarray as xr
@@ -206,22 +206,19 @@ class Case:
         )
 
 
-class Found(NamedTuple):
-    """Values of a row, with what only its function knows.
+class Found:
+    """Values of a row, one per replicate, with what only its function knows.
 
-    Attributes
+    Parameters
     ----------
-    values
-        One per replicate.
     of
         What stands for ``{}`` in the quantity.
     about
         Arguments of :func:`make_row` that replace those of the :class:`Row`.
     """
 
-    values: np.ndarray
-    of: str = ""
-    about: Mapping = {}
+    def __init__(self, values: np.ndarray, of: str = "", **about):
+        self.values, self.of, self.about = values, of, about
 
 
 def typical(values: np.ndarray) -> tuple[float, float, float]:
@@ -306,10 +303,10 @@ class Row:
         self, case: Case, subject: Any, limits: Mapping, where: str
     ) -> Iterator[dict]:
         """Rows of a case; see :func:`rows_of`."""
-        found = self.values(subject)
-        if found is None:
+        given = self.values(subject)
+        if given is None:
             return
-        for one in [Found(found)] if isinstance(found, np.ndarray) else found:
+        for one in [Found(given)] if isinstance(given, np.ndarray) else given:
             values = np.ravel(one.values)
             about = {
                 "unit": f"of {values.size}" if self.summary is count else self.unit,

@@ -125,8 +125,8 @@ def _rollout_error(name: str) -> Callable:
         rollout = case.rollout
         lost = int(rollout["diverged"].sum()) if "diverged" in rollout else 0
         note = f"; {lost} trajectories diverged" if lost else ""
-        about = {"note": f"common random numbers{note}"}
-        return [Found(scores.rollout_errors(rollout)[name], about=about)]
+        error = scores.rollout_errors(rollout)[name]
+        return [Found(error, note=f"common random numbers{note}")]
 
     return values
 

@@ -3,8 +3,28 @@
 from collections.abc import Iterator, Mapping
 
 from leastaction.core.examples import raised
+from leastaction.core.expressions import parse
 from leastaction.core.method import step
-from leastaction.snapshots.printed_formulas import printed_formulas
+
+# Names that a printed formula may use.
+GENERAL = ("v", *(f"L_{i}{j}" for i in range(5) for j in range(5 - i)))
+
+
+def printed_formulas(example: Mapping) -> dict[tuple[str, str, int], tuple]:
+    """(Place in the paper, expression) of ``publish.formulas``, by rule, kind, order.
+
+    Raises
+    ------
+    ValueError
+        If one is no expression in v and L_ij.
+    """
+    return {
+        (one["rule"], one["kind"], one["order"]): (
+            one["item"],
+            parse(one["printed"], GENERAL),
+        )
+        for one in example.get("publish", {}).get("formulas", ())
+    }
 
 
 def problems(example: Mapping, system) -> Iterator[str]:

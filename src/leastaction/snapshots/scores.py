@@ -17,6 +17,7 @@ from leastaction.report.case import (
     Key,
     Printed,
     Row,
+    count,
     own_rows,
     printed_rows,
     rows_of,
@@ -98,7 +99,7 @@ def _misalignment(at: AtLevel) -> Iterator[Found]:
             limit = at.limits.get("misalignment", limit)
         target = None if limit is None else {"maximum": limit}
         values = at.found.rollout["misalignment"].sel(order=order).values
-        yield Found(values, str(order), {"target": target})
+        yield Found(values, str(order), target=target)
 
 
 def _hamiltonian_error(at: AtLevel) -> np.ndarray | None:
@@ -151,23 +152,21 @@ def _steps(at: AtLevel) -> int:
 
 def _steps_done(at: AtLevel) -> Iterator[Found]:
     done, steps = at.found.at_main("steps_done"), _steps(at)
-    about = {
-        "unit": f"of {steps}",
-        "summary": lambda done: (float(done.min()), np.nan, np.nan),
-        "target": {"minimum": steps} if at.limits else None,
-        "note": at.found.failed or "no step failed",
-    }
-    yield Found(done, about=about)
+    yield Found(
+        done,
+        unit=f"of {steps}",
+        summary=lambda done: (float(done.min()), np.nan, np.nan),
+        target={"minimum": steps} if at.limits else None,
+        note=at.found.failed or "no step failed",
+    )
 
 
 def _position_error(at: AtLevel) -> Iterator[Found]:
     steps = _steps(at)
     whole = (at.found.at_main("steps_done") == steps).all()
-    about = {
-        "unit": at.position_unit,
-        "note": "" if whole else "of the steps before it failed",
-    }
-    yield Found(at.found.at_main("position_error"), str(steps), about)
+    note = "" if whole else "of the steps before it failed"
+    error = at.found.at_main("position_error")
+    yield Found(error, str(steps), unit=at.position_unit, note=note)
 
 
 def _energy_band(at: AtLevel) -> Iterator[Found]:
@@ -191,35 +190,30 @@ def _horizon_error(at: AtLevel) -> Iterator[Found]:
     if "horizon_error" in at.found.rollout:
         errors = at.found.rollout["horizon_error"].values
         of = f"{at.duration:g} s, median of {errors.shape[-1]} starts"
-        yield Found(errors, of, {"unit": at.position_unit})
+        yield Found(errors, of, unit=at.position_unit)
 
 
 def _failures(at: AtLevel) -> Iterator[Found]:
     if "horizon_error" in at.found.rollout:
         errors = at.found.rollout["horizon_error"].values
-        failed = float(np.isnan(errors).sum())
-        about = {
-            "unit": f"of {errors.size}",
-            "summary": lambda _: (failed, np.nan, np.nan),
-        }
-        yield Found(errors, f"{at.duration:g}", about)
+        yield Found(np.isnan(errors), f"{at.duration:g}")
 
 
 def _potential_error(at: AtLevel) -> Iterator[Found]:
     if "potential_error" in at.found.rollout:
         note = f"H^[[{at.found.main}]] at rest over its scale, shifted"
-        yield Found(at.found.at_main("potential_error"), about={"note": note})
+        yield Found(at.found.at_main("potential_error"), note=note)
 
 
 def _saddle_margin(at: AtLevel) -> Iterator[Found]:
     if "saddle_margin" in at.found.rollout:
         margins = at.found.at_main("saddle_margin")
         listed = ", ".join(f"{value:.3g}" for value in margins[0])
-        about = {
-            "corrected": float(at.found.rollout["saddle_margin_true"].min()),
-            "note": f"saddles: {listed}; a negative one is an open channel",
-        }
-        yield Found(margins.min(axis=-1), about=about)
+        yield Found(
+            margins.min(axis=-1),
+            corrected=float(at.found.rollout["saddle_margin_true"].min()),
+            note=f"saddles: {listed}; a negative one is an open channel",
+        )
 
 
 def _survived(at: AtLevel) -> Iterator[Found]:
@@ -230,7 +224,7 @@ def _survived(at: AtLevel) -> Iterator[Found]:
             f"{kept} of {done.size} starts, which differ by round-off, had not escaped "
             "when they were stopped: for these a lower bound"
         )
-        yield Found(done, about={"note": note})
+        yield Found(done, note=note)
 
 
 # The long rollout, its energy and momenta, many short ones, the potential, survival.
@@ -271,7 +265,13 @@ MOTION = (
         kind="median",
         note="a start that failed counts as infinite",
     ),
-    Row("starts that failed before {} s", _failures, limit="failures"),
+    Row(
+        "starts that failed before {} s",
+        _failures,
+        limit="failures",
+        kind="maximum",
+        summary=count,
+    ),
     Row(
         "largest error of the potential inside the level",
         _potential_error,

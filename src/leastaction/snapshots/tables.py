@@ -20,7 +20,7 @@ from leastaction.report.readable import number_text
 from leastaction.report.tables import Table
 from leastaction.snapshots.backward_error import general_coefficient
 from leastaction.snapshots.discrete_lagrangian import RULES
-from leastaction.snapshots.printed_formulas import GENERAL, printed_formulas
+from leastaction.snapshots.examples import GENERAL, printed_formulas
 from leastaction.snapshots.shadow_panel import Learned, learned
 
 DIGITS = 4

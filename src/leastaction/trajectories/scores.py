@@ -485,8 +485,7 @@ def _trusted(case: Case) -> Iterator[Found]:
                 low, middle = np.nanmin(values), np.nanmedian(values)
                 notes.append(f"{text}: median {middle:.2g}, least {low:.2g}")
         replicates = case.recovery.sizes["replicate"]
-        about = {"note": "; ".join(notes), "replicates": replicates}
-        yield Found(trusted, mode, about)
+        yield Found(trusted, mode, note="; ".join(notes), replicates=replicates)
 
 
 TRUST = Row(
