@@ -152,8 +152,8 @@ def test_jitter_is_interpolated_to_fourth_order(tmp_path):
 
 def test_a_long_recording_is_cut_and_thinned_by_stretches(tmp_path, monkeypatch):
     """Memory is bounded: of very many rows evenly spaced stretches are kept."""
-    monkeypatch.setattr(splitting, "LONGEST", 200)
-    monkeypatch.setattr(splitting, "MOST", 1000)
+    monkeypatch.setattr(splitting, "MOST_ROWS_OF_TRAJECTORY", 200)
+    monkeypatch.setattr(splitting, "MOST_ROWS", 1000)
     write(tmp_path, ROWS)
     found = imported(rig(), tmp_path)
     assert found.sizes["sample"] <= 1000
@@ -164,7 +164,7 @@ def test_a_long_recording_is_cut_and_thinned_by_stretches(tmp_path, monkeypatch)
 def test_pieces_of_a_file_make_no_difference(plain, tmp_path, monkeypatch):
     from leastaction.recordings import tables
 
-    monkeypatch.setattr(tables, "ROWS", 137)
+    monkeypatch.setattr(tables, "ROWS_PER_PIECE", 137)
     write(tmp_path, ROWS)
     found = imported(rig(), tmp_path)
     np.testing.assert_array_equal(found["q"], plain["q"])

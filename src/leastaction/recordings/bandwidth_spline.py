@@ -18,20 +18,20 @@ from leastaction.recordings.contracts import CONTRACTS, pieces, training
 from leastaction.trajectories.joint_spline import DEGREE, joint_spline, knots
 
 # Samples of the longest stretch that is transformed at once.
-LONGEST = 65536
+SAMPLES_PER_TRANSFORM = 65536
 # Spectrum over the line of the noise that still counts as motion.
-MARGIN = 3.0
+MOTION_OVER_NOISE = 3.0
 # The bandwidth is sought beyond this multiple of the main frequency.
-BEYOND = 1.5
-ROUNDS = 3
+LEAST_BANDWIDTH_OF_MAIN = 1.5
+NOISE_LINE_ROUNDS = 3
 # A line of the noise steeper than this is no noise of a sensor.
-STEEP = -2.5
-HIGHEST_ORDER = 6
+STEEPEST_SENSOR_NOISE = -2.5
+HIGHEST_DIFFERENCE = 6
 # Fraction of the Nyquist frequency taken where the spectrum never reaches the noise.
-COARSE = 0.8
+COARSE_BANDWIDTH_OF_NYQUIST = 0.8
 KNOTS_PER_BANDWIDTH = 5
 # Samples per knot at least: with fewer, the spline has more freedom than the data.
-DENSEST = 2
+LEAST_SAMPLES_PER_KNOT = 2
 # A longer trajectory is smoothed piece by piece: a decomposition is cubic in them.
 MOST_KNOTS = 400
 
@@ -67,9 +67,13 @@ class Spectrum:
         """
         f = self.frequency
         of_line = np.log(self.noise[-1] / self.noise[0]) / np.log(f[-1] / f[0])
-        begin = max(self.bandwidth / 3, BEYOND * self.main)
+        begin = max(self.bandwidth / 3, LEAST_BANDWIDTH_OF_MAIN * self.main)
         inside = (f >= begin) & (f <= self.bandwidth)
-        if of_line < STEEP or inside.sum() < 8 or self.bandwidth < 1.5 * begin:
+        if (
+            of_line < STEEPEST_SENSOR_NOISE
+            or inside.sum() < 8
+            or self.bandwidth < 1.5 * begin
+        ):
             return float(of_line)
         density = _smoothed(self.density)[inside]
         return float(np.polyfit(np.log(f[inside]), np.log(density), 1)[0])
@@ -82,7 +86,7 @@ def difference_noise(series: Sequence[np.ndarray]) -> float:
     ask the noise to be white: that of an encoder is not.
     """
     found = []
-    for order in range(1, HIGHEST_ORDER + 1):
+    for order in range(1, HIGHEST_DIFFERENCE + 1):
         parts = [np.diff(y, order) for y in series if len(y) > 2 * order]
         if parts:
             square = np.concatenate(parts) ** 2
@@ -106,7 +110,7 @@ def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
     """
     from scipy.signal import welch
 
-    size = min(LONGEST, max(map(len, series)) - 2)
+    size = min(SAMPLES_PER_TRANSFORM, max(map(len, series)) - 2)
     grid = 1 << (size - 1).bit_length()
     total, weight = 0.0, 0
     for y in series:
@@ -128,10 +132,12 @@ def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
     density = density / (2 * np.sin(np.pi * f * dt)) ** 4
     line = np.full_like(density, np.median(density[f > 0.25 / dt]))
     lowest = 1.0 / (max(map(len, series)) * dt)
-    motion = f**2 * np.where((density > MARGIN * line) & (f > lowest), density, 0.0)
+    motion = f**2 * np.where(
+        (density > MOTION_OVER_NOISE * line) & (f > lowest), density, 0.0
+    )
     main = f[np.argmax(motion if motion.any() else density)]
     bandwidth = _knee(f, density, line, main, dt)
-    for _ in range(ROUNDS):
+    for _ in range(NOISE_LINE_ROUNDS):
         above = f > min(2 * bandwidth, 0.35 / dt)
         slope, height = np.polyfit(np.log(f[above]), np.log(density[above]), 1)
         line = np.exp(min(slope, 0.0) * np.log(f) + height)
@@ -142,8 +148,12 @@ def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
 
 
 def _knee(f, density, line, main, dt) -> float:
-    quiet = (f > BEYOND * main) & (_smoothed(density) < MARGIN * line)
-    return f[np.argmax(quiet)] if quiet.any() else COARSE * 0.5 / dt
+    quiet = (f > LEAST_BANDWIDTH_OF_MAIN * main) & (
+        _smoothed(density) < MOTION_OVER_NOISE * line
+    )
+    return (
+        f[np.argmax(quiet)] if quiet.any() else COARSE_BANDWIDTH_OF_NYQUIST * 0.5 / dt
+    )
 
 
 def _smoothed(density: np.ndarray, width: int = 9) -> np.ndarray:
@@ -171,7 +181,9 @@ def differentiate(
     spectra = [spectrum(each, dt) for each in series]
     bandwidth = np.array([s.bandwidth for s in spectra])
     widest = float(bandwidth.max())
-    spacing = max(round(1 / (KNOTS_PER_BANDWIDTH * widest) / dt), DENSEST)
+    spacing = max(
+        round(1 / (KNOTS_PER_BANDWIDTH * widest) / dt), LEAST_SAMPLES_PER_KNOT
+    )
     stride = max(round(1 / (settings["points"] * widest) / dt), 1)
     trim = settings["trim"] / widest
     rows = []

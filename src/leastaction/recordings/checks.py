@@ -12,23 +12,30 @@ from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
 from leastaction.recordings.splitting import Clock, Trajectory
 from leastaction.recordings.tables import RecordingError
 
-LEVELS = 5000
-COARSE = 1.0
-SPIKE = 12.0
+# More distinct values than these are no steps of an encoder in 20,000 samples.
+MOST_ENCODER_LEVELS = 5000
+# Step of an encoder over the other noise, at least.
+STEP_OVER_NOISE = 1.0
+DEVIATIONS_OF_SPIKE = 12.0
 # Fourth moment over the squared second one; 3 for Gaussian increments.
-IMPACTS = 8.0
+KURTOSIS_OF_IMPACTS = 8.0
+# Samples per main period, and main periods: refused below the first, warned of below
+# the second.
 LEAST_PER_PERIOD, FEW_PER_PERIOD = 8.0, 20.0
 LEAST_PERIODS, FEW_PERIODS = 3.0, 10.0
 # Half the range of an angle, rad, beyond which it is taken for degrees.
-DEGREES = 30.0
-LEAST_SIGNAL, POOR_SIGNAL = 5.0, 100.0
-SOME_JITTER = 1e-3
+LARGEST_ANGLE = 30.0
+# Half the range over the noise: refused below the first, warned of below the second.
+LEAST_SIGNAL_TO_NOISE, POOR_SIGNAL_TO_NOISE = 5.0, 100.0
+LEAST_MENTIONED_JITTER = 1e-3
+# rad; below it cos and a parabola differ by less than 1 %.
 SMALL_ANGLE = 0.35
 # Share of a random force in third differences: more is random, less is not.
-RANDOM, SMOOTH = 0.6, 0.1
+SHARE_OF_RANDOM_FORCE, SHARE_OF_SMOOTH_MOTION = 0.6, 0.1
 # Power of the frequency that the spectrum of a motion with white forces falls with.
-WHITE_FORCE = (-5.2, -3.0)
-AMPLITUDES = 2.0
+SPECTRAL_POWERS_OF_WHITE_FORCE = (-5.2, -3.0)
+# Largest over smallest swing that tells Coulomb from viscous losses.
+LEAST_RATIO_OF_AMPLITUDES = 2.0
 
 
 def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
@@ -38,7 +45,7 @@ def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
     what other noise there is.
     """
     values = np.unique(np.concatenate([y[:20000] for y in series]))
-    if not 2 < len(values) < LEVELS:
+    if not 2 < len(values) < MOST_ENCODER_LEVELS:
         return 0.0, False
     gaps = np.diff(values)
     step = float(np.median(gaps[gaps > 0.5 * np.median(gaps)]))
@@ -51,7 +58,7 @@ def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
         step = float(span / max(np.rint(span / step), 1))
     multiple = (values - values[0]) / step
     even = np.abs(multiple - np.rint(multiple)).max() < 0.05
-    coarse = step > COARSE * difference_noise(series)
+    coarse = step > STEP_OVER_NOISE * difference_noise(series)
     total = sum(len(y) for y in series)
     return (step, True) if even and coarse and len(values) < total / 3 else (0.0, False)
 
@@ -89,7 +96,7 @@ def spikes(series: Sequence[np.ndarray]) -> int:
     for y in series:
         third = np.diff(y, 3)
         deviation = np.median(np.abs(third - np.median(third)))
-        large = np.abs(third) > SPIKE * max(deviation, 1e-300) * 1.5
+        large = np.abs(third) > DEVIATIONS_OF_SPIKE * max(deviation, 1e-300) * 1.5
         smooth = np.abs(third) > 20 * np.quantile(np.abs(third), 0.99)
         count += int((large & smooth).sum() > 0)
     return count
@@ -123,7 +130,7 @@ def random_share(series: Sequence[np.ndarray], dt: float, frequency: float) -> f
             third = np.concatenate(parts)
             values.append(float(np.mean(third**2)))
             tails.append(float(np.mean(third**4)) / max(values[-1], 1e-300) ** 2)
-    if len(values) < 4 or min(values) <= 0 or np.median(tails) > IMPACTS:
+    if len(values) < 4 or min(values) <= 0 or np.median(tails) > KURTOSIS_OF_IMPACTS:
         return np.nan
     h = lags[: len(values)] * dt
     shapes = np.stack(
@@ -172,7 +179,11 @@ def refuse(
                 "Check the cable and the name of the column, or leave it out",
             )
         size = max(np.ptp(y) for y in own) / 2
-        if column.angle and spans[place] / 2 > DEGREES and "turns" not in accepted:
+        if (
+            column.angle
+            and spans[place] / 2 > LARGEST_ANGLE
+            and "turns" not in accepted
+        ):
             raise RecordingError(
                 where,
                 f"it spans {2 * size / abs(column.factor):.4g} in the given unit, "
@@ -240,7 +251,7 @@ def _refuse_sampling(where, own, raw, clock, settings, accepted):
             "8 at least, better 50",
             "Sample faster; if the period is not that, write `accept: [sampling]`",
         )
-    if size < LEAST_SIGNAL * noise and "noise" not in accepted:
+    if size < LEAST_SIGNAL_TO_NOISE * noise and "noise" not in accepted:
         raise RecordingError(
             where,
             f"it moves by {size:.3g} and its noise is {noise:.3g} (SI units)",
@@ -262,15 +273,19 @@ def _refuse_sampling(where, own, raw, clock, settings, accepted):
         f"a random force has a share of {100 * min(share, 1):.0f} % in its third "
         f"differences, and its spectrum falls with the power {found.slope:.1f} (of -4)"
     )
-    falls = WHITE_FORCE[0] < found.slope < WHITE_FORCE[1]
-    if share > RANDOM and falls and not random:
+    falls = (
+        SPECTRAL_POWERS_OF_WHITE_FORCE[0]
+        < found.slope
+        < SPECTRAL_POWERS_OF_WHITE_FORCE[1]
+    )
+    if share > SHARE_OF_RANDOM_FORCE and falls and not random:
         raise RecordingError(
             where,
             given,
             "a motion without random force",
             "Write `excitation: random`, or `accept: [excitation]` if you know better",
         )
-    if share < SMOOTH and random:
+    if share < SHARE_OF_SMOOTH_MOTION and random:
         raise RecordingError(
             where,
             given + ": no random force is seen",
@@ -289,7 +304,7 @@ def warnings_of(
 ) -> list[str]:
     """What to know about these data, one sentence each."""
     texts = []
-    if clock.jitter > SOME_JITTER and clock.resampled:
+    if clock.jitter > LEAST_MENTIONED_JITTER and clock.resampled:
         texts.append(
             f"the clock is uneven by {100 * clock.jitter:.2g} %; values were "
             f"interpolated to even steps of {clock.step:.4g} s"
@@ -307,7 +322,7 @@ def warnings_of(
     trained = [q for q, h in zip(series["q"], held, strict=True) if not h]
     scale = np.concatenate(trained).std(axis=0)
     size = np.array([np.mean(np.ptp(q, axis=0) / scale) for q in trained])
-    few = len(size) < 2 or size.max() < AMPLITUDES * size.min()
+    few = len(size) < 2 or size.max() < LEAST_RATIO_OF_AMPLITUDES * size.min()
     if few and settings["excitation"] != "random":
         texts.append(
             f"amplitudes differ by a factor of {size.max() / size.min():.2g} only: "
@@ -359,7 +374,7 @@ def _sensor_warnings(name: str, own, raw, column, clock: Clock) -> list[str]:
             )
         )
     grain = max(noise, step / 12**0.5)
-    if size < POOR_SIGNAL * grain:
+    if size < POOR_SIGNAL_TO_NOISE * grain:
         texts.append(
             f"{name} moves only {size / grain:.0f} times its noise of {grain:.2g} "
             f"{unit}: small terms will stay hidden"

@@ -43,26 +43,27 @@ from leastaction.trajectories.variational_equations import (
 )
 
 # Coulomb friction turns around within this fraction of the rms velocity.
-SLIDING = 0.01
+SLIDING_WIDTH_OF_RMS = 0.01
 # Main periods in a window, level by level.
-PERIODS = (1.0, 3.0, 10.0)
+PERIODS_OF_WINDOWS = (1.0, 3.0, 10.0)
 # Share of the samples with an indefinite mass matrix that a law may have.
-INDEFINITE = 0.01
-# Longer windows are given up if the misfit is this, and this times that before.
-LOST = 8.0
+LARGEST_INDEFINITE_SHARE = 0.01
+# Longer windows are given up if their rms misfit, in units of what weights allow, is
+# beyond this, and this many times that of the windows before.
+MISFIT_OF_LOST_WINDOWS = 8.0
 # Price of a term that imitates simpler ones, in terms.
-DEAR = 1.25
+PRICE_OF_IMITATOR = 1.25
 # Part of a force, squared, that is not one of simpler terms.
-DISTINCT = 1e-11
+LEAST_DISTINCT_FORCE = 1e-11
 log = logging.getLogger(__name__)
 MOST_ALTERNATIVES = 8
 # Laws with an error beyond this multiple are no alternative, however few the blocks.
-WORSE = 10.0
+LARGEST_ALTERNATIVE_ERROR = 10.0
 CONFIDENCE = 0.95
 # A step of this fraction of an error bar ends the fit.
-SETTLED = 0.2
+CONVERGED_STANDARD_ERRORS = 0.2
 # A term of doubtful size stays if without it the error left out is this many times.
-NEEDED = 3.0
+ERROR_RATIO_OF_NEEDED_TERM = 3.0
 
 
 def identify(
@@ -97,7 +98,7 @@ def identify(
     price = _price(terms, columns)
     definite = _definite(terms, columns, equations)
     present, quadratic, reached, problem = None, None, 0.0, None
-    for periods in PERIODS:
+    for periods in PERIODS_OF_WINDOWS:
         duration = min(periods * found.period, longest_window(found))
         if duration <= 1.2 * reached:
             break
@@ -161,7 +162,7 @@ def distinct_forces(
             continue
         own = gram[np.ix_(kept, kept)] + 1e-14 * np.eye(len(kept))
         left = 1.0 - gram[k, kept] @ np.linalg.solve(own, gram[kept, k])
-        if left > DISTINCT:
+        if left > LEAST_DISTINCT_FORCE:
             kept.append(k)
             continue
         log.warning(
@@ -176,7 +177,9 @@ def _lost(level: Candidate, before: Candidate) -> bool:
     values = [
         np.sqrt(c.fit.chi2.sum() / c.fit.segments.length.sum()) for c in (level, before)
     ]
-    return bool(values[0] > max(LOST, LOST * values[1]))
+    return bool(
+        values[0] > max(MISFIT_OF_LOST_WINDOWS, MISFIT_OF_LOST_WINDOWS * values[1])
+    )
 
 
 def sliding_equations(
@@ -184,7 +187,7 @@ def sliding_equations(
 ) -> tuple[VariationalEquations, float]:
     """Compiled motions in which Coulomb friction |v| is √(v² + w²) − w."""
     rms = np.sqrt((equations["qdot"].values[0] ** 2).mean())
-    width = one_two_five(SLIDING * float(rms))
+    width = one_two_five(SLIDING_WIDTH_OF_RMS * float(rms))
     of_l = columns[columns < len(terms.terms)]
     of_d = columns[columns >= len(terms.terms)] - len(terms.terms)
     return (
@@ -232,7 +235,7 @@ def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
             or not waves
             and term.free_symbols & _angles(terms)
         ):
-            price[i] = DEAR
+            price[i] = PRICE_OF_IMITATOR
     return price
 
 
@@ -254,7 +257,7 @@ def _definite(terms: Library, columns: np.ndarray, equations: xr.Dataset):
 
     def definite(c: np.ndarray) -> bool:
         lowest = np.linalg.eigvalsh(mass @ c)[:, 0]
-        return bool((lowest <= 0).mean() <= INDEFINITE)
+        return bool((lowest <= 0).mean() <= LARGEST_INDEFINITE_SHARE)
 
     return definite
 
@@ -355,7 +358,12 @@ def estimate(
         ),
         "criterion_value": (present.criterion, "1", "log of the error left out"),
         "converged": (
-            int((remaining <= SETTLED * np.where(std > 0, std, np.inf)).all()),
+            int(
+                (
+                    remaining
+                    <= CONVERGED_STANDARD_ERRORS * np.where(std > 0, std, np.inf)
+                ).all()
+            ),
             "1",
             "whether a further step would be a fraction of every error bar",
         ),
@@ -439,7 +447,7 @@ def equivalents(
         difference = errors - own
         spread = np.sqrt(len(own)) * difference.std(ddof=1)
         alike = difference.sum() < t.ppf(CONFIDENCE, len(own) - 1) * spread
-        if errors.sum() < (WORSE if alike else 1.05) * own.sum():
+        if errors.sum() < (LARGEST_ALTERNATIVE_ERROR if alike else 1.05) * own.sum():
             c = whole.coefficients(other, fixed)
             found.append((float(errors.sum() / own.sum()), other, c))
     found = sorted(found, key=lambda each: each[0])[:MOST_ALTERNATIVES]
@@ -513,7 +521,7 @@ def without_doubtful(
             start = present.left_out.coefficients(support, fixed)
             trial = fitted(problem, present.fit.segments, start)
             if trial is not None and trial.criterion < present.criterion + np.log(
-                NEEDED
+                ERROR_RATIO_OF_NEEDED_TERM
             ):
                 smaller = trial
                 break

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.recordings.bandwidth_spline import spectrum
-from leastaction.recordings.checks import DEGREES, refuse, warnings_of
+from leastaction.recordings.checks import LARGEST_ANGLE, refuse, warnings_of
 from leastaction.recordings.contracts import CONTRACTS, pieces
 from leastaction.recordings.splitting import (
     Clock,
@@ -27,20 +27,20 @@ from leastaction.recordings.tables import (
     unchanged,
 )
 
-# Share of the trajectories that validation keeps for itself.
-HELD_OUT = 4
-TAIL = 0.25
-# Share of steps beyond a quarter turn, after which no turn can be counted.
-TOO_WIDE = 0.02
+# One trajectory in so many is kept for validation; with fewer, the end of the longest.
+TRAJECTORIES_PER_HELD_OUT = 4
+HELD_OUT_SHARE_OF_LONGEST = 0.25
+# Share of steps beyond a quarter turn up to which whole turns can be counted.
+LARGEST_SHARE_OF_WIDE_STEPS = 0.02
 # Main periods that such an end must have.
-LEAST_PERIODS = 3.0
+LEAST_PERIODS_HELD_OUT = 3.0
 log = logging.getLogger(__name__)
 # Trajectories that a recording is cut into at least: error bars need so many.
-TRAJECTORIES = 40
-LEAST_SAMPLES = 32
+LEAST_TRAJECTORIES = 40
+LEAST_SAMPLES_OF_TRAJECTORY = 32
 # Without recorded velocities: samples per step, and the angle that a step may turn.
-STRIDES = (3, 8)
-TURN = 0.2
+SAMPLES_PER_STEP = (3, 8)
+ANGLE_PER_STEP = 0.2
 
 
 def measurements(settings: Mapping) -> xr.Dataset:
@@ -79,7 +79,7 @@ def measurements(settings: Mapping) -> xr.Dataset:
     series = _by_channel(values, channels, names)
     refuse(kept, series, channels, clock, settings, spans)
     sampled = list(kept)
-    if settings["held_out"] is None and len(kept) < HELD_OUT:
+    if settings["held_out"] is None and len(kept) < TRAJECTORIES_PER_HELD_OUT:
         held = _end_held_out(kept, series, starts, clock)
     else:
         held = _held_out(kept, series["q"], settings["held_out"])
@@ -115,7 +115,7 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
                 t.values[:, place] = np.unwrap(t.values[:, place])
         wide = [np.abs(np.diff(t.values[:, place])) > np.pi / 2 for t in trajectories]
         share = np.concatenate(wide).mean() if wide else 0.0
-        if share > TOO_WIDE and spans[place] / 2 <= DEGREES:
+        if share > LARGEST_SHARE_OF_WIDE_STEPS and spans[place] / 2 <= LARGEST_ANGLE:
             raise RecordingError(
                 f"{trajectories[0].source.rpartition(', line')[0]}, "
                 f"column {column.name!r}",
@@ -168,11 +168,11 @@ def _held_out(kept, q, wanted) -> np.ndarray:
             )
         return held
     held = np.zeros(len(kept), dtype=bool)
-    if len(kept) >= HELD_OUT:
+    if len(kept) >= TRAJECTORIES_PER_HELD_OUT:
         scale = np.concatenate(q).std(axis=0)
         scale = np.where(scale > 0, scale, 1.0)
         size = np.array([np.mean(np.ptp(x, axis=0) / scale) for x in q])
-        count = len(kept) // HELD_OUT
+        count = len(kept) // TRAJECTORIES_PER_HELD_OUT
         middle = np.argsort(size)[
             np.linspace(0, len(kept) - 1, count + 2)[1:-1].round().astype(int)
         ]
@@ -188,8 +188,8 @@ def _end_held_out(kept, series, starts, clock: Clock) -> np.ndarray:
         spectrum([q[:, a] for q in series["q"]], clock.step).main
         for a in range(whole.shape[1])
     )
-    cut = round((1 - TAIL) * len(whole))
-    if (len(whole) - cut) * clock.step * main < LEAST_PERIODS:
+    cut = round((1 - HELD_OUT_SHARE_OF_LONGEST) * len(whole))
+    if (len(whole) - cut) * clock.step * main < LEAST_PERIODS_HELD_OUT:
         return np.zeros(len(kept), dtype=bool)
     for parts in series.values():
         parts.append(parts[number][cut:])
@@ -255,7 +255,9 @@ def ensemble(recorded: xr.Dataset) -> xr.Dataset:
         main = max(
             spectrum([x[:, a] for x in q], dt).main for a in range(q[0].shape[1])
         )
-        stride = int(np.clip(TURN / (2 * np.pi * main * dt), *STRIDES))
+        stride = int(
+            np.clip(ANGLE_PER_STEP / (2 * np.pi * main * dt), *SAMPLES_PER_STEP)
+        )
         log.warning(
             "velocities are differences of neighbouring samples, one in %d; the "
             "volatility comes out low by about %.2g %%; record velocities if you can",
@@ -266,7 +268,9 @@ def ensemble(recorded: xr.Dataset) -> xr.Dataset:
         q = [((x[1:] + x[:-1]) / 2)[::stride] for x in q]
         dt *= stride
     total = sum(map(len, q))
-    length = max(min(max(map(len, q)), total // TRAJECTORIES), LEAST_SAMPLES)
+    length = max(
+        min(max(map(len, q)), total // LEAST_TRAJECTORIES), LEAST_SAMPLES_OF_TRAJECTORY
+    )
     cut = [
         [x[k : k + length] for x in each for k in range(0, len(x) - length + 1, length)]
         for each in (q, v)

@@ -25,24 +25,24 @@ from leastaction.trajectories.multiple_shooting import (
 from leastaction.trajectories.trajectory_search import references
 
 # A further term must lower the error by this factor.
-FALL = 0.8
+ERROR_RATIO_OF_TERM = 0.8
 # What chance may give: a misfit this close to the noise needs no further term.
-CHANCE = 100.0
+MISFIT_OF_CHANCE = 100.0
 # A block left out must not change a coefficient by more than this fraction of it.
-STABLE = 0.5
+LARGEST_CHANGE_BY_BLOCK = 0.5
 # A support in which one term is nearly a combination of the others (by its variance
 # inflation) must lower the error by as much as this many terms.
 MOST_INFLATION = 100.0
-IMITATION = 10.0
-RIDGE = 1e-11
+PRICE_OF_INFLATION = 10.0
+RIDGE_OF_UNIT_DIAGONAL = 1e-11
 # Absent terms that are combined with each other, and losses that are exchanged at once.
-POOL = 10
-LOSSES = 3
-TRIALS = 5
-ROUNDS = 10
-LEAST_GAIN = 1e-3
+TERMS_PAIRED = 10
+MOST_LOSSES_EXCHANGED = 3
+FITS_PER_ROUND = 5
+MOST_SEARCH_ROUNDS = 10
+LEAST_GAIN_OF_CRITERION = 1e-3
 # Halving the steps may move a position by this fraction of what weights allow.
-ACCURACY = 0.02
+ACCURACY_OF_STEPS = 0.02
 # Misfit of a window that no motion follows: beyond that of any other.
 CHI2_OF_LOST = 1e12
 
@@ -99,7 +99,7 @@ class LeaveOneOut:
         own = h[..., free[:, None], free]
         scale = np.sqrt(np.maximum(np.einsum("...ii->...i", own), 1e-300))
         normal = own / (scale[..., :, None] * scale[..., None, :])
-        normal = normal + RIDGE * np.eye(len(free))
+        normal = normal + RIDGE_OF_UNIT_DIAGONAL * np.eye(len(free))
         solved = np.linalg.solve(normal, (right / scale)[..., None])[..., 0]
         found[..., free] = solved / scale
         return found
@@ -134,13 +134,13 @@ class LeaveOneOut:
             return np.inf
         left = self._all_left_out(support, fixed)
         error = self._errors(left).sum()
-        moved = np.abs(left - whole) > STABLE * np.abs(whole)
+        moved = np.abs(left - whole) > LARGEST_CHANGE_BY_BLOCK * np.abs(whole)
         if not np.isfinite(error) or moved.any():
             return np.inf
-        beyond = max(error - self.noise, 0.0) + CHANCE
+        beyond = max(error - self.noise, 0.0) + MISFIT_OF_CHANCE
         imitated = self.inflation(support, fixed).max(initial=1.0) > MOST_INFLATION
-        size = self.price[list(support)].sum() + IMITATION * imitated
-        return float(np.log(beyond) - np.log(FALL) * size)
+        size = self.price[list(support)].sum() + PRICE_OF_INFLATION * imitated
+        return float(np.log(beyond) - np.log(ERROR_RATIO_OF_TERM) * size)
 
     def inflation(self, support: Sequence[int], fixed: int | None) -> np.ndarray:
         """Variance inflation of each term of a support by the others; 1 is none."""
@@ -196,7 +196,7 @@ class Problem:
 
     def accurate(self, segments: Segments, c: np.ndarray) -> "Problem":
         """The problem with steps so fine that halving them moves next to nothing."""
-        finer = enough_steps(self.positions, segments, c, ACCURACY)
+        finer = enough_steps(self.positions, segments, c, ACCURACY_OF_STEPS)
         return replace(self, positions=finer)
 
     def fixed(self, c: np.ndarray) -> int | None:
@@ -258,7 +258,7 @@ def linearised(problem: Problem, fit: Fit, active: np.ndarray) -> LeaveOneOut:
 
 
 def search(
-    problem: Problem, present: Candidate, most: int, trials: int = TRIALS
+    problem: Problem, present: Candidate, most: int, trials: int = FITS_PER_ROUND
 ) -> tuple[Candidate, LeaveOneOut]:
     """Add, drop, swap and exchange terms until no fit has a smaller criterion.
 
@@ -280,14 +280,14 @@ def search(
     """
     tried = {present.support}
     every = np.arange(len(present.fit.c))
-    for _ in range(ROUNDS):
+    for _ in range(MOST_SEARCH_ROUNDS):
         whole = linearised(problem, present.fit, every)
         ranked = rank(problem, whole, present.support, most)
         here = whole.criterion(present.support, problem.fixed(present.fit.c))
         new = [
             (value, support)
             for value, support in ranked
-            if support not in tried and value < here - LEAST_GAIN
+            if support not in tried and value < here - LEAST_GAIN_OF_CRITERION
         ]
         better = None
         for _value, support in new[:trials]:
@@ -298,7 +298,7 @@ def search(
             if found is None:
                 continue
             best = present if better is None else better
-            if found.criterion < best.criterion - LEAST_GAIN:
+            if found.criterion < best.criterion - LEAST_GAIN_OF_CRITERION:
                 better = found
         if better is None:
             break
@@ -345,7 +345,7 @@ def _neighbours(
             yield support
         for old in movable:
             yield from once({*present, k} - {old})
-    pool = [k for _, k in sorted(promise)[:POOL]]
+    pool = [k for _, k in sorted(promise)[:TERMS_PAIRED]]
     for pair in combinations(pool, 2):
         yield from once((*present, *pair))
         for old in movable:
@@ -359,6 +359,6 @@ def _neighbours(
     if len(losses) > 8:
         strong = [k for _, k in sorted(promise) if problem.losses[k]][:6]
         losses = sorted({*strong, *(k for k in present if problem.losses[k])})
-    for size in range(LOSSES + 1):
+    for size in range(MOST_LOSSES_EXCHANGED + 1):
         for chosen in combinations(losses, size):
             yield from once((*conservative, *chosen))

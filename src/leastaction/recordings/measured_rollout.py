@@ -20,12 +20,12 @@ from leastaction.trajectories.multiple_shooting import (
 from leastaction.trajectories.variational_equations import variational_equations
 
 # Part of a trajectory that fixes its initial state, main periods.
-START = 0.45
+PERIODS_OF_START = 0.45
 # Windows whose residuals show what is missing in the forces, main periods.
-WINDOW = 3.0
+PERIODS_OF_RESIDUAL_WINDOW = 3.0
 CONFIDENCE = 0.95
 # Samples per main period of what is stored; the errors are those of all samples.
-STORED = 200
+STORED_SAMPLES_PER_PERIOD = 200
 
 
 def predict(
@@ -47,11 +47,11 @@ def predict(
         observations = held_out(observations)
     law = _Law(observations, model)
     period = float(model["period"].values[0])
-    start = settings["start"] or START * period
+    start = settings["start"] or PERIODS_OF_START * period
     stored = []
     for part in pieces(observations):
         path, band = law.free_run(part, start)
-        residual = law.residual(part, WINDOW * period)
+        residual = law.residual(part, PERIODS_OF_RESIDUAL_WINDOW * period)
         stored.append((observations["q"].values[0][part], path, band, residual))
     return _dataset(observations, stored, period, start, seen)
 
@@ -171,7 +171,7 @@ class _Law:
 
 def _dataset(observations, stored, period, start, seen) -> xr.Dataset:
     dt = float(observations.attrs["time_step"])
-    stride = max(round(period / dt / STORED), 1)
+    stride = max(round(period / dt / STORED_SAMPLES_PER_PERIOD), 1)
     names = [str(n) for n in observations["dof"].values]
     rms, largest = [], []
     for q, path, _, _ in stored:

@@ -8,12 +8,12 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 # Largest Σ|k| of cos(k·q) and sin(k·q).
-HARMONICS = 2
+LARGEST_HARMONIC = 2
 # Coulomb, viscous, quadratic and cubic losses: |v|^p.
-POWERS = (1, 2, 3, 4)
+POWERS_OF_LOSSES = (1, 2, 3, 4)
 POLYNOMIAL_DEGREE = 4
 # With more coordinates relative losses are Coulomb and viscous alone.
-MANY = 3
+COORDINATES_OF_LARGE_MECHANISM = 3
 
 
 def recommended_library(kinds: Mapping[str, str]) -> dict:
@@ -55,8 +55,12 @@ def recommended_library(kinds: Mapping[str, str]) -> dict:
             for a, b in itertools.combinations(kind, 2)
             for k in powers
         ]
-    losses = [f"abs({n}dot)**{p}" for p in POWERS for n in names]
-    relative = POWERS if len(names) < MANY else POWERS[:2]
+    losses = [f"abs({n}dot)**{p}" for p in POWERS_OF_LOSSES for n in names]
+    relative = (
+        POWERS_OF_LOSSES
+        if len(names) < COORDINATES_OF_LARGE_MECHANISM
+        else POWERS_OF_LOSSES[:2]
+    )
     for kind in (lengths, angles):
         losses += [
             f"abs({a}dot - {b}dot)**{p}"
@@ -95,7 +99,7 @@ def random_library(kinds: Mapping[str, str]) -> dict:
     }
 
 
-def _waves(angles: Sequence[str], most: int = HARMONICS) -> list[str]:
+def _waves(angles: Sequence[str], most: int = LARGEST_HARMONIC) -> list[str]:
     """Cos and sin of every k·q with 0 < Σ|k| ≤ `most`, the first k positive."""
     found = []
     numbers = itertools.product(range(-most, most + 1), repeat=len(angles))

@@ -9,16 +9,14 @@ from leastaction.recordings.tables import RecordingError, Table
 
 # Rows of one trajectory, and of all that are kept: a longer recording is cut, and of
 # its stretches every second, fourth, ... is kept.
-LONGEST = 1 << 17
-MOST = 1 << 22
+MOST_ROWS_OF_TRAJECTORY = 1 << 17
+MOST_ROWS = 1 << 22
 # Deviation of a clock from a straight line that counts as rounding of its digits.
-ROUNDING = 0.55
+ROUNDING_OF_LAST_DIGIT = 0.55
 # Relative deviation below which times are taken for uniform in any case.
-EVEN = 1e-3
-# Median steps of trajectories may differ by this fraction.
-SAME = 0.01
+EVEN_WITHIN = 1e-3
 LEAST_ROWS = 16
-UNEVEN = 0.5
+LARGEST_SCATTER_OF_STEPS = 0.5
 
 
 @dataclass
@@ -110,7 +108,7 @@ class Splitter:
 
     def _append(self, path, line, time, values) -> None:
         while len(time):
-            room = LONGEST - sum(len(part[0]) for part in self._open)
+            room = MOST_ROWS_OF_TRAJECTORY - sum(len(part[0]) for part in self._open)
             if not self._open:
                 self._source = f"{path}, line {line}"
             self._open.append((time[:room], values[:room]))
@@ -130,7 +128,7 @@ class Splitter:
         if self._closed % self._stride == 0:
             self.done.append(Trajectory(self._label, time, values, self._source))
         self._closed += 1
-        while sum(len(t.time) for t in self.done) > MOST and len(self.done) > 1:
+        while sum(len(t.time) for t in self.done) > MOST_ROWS and len(self.done) > 1:
             self.done = self.done[::2]
             self._stride *= 2
 
@@ -295,7 +293,7 @@ def resample(
         )
     for t in long:
         scatter = np.diff(t.time).std() / np.diff(t.time).mean()
-        if scatter > UNEVEN:
+        if scatter > LARGEST_SCATTER_OF_STEPS:
             raise RecordingError(
                 f"{t.source}, time",
                 f"steps of the clock scatter by {100 * scatter:.0f} % around "
@@ -323,7 +321,9 @@ def resample(
     values, starts, filled, resampled = [], [], 0, False
     for t, (begin, own, number) in zip(long, lines, strict=True):
         residual = np.abs(t.time - begin - own * number).max()
-        even = residual <= max(ROUNDING * _digit(t.time), EVEN * own)
+        even = residual <= max(
+            ROUNDING_OF_LAST_DIGIT * _digit(t.time), EVEN_WITHIN * own
+        )
         same = abs(own / step - 1) * number[-1] < 0.05
         whole = len(number) == number[-1] + 1
         starts.append(float(t.time[0]))

@@ -13,8 +13,8 @@ from leastaction.core.initial_state import input_force, random_names, state_of_n
 from leastaction.core.runge_kutta import motion_of
 from leastaction.core.system import System
 
-# Velocity below which Coulomb friction turns around, as a fraction of the largest.
-SLIDING = 1e-3
+# Velocity below which Coulomb friction turns around, in units of q per s.
+SLIDING_WIDTH = 1e-3
 
 
 def recorded_table(settings: Mapping) -> str:
@@ -83,6 +83,6 @@ def sliding(system: System) -> System:
     """The system with |v| in its losses as √(v² + w²), which no step misses."""
     smooth = system.dissipation.replace(
         lambda e: isinstance(e, sp.Abs),
-        lambda e: sp.sqrt(e.args[0] ** 2 + sp.Float(SLIDING) ** 2),
+        lambda e: sp.sqrt(e.args[0] ** 2 + sp.Float(SLIDING_WIDTH) ** 2),
     )
     return System(system.coordinates, system.parameters, system.lagrangian, smooth)

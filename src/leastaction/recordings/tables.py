@@ -20,7 +20,7 @@ COUNTS = ("count", "counts")
 # Sections of `import`, and the power of time in the unit of what they hold.
 CHANNELS = {"coordinates": "q", "velocities": "qdot", "accelerations": "qddot"}
 INPUTS = "inputs"
-ROWS = 200_000
+ROWS_PER_PIECE = 200_000
 SEPARATORS = (",", ";", "\t")
 
 
@@ -358,7 +358,7 @@ class Table:
             "skip_blank_lines": True,
             "index_col": False,
             "skipinitialspace": True,
-            "chunksize": ROWS,
+            "chunksize": ROWS_PER_PIECE,
         }
         options["sep"] = r"\s+" if self.separator is None else self.separator
         line = self._first + 1
@@ -407,9 +407,9 @@ class Table:
             outer = range(dataset.sizes[widest[0]]) if len(widest) == 2 else [None]
             for number in outer:
                 part = dataset if number is None else dataset.isel({widest[0]: number})
-                for start in range(0, size, ROWS):
-                    some = part.isel({widest[-1]: slice(start, start + ROWS)})
-                    count = min(ROWS, size - start)
+                for start in range(0, size, ROWS_PER_PIECE):
+                    some = part.isel({widest[-1]: slice(start, start + ROWS_PER_PIECE)})
+                    count = min(ROWS_PER_PIECE, size - start)
                     data = {
                         name: np.broadcast_to(some[name].values, (count,))
                         for name in wanted

@@ -17,8 +17,8 @@ from leastaction.trajectories.library_equations import (
     library_equations,
 )
 
-# A trajectory quieter than this fraction of the loudest (in variance) counts less.
-QUIET = 0.01
+# Added to the variance of a trajectory, over the largest: at rest it would count most.
+WEIGHT_FLOOR = 0.01
 MEANINGS = {
     "gram": "weighted mean of A^T A",
     "inertia_gram": "the same of parts with accelerations",
@@ -54,7 +54,7 @@ def assemble(
     scale = np.where(scale > 0, scale, 1.0)
     groups = [np.flatnonzero(number == n) for n in np.unique(number)]
     loud = np.array([((motion["qddot"][g] / scale) ** 2).mean() for g in groups])
-    weights = 1 / (loud + QUIET * loud.max())
+    weights = 1 / (loud + WEIGHT_FLOOR * loud.max())
     sums: list = [0.0, 0.0, 0.0, 0.0]
     for group, weight in zip(groups, weights, strict=True):
         found = gram_matrices(

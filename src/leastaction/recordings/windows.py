@@ -10,22 +10,23 @@ from leastaction.trajectories.multiple_shooting import Positions, Segments
 from leastaction.trajectories.variational_equations import VariationalEquations
 
 # Steps of the integrator, and samples at least, per inverse bandwidth.
-PER_BANDWIDTH = 10
-# No fit is asked to be better than this fraction of the amplitude.
-TOLERANCE = 0.003
+STEPS_PER_INVERSE_BANDWIDTH = 10
+# No fit is asked to be better than this fraction of the amplitude: a law of a real
+# mechanism with ten terms is not.
+TOLERATED_MISFIT = 0.003
 # Samples that are fitted at most; longer recordings give evenly spaced stretches.
 MOST_SAMPLES = 24000
 # Trajectories that are left out one by one, if there are so many; otherwise stretches.
-WHOLE = 4
-BLOCKS = 6
+LEAST_TRAJECTORIES_AS_BLOCKS = 4
+LEAST_BLOCKS = 6
 # Main periods of a stretch.
-STRETCH = 11
+PERIODS_OF_STRETCH = 11
 # An input of which more samples repeat the one before is held between its steps.
-HELD = 0.5
+REPEATED_SHARE_OF_HELD_INPUT = 0.5
 # The bandwidth is taken to hold this harmonic of the main frequency.
-HARMONIC = 3.0
+LEAST_HARMONIC = 3.0
 MOST_BLOCKS = 12
-DEGREE = 3
+DEGREE_OF_SMOOTHING = 3
 
 
 @dataclass(frozen=True)
@@ -75,9 +76,9 @@ def recording(
     q = observations["q"].values[0]
     frequency = equations["frequency"].values[0]
     bandwidth = max(
-        float(equations["bandwidth"].values.max()), HARMONIC * frequency.max()
+        float(equations["bandwidth"].values.max()), LEAST_HARMONIC * frequency.max()
     )
-    thin = max(int(1 / (PER_BANDWIDTH * bandwidth) / dt), 1)
+    thin = max(int(1 / (STEPS_PER_INVERSE_BANDWIDTH * bandwidth) / dt), 1)
     sigma = equations["noise_std"].values[0]
     frequencies = np.maximum(frequency, 1e-300)
     period = 1 / float(np.exp(np.mean(np.log(frequencies))))
@@ -86,17 +87,17 @@ def recording(
             np.arange(part.start, part.stop)[thin // 2 :: thin]
             for part in pieces(observations)
         ],
-        round(STRETCH * period / (dt * thin)),
+        round(PERIODS_OF_STRETCH * period / (dt * thin)),
     )
     ends = np.cumsum([len(rows) for rows in chosen])
     parts = [slice(e - len(r), e) for e, r in zip(ends, chosen, strict=True)]
     rows = np.concatenate(chosen)
     thinned = q[rows]
     width = thin if thin % 2 else thin + 1
-    if width > DEGREE + 1:
+    if width > DEGREE_OF_SMOOTHING + 1:
         smooth = np.concatenate(
             [
-                savgol_filter(q[p], width, DEGREE, axis=0, mode="interp")
+                savgol_filter(q[p], width, DEGREE_OF_SMOOTHING, axis=0, mode="interp")
                 for p in pieces(observations)
             ]
         )
@@ -105,7 +106,7 @@ def recording(
     turn = max(round(period / (dt * thin)), 8)
     amplitude = np.array([oscillation(thinned[p], turn) for p in parts])
     least = np.maximum(amplitude, 1e-3 * amplitude.max(axis=0))
-    allowed = np.sqrt(sigma**2 + (TOLERANCE * least) ** 2)
+    allowed = np.sqrt(sigma**2 + (TOLERATED_MISFIT * least) ** 2)
     lengths = [p.stop - p.start for p in parts]
     weights = np.repeat(allowed, lengths, axis=0)
     force = None
@@ -167,7 +168,7 @@ def _stretches(rows: list[np.ndarray], longest: int) -> list[np.ndarray]:
         for each in rows
         for part in np.array_split(each, max(len(each) // longest, 1))
     ]
-    wanted = max(int(len(cut) * MOST_SAMPLES / total), BLOCKS)
+    wanted = max(int(len(cut) * MOST_SAMPLES / total), LEAST_BLOCKS)
     chosen = np.linspace(0, len(cut) - 1, min(wanted, len(cut))).round().astype(int)
     return [cut[i] for i in np.unique(chosen)]
 
@@ -220,9 +221,9 @@ def _smoothed_states(found: Recording, number: int, rows: np.ndarray) -> np.ndar
 def longest_window(found: Recording) -> float:
     """Duration, s, of whole trajectories; of stretches if there are less than four."""
     lengths = np.array([p.stop - p.start for p in found.parts]) * found.positions.dt
-    if len(lengths) >= WHOLE:
+    if len(lengths) >= LEAST_TRAJECTORIES_AS_BLOCKS:
         return float(lengths.max())
-    return float(lengths.sum() / BLOCKS)
+    return float(lengths.sum() / LEAST_BLOCKS)
 
 
 def blocks(segments: Segments, trajectory: np.ndarray) -> np.ndarray:
@@ -231,7 +232,7 @@ def blocks(segments: Segments, trajectory: np.ndarray) -> np.ndarray:
     Trajectories, if there are four or more; otherwise stretches of them.
     """
     count = trajectory.max() + 1
-    if count >= WHOLE:
+    if count >= LEAST_TRAJECTORIES_AS_BLOCKS:
         return trajectory * min(MOST_BLOCKS, count) // count
     wanted = min(MOST_BLOCKS, len(segments))
     return np.arange(len(segments)) * wanted // len(segments)
@@ -240,7 +241,7 @@ def blocks(segments: Segments, trajectory: np.ndarray) -> np.ndarray:
 def _steps(dt: float, bandwidth: float) -> int:
     """Steps per sample, a power of two, each at most a tenth of 1 / bandwidth."""
     steps = 1
-    while dt / steps > 1.2 / (PER_BANDWIDTH * bandwidth) and steps < 16:
+    while dt / steps > 1.2 / (STEPS_PER_INVERSE_BANDWIDTH * bandwidth) and steps < 16:
         steps *= 2
     return steps
 
@@ -274,7 +275,7 @@ def _between(values: np.ndarray, at: np.ndarray) -> np.ndarray:
     from scipy.interpolate import CubicSpline
 
     row = np.arange(len(values))
-    if (np.diff(values) == 0).mean() > HELD and values.any():
+    if (np.diff(values) == 0).mean() > REPEATED_SHARE_OF_HELD_INPUT and values.any():
         return values[np.minimum(at, row[-1]).astype(int)]
     rough = np.diff(values, 3).var() > 0.05 * np.diff(values).var()
     if rough or not values.any():

@@ -12,7 +12,7 @@ from leastaction.core.gram_estimate import lagrangian_estimate, positions, usabl
 from leastaction.core.library import Library
 from leastaction.trajectories.library_equations import library_equations
 
-SINGULAR = 1e-12
+RELATIVE_ROUNDOFF_OF_PIVOT = 1e-12
 # Sums over the samples of a batch are innermost, on views from index zero: an index
 # that might be negative would keep them out of the vector registers. Arrays are made
 # outside and filled in loops: an array assigned to another takes seconds to compile.
@@ -233,7 +233,7 @@ def descend(
         np.asarray(penalty, dtype=float),
         int(epochs),
         int(batch),
-        SINGULAR,
+        RELATIVE_ROUNDOFF_OF_PIVOT,
         *(np.empty(count) for _ in range(3)),
         np.empty((dof, dof, batch)),
         np.empty((dof, batch)),

@@ -18,13 +18,18 @@ from leastaction.trajectories.gram import clear_of_switches
 from leastaction.trajectories.joint_spline import demmler_reinsch
 from leastaction.trajectories.library_equations import LibraryEquations
 from leastaction.trajectories.motion import kept, spline_bases, states
-from leastaction.trajectories.splicing import RIDGE, whitened
+from leastaction.trajectories.splicing import RIDGE_OF_UNIT_COLUMNS, whitened
 
-# The bias of the smoothing must be small against its noise, which is corrected for.
-LIGHTER = 10.0
-LEAST_GROUPS = 20
-SIGNIFICANT = 3.0
-ROUNDING = 1e-12
+# Penalty of the smoothing over that of the states for a refit: their bias must be small
+# against their noise, which is corrected for.
+PENALTY_RATIO = 10.0
+# Groups of a jackknife at least: its standard error is then known to 16 %.
+LEAST_JACKKNIFE_GROUPS = 20
+SIGNIFICANT_STANDARD_ERRORS = 3.0
+# Smaller residual ratios are round-off: accelerations have six digits at best.
+LEAST_EXCESS = 1e-12
+# Added to biased moments of unit columns, which may be singular to round-off.
+RIDGE_OF_BIASED_MOMENTS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ def smoothed(
     observations: xr.Dataset,
     rates: xr.Dataset,
     equations: LibraryEquations,
-    lighter: float = LIGHTER,
+    lighter: float = PENALTY_RATIO,
 ) -> Smoothed:
     """Spline with a smaller penalty, applied twice (twicing: Tukey 1977).
 
@@ -190,7 +195,7 @@ def _grouped(rows, groups):
 
 
 def null_vectors(
-    gram: np.ndarray, inertia: np.ndarray, ridge: float = RIDGE
+    gram: np.ndarray, inertia: np.ndarray, ridge: float = RIDGE_OF_UNIT_COLUMNS
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minima of τ = cᵀ G c / cᵀ (G + K) c of many pairs, and where they are.
 
@@ -265,7 +270,9 @@ class Refit:
     @property
     def unexplained(self) -> bool:
         """Whether the excess is beyond three standard errors, and beyond rounding."""
-        return self.excess > max(SIGNIFICANT * self.excess_std, ROUNDING)
+        return self.excess > max(
+            SIGNIFICANT_STANDARD_ERRORS * self.excess_std, LEAST_EXCESS
+        )
 
 
 def refit(
@@ -292,7 +299,7 @@ def refit(
         Position within the support whose coefficient is one; the input is after the
         last.
     """
-    groups = max(1, -(-LEAST_GROUPS // len(motion.used)))
+    groups = max(1, -(-LEAST_JACKKNIFE_GROUPS // len(motion.used)))
     gram, inertia = corrected_moments(equations, columns, motion, force, groups)
     total, inertial = gram.sum(0), inertia.sum(0)
     try:
@@ -312,7 +319,9 @@ def _uncorrected(equations, columns, motion, force, fixed) -> Refit:
     """Null vector of the moments with the bias of noise; its errors are not known."""
     plain = replace(motion, spread=None)
     moments = corrected_moments(equations, columns, plain, force, 1)
-    (vector,) = null_vectors(*(part.sum(0)[None] for part in moments), ROUNDING)[1]
+    (vector,) = null_vectors(
+        *(part.sum(0)[None] for part in moments), RIDGE_OF_BIASED_MOMENTS
+    )[1]
     std = np.full(len(vector), np.inf)
     std[fixed] = 0.0
     return Refit(vector / vector[fixed], std, np.inf, np.inf)

@@ -16,8 +16,10 @@ from leastaction.trajectories.library_equations import (
 )
 from leastaction.trajectories.motion import kept, states
 
-LEAST_CLEAR = 0.1
-LEAST_ARGUMENT = 0.05
+# All samples are kept if fewer than this share are away from jumps of a force.
+LEAST_CLEAR_SHARE = 0.1
+# |v| over its rms below which friction may hold the body.
+SLIDING_SHARE = 0.05
 
 log = logging.getLogger(__name__)
 
@@ -134,7 +136,7 @@ def clear_of_switches(
         return clear
     dof = q.shape[-1]
     values = equations.switches(q.reshape(-1, dof), qdot.reshape(-1, dof))
-    small = np.abs(values) < LEAST_ARGUMENT * np.sqrt((values**2).mean(0))
+    small = np.abs(values) < SLIDING_SHARE * np.sqrt((values**2).mean(0))
     clear &= ~small.any(axis=1).reshape(clear.shape)
     positive = (values > 0).reshape(*clear.shape, -1)
     changes = (positive[:, 1:] != positive[:, :-1]).any(axis=2)
@@ -143,7 +145,7 @@ def clear_of_switches(
     for trajectory, width in enumerate(widths):
         for at in np.flatnonzero(changes[trajectory]):
             clear[trajectory, max(0, at + 1 - width) : at + 1 + width] = False
-    if clear.mean() < LEAST_CLEAR:
+    if clear.mean() < LEAST_CLEAR_SHARE:
         log.warning(
             "gram: %.0f %% of the samples are next to a jump of a force; all are kept, "
             "and coefficients of abs(...) will be biased",

@@ -16,7 +16,7 @@ from leastaction.core.euler_lagrange import (
 from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import parse, symbol
 
-SINGULAR = 1e-9
+RELATIVE_ROUNDOFF_OF_DETERMINANT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class ImplicitModel:
         evaluate = evaluator([self.slopes.det()], self.coordinates, list(values))
         determinant = evaluate(q, qdot, list(values.values()))[:, 0]
         scale = np.abs(determinant).max(initial=0.0)
-        found = np.abs(determinant) <= SINGULAR * scale
+        found = np.abs(determinant) <= RELATIVE_ROUNDOFF_OF_DETERMINANT * scale
         found[:-1] |= np.sign(determinant[:-1]) != np.sign(determinant[1:])
         return found
 

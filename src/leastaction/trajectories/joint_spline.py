@@ -22,9 +22,12 @@ from leastaction.trajectories.contracts import CONTRACTS
 
 DEGREE = 5
 PENALISED_DERIVATIVE = 4
-MOST_ROUNDS = 4
-UNDERSMOOTHING = 30.0
-PENALTIES = 60
+# Rounds of noise ratio and fit; ratios repeat after two or three.
+MOST_NOISE_ROUNDS = 4
+# The noise is that of residuals at a penalty this many times smaller, in which the
+# choice of the penalty has left no trace.
+PENALTY_OVER_THAT_OF_NOISE = 30.0
+PENALTIES_ON_GRID = 60
 
 
 @dataclass(frozen=True)
@@ -190,9 +193,11 @@ def joint_spline(
         penalty = _cross_validation(
             spectrum, rest, basis.penalty, samples * len(channels), inflation
         )
-        noise = _residual_noise(channels, basis, spectrum, penalty / UNDERSMOOTHING)
+        noise = _residual_noise(
+            channels, basis, spectrum, penalty / PENALTY_OVER_THAT_OF_NOISE
+        )
         found = _steps(noise)
-        if found in tried or len(tried) == MOST_ROUNDS:
+        if found in tried or len(tried) == MOST_NOISE_ROUNDS:
             shrink = 1 / (1 + penalty[:, None] * basis.penalty)
             coefficients = (shrink * spectrum) @ basis.vectors.T
             return coefficients, noise, penalty, steps, samples / shrink.sum(1)
@@ -229,14 +234,16 @@ def _cross_validation(spectrum, rest, penalty, count, inflation):
     """λ of each series: the grid minimum, refined by a parabola in log λ."""
     largest = penalty[-1]
     smallest = penalty[penalty > 0][0]
-    grid = np.linspace(np.log(1e-3 / largest), np.log(1e2 / smallest), PENALTIES)
+    grid = np.linspace(
+        np.log(1e-3 / largest), np.log(1e2 / smallest), PENALTIES_ON_GRID
+    )
     stiff = np.exp(grid)[:, None] * penalty
     shrunk = stiff / (1 + stiff)
     freedom = inflation * (len(penalty) - shrunk.sum(1))
     residual = rest + shrunk**2 @ (spectrum**2).T
     score = np.log(np.maximum(residual, 1e-300))
     score -= 2 * np.log(np.maximum(count - freedom, 1e-3 * count))[:, None]
-    best = np.clip(score.argmin(0), 1, PENALTIES - 2)
+    best = np.clip(score.argmin(0), 1, PENALTIES_ON_GRID - 2)
     series = np.arange(len(spectrum))
     left, centre, right = (score[best + k, series] for k in (-1, 0, 1))
     bend = left - 2 * centre + right

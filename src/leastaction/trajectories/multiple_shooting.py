@@ -9,23 +9,23 @@ import numpy as np
 from leastaction.trajectories.variational_equations import VariationalEquations
 
 # Windows (samples, degree) of the local polynomials that start a segment.
-WINDOWS = ((3, 1), (4, 2), (6, 1), (8, 2), (12, 3), (20, 3), (40, 4))
-LARGEST_STEPS = 16
-# A residual beyond this many σ counts no further: one segment decides nothing.
-CAP = 25.0
+POLYNOMIAL_WINDOWS = ((3, 1), (4, 2), (6, 1), (8, 2), (12, 3), (20, 3), (40, 4))
+MOST_STEPS_PER_SAMPLE = 16
+# χ² per value beyond which a segment counts no further: one alone decides nothing.
+MOST_MISFIT_PER_VALUE = 25.0
 # A segment this many times worse than the median has no say about coefficients.
-VOTE = 9.0
+MOST_MISFIT_OF_VOTER = 9.0
 # Noise below this fraction of a coordinate is that of no sensor, and no step of ours is
 # short enough for it; 1 / σ² must stay finite.
-LEAST_NOISE = 1e-9
+LEAST_RELATIVE_NOISE = 1e-9
 # A fit has converged when an undamped step would lower χ² by less than this.
-TOLERANCE = 0.05
+CONVERGED_DECREASE = 0.05
 FIRST_DAMPING = 1e-3
 LARGEST_DAMPING = 1e8
 # A merge must not raise χ² by more than its mean plus this many standard deviations.
-DEVIATIONS = 6.0
+DEVIATIONS_OF_RISE = 6.0
 # Fraction of the segments that may lose their vote because they are stuck.
-MOST_BARRED = 0.05
+LARGEST_BARRED_SHARE = 0.05
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Positions:
     sigma: np.ndarray
     steps: int = 1
     force: Callable[[int], np.ndarray] | None = None
-    vote: float = VOTE
+    vote: float = MOST_MISFIT_OF_VOTER
 
     @property
     def dof(self) -> int:
@@ -154,7 +154,9 @@ def normal_equations(
 
 def capped(chi2: np.ndarray, segments: Segments, dof: int, scale: float = 1.0) -> float:
     """Σ χ² with each segment capped, at 25 · `scale` per value."""
-    return float(np.minimum(chi2, CAP * scale * dof * segments.length).sum())
+    return float(
+        np.minimum(chi2, MOST_MISFIT_PER_VALUE * scale * dof * segments.length).sum()
+    )
 
 
 def misfit_scale(chi2: np.ndarray, segments: Segments, dof: int) -> float:
@@ -163,7 +165,7 @@ def misfit_scale(chi2: np.ndarray, segments: Segments, dof: int) -> float:
 
 
 def voters(
-    chi2: np.ndarray, segments: Segments, dof: int, most: float = VOTE
+    chi2: np.ndarray, segments: Segments, dof: int, most: float = MOST_MISFIT_OF_VOTER
 ) -> np.ndarray:
     """Segments that have a say about the coefficients; a lost one never has."""
     ratio = chi2 / segments.freedom(dof)
@@ -190,7 +192,7 @@ def start_states(positions: Positions, segments: Segments, c: np.ndarray) -> Seg
     best = segments.state.copy()
     lowest = np.full(len(segments), np.inf)
     found = np.zeros(len(segments), dtype=bool)
-    for count, degree in WINDOWS:
+    for count, degree in POLYNOMIAL_WINDOWS:
         state = _local_polynomial(positions, segments, count, degree)
         chi2 = normal_equations(positions, segments.at(state), c)[2]
         better = (chi2 < lowest) | ~found
@@ -249,7 +251,7 @@ def noise_level(
 def least_noise(q: np.ndarray) -> np.ndarray:
     """Lowest σ that positions of shape (..., dof) are weighted by."""
     size = np.abs(q.reshape(-1, q.shape[-1])).max(axis=0)
-    return LEAST_NOISE * np.where(size > 0, size, 1.0)
+    return LEAST_RELATIVE_NOISE * np.where(size > 0, size, 1.0)
 
 
 def enough_steps(
@@ -280,7 +282,7 @@ def enough_steps(
     sigma = positions.sigma
     sigma = sigma if sigma.ndim == 1 else sigma[chosen.first][:, None]
     coarse, steps = path(positions.steps), positions.steps
-    while steps < LARGEST_STEPS:
+    while steps < MOST_STEPS_PER_SAMPLE:
         fine = path(2 * steps)
         with np.errstate(all="ignore"):
             moved = np.abs((fine - coarse) / sigma).max(axis=2)
@@ -343,7 +345,7 @@ def fit_states(
     for _ in range(most):
         predicted = np.einsum("si,si->s", g, _solve(h, g[..., None])[..., 0])
         open_ = np.flatnonzero(
-            (predicted > TOLERANCE / 10) & (damping < LARGEST_DAMPING)
+            (predicted > CONVERGED_DECREASE / 10) & (damping < LARGEST_DAMPING)
         )
         if not len(open_):
             break
@@ -380,7 +382,7 @@ def fit_jointly(
     for _ in range(most):
         vote = voters(chi2, segments, dof, positions.vote) & ~barred
         system = Eliminated.from_normal(h, g, free, vote)
-        if system.predicted < TOLERANCE or damping > LARGEST_DAMPING:
+        if system.predicted < CONVERGED_DECREASE or damping > LARGEST_DAMPING:
             break
         if damping:
             system = Eliminated.from_normal(h, g, free, vote, damping)
@@ -402,7 +404,7 @@ def fit_jointly(
         gained = _gained(chi2, new[2], segments, dof, ~barred)
         if not gained:
             stuck = barred | (new[2] > chi2 + allowed_rise(dof))
-            if stuck.mean() <= MOST_BARRED:
+            if stuck.mean() <= LARGEST_BARRED_SHARE:
                 gained = _gained(chi2, new[2], segments, dof, ~stuck)
                 barred = stuck if gained else barred
         if gained:
@@ -413,7 +415,7 @@ def fit_jointly(
             damping = max(10 * damping, FIRST_DAMPING)
     vote = voters(chi2, segments, dof, positions.vote) & ~barred
     system = Eliminated.from_normal(h, g, free, vote)
-    converged = bool(vote.any() and system.predicted < TOLERANCE)
+    converged = bool(vote.any() and system.predicted < CONVERGED_DECREASE)
     return Fit(
         segments, c, chi2, square, system.schur, np.asarray(active), converged, barred
     )
@@ -421,7 +423,7 @@ def fit_jointly(
 
 def allowed_rise(dof: int) -> float:
     """Rise of χ² that the loss of one state allows: 2 dof + 6 √(4 dof)."""
-    return 2 * dof + DEVIATIONS * np.sqrt(4 * dof)
+    return 2 * dof + DEVIATIONS_OF_RISE * np.sqrt(4 * dof)
 
 
 def _gained(old, new, segments, dof, counted) -> bool:

@@ -35,9 +35,13 @@ from leastaction.trajectories.splicing import (
     splicing,
 )
 
+# Jump of the error, nats, below which neighbouring sizes are nearly as good.
 TRUSTED_JUMP = 1.5
-CERTAIN = 6.0
-REFITTED = 5
+# A further term must leave every coefficient beyond so many standard errors: among some
+# ten thousand supports that are tried, chance alone reaches four.
+CERTAIN_STANDARD_ERRORS = 6.0
+# Supports of the next size that are refitted: the ranking sees some samples only.
+SUPPORTS_REFITTED = 5
 
 log = logging.getLogger(__name__)
 
@@ -79,13 +83,15 @@ def identify(
     )
     model = _fitted(support, ratio, compiled, columns, terms, motion, force)
     while size < largest and model.unexplained:
-        around = larger_supports(path, ratio, error, size, settings["ranked"], REFITTED)
+        around = larger_supports(
+            path, ratio, error, size, settings["ranked"], SUPPORTS_REFITTED
+        )
         trials = [
             (_fitted(trial, ratio, compiled, columns, terms, motion, force), trial)
             for trial in around
         ]
         larger, trial = min(trials, key=lambda each: each[0].excess)
-        certain = np.abs(larger.coefficients) > CERTAIN * larger.std
+        certain = np.abs(larger.coefficients) > CERTAIN_STANDARD_ERRORS * larger.std
         left = larger.excess - larger.excess_std
         if not certain.all() or left > model.excess / settings["halving"]:
             break

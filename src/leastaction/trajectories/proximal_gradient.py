@@ -10,7 +10,8 @@ from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.gram_estimate import lagrangian_estimate, positions, usable
 
-STATIONARY = 1e-13
+# An epoch that changes c by less, over the largest |c|, is a fixed point to round-off.
+RELATIVE_CHANGE_OF_FIXED_POINT = 1e-13
 
 KERNEL = """
 @njit(cache=True, nogil=True)
@@ -99,7 +100,7 @@ def descend(
         np.asarray(penalty, dtype=float),
         int(epochs),
         int(steps_per_epoch),
-        STATIONARY,
+        RELATIVE_CHANGE_OF_FIXED_POINT,
     )
 
 

@@ -20,7 +20,7 @@ from leastaction.core.gram_estimate import lagrangian_estimate
 from leastaction.core.library import Library
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.multiple_shooting import (
-    LARGEST_STEPS,
+    MOST_STEPS_PER_SAMPLE,
     Fit,
     Positions,
     enough_steps,
@@ -47,16 +47,18 @@ from leastaction.trajectories.variational_equations import variational_equations
 
 # Sizes beyond the largest start that the search looks at: supports come from both
 # neighbouring sizes.
-BEYOND = 2
-# Trajectories that the first search looks at.
-FEW = 25
-ROUNDS = 4
-NEGLIGIBLE = 0.1
+SIZES_BEYOND_LARGEST = 2
+# Trajectories that the first search looks at: enough for the structure, and cheap.
+TRAJECTORIES_OF_FIRST_SEARCH = 25
+# Searches on segments that have grown; one usually changes nothing any more.
+MOST_SEARCHES = 4
+# Shift of c, in standard errors, below which steps of the integrator are fine enough.
+NEGLIGIBLE_STANDARD_ERRORS = 0.1
 log = logging.getLogger(__name__)
-# A wrong structure cannot be lengthened; noise that exceeds what differences of the
-# positions show by this factor is a misfit.
-TRUSTED_LENGTH = 0.5
-TRUSTED_NOISE = 1.03
+# A wrong structure cannot be lengthened to half a trajectory; noise that exceeds what
+# differences of the positions show by this factor is a misfit.
+LEAST_TRUSTED_LENGTH = 0.5
+MOST_TRUSTED_NOISE = 1.03
 
 
 def identify(
@@ -152,7 +154,10 @@ def _starts(equations, settings, terms, columns, inertia) -> list[np.ndarray]:
     else:
         largest = settings["largest"]
         path, ratio, _ = null_vector_path(
-            equations, compiled, columns, {**settings, "largest": largest + BEYOND}
+            equations,
+            compiled,
+            columns,
+            {**settings, "largest": largest + SIZES_BEYOND_LARGEST},
         )
         sizes = range(min(2, largest), largest + 1)
         supports = [path.supports[k] for k in sizes if k in path.supports]
@@ -192,7 +197,9 @@ def _fit_support(positions, settings, starts, inertia) -> list[Level]:
 
 def _search(positions, settings, starts, inertia) -> tuple[list[Level], Quadratic]:
     trajectories = len(positions.q) // positions.samples
-    chosen = np.linspace(0, trajectories - 1, min(FEW, trajectories)).round()
+    chosen = np.linspace(
+        0, trajectories - 1, min(TRAJECTORIES_OF_FIRST_SEARCH, trajectories)
+    ).round()
     few = positions.some(np.unique(chosen.astype(int)))
     segments = split(few, settings["segment"])
     few = enough_steps(few, start_states(few, segments, starts[-1]), starts[-1])
@@ -201,7 +208,7 @@ def _search(positions, settings, starts, inertia) -> tuple[list[Level], Quadrati
     segments = split(positions, settings["segment"])
     begun = start_states(positions, segments, fit.c)
     fit, _ = search(positions, refit(positions, begun, fit.c, inertia), inertia)
-    for _ in range(ROUNDS):
+    for _ in range(MOST_SEARCHES):
         levels = _lengthened(positions, fit)
         long = levels[-1]
         fit, model = search(long.positions, long.fit, inertia)
@@ -228,12 +235,12 @@ def _lengthened(positions: Positions, fit: Fit) -> list[Level]:
 def _accurate(level: Level) -> Level:
     """The level with steps so fine that halving them moves no c by a tenth of its σ."""
     positions, fit = level.positions, level.fit
-    while positions.steps < LARGEST_STEPS:
+    while positions.steps < MOST_STEPS_PER_SAMPLE:
         positions = positions.with_(steps=2 * positions.steps)
         again = fit_jointly(positions, fit.segments, fit.c, fit.active)
         moved = (again.c - fit.c)[fit.active]
         fit, shift = again, np.sqrt(max(moved @ again.schur @ moved, 0.0))
-        if shift < NEGLIGIBLE:
+        if shift < NEGLIGIBLE_STANDARD_ERRORS:
             break
     return Level(positions, fit)
 
@@ -312,7 +319,11 @@ def _diagnostics(level, levels, given, converged, score, wald) -> dict:
     at_given = float((fit.square @ given.sigma**-2.0).sum())
     chi2 = at_given / freedom if np.isfinite(at_given) else np.inf
     price = criterion(level.positions, fit)
-    trusted = converged and level.reached > TRUSTED_LENGTH and excess < TRUSTED_NOISE
+    trusted = (
+        converged
+        and level.reached > LEAST_TRUSTED_LENGTH
+        and excess < MOST_TRUSTED_NOISE
+    )
     if not trusted:
         log.warning(
             "shooting: not to be trusted: segments reached %.2g of a trajectory (right "

@@ -14,12 +14,13 @@ from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.gram import evenly
 from leastaction.trajectories.motion import states
 
-EVERY = 5
-# Rows of a block, in numbers of columns.
-BLOCK = 16
-MOST_ITERATIONS = 20
+# One trajectory in so many is held out.
+TRAJECTORIES_PER_HELD_OUT = 5
+# Rows of a block of the QR factorisation over its columns: blocks fit the cache.
+BLOCK_ROWS_PER_COLUMN = 16
+MOST_THRESHOLDINGS = 20
 # Share of the variance of an acceleration below which models are equally good.
-RESOLUTION = 1e-10
+NEGLIGIBLE_ERROR = 1e-10
 log = logging.getLogger(__name__)
 
 
@@ -39,13 +40,13 @@ def held_out(qddot: np.ndarray) -> np.ndarray:
     Positions of the trajectories held out, in that order.
     """
     order = np.argsort((qddot**2).mean((1, 2)), kind="stable")
-    return order[EVERY // 2 :: EVERY]
+    return order[TRAJECTORIES_PER_HELD_OUT // 2 :: TRAJECTORIES_PER_HELD_OUT]
 
 
 def triangular_factor(theta: np.ndarray) -> np.ndarray:
     """R of Θ = Q R, from those of blocks of rows that fit the cache."""
     rows, columns = theta.shape
-    size = BLOCK * columns
+    size = BLOCK_ROWS_PER_COLUMN * columns
     whole = rows // size * size
     blocks = np.linalg.qr(theta[:whole].reshape(-1, size, columns), mode="r")
     stacked = np.concatenate([blocks.reshape(-1, columns), theta[whole:]])
@@ -74,10 +75,10 @@ def assemble(
     terms = ImplicitLibrary.from_config(library, coordinates)
     motion = states(observations, derivatives)
     trajectories, _, dof = motion[0].shape
-    if trajectories < EVERY:
+    if trajectories < TRAJECTORIES_PER_HELD_OUT:
         raise ValueError(
-            f"SINDy-PI holds every {EVERY}th trajectory out to choose its model; "
-            f"there are {trajectories}"
+            f"SINDy-PI holds every {TRAJECTORIES_PER_HELD_OUT}th trajectory out to choose "
+            f"its model; there are {trajectories}"
         )
     outside = held_out(motion[2])
     training = [
@@ -149,7 +150,7 @@ def sparse_relation(
     active = np.flatnonzero(np.arange(factor.shape[1]) != left)
     found = np.zeros(0)
     solved = {} if solved is None else solved
-    for _ in range(MOST_ITERATIONS):
+    for _ in range(MOST_THRESHOLDINGS):
         problem = (left, active.tobytes())
         if problem not in solved:
             solved[problem] = np.linalg.lstsq(
@@ -224,7 +225,7 @@ def best_equation(
                 continue
             seen.add(key)
             error = held_out_error(values, slope, qddot, found)
-            score = np.log(error + RESOLUTION)
+            score = np.log(error + NEGLIGIBLE_ERROR)
             score += settings["term_cost"] * np.count_nonzero(found)
             if score < lowest:
                 best = ImplicitEquation(found, left, float(threshold), error)

@@ -10,25 +10,27 @@ import scipy.linalg
 from leastaction.core.compiled import kernel
 from leastaction.trajectories.library_equations import LibraryEquations
 
-RIDGE = 1e-14
-# Each section of an interval in so many parts gains four bits.
-PARTS = 16
+# Keeps G + K of columns of unit length positive definite; some units of round-off.
+RIDGE_OF_UNIT_COLUMNS = 1e-14
+# Each section of an interval in so many parts gains four bits, 13 all of a double.
+PARTS_OF_INTERVAL = 16
 SECTIONS = 13
-FRACTIONS = np.arange(1, PARTS)[:, None] / PARTS
-TRIED = 8
+FRACTIONS = np.arange(1, PARTS_OF_INTERVAL)[:, None] / PARTS_OF_INTERVAL
+# Columns whose eigenvalue is found, the cheapest ones to first order.
+COLUMNS_BISECTED = 8
 # Sums over candidates are formed for a block of samples, innermost and contiguous.
 KERNEL = """
-BLOCK = 32
+SAMPLES_PER_BLOCK = 32
 
 
 @njit(cache=True, nogil=True)
 def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
     samples, dof = qddot.shape
-    m, f = np.empty((BLOCK, dof, dof)), np.empty((BLOCK, dof))
+    m, f = np.empty((SAMPLES_PER_BLOCK, dof, dof)), np.empty((SAMPLES_PER_BLOCK, dof))
     masses, forces = m.reshape(-1), f.reshape(-1)
     for s in range(supports.shape[0]):
-        for first in range(0, samples, BLOCK):
-            count = min(BLOCK, samples - first)
+        for first in range(0, samples, SAMPLES_PER_BLOCK):
+            count = min(SAMPLES_PER_BLOCK, samples - first)
             m[:], f[:] = 0.0, 0.0
             for i in range(supports.shape[1]):
                 k, c = supports[s, i], coefficients[s, i]
@@ -75,10 +77,11 @@ def solve(m, f):
         f[a] /= m[a, a]
     return True
 """
-MOST_ROUNDS = 6
-BATCH = 8
-# Accelerations are not known to more than six digits: those of a spline are not.
-ROUNDING = 1e-12
+MOST_SPLICING_ROUNDS = 6
+# Supports evaluated before the limit of the error, which they share, is lowered.
+SUPPORTS_PER_BATCH = 8
+# Added to a squared error: accelerations of a spline are known to six digits at best.
+SQUARED_DIGITS_OF_ACCELERATION = 1e-12
 
 
 @dataclass(frozen=True)
@@ -111,7 +114,12 @@ class Ratio:
         scale = np.outer(length, length)
         normal = gram / scale
         whole = normal + inertia / scale
-        return cls(normal, whole + RIDGE * np.eye(len(gram)), length, tuple(kept))
+        return cls(
+            normal,
+            whole + RIDGE_OF_UNIT_COLUMNS * np.eye(len(gram)),
+            length,
+            tuple(kept),
+        )
 
     def minimise(self, support: Sequence[int]) -> tuple[float, np.ndarray]:
         """Smallest τ over coefficients of the unit columns in `support`."""
@@ -183,7 +191,7 @@ def _cheapest(values: np.ndarray, squares: np.ndarray, free: np.ndarray) -> int:
     """Column whose removal raises the smallest eigenvalue least."""
     gaps = np.maximum(values[1:] - values[0], 1e-300)
     first = squares[0] / np.maximum((squares[1:] / gaps[:, None]).sum(0), 1e-300)
-    tried = free[np.argsort(first[free], kind="stable")[:TRIED]]
+    tried = free[np.argsort(first[free], kind="stable")[:COLUMNS_BISECTED]]
     z = squares[:, tried]
     low, width = np.full(len(tried), values[0]), np.full(len(tried), gaps[0])
     for _ in range(SECTIONS):
@@ -191,7 +199,10 @@ def _cheapest(values: np.ndarray, squares: np.ndarray, free: np.ndarray) -> int:
         offset = values[:, None, None] - points
         offset[offset == 0] = 1e-300
         below = (z[:, None, :] / offset).sum(0) <= 0
-        low, width = low + width * below.sum(0) / PARTS, width / PARTS
+        low, width = (
+            low + width * below.sum(0) / PARTS_OF_INTERVAL,
+            width / PARTS_OF_INTERVAL,
+        )
     return int(tried[np.argmin(low)])
 
 
@@ -320,8 +331,8 @@ def splicing(
         known.update(unknown)
         best, _, vectors = ratio.best(np.array(unknown), ranked)
         size = best.shape[1] - kept
-        for first in range(0, len(best), BATCH):
-            some = slice(first, first + BATCH)
+        for first in range(0, len(best), SUPPORTS_PER_BATCH):
+            some = slice(first, first + SUPPORTS_PER_BATCH)
             limit = path.errors.get(size, np.inf)
             found = error(best[some], vectors[some] / ratio.length[best[some]], limit)
             if found.min() < limit:
@@ -332,7 +343,7 @@ def splicing(
         if len(support) <= largest:
             rank([tuple(sorted(support))])
     done: dict[int, tuple] = {}
-    for _ in range(MOST_ROUNDS):
+    for _ in range(MOST_SPLICING_ROUNDS):
         changed = False
         for size in sorted(path.supports, reverse=True):
             around = _around(path, size)
@@ -414,7 +425,9 @@ def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, f
         The jump, in nats, is the confidence in the size: below 1.5 the data hardly tell
         it from its neighbours.
     """
-    logs = {0: 0.0} | {k: np.log(e + ROUNDING) for k, e in errors.items()}
+    logs = {0: 0.0} | {
+        k: np.log(e + SQUARED_DIGITS_OF_ACCELERATION) for k, e in errors.items()
+    }
     jumps = {k: logs[k - 1] - logs[k] for k in errors if k - 1 in logs}
     size = max(jumps, key=jumps.get)
     jump = jumps[size]

@@ -28,13 +28,15 @@ from leastaction.trajectories.multiple_shooting import (
     voters,
 )
 
-# χ² per degree of freedom up to which a merged segment is tried at all.
-GENEROUS = 4.0
+# χ² per degree of freedom up to which a merged segment is tried at all: coefficients
+# from shorter segments are not good enough yet for one.
+TRIED_MISFIT = 4.0
 # What a term must gain in χ². The largest of 60 absent terms reaches 10 by chance.
-PRICE = 30.0
+PRICE_OF_TERM = 30.0
 # Absent terms with a smaller score are not looked at.
 LEAST_SCORE = 8.0
-TRIALS = 5
+# Supports fitted in a round, the most promising ones.
+FITS_PER_ROUND = 5
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def rescued(
     positions: Positions, segments: Segments, c: np.ndarray, chi2: np.ndarray
 ) -> tuple[Segments, np.ndarray]:
     """Segments beyond 4 χ² per degree of freedom start anew; the better fit stays."""
-    stuck = np.flatnonzero(~(chi2 < GENEROUS * segments.freedom(positions.dof)))
+    stuck = np.flatnonzero(~(chi2 < TRIED_MISFIT * segments.freedom(positions.dof)))
     if not len(stuck):
         return segments, chi2
     again, lower = fit_states(positions, start_states(positions, segments[stuck], c), c)
@@ -119,7 +121,7 @@ def lengthen(positions: Positions, fit: Fit) -> list[Level]:
         positions = enough_steps(positions, merged, fit.c)
         trial, chi2 = fit_states(positions, merged, fit.c)
         trial, chi2 = _backward(positions, fit, parts, trial, chi2)
-        good = chi2 < GENEROUS * trial.freedom(positions.dof)
+        good = chi2 < TRIED_MISFIT * trial.freedom(positions.dof)
         if good.any():
             fit, undone = _merged(positions, fit, parts[good], trial[good])
         grown = good.any() and undone < good.sum()
@@ -133,7 +135,7 @@ def lengthen(positions: Positions, fit: Fit) -> list[Level]:
 def _backward(positions, fit, parts, merged, chi2) -> tuple[Segments, np.ndarray]:
     """Start merged segments that do not fit from the second part, back in time."""
     dof = positions.dof
-    stuck = np.flatnonzero(~(chi2 < GENEROUS * merged.freedom(dof)))
+    stuck = np.flatnonzero(~(chi2 < TRIED_MISFIT * merged.freedom(dof)))
     if not len(stuck):
         return merged, chi2
     rows = fit.segments.length[parts[stuck, 0]]
@@ -281,7 +283,9 @@ class Quadratic:
             sets = np.array(list(combinations(range(len(pool)), size)))
             own = h[sets[:, :, None], sets[:, None, :]] + 1e-10 * np.eye(size)
             values = np.linalg.solve(own, d[sets][..., None])[..., 0]
-            change = here - np.einsum("si,si->s", d[sets], values) + PRICE * size
+            change = (
+                here - np.einsum("si,si->s", d[sets], values) + PRICE_OF_TERM * size
+            )
             for i in np.argsort(change)[:best]:
                 whole = np.zeros_like(self.c)
                 whole[reference] = self.c[reference]
@@ -327,7 +331,7 @@ def refit(
 
 def criterion(positions: Positions, fit: Fit, scale: float = 1.0) -> float:
     """χ² (capped by segment, at 25 · `scale` per value) + 30 per term."""
-    return fit.cost(positions.dof, scale) + PRICE * np.count_nonzero(fit.c)
+    return fit.cost(positions.dof, scale) + PRICE_OF_TERM * np.count_nonzero(fit.c)
 
 
 def common_scale(positions: Positions, fits: Sequence[Fit]) -> float:
@@ -385,18 +389,18 @@ def search(
         score = model.scores(np.setdiff1d(present, order[:1]), absent)
         rank = np.argsort(-score, kind="stable")[:enumerated]
         pool = np.concatenate([present, absent[rank[score[rank] > LEAST_SCORE]]])
-        base = PRICE * (len(present) - 1)
+        base = PRICE_OF_TERM * (len(present) - 1)
         proposals = [
             (change - base, tuple(sorted((reference, *subset))), c)
             for reference in order
             for change, subset, c in model.best_subsets(
-                reference, pool, len(present) + 1, 3 * TRIALS
+                reference, pool, len(present) + 1, 3 * FITS_PER_ROUND
             )
         ]
         improved = None
         trials = 0
         for promised, support, c in sorted(proposals, key=lambda item: item[0]):
-            if support in tried or promised > -1.0 or trials == TRIALS:
+            if support in tried or promised > -1.0 or trials == FITS_PER_ROUND:
                 continue
             if not len(references(c, inertia)):
                 continue
