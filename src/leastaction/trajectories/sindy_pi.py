@@ -77,8 +77,8 @@ def assemble(
     trajectories, _, dof = motion[0].shape
     if trajectories < TRAJECTORIES_PER_HELD_OUT:
         raise ValueError(
-            f"SINDy-PI holds every {TRAJECTORIES_PER_HELD_OUT}th trajectory out to choose "
-            f"its model; there are {trajectories}"
+            f"SINDy-PI holds every {TRAJECTORIES_PER_HELD_OUT}th trajectory out to "
+            f"choose its model; there are {trajectories}"
         )
     outside = held_out(motion[2])
     training = [
