@@ -48,10 +48,10 @@ def test_the_length_of_a_piece_changes_nothing():
         np.testing.assert_array_equal(one, other)
 
 
-@pytest.mark.parametrize("abreast", [1, 3])
-def test_the_number_of_trajectories_side_by_side_changes_nothing(abreast):
+@pytest.mark.parametrize("side_by_side", [1, 3])
+def test_the_number_of_trajectories_side_by_side_changes_nothing(side_by_side):
     settings = simulation(duration=20.0)
-    others = stored(settings, abreast=abreast)
+    others = stored(settings, side_by_side=side_by_side)
     for one, other in zip(stored(settings), others, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -23,16 +23,16 @@ from leastaction.densities.weak_fokker_planck import bumps, sheppard
 
 log = logging.getLogger(__name__)
 
-# Half width of the planes, in root mean squares of the truth, where the simulation has
-# no histogram.
-REACH = 4.0
-BINS = 50
+# Half width of the planes in root mean squares of the truth, and their cells along each
+# side, where the simulation has no histogram.
+REACH_IN_RMS = 4.0
+CELLS_PER_SIDE = 50
 # Test functions of the residual map along each side, and their half width over that of
 # the domain.
-CENTRES = 15
-HALF_WIDTH = 0.25
+BUMPS_PER_SIDE = 15
+HALF_WIDTH_OF_BUMP = 0.25
 # Bumps whose variance is below this part of the largest hold too few samples to judge.
-RARE = 1e-4
+LEAST_VARIANCE_SHARE = 1e-4
 
 
 def validate(
@@ -71,7 +71,7 @@ def validate(
             log.warning("the model of replicate %d: %s", replicate, error)
     if found is None:
         found = tuple(np.full_like(part, np.nan) for part in truth)
-    residual = np.full((CENTRES, CENTRES), np.nan)
+    residual = np.full((BUMPS_PER_SIDE, BUMPS_PER_SIDE), np.nan)
     if system.dof == 1 and np.isfinite(found[0]).all():
         total = run["duration"] * run["trajectories"]
         residual = _residual(estimate.system, truth[0][0], low, high, total)
@@ -93,8 +93,8 @@ def _domain(system: System, run, histogram, key):
         count[0] += len(path)
 
     stream(system, {**run, "trajectories": 1}, add, **key, purpose="validate")
-    reach = REACH * np.sqrt(squares / count[0])
-    return -reach, reach, BINS
+    reach = REACH_IN_RMS * np.sqrt(squares / count[0])
+    return -reach, reach, CELLS_PER_SIDE
 
 
 def _densities(system: System, run, grid, key) -> tuple[np.ndarray, np.ndarray]:
@@ -130,7 +130,7 @@ def _residual(model: System, density, low, high, duration) -> np.ndarray:
     values = evaluate(q, qdot, model.parameter_values).reshape(bins, bins, 2)
     drift, noise = values[..., 0], values[..., 1]
     probability = sheppard(density * step[0] * step[1])
-    along_q, along_qdot = (bumps(x, CENTRES, HALF_WIDTH) for x in axes)
+    along_q, along_qdot = (bumps(x, BUMPS_PER_SIDE, HALF_WIDTH_OF_BUMP) for x in axes)
 
     def mean(weight, one, other):
         return one @ (weight * probability) @ other.T
@@ -141,7 +141,7 @@ def _residual(model: System, density, low, high, duration) -> np.ndarray:
         + 0.5 * mean(noise, along_q[0], along_qdot[2])
     )
     variance = mean(noise, along_q[0] ** 2, along_qdot[1] ** 2) / duration
-    usual = variance > RARE * variance.max()
+    usual = variance > LEAST_VARIANCE_SHARE * variance.max()
     score = np.full_like(generator, np.nan)
     return np.divide(generator, np.sqrt(np.abs(variance)), out=score, where=usual)
 

@@ -19,9 +19,9 @@ from leastaction.densities.gill_histogram import check_batches
 from leastaction.densities.runge_kutta_gill import stream
 
 # Samples of a path are put together until every lane has one: a loop over the lanes of
-# a monomial becomes vector instructions.
+# a monomial becomes vector instructions. Four of them are added before they are summed.
 LANES = 64
-SUMMED = LANES // 4
+LANES_OF_SUMS = LANES // 4
 KERNEL = f"""
 @njit(cache=True, nogil=True)
 def add(path, first, every, filled, samples, lower, factor, values, sums):
@@ -39,7 +39,7 @@ def add(path, first, every, filled, samples, lower, factor, values, sums):
 
 @njit(cache=True, nogil=True)
 def add_lanes(samples, lower, factor, values, sums):
-    a, b, c = {SUMMED}, {2 * SUMMED}, {3 * SUMMED}
+    a, b, c = {LANES_OF_SUMS}, {2 * LANES_OF_SUMS}, {3 * LANES_OF_SUMS}
     for m in range(1, sums.shape[0]):
         before, state = lower[m], factor[m]
         for i in range({LANES}):
@@ -80,7 +80,7 @@ class MomentSums:
         self._recursion = _recursion(self.powers)
         self._waiting = np.zeros((trajectories, state, LANES))
         self._values = np.ones((len(self.powers), LANES))
-        self._sums = np.zeros((trajectories, len(self.powers), SUMMED))
+        self._sums = np.zeros((trajectories, len(self.powers), LANES_OF_SUMS))
         self._kernel = kernel(KERNEL, {})
 
     def add(self, trajectory: int, path: np.ndarray) -> None:

@@ -27,7 +27,7 @@ from leastaction.densities.stationary_estimate import (
 )
 
 # Smallest noise strength in the weights, relative to the mean over all noise terms.
-FLOOR = 1e-3
+LEAST_NOISE_STRENGTH = 1e-3
 
 
 def identify(
@@ -116,7 +116,7 @@ class Isometry:
         """θ of the noise; one that came out negative counts as nearly none."""
         size = self._size
         part = values * size
-        floor = FLOOR * np.abs(part).sum(axis=-1, keepdims=True)
+        floor = LEAST_NOISE_STRENGTH * np.abs(part).sum(axis=-1, keepdims=True)
         strength = np.maximum(part, floor / max(1, np.count_nonzero(size)))
         factor = np.zeros_like(part)
         return np.divide(strength, size, out=factor, where=size > 0)

@@ -31,7 +31,9 @@ from leastaction.densities.stationary_estimate import (
     unknown,
 )
 
-EPSILON = np.finfo(float).eps
+RELATIVE_ROUNDOFF = np.finfo(float).eps
+# The simplex ends at ten digits of the parameters, whatever the residual.
+SIMPLEX_OPTIONS = {"xatol": 1e-10, "fatol": 0.0, "maxiter": 4000, "maxfev": 8000}
 
 
 def residual_least_squares(
@@ -75,7 +77,7 @@ def minimum(gram: np.ndarray, known: np.ndarray) -> np.ndarray:
     right = -(gram @ given[..., None])[..., free, 0]
     size = np.sqrt(np.abs(np.diagonal(gram, axis1=-2, axis2=-1)))[..., free]
     scaled = gram[..., free, :][..., free] / (size[..., :, None] * size[..., None, :])
-    inverse = np.linalg.pinv(scaled, rcond=free.sum() * EPSILON)
+    inverse = np.linalg.pinv(scaled, rcond=free.sum() * RELATIVE_ROUNDOFF)
     values = np.empty((*right.shape[:-1], known.shape[-1]))
     values[...] = given
     values[..., free] = (inverse @ (right / size)[..., None])[..., 0] / size
@@ -108,7 +110,7 @@ def _nelder_mead(gram, known, kind) -> np.ndarray:
         objective,
         np.ones(free.sum()),
         method="Nelder-Mead",
-        options={"xatol": 1e-10, "fatol": 0.0, "maxiter": 4000, "maxfev": 8000},
+        options=SIMPLEX_OPTIONS,
     )
     return coefficients(found.x)
 

@@ -65,8 +65,8 @@ STAGES = (
 WEIGHTS = ("1.0", "(2.0 - root)", "(2.0 + root)", "1.0")
 
 # Steps that are handed on at once, and trajectories that are integrated side by side.
-PIECE = 4096
-ABREAST = 8
+STEPS_PER_PIECE = 4096
+TRAJECTORIES_SIDE_BY_SIDE = 8
 
 
 def integrator(system: System) -> Callable:
@@ -149,8 +149,8 @@ def stream(
     seed: int,
     replicate: int,
     purpose: str = "simulate",
-    piece: int = PIECE,
-    abreast: int = ABREAST,
+    piece: int = STEPS_PER_PIECE,
+    side_by_side: int = TRAJECTORIES_SIDE_BY_SIDE,
 ) -> None:
     """Integrate every trajectory of one replicate and hand its samples to `sink`.
 
@@ -168,7 +168,7 @@ def stream(
         Key of the random numbers: the same whatever the length of a `piece`.
     piece
         Steps per piece.
-    abreast
+    side_by_side
         Trajectories that are integrated side by side, which changes no sample.
 
     Raises
@@ -182,11 +182,13 @@ def stream(
     skipped = round(settings["burn_in"] / dt)
     draw = initial_states(settings["initial_state"], system)
     total = settings["trajectories"]
-    groups = [range(t, min(t + abreast, total)) for t in range(0, total, abreast)]
+    groups = [
+        range(t, min(t + side_by_side, total)) for t in range(0, total, side_by_side)
+    ]
     wiener = system.wiener_processes
-    normals_room = np.empty(abreast * piece * wiener)
-    paths_room = np.empty(abreast * piece * 2 * system.dof)
-    what = f"replicate {replicate}, {abreast} trajectories at once"
+    normals_room = np.empty(side_by_side * piece * wiener)
+    paths_room = np.empty(side_by_side * piece * 2 * system.dof)
+    what = f"replicate {replicate}, {side_by_side} trajectories at once"
     for group in tracked(groups, what, summary=False):
         rngs = [generator(seed, example, purpose, replicate, t) for t in group]
         states = np.array([draw(rng) for rng in rngs], dtype=float).T.copy()

@@ -16,8 +16,8 @@ import xarray as xr
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.gram_estimate import lagrangian_estimate, positions
 
-# Score above which the data tell the common factor.
-TOLD = 3.0
+# Score, in standard errors, above which the data tell the common factor.
+LEAST_SCORE_OF_SCALE = 3.0
 
 log = logging.getLogger(__name__)
 
@@ -153,8 +153,8 @@ def explanation(
         "a common factor of both leaves it unchanged"
         if balanced
         else "within its noise, this one looks like one in detailed balance (score "
-        f"{score:.2g}, {TOLD:g} is needed), which a common factor of damping and noise "
-        "leaves unchanged"
+        f"{score:.2g}, {LEAST_SCORE_OF_SCALE:g} is needed), which a common factor of "
+        "damping and noise leaves unchanged"
     )
     return (
         f"a stationary density does not determine {names} together: {why}. What it "
@@ -275,7 +275,7 @@ def stationary_estimate(
                 "1",
                 "whether the data tell a common factor of damping and noise",
             )
-        if balanced or score < TOLD:
+        if balanced or score < LEAST_SCORE_OF_SCALE:
             unknown = thermal & np.isnan(known)
             reason = explanation(equations, fixed, unknown, first, balanced, score)
             log.warning("%s", reason)

@@ -41,7 +41,7 @@ from leastaction.densities.fokker_planck import (
 )
 from leastaction.densities.gill_histogram import CELLS, coarsened, shares
 
-# Exponent of a bump: its second derivative is continuous twice.
+# Of 1 − ξ²: the second derivative of a bump has a continuous slope.
 BUMP_EXPONENT = 4
 
 

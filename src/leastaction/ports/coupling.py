@@ -29,6 +29,7 @@ from leastaction.ports.dae import (
 from leastaction.ports.minimal_coordinates import start
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 
+# Of the interconnection, which a user writes as decimal numbers.
 LARGEST_ASYMMETRY = 1e-12
 
 IDENTIFIED, KNOWN = "identified", "known"

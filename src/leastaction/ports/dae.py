@@ -23,6 +23,8 @@ MOST_NEWTON_STEPS, LAST_NEWTON_STEP = 30, 1e-12
 # A Jacobian is kept while each step is below this share of the one before.
 CONTRACTION_TO_KEEP_JACOBIAN = 0.1
 
+# Step of a difference in a multiplier over 1 + |λ|: d²g/dt² is linear in it.
+MULTIPLIER_STEP = 1e-3
 # Excess over the largest energy that round-off explains.
 ENERGY_ROUNDOFF = 1e-12
 
@@ -181,7 +183,7 @@ class PortDae:
             return self._transformation[self.algebraic_rows] @ slopes[:, a]
         columns = []
         for i in a:  # d²g/dt² is linear in the multipliers where H is
-            step = 1e-3 * (1.0 + abs(x[i]))
+            step = MULTIPLIER_STEP * (1.0 + abs(x[i]))
             moved = x.copy()
             moved[i] += step
             columns.append((self._evaluated(moved, u)[1] - residual) / step)
@@ -326,7 +328,7 @@ class EnergyBalance:
     @property
     def violations(self) -> int:
         """Windows over which more energy is stored than supplied."""
-        scale = max(np.abs(self.stored).max(), np.abs(self.supplied).max(), 1e-300)
+        scale = max(np.abs(self.stored).max(), np.abs(self.supplied).max()) or 1.0
         return int((self.excess > ENERGY_ROUNDOFF * scale).sum())
 
 

@@ -22,11 +22,14 @@ from leastaction.ports.model import PortModel
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 
 ROLLOUT = CONTRACTS["port_rollout"]
-NORMAL_95 = 1.959963984540054
+# In standard deviations of a normal number.
+HALF_WIDTH_OF_95_PERCENT = 1.959963984540054
 
+# Least singular value above which the algebraic rows of a truth are regular.
+LEAST_REGULARITY_OF_TRUTH = 1e-9
 # Lines along which H is compared with the integral of the efforts, and Gauss–Legendre
 # nodes on each.
-LINES, NODES = 50, 24
+LINES_OF_INTEGRATION, NODES_PER_LINE = 50, 24
 
 
 def validate(
@@ -90,7 +93,9 @@ def _learning_curves(fits, system, x: np.ndarray, test: np.ndarray) -> xr.Datase
         off = targets - system.efforts_at(own) @ a.T
         found["transformed_rmse"].append(_rms(error @ a.T))
         found["effort_rmse"].append(_rms(error))
-        found["coverage"].append((np.abs(error @ a.T) <= NORMAL_95 * band).mean(axis=0))
+        found["coverage"].append(
+            (np.abs(error @ a.T) <= HALF_WIDTH_OF_95_PERCENT * band).mean(axis=0)
+        )
         found["band"].append(_rms(band))
         found["target_rmse"].append(_rms(off))
     return ROLLOUT.dataset(
@@ -144,7 +149,8 @@ def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
         the algebraic states (by all states if it is singular in the truth, too).
     """
     true_dae = system.dae
-    of_all = _regularity(true_dae, true_dae.algebraic_jacobian(points), False) < 1e-9
+    of_all = _regularity(true_dae, true_dae.algebraic_jacobian(points), False)
+    of_all = of_all < LEAST_REGULARITY_OF_TRUTH
 
     def regularity(dae) -> float:
         return _regularity(dae, dae.algebraic_jacobian(points), of_all)
@@ -181,8 +187,10 @@ def _gradient_defect(dae, points: np.ndarray) -> float:
     """Along lines between points whose algebraic states are kept."""
     if dae.hamiltonian is None:
         return np.inf
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
-    order = np.argsort(points[:, dae.differential[0]])[:: max(1, len(points) // LINES)]
+    nodes, weights = np.polynomial.legendre.leggauss(NODES_PER_LINE)
+    order = np.argsort(points[:, dae.differential[0]])[
+        :: max(1, len(points) // LINES_OF_INTEGRATION)
+    ]
     first = points[order[:-1]]
     last = first.copy()
     last[:, dae.differential] = points[order[1:]][:, dae.differential]

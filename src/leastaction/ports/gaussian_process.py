@@ -25,13 +25,14 @@ from scipy.optimize import minimize
 from leastaction.core.contracts import time_step
 from leastaction.ports.effort_data import flow_data, taken
 
-# Ratios n of the search, and length scales over the range of the times.
-NOISE_CEILING = 1e2
-LENGTH_SCALES = np.geomspace(3e-3, 3.0, 40)
-NOISE_RATIOS = 60
-# Samples of a record that say where the search begins.
-SUBSAMPLE = 200
-# The search ends within these of log ℓ and log n and of the log likelihood.
+# A scan says where the search begins: ratios n up to the largest one, length scales
+# over the range of the times, samples of a record.
+LARGEST_NOISE_RATIO = 1e2
+LENGTH_SCALES_OF_SCAN = np.geomspace(3e-3, 3.0, 40)
+NOISE_RATIOS_OF_SCAN = 60
+SAMPLES_OF_SCAN = 200
+# The search ends within these of log ℓ and log n and of the log likelihood: the
+# derivative changes by less than its error.
 LOG_TOLERANCE, LIKELIHOOD_TOLERANCE, MOST_EVALUATIONS = 1e-2, 0.1, 120
 
 
@@ -95,7 +96,7 @@ def derivative_on_grid(
     centred = values - values.mean()
     if not centred.any():
         return np.zeros_like(values)
-    every = -(-len(values) // SUBSAMPLE)
+    every = -(-len(values) // SAMPLES_OF_SCAN)
     lag = time_step * np.arange(len(values))
     start = _scan(lag[::every], centred[::every], noise_floor)
 
@@ -215,9 +216,9 @@ def _profiled(square: float, log_determinant: float, size: int) -> float:
 def _scan(time: np.ndarray, values: np.ndarray, floor: float) -> np.ndarray:
     """Best log ℓ and log n on a grid: one eigen-decomposition per ℓ."""
     square = (time[:, None] - time) ** 2
-    ratios = np.geomspace(floor, NOISE_CEILING, NOISE_RATIOS)
+    ratios = np.geomspace(floor, LARGEST_NOISE_RATIO, NOISE_RATIOS_OF_SCAN)
     best, found = np.inf, (0.0, 0.0)
-    for length_scale in LENGTH_SCALES * np.ptp(time):
+    for length_scale in LENGTH_SCALES_OF_SCAN * np.ptp(time):
         e, q = np.linalg.eigh(np.exp(-0.5 * square / length_scale**2))
         spectrum = np.maximum(e, 0.0) + ratios[:, None]
         squares = ((q.T @ values) ** 2 / spectrum).sum(axis=1)
@@ -229,7 +230,7 @@ def _scan(time: np.ndarray, values: np.ndarray, floor: float) -> np.ndarray:
 
 def _refined(negative_log_likelihood, start, floor) -> np.ndarray:
     """ℓ and n of the largest likelihood near a start."""
-    bounds = [(None, None), (np.log(floor), np.log(NOISE_CEILING))]
+    bounds = [(None, None), (np.log(floor), np.log(LARGEST_NOISE_RATIO))]
     simplex = start + np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.5]])
     found = minimize(
         negative_log_likelihood,

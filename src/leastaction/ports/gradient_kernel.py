@@ -33,7 +33,7 @@ from leastaction.core.gaussian_process import (
 # larger s² would cost digits: rounding errors of H and z are about 1e-16 s²/(ℓ² σ).
 LENGTH_SCALE_RANGE = 1e-2, 3e1
 EFFORT_RANGE, POLYNOMIAL_RANGE = (1e-12, 1e2), (1e-12, 1e5)
-NOISE_CEILING = 1e1
+LARGEST_NOISE = 1e1
 START_LENGTH_SCALE, START_NOISE = 2.0, 1e-4
 
 
@@ -319,7 +319,7 @@ def fit(
             *[LENGTH_SCALE_RANGE] * size,
             EFFORT_RANGE,
             *[POLYNOMIAL_RANGE] * 2,
-            *[(noise_floor, NOISE_CEILING)] * size,
+            *[(noise_floor, LARGEST_NOISE)] * size,
         ]
     ).T
     if not polynomial:

@@ -25,6 +25,7 @@ from leastaction.ports.effort_data import (
     with_training_data,
 )
 
+# Of a multiplier: the efforts of its own state are known.
 NO_BLOCK = -1
 
 

@@ -31,11 +31,13 @@ from leastaction.core.gaussian_process import (
 LENGTH_SCALE_RANGE = 1e-2, 3e1
 WARP_RANGE = 1e-6, 1e2
 VARIANCE_RANGE, LINE_RANGE = (1e-12, 1.0), (1e-12, 1e4)
-NOISE_CEILING = 1e1
+LARGEST_NOISE = 1e1
+# Starts: w nearly linear, in between and logarithmic; more are drawn from the box.
 START_WARPS, START_LENGTH_SCALE, START_NOISE = (1e1, 1e-1, 1e-3), 0.5, 1e-4
+DRAWN_WARPS, DRAWN_LENGTH_SCALES = (1e-4, 10), (0.1, 2)
 # Panels of an integral over w, in units of the smaller of 1 and ℓ, and their nodes.
-PANEL = 0.5
-NODES, WEIGHTS = np.polynomial.legendre.leggauss(16)
+PANEL_WIDTH = 0.5
+PANEL_NODES, PANEL_WEIGHTS = np.polynomial.legendre.leggauss(16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +119,7 @@ class LocalProcess:
         """
         c, ell, _ = self._tables
         w = np.arcsinh(_flat(points) / c)
-        width = PANEL * min(1.0, ell)
+        width = PANEL_WIDTH * min(1.0, ell)
         number = np.floor(np.abs(w) / width).astype(int)
         side = np.where(w < 0, -1.0, 1.0)
         total = self._over(side * number * width, w)
@@ -130,9 +132,11 @@ class LocalProcess:
     def _over(self, first: np.ndarray, last: np.ndarray) -> np.ndarray:
         """∫ z dx from w = `first` to `last`, shape (panel,)."""
         half = 0.5 * (last - first)
-        w = (first + half)[:, None] + half[:, None] * NODES
+        w = (first + half)[:, None] + half[:, None] * PANEL_NODES
         efforts = self.efforts((self.warp * np.sinh(w)).reshape(-1, 1))
-        return half * ((efforts.reshape(w.shape) * self.warp * np.cosh(w)) @ WEIGHTS)
+        return half * (
+            (efforts.reshape(w.shape) * self.warp * np.cosh(w)) @ PANEL_WEIGHTS
+        )
 
     def at(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Z and dz/dx at one point, for the inner loop of a simulation."""
@@ -242,14 +246,15 @@ def fit(
             WARP_RANGE,
             VARIANCE_RANGE,
             *[LINE_RANGE] * 2,
-            (noise_floor, NOISE_CEILING),
+            (noise_floor, LARGEST_NOISE),
         ]
     ).T
 
     def start(i: int) -> np.ndarray:
         warp, ratio = START_WARPS[i % len(START_WARPS)], START_LENGTH_SCALE
         if i >= len(START_WARPS):
-            warp, ratio = np.exp(random.uniform(np.log([1e-4, 0.1]), np.log([10, 2])))
+            box = np.log([DRAWN_WARPS, DRAWN_LENGTH_SCALES])
+            warp, ratio = np.exp(random.uniform(*box.T))
         return np.log([ratio, warp, 1.0, 1.0, 1.0, START_NOISE])
 
     logs = most_likely(

@@ -19,8 +19,8 @@ from leastaction.core.time_grid import step_count
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 
-# Samples at each end that are in no set: they have no central difference.
-MARGIN = 2
+# Samples at each end that have no central difference, and are in no set.
+SAMPLES_WITHOUT_DIFFERENCE = 2
 ALL, EARLY = "all", "early"
 
 # Relative and absolute tolerance of DOP853, for states of order one.
@@ -51,7 +51,9 @@ def draw_sets(
         `training_index` (fit, order), −1 beyond the size of a set, and `test_index`;
         size and pool of each training set.
     """
-    inner = np.arange(MARGIN, time.size - MARGIN)
+    inner = np.arange(
+        SAMPLES_WITHOUT_DIFFERENCE, time.size - SAMPLES_WITHOUT_DIFFERENCE
+    )
     test = np.sort(of_test.choice(inner, settings["test"], replace=False))
     order = of_training.permutation(np.setdiff1d(inner, test))
     fits = [(size, ALL, order) for size in settings["sizes"]]

@@ -122,86 +122,74 @@ class PortModel:
         return "\n".join([*lines, f"  residual of (J - R) z, rms by row: {shown}"])
 
 
-class JointEfforts:
-    """All efforts as one multi-task process."""
+class ProcessEfforts:
+    """All efforts as one multi-task process, or each as a process of its own."""
 
     def __init__(self, model: PortModel):
         from leastaction.ports.multi_task_process import StructuredProcess
 
         own = model.dataset.isel(replicate=0, fit=model.fit)
         x, y = model.training_data
-        self.process = StructuredProcess(
-            x=x,
-            y=y,
-            transformation=model.transform,
-            length_scale=float(own["length_scale"].values[0]),
-            task_vector=own["task_vector"].values,
-            task_diagonal=own["task_diagonal"].values,
-            noise=own["noise_variance"].values,
-        )
-        self.efforts = self.process.effort
-        self._inverse = np.linalg.inv(model.transform)
-        self.covariance = self.process.effort_covariance
-
-    def jacobian(self, x: np.ndarray) -> np.ndarray:
-        """As :meth:`PortModel.jacobian`."""
-        return np.einsum("ij,pjs->pis", self._inverse, self.process.jacobian(x))
-
-    def lines(self) -> list[str]:
-        """Lines of hyperparameters."""
-        process = self.process
-        return [
-            f"  one Gaussian kernel, length scale {process.length_scale:.4g}",
-            f"  log likelihood {process.log_likelihood:.6g}",
-            "  no Hamiltonian: E'z = grad H is not imposed",
-        ]
-
-
-class IndependentEfforts:
-    """Every effort as a process of its own."""
-
-    def __init__(self, model: PortModel):
-        from leastaction.ports.multi_task_process import StructuredProcess
-
-        own = model.dataset.isel(replicate=0, fit=model.fit)
-        x, y = model.training_data
-        z = y @ np.linalg.inv(model.transform).T
-        self.processes = [
-            StructuredProcess(
-                x=x,
-                y=z[:, [j]],
-                transformation=np.eye(1),
-                length_scale=float(own["length_scale"].values[j]),
-                task_vector=own["task_vector"].values[[j]],
-                task_diagonal=own["task_diagonal"].values[[j]],
-                noise=own["noise_variance"].values[[j]],
+        everything = list(range(len(model.states)))
+        joint = model.dataset.sizes["process"] == 1
+        if joint:
+            places, transforms, outputs = [everything], [model.transform], y
+        else:
+            places = [[j] for j in everything]
+            transforms = [np.eye(1)] * len(everything)
+            outputs = y @ np.linalg.inv(model.transform).T
+        self._of_all, self._size = joint, len(everything)
+        self._parts = [
+            (
+                place,
+                np.linalg.inv(transform),
+                StructuredProcess(
+                    x=x,
+                    y=outputs[:, place],
+                    transformation=transform,
+                    length_scale=float(length_scale),
+                    task_vector=own["task_vector"].values[place],
+                    task_diagonal=own["task_diagonal"].values[place],
+                    noise=own["noise_variance"].values[place],
+                ),
             )
-            for j in range(z.shape[1])
+            for place, transform, length_scale in zip(
+                places, transforms, own["length_scale"].values, strict=True
+            )
         ]
 
     def efforts(self, x: np.ndarray) -> np.ndarray:
         """As :meth:`PortModel.efforts`."""
-        return np.hstack([process.effort(x) for process in self.processes])
+        return np.hstack([process.effort(x) for _, _, process in self._parts])
 
     def jacobian(self, x: np.ndarray) -> np.ndarray:
         """As :meth:`PortModel.jacobian`."""
-        parts = [process.jacobian(x) for process in self.processes]
+        parts = [
+            np.einsum("ij,pjs->pis", inverse, process.jacobian(x))
+            for _, inverse, process in self._parts
+        ]
         return np.concatenate(parts, axis=1)
 
     def covariance(self, x: np.ndarray) -> np.ndarray:
         """As :meth:`PortModel.covariance`."""
-        found = np.zeros((len(x), *(len(self.processes),) * 2))
-        for j, process in enumerate(self.processes):
-            found[:, j, j] = process.effort_covariance(x)[:, 0, 0]
+        found = np.zeros((len(x), self._size, self._size))
+        for place, _, process in self._parts:
+            found[(slice(None), *np.ix_(place, place))] = process.effort_covariance(x)
         return found
 
     def lines(self) -> list[str]:
         """Lines of hyperparameters."""
-        scales = ", ".join(f"{p.length_scale:.4g}" for p in self.processes)
-        return [
-            f"  one Gaussian kernel per effort, length scales {scales}",
-            "  no Hamiltonian: E'z = grad H is not imposed",
-        ]
+        processes = [process for _, _, process in self._parts]
+        scales = ", ".join(f"{p.length_scale:.4g}" for p in processes)
+        if self._of_all:
+            likelihood = processes[0].log_likelihood
+            about = [
+                f"  one Gaussian kernel, length scale {scales}",
+                f"  log likelihood {likelihood:.6g}",
+            ]
+        else:
+            about = [f"  one Gaussian kernel per effort, length scales {scales}"]
+        return [*about, "  no Hamiltonian: E'z = grad H is not imposed"]
 
 
 class GradientEfforts:
@@ -279,12 +267,7 @@ def _kind(stored: bool, names: str) -> str:
     return f"grad H({names})" if stored else "an algebraic effort"
 
 
-def _processes(model: PortModel):
-    joint = model.dataset.sizes["process"] == 1
-    return (JointEfforts if joint else IndependentEfforts)(model)
-
-
 EFFORTS: Mapping[str, Callable] = {
-    "effort_process": _processes,
+    "effort_process": ProcessEfforts,
     "effort_gradient": GradientEfforts,
 }

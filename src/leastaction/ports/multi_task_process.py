@@ -33,18 +33,18 @@ from leastaction.ports.effort_data import (
 # Bounds of the search: ℓ over the spread of the inputs, d over the scale of the data.
 LENGTH_SCALE_RANGE = 1e-3, 1e3
 DIAGONAL_RANGE = 1e-14, 1e6
-NOISE_CEILING = 1e2
-# ℓ of the starts, over the spread of the inputs.
-START_LENGTH_SCALES = 0.7, 2.0
+LARGEST_NOISE = 1e2
+# ℓ of the starts, over the spread of the inputs, and noise over the mean square output.
+START_LENGTH_SCALES, START_NOISE = (0.7, 2.0), 1e-2
 # Iterations after which only the best start goes on.
-RACE = 20
+ITERATIONS_OF_ALL_STARTS = 20
 # L-BFGS-B: relative change of −log p that ends the search, and steps of a line search.
 # Rounding errors of the likelihood make a closer search futile.
 SEARCH_OPTIONS = {"ftol": 1e-6, "maxls": 8}
-# Pivots of K_x below this are rounding error; beyond this share of them in use, the
+# Pivots of K_x below this are rounding error. With a larger share of them in use, the
 # eigenvectors of K_x itself are cheaper.
-PIVOT = 1e-15
-LOW_RANK = 0.5
+SMALLEST_PIVOT = 1e-15
+LARGEST_RANK_SHARE = 0.5
 
 
 def low_rank_spectrum(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -54,8 +54,8 @@ def low_rank_spectrum(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     with its singular values gives them sooner. What is cut off hardly changes the
     likelihood, but does change predictions, where T may be 1e14 times the noise.
     """
-    factor, pivots, rank, _ = dpstrf(kernel, tol=PIVOT)
-    if rank > LOW_RANK * len(kernel):
+    factor, pivots, rank, _ = dpstrf(kernel, tol=SMALLEST_PIVOT)
+    if rank > LARGEST_RANK_SHARE * len(kernel):
         return np.linalg.eigh(kernel)
     vectors, singular, _ = np.linalg.svd(np.triu(factor)[:rank].T, full_matrices=False)
     placed = np.empty_like(vectors)
@@ -349,7 +349,7 @@ def fit(
         _bounds(spread, noise_floor, tasks),
         (square, scaled, transformation),
         iterations=iterations,
-        race=RACE,
+        race=ITERATIONS_OF_ALL_STARTS,
         **SEARCH_OPTIONS,
     )
     d, noise = np.exp(best[1 + tasks :]).reshape(2, tasks) * scale**2
@@ -371,7 +371,7 @@ def _bounds(spread: float, noise_floor: float, tasks: int) -> np.ndarray:
             [
                 spread * LENGTH_SCALE_RANGE[i],
                 *[DIAGONAL_RANGE[i]] * tasks,
-                *[(noise_floor, NOISE_CEILING)[i]] * tasks,
+                *[(noise_floor, LARGEST_NOISE)[i]] * tasks,
             ]
         )
         for i in range(2)
@@ -392,7 +392,7 @@ def _starts(y, transformation, spread, number, random):
     size = np.sqrt(np.maximum(values[-1], 0.0))
     d = np.full(len(values), 0.5)
     with np.errstate(divide="ignore"):
-        logs = np.log([d, 1e-2 * (y**2).mean(axis=0)])
+        logs = np.log([d, START_NOISE * (y**2).mean(axis=0)])
     for i in range(number):
         v = vectors[:, -1] if i == 0 else random.standard_normal(len(values))
         length_scale = START_LENGTH_SCALES[i % len(START_LENGTH_SCALES)] * spread

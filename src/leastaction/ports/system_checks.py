@@ -8,7 +8,7 @@ import sympy as sp
 from leastaction.core.expressions import symbol
 
 # Points at which an identity is tested, and what round-off makes of an equality there.
-POINTS, RELATIVE_ROUNDOFF = 7, 1e-9
+POINTS_OF_IDENTITIES, RELATIVE_ROUNDOFF = 7, 1e-9
 
 HIGHEST_INDEX = 6
 
@@ -26,7 +26,7 @@ def solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
 
 def generic_points(count: int) -> np.ndarray:
     """Points of a chart, shape (point, coordinate); all coordinates are positive."""
-    i = np.arange(POINTS)[:, None] + 1
+    i = np.arange(POINTS_OF_IDENTITIES)[:, None] + 1
     return 0.2 + np.mod(i * np.sqrt(2.0 + np.arange(count)), 1.0)
 
 
@@ -66,7 +66,9 @@ def _matrix_problems(system) -> Iterator[str]:
 
 def _chart_problems(system) -> Iterator[str]:
     points = generic_points(len(system.coordinates))
-    u = np.linspace(-0.7, 0.9, POINTS)[:, None] * np.ones(len(system.inputs))
+    u = np.linspace(-0.7, 0.9, POINTS_OF_IDENTITIES)[:, None] * np.ones(
+        len(system.inputs)
+    )
     matrix, right = system.rate_equations(points, u)
     scale = 1 + np.abs(right).max()
     if np.linalg.matrix_rank(matrix).min() < matrix.shape[2]:
