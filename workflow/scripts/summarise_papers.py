@@ -27,7 +27,7 @@ def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) 
         paper_summary(name, paper, table, {p: load_text(p) for p in paths[name]})
         for name, paper in settings["papers"].items()
     ]
-    files = [figure["file"] for one in papers for figure in one.figures]
+    files = [figure["file"] for one in papers for figure in one["figures"]]
     small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
     save_text(papers_page(papers, dict(zip(files, small, strict=True))), page)
 

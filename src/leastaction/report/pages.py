@@ -11,7 +11,6 @@ import math
 from base64 import encodebytes
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePath
 
 import numpy as np
@@ -98,43 +97,9 @@ def _texts(row: dict) -> dict:
 # The papers on one page
 
 
-@dataclass(frozen=True)
-class PaperSummary:
-    """One paper, as far as its summary follows from the results.
-
-    Attributes
-    ----------
-    name, title, summary
-        As in the configuration.
-    verdicts
-        One row per estimator: its name and the number of rows by verdict.
-    misses
-        What does not keep its limit: example, estimator, quantity, ours and target.
-    numbers
-        Printed numbers beside ours: those that differ most from the corrected ones.
-    figures, tables
-        `file`, `label` and `claim` of each, in the paper's order.
-    examples
-        `name`, `title`, `section`, and `settings` as YAML.
-    cost
-        Result of :func:`cost`.
-    """
-
-    name: str
-    title: str
-    summary: str
-    verdicts: list[dict]
-    misses: list[dict]
-    numbers: list[dict]
-    figures: list[dict]
-    tables: list[dict]
-    examples: list[dict]
-    cost: dict
-
-
 def paper_summary(
     name: str, settings: Mapping, scorecard: pd.DataFrame, benchmarks: Mapping[str, str]
-) -> PaperSummary:
+) -> dict:
     """What the results say of the paper `name`.
 
     Parameters
@@ -145,30 +110,32 @@ def paper_summary(
         Result of :func:`leastaction.report.scorecard.scorecard`.
     benchmarks
         Text of each benchmark file of the paper, by its path.
+
+    Returns
+    -------
+    dict
+        `name`, `title`, `summary`; `verdicts`, one row per estimator; `misses`;
+        `numbers`, the printed ones that differ most from the corrected ones; `figures`
+        and `tables` with their `file`, `label` and `claim`; `examples` with their
+        settings as YAML; `cost`.
     """
     rows = scorecard[scorecard["paper"] == name]
-    return PaperSummary(
-        name=name,
-        title=settings["title"],
-        summary=settings["summary"],
-        verdicts=verdicts(rows),
-        misses=[
-            _miss(row) for row in rows.to_dict("records") if row["verdict"] == MISSES
-        ],
-        numbers=largest_differences(rows),
-        figures=_shown(name, "figures", "svg", settings["figures"]),
-        tables=_shown(name, "tables", "html", settings["tables"]),
-        examples=[
-            {
-                "name": example,
-                "title": content["title"],
-                "section": content["section"],
-                "settings": _yaml(content["settings"]),
-            }
+    misses = rows[rows["verdict"] == MISSES].to_dict("records")
+    return {
+        "name": name,
+        "title": settings["title"],
+        "summary": settings["summary"],
+        "verdicts": verdicts(rows),
+        "misses": [_miss(row) for row in misses],
+        "numbers": largest_differences(rows),
+        "figures": _shown(name, "figures", "svg", settings["figures"]),
+        "tables": _shown(name, "tables", "html", settings["tables"]),
+        "examples": [
+            {**content, "name": example, "settings": _yaml(content["settings"])}
             for example, content in settings["examples"].items()
         ],
-        cost=cost(benchmarks),
-    )
+        "cost": cost(benchmarks),
+    }
 
 
 def verdicts(rows: pd.DataFrame) -> list[dict]:
@@ -275,17 +242,17 @@ def kept(verdicts: Sequence[Mapping]) -> tuple[int, int]:
     return good, good + sum(row[MISSES] for row in verdicts)
 
 
-def papers_page(papers: Sequence[PaperSummary], pictures: Mapping[str, bytes]) -> str:
+def papers_page(papers: Sequence[Mapping], pictures: Mapping[str, bytes]) -> str:
     """Self-contained page.
 
     Parameters
     ----------
     papers
-        In their order.
+        Results of :func:`paper_summary`, in their order.
     pictures
         PNG of each figure of the papers, by its `file`.
     """
-    judged = [kept(paper.verdicts) for paper in papers]
+    judged = [kept(paper["verdicts"]) for paper in papers]
     return page(
         "papers.html",
         title="The law behind measured motion",
@@ -298,14 +265,14 @@ def papers_page(papers: Sequence[PaperSummary], pictures: Mapping[str, bytes]) -
     )
 
 
-def _with_pictures(paper: PaperSummary, pictures: Mapping[str, bytes]) -> dict:
+def _with_pictures(paper: Mapping, pictures: Mapping[str, bytes]) -> dict:
     figures = [
         {**figure, "picture": _uri(pictures[figure["file"]])}
-        for figure in paper.figures
+        for figure in paper["figures"]
     ]
-    authors, _, heading = paper.title.partition(": ")
+    authors, _, heading = paper["title"].partition(": ")
     return {
-        **vars(paper),
+        **paper,
         "figures": figures,
         "authors": authors if heading else "",
         "heading": heading or authors,
