@@ -88,12 +88,8 @@ class Domain:
     @classmethod
     def from_attributes(cls, attributes: Mapping) -> "Domain":
         """Domain that a dataset of a field names in its attributes."""
-        return cls(
-            float(attributes["domain_length"]),
-            int(attributes["domain_nodes"]),
-            str(attributes["domain_left"]),
-            str(attributes["domain_right"]),
-        )
+        names = ("length", "nodes", "left", "right")
+        return cls.from_config({name: attributes[f"domain_{name}"] for name in names})
 
     @property
     def dx(self) -> float:

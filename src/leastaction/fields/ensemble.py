@@ -1,6 +1,6 @@
-"""Ensembles of trajectories of a stochastic field, and their initial states."""
+"""Ensembles of trajectories of a stochastic field: made, and read one by one."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 import sympy as sp
@@ -146,3 +146,20 @@ def field_initial_states(
         return state[:, : domain.nodes]
 
     return draw
+
+
+def one_by_one(ensemble: xr.DataArray) -> Iterator[np.ndarray]:
+    """Trajectories of the one replicate of an `ensemble`.
+
+    Of an ensemble that is still in its file, memory holds one trajectory at a time.
+    """
+    for i in range(ensemble.sizes["trajectory"]):
+        yield ensemble[0, i].values
+
+
+def mean_of_paths(ensemble: xr.DataArray) -> np.ndarray:
+    """Mean over the trajectories of the one replicate of an `ensemble`."""
+    total = np.zeros(ensemble.shape[2:])
+    for path in one_by_one(ensemble):
+        total += path
+    return total / ensemble.sizes["trajectory"]

@@ -19,10 +19,10 @@ import xarray as xr
 
 from leastaction.core import variance_function
 from leastaction.core.contracts import time_step
-from leastaction.core.ensemble_paths import one_by_one
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
 from leastaction.fields.domain import Domain
+from leastaction.fields.ensemble import one_by_one
 from leastaction.fields.evaluate import ModalForces, NodeEvaluator
 from leastaction.fields.library import FieldLibrary, density_candidates
 from leastaction.fields.modal_moments import NUMEROV

@@ -30,9 +30,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check, time_step
-from leastaction.core.ensemble_paths import one_by_one
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
+from leastaction.fields.ensemble import one_by_one
 from leastaction.fields.evaluate import ModalForces
 from leastaction.fields.lagrangian_density import spatial_order
 from leastaction.fields.library import FieldLibrary

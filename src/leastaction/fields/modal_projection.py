@@ -16,9 +16,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.ensemble_paths import one_by_one
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
+from leastaction.fields.ensemble import one_by_one
 from leastaction.fields.evaluate import is_quadratic, linear_force
 from leastaction.fields.lagrangian_density import spatial_order
 from leastaction.fields.library import FieldLibrary

@@ -26,11 +26,11 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.core.ensemble_paths import mean_of_paths, one_by_one
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.stlsq import stlsq
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
+from leastaction.fields.ensemble import mean_of_paths, one_by_one
 from leastaction.fields.evaluate import PointEvaluator
 from leastaction.fields.lagrangian_density import jet_symbol, spatial_order
 from leastaction.fields.library import FieldLibrary

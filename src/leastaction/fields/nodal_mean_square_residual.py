@@ -11,11 +11,11 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
-from leastaction.core.ensemble_paths import one_by_one
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
 from leastaction.core.stlsq import stlsq
 from leastaction.fields.domain import Domain
+from leastaction.fields.ensemble import one_by_one
 from leastaction.fields.evaluate import SAMPLES_PER_BATCH, ModalForces, NodeEvaluator
 from leastaction.fields.library import FieldLibrary, density_candidates
 
