@@ -10,7 +10,6 @@ from leastaction.fields import (
     modal_moments,
     modal_projection,
     nodal,
-    nodal_mean_square_residual,
 )
 from leastaction.fields.field_system import FieldSystem
 
@@ -114,7 +113,7 @@ class Published:
 
     def volatility(self):
         """Volatility estimate."""
-        return nodal_mean_square_residual.identify(
+        return nodal.volatility(
             self.observations, self.lagrangian, {"threshold": 0.05}, self.library
         )
 

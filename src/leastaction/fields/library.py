@@ -25,7 +25,7 @@ class FieldLibrary(Candidates):
     """Candidates D_i of the density Σ c_i D_i, and the term that fixes its scale.
 
     At a point of the domain each candidate is one function of the nodal values;
-    :meth:`size` counts those functions.
+    :func:`count_functions` counts those.
 
     Attributes
     ----------
@@ -135,10 +135,6 @@ class FieldLibrary(Candidates):
                 "field estimators take one kinetic term, the reference, and candidates "
                 f"in {', '.join(map(str, self._displacements))}"
             )
-
-    def size(self, domain: Domain) -> int:
-        """Number of linearly independent candidate functions over all nodes."""
-        return count_functions(self.terms, self.strides, self.field, domain)
 
 
 def density_candidates(

@@ -28,7 +28,8 @@ from leastaction.fields.library import FieldLibrary, density_candidates
 from leastaction.fields.modal_moments import NUMEROV
 from leastaction.fields.modal_projection import test_functions, turn_per_sample
 
-BLOCK = 500
+# So that forces of all terms fit the cache.
+SAMPLES_PER_BATCH = 500
 
 
 def identify(
@@ -39,24 +40,9 @@ def identify(
 ) -> VolatilityEstimate:
     """Long-run variance with drift removed, and best-subset regression of S².
 
-    Parameters
-    ----------
-    observations
-        One replicate, contract ``field_observations``; only u is used.
-    estimate
-        Made by ``modal_gmm``.
-    settings
-        `max_terms`: largest number of terms of S²; `decimate`: its regression takes
-        every so-many-th sample.
-    library
-        The `library` section of the example; candidates with u_t see it as a backward
-        difference.
-
-    Returns
-    -------
-    VolatilityEstimate
-        With one entry, the field. Its standard error follows from Bartlett's formula
-        for the autocovariances of a moving average.
+    Only u is used; candidates with u_t see it as a backward difference. The one entry
+    is the field. Its standard error follows from Bartlett's formula for the
+    autocovariances of a moving average.
     """
     residual = _Residual(observations, estimate, library)
     terms, _ = density_candidates(library["volatility"], residual.field)
@@ -110,10 +96,10 @@ class _Residual:
         """Residual around the samples 1, 2, ... of a path, shape (sample − 2, mode)."""
         dt = self.time_step
         residual = np.empty((len(path) - 2, self.phi.shape[1]))
-        for start in range(0, len(residual), BLOCK):
-            q, forces = self._forces(path[start : start + BLOCK + 2])
+        for start in range(0, len(residual), SAMPLES_PER_BATCH):
+            q, forces = self._forces(path[start : start + SAMPLES_PER_BATCH + 2])
             force = np.tensordot(self._coefficients, forces, 1)
-            r = residual[start : start + BLOCK]
+            r = residual[start : start + SAMPLES_PER_BATCH]
             r[:] = (self._kinetic / dt) * np.diff(q, n=2, axis=0)
             r -= (dt * self._curvature) * np.diff(force, n=2, axis=0)
             r -= dt * force[1:-1]

@@ -178,7 +178,7 @@ class ModalLongRunVariance(Volatility):
 class NodalMeanSquareResidual(Volatility):
     """Volatility from the mean square residual at the nodes of a field (eqs. 20–22)."""
 
-    run = "fields.nodal_mean_square_residual:identify"
+    run = "fields.nodal:volatility"
     after = ("nodal_stlsq",)
 
     method: Literal["nodal_mean_square_residual"] = "nodal_mean_square_residual"
