@@ -322,12 +322,12 @@ def estimate(
         s_k^2 = \\frac{S - 1}{S} \\sum_s (c_k^{(s)} - \\bar c_k)^2
         + \\frac14 (c_k^{large} - c_k^{small})^2
     """
-    support = list(present.support)
-    fixed = problem.fixed(present.fit.c)
-    left, jackknife = present.left_out.jackknife(support, fixed)
+    fit, left_out = present.fit, present.left_out
+    support, fixed = list(present.support), problem.fixed(fit.c)
+    left, jackknife = left_out.jackknife(support, fixed)
     std = total_std(problem, present, found)
     drifted = drift(problem, present, found)
-    scale = _scale(problem, present.fit.c, terms, columns)
+    scale = _scale(problem, fit.c)
     count = len(terms.terms) + len(terms.dissipation)
 
     def spread(values, empty=0.0):
@@ -335,14 +335,14 @@ def estimate(
         full[..., columns] = scale * values
         return full
 
-    errors = spread(np.where(present.fit.c != 0, std, np.nan), np.nan)
-    remaining = np.abs(present.left_out.coefficients(support, fixed) - present.fit.c)
+    remaining = np.abs(left_out.coefficients(support, fixed) - fit.c)
+    allowed = CONVERGED_STANDARD_ERRORS * np.where(std > 0, std, np.inf)
+    misfit = np.sqrt(left_out.e.sum() / found.positions.q.size)
     alternatives, about = equivalents(problem, whole, present, equations, columns)
-    block_count = len(present.left_out.e)
-    values = present.left_out.e.sum()
-    freedom = found.positions.q.size
+    amplitudes = np.stack([found.amplitude.min(0), found.amplitude.max(0)], axis=1)
+    fitted_only, coordinate = ("column_fitted",), "see coordinate_unit"
     diagnostics = {
-        "blocks": (block_count, "1", "blocks that were left out in turn"),
+        "blocks": (len(left_out.e), "1", "blocks that were left out in turn"),
         "window": (window, "s", "length of the windows that were fitted"),
         "longest_window": (
             longest_window(found),
@@ -352,18 +352,13 @@ def estimate(
         "period": (found.period, "s", "main period"),
         "sliding_width": (width, "(units of q)/s", "velocity where friction turns"),
         "misfit": (
-            float(np.sqrt(values / freedom)),
+            float(misfit),
             "1",
             "rms misfit over the windows, in 0.3 % of the amplitude and the noise",
         ),
         "criterion_value": (present.criterion, "1", "log of the error left out"),
         "converged": (
-            int(
-                (
-                    remaining
-                    <= CONVERGED_STANDARD_ERRORS * np.where(std > 0, std, np.inf)
-                ).all()
-            ),
+            int((remaining <= allowed).all()),
             "1",
             "whether a further step would be a fraction of every error bar",
         ),
@@ -376,33 +371,33 @@ def estimate(
             "coefficients with one block left out",
         ),
         "column_position": (
-            ("column_fitted",),
+            fitted_only,
             columns,
             "1",
             "position among all candidates",
         ),
         "drift": (
-            ("column_fitted",),
+            fitted_only,
             spread(drifted)[columns],
             "mixed",
             "half the difference between large and small amplitudes",
         ),
         "jackknife_std": (
-            ("column_fitted",),
+            fitted_only,
             spread(jackknife)[columns],
             "mixed",
             "standard error over blocks alone",
         ),
         "amplitude_range": (
             ("dof", "end"),
-            np.stack([found.amplitude.min(0), found.amplitude.max(0)], axis=1),
-            "see coordinate_unit",
+            amplitudes,
+            coordinate,
             "smallest and largest amplitude of a trajectory",
         ),
         "noise_level": (
             ("dof",),
             equations["noise_std"].values[0],
-            "see coordinate_unit",
+            coordinate,
             "noise of the sensor",
         ),
         "equivalent_models": (
@@ -412,18 +407,14 @@ def estimate(
             "models that fit alike, as JSON",
         ),
     }
-    found_law = lagrangian_estimate(
-        equations, spread(present.fit.c), diagnostics, arrays, errors
-    )
-    return replace(found_law, alternatives=alternatives)
+    errors = spread(np.where(fit.c != 0, std, np.nan), np.nan)
+    law = lagrangian_estimate(equations, spread(fit.c), diagnostics, arrays, errors)
+    return replace(law, alternatives=alternatives)
 
 
-def _scale(problem: Problem, c, terms: Library, columns) -> float:
+def _scale(problem: Problem, c: np.ndarray) -> float:
     """Factor that gives the largest kinetic term ½, unless an input gives the scale."""
-    if problem.driven:
-        return 1.0
-    fixed = problem.fixed(c)
-    return 0.5 / c[fixed]
+    return 1.0 if problem.driven else 0.5 / c[problem.fixed(c)]
 
 
 def equivalents(
@@ -451,7 +442,7 @@ def equivalents(
             c = whole.coefficients(other, fixed)
             found.append((float(errors.sum() / own.sum()), other, c))
     found = sorted(found, key=lambda each: each[0])[:MOST_ALTERNATIVES]
-    scale = 1.0 if problem.driven else 0.5 / present.fit.c[fixed]
+    scale = _scale(problem, present.fit.c)
     about, texts = [], []
     for ratio, other, c in found:
         gone = [names[k] for k in support if k not in other]

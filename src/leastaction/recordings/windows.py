@@ -75,40 +75,33 @@ def recording(
     dt = float(observations.attrs["time_step"])
     q = observations["q"].values[0]
     frequency = equations["frequency"].values[0]
-    bandwidth = max(
-        float(equations["bandwidth"].values.max()), LEAST_HARMONIC * frequency.max()
-    )
+    bandwidth = float(equations["bandwidth"].values.max())
+    bandwidth = max(bandwidth, LEAST_HARMONIC * frequency.max())
     thin = max(int(1 / (STEPS_PER_INVERSE_BANDWIDTH * bandwidth) / dt), 1)
-    sigma = equations["noise_std"].values[0]
-    frequencies = np.maximum(frequency, 1e-300)
-    period = 1 / float(np.exp(np.mean(np.log(frequencies))))
+    step = dt * thin
+    period = 1 / float(np.exp(np.mean(np.log(np.maximum(frequency, 1e-300)))))
+    trajectories = pieces(observations)
     chosen = _stretches(
-        [
-            np.arange(part.start, part.stop)[thin // 2 :: thin]
-            for part in pieces(observations)
-        ],
-        round(PERIODS_OF_STRETCH * period / (dt * thin)),
+        [np.arange(p.start, p.stop)[thin // 2 :: thin] for p in trajectories],
+        round(PERIODS_OF_STRETCH * period / step),
     )
     ends = np.cumsum([len(rows) for rows in chosen])
     parts = [slice(e - len(r), e) for e, r in zip(ends, chosen, strict=True)]
     rows = np.concatenate(chosen)
-    thinned = q[rows]
+    thinned, sigma = q[rows], equations["noise_std"].values[0]
     width = thin if thin % 2 else thin + 1
     if width > DEGREE_OF_SMOOTHING + 1:
-        smooth = np.concatenate(
-            [
-                savgol_filter(q[p], width, DEGREE_OF_SMOOTHING, axis=0, mode="interp")
-                for p in pieces(observations)
-            ]
-        )
-        thinned = smooth[rows]
+        smooth = [
+            savgol_filter(q[p], width, DEGREE_OF_SMOOTHING, axis=0, mode="interp")
+            for p in trajectories
+        ]
+        thinned = np.concatenate(smooth)[rows]
         sigma = sigma * 1.5 / np.sqrt(width)
-    turn = max(round(period / (dt * thin)), 8)
+    turn = max(round(period / step), 8)
     amplitude = np.array([oscillation(thinned[p], turn) for p in parts])
     least = np.maximum(amplitude, 1e-3 * amplitude.max(axis=0))
     allowed = np.sqrt(sigma**2 + (TOLERATED_MISFIT * least) ** 2)
-    lengths = [p.stop - p.start for p in parts]
-    weights = np.repeat(allowed, lengths, axis=0)
+    weights = np.repeat(allowed, [p.stop - p.start for p in parts], axis=0)
     force = None
     if "input" in observations:
         force = input_nodes(observations["input"].values[0], rows, thin)
@@ -116,25 +109,29 @@ def recording(
         compiled,
         np.ascontiguousarray(thinned),
         0,
-        dt * thin,
+        step,
         weights,
-        _steps(dt * thin, bandwidth),
+        _steps(step, bandwidth),
         force,
         np.inf,
     )
-    at, position, velocity = (
-        equations["row"].values,
-        equations["q"].values[0],
-        equations["qdot"].values[0],
-    )
-    smoothed = []
+    smoothed = _smoothed_rows(equations, rows, parts, thin)
+    noise = sigma**2 / weights**2
+    return Recording(positions, parts, smoothed, period, amplitude, noise)
+
+
+def _smoothed_rows(equations, rows, parts, thin) -> list[tuple]:
+    """(row, q, q̇) of the smoothed motion, rows counted as in the thinned samples."""
+    at = equations["row"].values
+    found = []
     for part in parts:
         first = rows[part.start]
         mine = (at >= first - thin) & (at <= rows[part.stop - 1] + thin)
         place = (at[mine] - first) / thin + part.start
-        smoothed.append((place, position[mine], velocity[mine]))
-    noise = sigma**2 / weights**2
-    return Recording(positions, parts, smoothed, period, amplitude, noise)
+        found.append(
+            (place, *(equations[name].values[0][mine] for name in ("q", "qdot")))
+        )
+    return found
 
 
 def oscillation(q: np.ndarray, turn: int) -> np.ndarray:

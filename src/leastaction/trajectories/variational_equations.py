@@ -29,8 +29,12 @@ from leastaction.trajectories.polynomial_table import (
 
 KERNEL = """
 {constants}
+# A motion that is this far from the positions, SI units, has escaped.
 FARTHEST = 1e8
+# Steps of x in one step of its sensitivities, which need less accuracy.
 GROUP = 4
+# Of the classical Runge-Kutta method.
+NODES, WEIGHTS = (0.0, 0.5, 0.5, 1.0), (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
 
 
 @njit(cache=True, nogil=True)
@@ -111,26 +115,102 @@ def linearise(place, out, inverse, rate, by_x, by_c):
 
 
 @njit(cache=True, nogil=True)
+def begin(i, start, x, s, sensitive, h, g, e2):
+    # Loops, since an array assigned to another takes seconds to compile.
+    for a in range(2 * N):
+        x[a] = start[i, a]
+        for j in range(s.shape[0]):
+            s[j, a] = 1.0 if a == j else 0.0
+    for a in range(N):
+        e2[i, a] = 0.0
+    if sensitive:
+        for j in range(s.shape[0]):
+            g[i, j] = 0.0
+            for d in range(s.shape[0]):
+                h[i, j, d] = 0.0
+
+
+@njit(cache=True, nogil=True)
+def keep_end(rates, by_x, by_c):
+    # The end of a step is the begin of the next one.
+    for a in range(N):
+        rates[0, a] = rates[2, a]
+        rates[0, N + a] = rates[2, N + a]
+        for b in range(2 * N):
+            by_x[0, a, b] = by_x[2, a, b]
+        for j in range(2 * N, by_c.shape[2]):
+            by_c[0, a, j] = by_c[2, a, j]
+
+
+@njit(cache=True, nogil=True)
+def advance_sensitivities(s, by_x, by_c, long, u, du, u_sum):
+    # RK4 for ds/dt = (s_v, by_x s + by_c); matrices at the begin, middle and end.
+    nodes, weights = NODES, WEIGHTS
+    for j in range(s.shape[0]):
+        for a in range(2 * N):
+            u_sum[a] = s[j, a]
+        for part in range(4):
+            place = (part + 1) // 2
+            for a in range(2 * N):
+                u[a] = s[j, a]
+                if part > 0:
+                    u[a] += long * nodes[part] * du[a]
+            for a in range(N):
+                total = by_c[place, a, j]
+                for b in range(2 * N):
+                    total += by_x[place, a, b] * u[b]
+                du[a] = u[N + a]
+                du[N + a] = total
+            for a in range(2 * N):
+                u_sum[a] += long * weights[part] * du[a]
+        for a in range(2 * N):
+            s[j, a] = u_sum[a]
+
+
+@njit(cache=True, nogil=True)
+def add_misfit(q, at, i, x, s, sensitive, weight, h, g, e2):
+    # Row `at` of the positions against x: e2, and g, upper h; whether it is followed.
+    for a in range(q.shape[1]):
+        error = q[at, a] - x[a]
+        if not abs(error) < FARTHEST:
+            for b in range(N):
+                e2[i, b] = np.inf
+            return False
+        e2[i, a] += error * error
+        if sensitive:
+            for j in range(s.shape[0]):
+                factor = weight[i, a] * s[j, a]
+                g[i, j] += factor * error
+                for d in range(j, s.shape[0]):
+                    h[i, j, d] += factor * s[d, a]
+    return True
+
+
+@njit(cache=True, nogil=True)
 def shoot(
     plain, full, q, force, first, length, start, active, weight, dt, steps, sensitive,
     h, g, e2, path,
 ):
     # h = J'WJ, g = J'We, e2 = sum of squares by segment; inf where a motion escapes.
     # force has 2 steps rows per sample, at the begin and the middle of every step.
-    # RK4 for the state x; RK4 for its derivatives s with GROUP times the step, whose
-    # equation is linear: its matrices are needed at the middle and at the end.
+    #
+    # A sample is `steps` RK4 steps of the state x, in groups. After each group comes one
+    # RK4 step of its sensitivities s, as long as the group: their equation is linear and
+    # needs the linearised accelerations at the begin, middle and end of the group.
+    # One loop of `turn` runs over both, the 4 stages of each step of x first and then
+    # the three nodes of s: what evaluates the table is written, and compiled, once each.
     left, right, target, pointer, monomial, value = plain
     left_full, right_full, target_full, pointer_full, monomial_full, value_full = full
     width = 2 * N + active
     m, out = np.empty(full[0].size), np.zeros(PLAIN * (2 * N + 1 + active))
     inverse, rate = np.empty((2, N, N)), np.empty(2 * N)
-    # At the begin, the middle and the end of a step of s.
+    # At the begin, the middle and the end of a group.
     at, rates = np.empty((3, 2 * N)), np.empty((3, 2 * N))
     by_x, by_c = np.empty((3, N, 2 * N)), np.zeros((3, N, width))
     x, y, x_sum = np.empty(2 * N), np.empty(2 * N), np.empty(2 * N)
-    s, row = np.empty((width, 2 * N)), np.empty((N, width))
+    s = np.empty((width, 2 * N))
     u, du, u_sum = np.empty(2 * N), np.empty(2 * N), np.empty(2 * N)
-    nodes, weights = (0.0, 0.5, 0.5, 1.0), (1.0 / 6.0, 1.0 / 3.0, 1.0 / 3.0, 1.0 / 6.0)
+    nodes, weights = NODES, WEIGHTS
     step = dt / steps
     group = GROUP
     while steps % group:
@@ -139,21 +219,12 @@ def shoot(
     driven = force.shape[0] > 0
     pushed = np.zeros(N)
     for i in range(first.size):
-        for a in range(2 * N):
-            x[a] = start[i, a]
-            for j in range(width):
-                s[j, a] = 1.0 if a == j else 0.0
-        for a in range(N):
-            e2[i, a] = 0.0
-        if sensitive:
-            for j in range(width):
-                g[i, j] = 0.0
-                for d in range(width):
-                    h[i, j, d] = 0.0
+        begin(i, start, x, s, sensitive, h, g, e2)
         for n in range(length[i]):
             for block in range(steps // group if n > 0 else 0):
                 for turn in range(4 * group + (3 if sensitive else 0)):
                     part, k = turn % 4, turn - 4 * group
+                    # The state y at which the equations are evaluated.
                     if k < 0:  # a stage of x
                         for a in range(2 * N):
                             if turn == 0:
@@ -165,28 +236,21 @@ def shoot(
                                 y[a] = x[a]
                             else:
                                 y[a] = x[a] + step * nodes[part] * rate[a]
-                    elif k == 0:  # the begin, which is the end of the step before
+                    elif k == 0:  # the begin of the group
                         if n > 1 or block > 0:
-                            for a in range(N):
-                                rates[0, a] = rates[2, a]
-                                rates[0, N + a] = rates[2, N + a]
-                                for b in range(2 * N):
-                                    by_x[0, a, b] = by_x[2, a, b]
-                                for j in range(2 * N, width):
-                                    by_c[0, a, j] = by_c[2, a, j]
+                            keep_end(rates, by_x, by_c)
                             continue
                         for a in range(2 * N):
                             y[a] = at[0, a]
-                    elif k == 1:  # the end
+                    elif k == 1:  # its end
                         for a in range(2 * N):
                             y[a] = x[a]
-                    else:  # the middle
+                    else:  # its middle; of a single step by Hermite interpolation
                         for a in range(2 * N):
                             y[a] = at[1, a]
                             if group == 1:
                                 y[a] = 0.5 * (at[0, a] + x[a])
                                 y[a] += 0.125 * long * (rates[0, a] - rates[2, a])
-                    place = 0 if k <= 0 else 3 - k
                     if driven:
                         node = 2 * (steps * (first[i] + n - 1) + group * block)
                         if k < 0:
@@ -195,64 +259,31 @@ def shoot(
                             node += 2 * group // k
                         for a in range(N):
                             pushed[a] = force[node, a]
+                    # The accelerations there; for s linearised, too.
                     if k < 0:
                         evaluate(
                             y, left, right, target, pointer, monomial, value, m, out
                         )
                         accelerate(y, pushed, out, inverse, rate)
+                        for a in range(2 * N):
+                            x_sum[a] += step * weights[part] * rate[a]
+                            if part == 3:
+                                x[a] = x_sum[a]
                     else:
+                        place = 0 if k == 0 else 3 - k
                         evaluate(
                             y, left_full, right_full, target_full, pointer_full,
                             monomial_full, value_full, m, out,
                         )
                         accelerate(y, pushed, out, inverse, rate)
                         linearise(place, out, inverse, rate, by_x, by_c)
-                    for a in range(2 * N):
-                        if k >= 0:
+                        for a in range(2 * N):
                             rates[place, a] = rate[a]
-                        else:
-                            x_sum[a] += step * weights[part] * rate[a]
-                            if part == 3:
-                                x[a] = x_sum[a]
-                for j in range(width if sensitive else 0):
-                    for a in range(2 * N):
-                        u_sum[a] = s[j, a]
-                    for part in range(4):
-                        place = (part + 1) // 2
-                        for a in range(2 * N):
-                            u[a] = s[j, a]
-                            if part > 0:
-                                u[a] += long * nodes[part] * du[a]
-                        for a in range(N):
-                            total = by_c[place, a, j]
-                            for b in range(2 * N):
-                                total += by_x[place, a, b] * u[b]
-                            du[a] = u[N + a]
-                            du[N + a] = total
-                        for a in range(2 * N):
-                            u_sum[a] += long * weights[part] * du[a]
-                    for a in range(2 * N):
-                        s[j, a] = u_sum[a]
+                if sensitive:
+                    advance_sensitivities(s, by_x, by_c, long, u, du, u_sum)
             for a in range(path.shape[2]):
                 path[i, n, a] = x[a]
-            lost = False
-            for a in range(q.shape[1]):
-                error = q[first[i] + n, a] - x[a]
-                if not abs(error) < FARTHEST:
-                    lost = True
-                    break
-                e2[i, a] += error * error
-                if sensitive:
-                    for j in range(width):
-                        row[a, j] = s[j, a]
-                    for j in range(width):
-                        factor = weight[i, a] * row[a, j]
-                        g[i, j] += factor * error
-                        for d in range(j, width):
-                            h[i, j, d] += factor * row[a, d]
-            if lost:
-                for a in range(N):
-                    e2[i, a] = np.inf
+            if not add_misfit(q, first[i] + n, i, x, s, sensitive, weight, h, g, e2):
                 break
         if sensitive:
             for j in range(width):
