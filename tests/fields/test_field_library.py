@@ -69,9 +69,6 @@ def test_size_counts_points_strides_and_nothing_pooled():
     assert beyond_the_reference({"pooled": ["u_xx**4", "u**2"]}) == 0
     excluded = {"terms": ["u_x**2", "u**2"]}, {"exclude": ["u**2"]}
     assert beyond_the_reference(*excluded) == 100
-        beyond_the_reference({"terms": ["u_x**2", "u**2"]}, {"exclude": ["u**2"]})
-        == 100
-    )
 
 
 def test_projection_is_the_system_on_the_scale_of_the_reference():
