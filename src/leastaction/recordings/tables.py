@@ -1,4 +1,4 @@
-"""What is wrong with a recording, in one message a lab can act on."""
+"""A user's tables: columns and their units, and rows piece by piece."""
 
 import csv
 import itertools
@@ -21,7 +21,6 @@ COUNTS = ("count", "counts")
 CHANNELS = {"coordinates": "q", "velocities": "qdot", "accelerations": "qddot"}
 INPUTS = "inputs"
 ROWS_PER_PIECE = 200_000
-SEPARATORS = (",", ";", "\t")
 
 
 @dataclass(frozen=True)

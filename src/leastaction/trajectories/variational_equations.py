@@ -194,11 +194,11 @@ def shoot(
     # h = J'WJ, g = J'We, e2 = sum of squares by segment; inf where a motion escapes.
     # force has 2 steps rows per sample, at the begin and the middle of every step.
     #
-    # A sample is `steps` RK4 steps of the state x, in groups. After each group comes one
-    # RK4 step of its sensitivities s, as long as the group: their equation is linear and
-    # needs the linearised accelerations at the begin, middle and end of the group.
+    # A sample is `steps` RK4 steps of the state x, in groups. After each group comes
+    # one RK4 step of its sensitivities s, as long as the group: their equation is
+    # linear and needs the linearised accelerations at the begin, middle and end.
     # One loop of `turn` runs over both, the 4 stages of each step of x first and then
-    # the three nodes of s: what evaluates the table is written, and compiled, once each.
+    # the three nodes of s: each evaluation of the table is compiled but once.
     left, right, target, pointer, monomial, value = plain
     left_full, right_full, target_full, pointer_full, monomial_full, value_full = full
     width = 2 * N + active
