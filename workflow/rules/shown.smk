@@ -1,12 +1,11 @@
 # What figures, tables, the scorecard, the matrix and the page of all papers are made of.
 
-from leastaction.core.families import family_of, figures, registered
+from leastaction.core.families import family_of, figures, registered, tables
 from leastaction.configuration.jobs import (
     FOR_FIGURES,
     FOR_PAPERS,
     FOR_SCORES,
     FOR_TABLES,
-    OF_ROLLOUTS,
     example_figures,
     kind_of_data,
     panel,
@@ -82,7 +81,8 @@ def rollouts(wildcards):
 
 def table_rollouts(wildcards):
     """Rollouts for a table that shows them."""
-    return rollouts(wildcards) if numbered(wildcards)["shows"] in OF_ROLLOUTS else []
+    shows_them = numbered(wildcards)["shows"] in registered("TABLES_OF_ROLLOUTS")
+    return rollouts(wildcards) if shows_them else []
 
 
 def figure_sources(wildcards):
@@ -100,7 +100,7 @@ def figure_sources(wildcards):
 
 def table_sources(wildcards):
     """Sources of a table and of what it shows."""
-    reference = registered("TABLES")[numbered(wildcards)["shows"]]
+    reference = tables()[numbered(wildcards)["shows"]]
     return sources(
         "tabulate",
         f"leastaction.{reference.partition(':')[0]}",

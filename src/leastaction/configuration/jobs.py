@@ -109,9 +109,6 @@ FOR_PAPERS = (*FOR_FIGURES, "publish")
 FOR_TABLES = ("title", "system", "library", "simulate", "publish")
 FOR_SCORES = ("title", "system", "library", "simulate", "publish")
 
-# Tables that show rollouts, too.
-OF_ROLLOUTS = ("identification", "effort_errors")
-
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:
     """The `parts` of an example, and the names of its estimators."""

@@ -32,7 +32,7 @@ def _known(kind: str, names: Callable[[], Iterable[str]]):
 
 
 Figure = _known("figure", families.figures)
-Table = _known("table", lambda: families.registered("TABLES"))
+Table = _known("table", families.tables)
 Listed = Annotated[Names, Field(min_length=1)]
 SOME_EXAMPLES = "Examples in their order; all of the paper if absent."
 

@@ -66,6 +66,15 @@ def registered(name: str) -> dict[str, str]:
     }
 
 
+def tables() -> dict[str, str]:
+    """Function of every table, by its name, as ``family.module:name``.
+
+    Those that show rollouts stand in ``TABLES_OF_ROLLOUTS`` of the family's package,
+    the others in ``TABLES``.
+    """
+    return registered("TABLES") | registered("TABLES_OF_ROLLOUTS")
+
+
 def figure_folders() -> Iterator[tuple[str, ModuleType]]:
     """Package ``leastaction.<family>.figures`` of every family that has one."""
     for family in FAMILIES:

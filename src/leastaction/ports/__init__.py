@@ -5,7 +5,7 @@ from collections.abc import Mapping
 # Class of the systems whose section `system` has this key.
 SYSTEM = {"states": "ports.system:PortHamiltonianSystem"}
 # Tables of this family, by name.
-TABLES = {"effort_errors": "ports.tables:effort_errors"}
+TABLES_OF_ROLLOUTS = {"effort_errors": "ports.tables:effort_errors"}
 
 
 def measures(example: Mapping) -> bool:

@@ -42,7 +42,7 @@ def table(name: str, panels: Sequence[Panel]) -> Table:
     ValueError
         If no family has it, or it cannot show one of the panels.
     """
-    known = families.registered("TABLES")
+    known = families.tables()
     if name not in known:
         raise ValueError(f"unknown table {name!r}; known: {', '.join(known)}")
     return families.implementation(known[name])(panels)

@@ -3,10 +3,8 @@
 from collections.abc import Mapping
 
 # Tables of this family, by name.
-TABLES = {
-    "identification": "snapshots.tables:identification",
-    "modified_lagrangians": "snapshots.tables:modified_lagrangians",
-}
+TABLES = {"modified_lagrangians": "snapshots.tables:modified_lagrangians"}
+TABLES_OF_ROLLOUTS = {"identification": "snapshots.tables:identification"}
 
 
 def measures(example: Mapping) -> bool:
