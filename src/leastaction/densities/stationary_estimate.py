@@ -233,27 +233,27 @@ def stationary_estimate(
     arrays: Mapping[str, tuple] | None = None,
     products: Callable[[np.ndarray], np.ndarray] | None = None,
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
-    """Estimate what the density determines, and say what it does not.
+    """Estimate what the density determines, and report what it does not.
 
     With damping and noise in detailed balance, a common factor of both changes nothing
-    in the density. If neither has a given coefficient, they stay unknown (NaN); their
-    ratio is told instead, and the level set on which they lie. The same holds if the
-    equation could tell the factor, but these data cannot.
+    in the density. If neither has a given coefficient, both stay unknown (NaN); the
+    model holds their ratio instead, and the level set on which they lie. The same
+    holds if the equation determines the factor in principle, but these data do not.
 
     Parameters
     ----------
     equations
         Contract ``stationary_residual`` or ``generator_moments``.
     settings
-        `level_set`: None, or the `volatility` at which the damping on the level set is
-        told, and the coefficients of L that are `given` there.
+        Its `level_set` is None, or holds values of the `volatility` and the
+        coefficients of L that are `given` there.
     solve
         The method.
     arrays
         More arrays for the model (see `by_node` of :class:`LagrangianEstimate`).
     products
         ``products(coefficients)``: products of the residuals of each two batches, shape
-        (batch, batch). None leaves the data unasked.
+        (batch, batch), which test whether the data determine the factor.
     """
     given = equations.variables
     known, kind = given["known"].values, given["kind"].values
@@ -264,22 +264,10 @@ def stationary_estimate(
     solution, reason = solve(known), ""
     std = standard_errors(solution)
     if not scaled.any():
-        first = int(np.flatnonzero(thermal & (kind == "volatility") & (known != 0))[0])
-        fixed = solve(replaced(known, first, 1.0))
-        score = np.inf
-        if products is not None and not balanced:
-            score = scale_score(products(np.where(thermal, 0.0, fixed.values)))
-            arrays["scale_score"] = (
-                (),
-                score,
-                "1",
-                "whether the data tell a common factor of damping and noise",
-            )
-        if balanced or score < LEAST_SCORE_OF_SCALE:
+        fixed, reason, more = _without_scale(equations, solve, thermal, products)
+        arrays |= more
+        if reason:
             unknown = thermal & np.isnan(known)
-            reason = explanation(equations, fixed, unknown, first, balanced, score)
-            log.warning("%s", reason)
-            arrays |= ratios(fixed, thermal)
             values = np.where(unknown, np.nan, fixed.values)
             std = np.where(unknown, np.nan, standard_errors(fixed))
             solution = Solution(values, fixed.covariance, fixed.diagnostics)
@@ -293,6 +281,36 @@ def stationary_estimate(
     )
     volatility = _volatility(equations, solution, std)
     return _lagrangian(equations, solution, std, arrays), volatility
+
+
+def _without_scale(
+    equations: xr.Dataset, solve: Solver, thermal: np.ndarray, products
+) -> tuple[Solution, str, dict[str, tuple]]:
+    """Solution for the first squared volatility one, as no coefficient gives a scale.
+
+    Also why the density leaves the scale open (empty if it determines it), and arrays
+    for the model.
+    """
+    given = equations.variables
+    known, kind = given["known"].values, given["kind"].values
+    balanced = bool(given["detailed_balance"].values)
+    first = int(np.flatnonzero((kind == "volatility") & (known != 0))[0])
+    fixed = solve(replaced(known, first, 1.0))
+    score, arrays = np.inf, {}
+    if products is not None and not balanced:
+        score = scale_score(products(np.where(thermal, 0.0, fixed.values)))
+        arrays["scale_score"] = (
+            (),
+            score,
+            "1",
+            "whether the data tell a common factor of damping and noise",
+        )
+    if not (balanced or score < LEAST_SCORE_OF_SCALE):
+        return fixed, "", arrays
+    unknown = thermal & np.isnan(known)
+    reason = explanation(equations, fixed, unknown, first, balanced, score)
+    log.warning("%s", reason)
+    return fixed, reason, arrays | ratios(fixed, thermal)
 
 
 def _lagrangian(equations, solution, std, arrays) -> LagrangianEstimate:

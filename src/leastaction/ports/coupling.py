@@ -9,8 +9,9 @@ With the coupling inputs û and outputs ŷ = B̂ᵀ z of all subsystems and a sk
 identified subsystem coupled to a known one is rolled out beside the coupled truth.
 """
 
+import itertools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -20,7 +21,6 @@ from scipy.linalg import block_diag
 from leastaction.core.time_grid import step_count
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import (
-    ConstraintGeometry,
     PortDae,
     SingularDaeError,
     energy_balance,
@@ -55,55 +55,41 @@ def couple(
     Raises
     ------
     ValueError
-        If Ĉ is not skew-symmetric, does not fit the ports, or a port is not there.
+        If Ĉ is not skew-symmetric, does not fit the ports, a port is not there, or a
+        system has constraints.
     """
     c = np.asarray(interconnection, dtype=float)
-    if c.shape != (len(ports),) * 2 or np.abs(c + c.T).max() > LARGEST_ASYMMETRY:
-        raise ValueError(
-            f"the interconnection must be a skew-symmetric matrix of the {len(ports)} "
-            f"coupling ports; it is {c.tolist()}. Only then it passes power on and "
-            "makes none"
-        )
+    _check(systems, ports, c)
     names, parts = list(systems), list(systems.values())
-    for name, number in ports:
-        if name not in systems or not 0 <= number < systems[name].port.shape[1]:
-            raise ValueError(
-                f"port {number} of {name!r} does not exist; ports are "
-                f"{ {n: s.port.shape[1] for n, s in systems.items()} }"
-            )
     everything = block_diag(*(part.port for part in parts))
     first = np.cumsum([0, *(part.port.shape[1] for part in parts)])
     inner = [int(first[names.index(name)]) + number for name, number in ports]
     outer = [i for i in range(everything.shape[1]) if i not in inner]
     coupling = everything[:, inner]
     structure = block_diag(*(part.structure for part in parts))
-    split = np.cumsum([len(part.states) for part in parts])[:-1]
-
-    def each(x: np.ndarray):
-        return zip(parts, np.split(np.asarray(x), split, axis=1), strict=True)
+    ends = np.cumsum([0, *(len(part.states) for part in parts)])
+    places = [slice(*pair) for pair in itertools.pairwise(ends)]
 
     def jacobian(x: np.ndarray) -> np.ndarray:
         found = np.zeros((len(x), *structure.shape))
-        start = 0
-        for part, own in each(x):
-            size = len(part.states)
-            place = slice(start, start + size)
-            found[:, place, place] = part.jacobian(own)
-            start += size
+        for part, own in zip(parts, places, strict=True):
+            found[:, own, own] = part.jacobian(x[:, own])
         return found
 
     def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        found = [
-            part.at(own) for part, own in zip(parts, np.split(x, split), strict=True)
-        ]
-        slopes = np.zeros(structure.shape)
-        start = 0
-        for _, own in found:
-            place = slice(start, start + len(own))
-            slopes[place, place] = own
-            start += len(own)
-        return np.concatenate([z for z, _ in found]), slopes
+        efforts, slopes = np.empty(len(x)), np.zeros(structure.shape)
+        for part, own in zip(parts, places, strict=True):
+            efforts[own], slopes[own, own] = part.at(x[own])
+        return efforts, slopes
 
+    def each(function: str) -> Callable:
+        """Values of all subsystems at states of the coupled one."""
+        return lambda x: [
+            getattr(part, function)(x[:, own])
+            for part, own in zip(parts, places, strict=True)
+        ]
+
+    efforts, energies = each("efforts"), each("hamiltonian")
     known = all(part.hamiltonian is not None for part in parts)
     return PortDae(
         states=tuple(f"{n}.{s}" for n, part in systems.items() for s in part.states),
@@ -111,32 +97,32 @@ def couple(
         structure=structure - coupling @ c @ coupling.T,
         dissipation=block_diag(*(part.dissipation for part in parts)),
         port=everything[:, outer],
-        efforts=lambda x: np.hstack([part.efforts(own) for part, own in each(x)]),
+        efforts=lambda x: np.hstack(efforts(x)),
         jacobian=jacobian,
-        hamiltonian=(
-            (lambda x: sum(part.hamiltonian(own) for part, own in each(x)))
-            if known
-            else None
-        ),
-        constraint=_together(parts),
+        hamiltonian=(lambda x: sum(energies(x))) if known else None,
         at=at,
     )
 
 
-def _together(parts: Sequence[PortDae]) -> ConstraintGeometry | None:
-    """Refuse what is not built: constraints in a coupled system.
-
-    Raises
-    ------
-    ValueError
-    """
-    if any(part.constraint is not None for part in parts):
+def _check(systems: Mapping[str, PortDae], ports: Sequence, c: np.ndarray) -> None:
+    if c.shape != (len(ports),) * 2 or np.abs(c + c.T).max() > LARGEST_ASYMMETRY:
+        raise ValueError(
+            f"the interconnection must be a skew-symmetric matrix of the {len(ports)} "
+            f"coupling ports; it is {c.tolist()}. Only then it passes power on and "
+            "makes none"
+        )
+    for name, number in ports:
+        if name not in systems or not 0 <= number < systems[name].port.shape[1]:
+            raise ValueError(
+                f"port {number} of {name!r} does not exist; ports are "
+                f"{ {n: s.port.shape[1] for n, s in systems.items()} }"
+            )
+    if any(part.constraint is not None for part in systems.values()):
         raise ValueError(
             "only systems of index 0 or 1 can be coupled here: with constraints, the "
             "algebraic states of the others would have to be solved for beside the "
             "multipliers"
         )
-    return None
 
 
 def coupling_of(

@@ -314,16 +314,6 @@ def fit(
     gradients = z * blocks.spread
     scale = np.sqrt((gradients**2).mean()) or 1.0
     size = z.shape[1]
-    low, high = np.log(
-        [
-            *[LENGTH_SCALE_RANGE] * size,
-            EFFORT_RANGE,
-            *[POLYNOMIAL_RANGE] * 2,
-            *[(noise_floor, LARGEST_NOISE)] * size,
-        ]
-    ).T
-    if not polynomial:
-        high[size + 1 : size + 3] = low[size + 1 : size + 3]
 
     def start(i: int) -> np.ndarray:
         logs = np.zeros(2 * size + 3)
@@ -336,7 +326,7 @@ def fit(
     logs = most_likely(
         negative_log_likelihood,
         map(start, range(starts)),
-        (low, high),
+        _bounds(size, noise_floor, polynomial),
         (gradient_kernel(blocks.scaled), (gradients / scale).T.ravel()),
         iterations=iterations,
     )
@@ -351,6 +341,21 @@ def fit(
         quadratic=float(quadratic),
         noise=np.exp(logs[size + 3 :]) * square / blocks.spread**2,
     )
+
+
+def _bounds(size: int, noise_floor: float, polynomial: bool) -> np.ndarray:
+    """Smallest and largest logarithms of the hyperparameters."""
+    low, high = np.log(
+        [
+            *[LENGTH_SCALE_RANGE] * size,
+            EFFORT_RANGE,
+            *[POLYNOMIAL_RANGE] * 2,
+            *[(noise_floor, LARGEST_NOISE)] * size,
+        ]
+    ).T
+    if not polynomial:
+        high[size + 1 : size + 3] = low[size + 1 : size + 3]
+    return np.array([low, high])
 
 
 def _points(points: np.ndarray) -> np.ndarray:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.ports.dae import ConstraintGeometry
+from leastaction.ports.dae import ConstraintGeometry, constraint_geometry
 from leastaction.ports.effort_data import (
     training_data,
     transform_of,
@@ -152,8 +152,7 @@ def known_part(equations: xr.Dataset, multipliers: Sequence[int]) -> KnownPart:
     """Return what is known of H: −gᵀλ with the constraints that stand in the data."""
     states = [str(name) for name in equations["state"].values]
     texts = [str(text) for text in equations["constraint"].values]
-    geometry = ConstraintGeometry.from_text(states, texts) if texts else None
-    return KnownPart(geometry, list(multipliers), len(states))
+    return KnownPart(constraint_geometry(states, texts), list(multipliers), len(states))
 
 
 def processes(
