@@ -111,7 +111,7 @@ class StationaryEquation:
         return equation
 
     def check(self) -> None:
-        """Check what :meth:`from_config` says.
+        """Check the conditions of :meth:`from_config`.
 
         Raises
         ------
@@ -220,8 +220,8 @@ class StationaryEquation:
 
         The density is then exp(−κ H) by the Einstein relation
         M⁻¹ ∂D/∂q̇ = ½ κ B ∂L/∂q̇ with one constant κ, the irreversible current
-        vanishes by itself, and a stationary density knows the damping only relative to
-        the noise (Risken 1989, section 6.4). Found for generic coefficients.
+        vanishes by itself, and a stationary density determines the damping relative to
+        the noise only (Risken 1989, section 6.4). Found for generic coefficients.
         """
         qdot = symbols(velocity_names(self.library.coordinates))
         state = {*symbols(self.library.coordinates), *qdot}

@@ -48,7 +48,7 @@ def monomial_functions(
 
 
 def _tests(state: int, degree: int) -> np.ndarray:
-    """Exponents of monomials with a velocity; the others know no coefficient."""
+    """Exponents of monomials with a velocity; the others hold no coefficient."""
     powers = multi_indices(state, degree)
     return powers[powers[:, state // 2 :].any(axis=1)]
 

@@ -1,7 +1,7 @@
 """From coefficients of a stationary equation to a model, or to what is known of it.
 
 In detailed balance p = exp(−κ H), and damping and noise are known up to a common factor
-only. Algebra says so for the structure of a model
+only. For the structure of a model this follows by algebra
 (:attr:`~leastaction.densities.fokker_planck.StationaryEquation.detailed_balance`); data
 may look like it where the structure does not.
 """
@@ -16,7 +16,7 @@ import xarray as xr
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.gram_estimate import lagrangian_estimate, positions
 
-# Score, in standard errors, above which the data tell the common factor.
+# Score, in standard errors, above which the data determine the common factor.
 LEAST_SCORE_OF_SCALE = 3.0
 
 log = logging.getLogger(__name__)
@@ -137,11 +137,12 @@ def explanation(
     first
         Position of that squared volatility.
     balanced
-        Whether algebra says so; otherwise the data do, with that `score`.
+        Whether detailed balance follows from the structure; otherwise it is a finding
+        in the data, with that `score`.
     """
     labels = [str(name) for name in equations["equation_term"].values]
     errors = standard_errors(solution)
-    told = ", ".join(
+    level = ", ".join(
         f"{labels[i]} / {labels[first]} = {solution.values[i]:.6g}"
         + (f" +- {errors[i]:.2g}" if errors[i] > 0 else "")
         for i in np.flatnonzero(unknown)
@@ -158,7 +159,7 @@ def explanation(
     )
     return (
         f"a stationary density does not determine {names} together: {why}. What it "
-        f"determines is the level set {told}. Give one of the coefficients in "
+        f"determines is the level set {level}. Give one of the coefficients in "
         "library.known"
     )
 

@@ -133,7 +133,7 @@ def coupling_of(
     Raises
     ------
     ValueError
-        If the subsystem is no good or a port is not there.
+        If the subsystem is invalid or a port is not there.
     """
     known = PortHamiltonianSystem.from_config(settings["system"])
     inputs = {IDENTIFIED: system.inputs, KNOWN: known.inputs}

@@ -152,7 +152,7 @@ class PortDae:
         return self.structure - self.dissipation
 
     def output(self, x: np.ndarray) -> np.ndarray:
-        """Y = Bᵀ z, shape (point, port)."""
+        """Outputs y = Bᵀ z, shape (point, port)."""
         return self.efforts(x) @ self.port
 
     def algebraic_jacobian(self, x: np.ndarray) -> np.ndarray:
@@ -322,7 +322,7 @@ class EnergyBalance:
 
     @property
     def residual(self) -> np.ndarray:
-        """What is missing in the balance, J; of second order in the time step."""
+        """Residual of the balance, J; of second order in the time step."""
         return self.stored - self.supplied + self.dissipated
 
     @property

@@ -120,7 +120,7 @@ def training_set(equations: xr.Dataset, fit: int) -> tuple[np.ndarray, np.ndarra
 def with_training_data(
     contract: str, equations: xr.Dataset, values: Mapping
 ) -> xr.Dataset:
-    """What is found by a fit to `equations`, beside the training data.
+    """Dataset of a fit to `equations`: the training data and its results.
 
     Parameters
     ----------

@@ -42,10 +42,7 @@ def validate(
     example: str,
     seed: int,
 ) -> xr.Dataset:
-    """Scores and motions of one replicate.
-
-    The section `port` of `validate` says which.
-    """
+    """Scores and motions of one replicate, as the section `port` of `validate` asks."""
     wanted = settings["port"]
     steps = step_count(simulation["duration"], simulation["time_step"])
     time = simulation["time_step"] * np.arange(steps + 1)

@@ -231,7 +231,7 @@ class GradientProcess:
 
     @cached_property
     def _tables(self) -> tuple:
-        """What :func:`_evaluated` reads."""
+        """Arguments of :func:`_evaluated` beside the points."""
         blocks = self._blocks
         inverse = (blocks.spread / self.length_scale) ** 2
         return (
@@ -259,7 +259,7 @@ class GradientProcess:
         return found[:-1] - found[-1]
 
     def at(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Z and ∂z/∂x at one point, for the inner loop of a simulation."""
+        """Effort z and ∂z/∂x at one point, for the inner loop of a simulation."""
         _, effort, jacobian = _evaluated(point[None], *self._tables)
         return effort[0], jacobian[0]
 

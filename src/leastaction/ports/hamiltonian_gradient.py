@@ -66,7 +66,7 @@ def _stored(key: str, values: Sequence) -> xr.Variable:
 
 
 def search_of(block: Sequence[int]) -> Callable:
-    """Return the search for hyperparameters of a block: `fit(x, z, random=...)`."""
+    """Search for the hyperparameters of a block: `fit(x, z, random=...)`."""
     from leastaction.ports import gradient_kernel, local_kernels
 
     return local_kernels.fit if len(block) == 1 else gradient_kernel.fit
@@ -149,7 +149,7 @@ class KnownPart:
 
 
 def known_part(equations: xr.Dataset, multipliers: Sequence[int]) -> KnownPart:
-    """Return what is known of H: −gᵀλ with the constraints that stand in the data."""
+    """Known part −gᵀλ of H, with the constraints of the dataset."""
     states = [str(name) for name in equations["state"].values]
     texts = [str(text) for text in equations["constraint"].values]
     return KnownPart(constraint_geometry(states, texts), list(multipliers), len(states))

@@ -98,7 +98,7 @@ class LocalProcess:
 
     @cached_property
     def _mean(self) -> tuple:
-        """What :func:`_evaluated` reads: tables, s² α and the straight line."""
+        """Arguments of :func:`_evaluated`: tables, s² α and the straight line."""
         weights = self._posterior.weights
         line = self.offset * weights.sum(), self.slope * (weights @ self.x[:, 0])
         return *self._tables, self.variance * weights, *line
@@ -139,7 +139,7 @@ class LocalProcess:
         )
 
     def at(self, point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Z and dz/dx at one point, for the inner loop of a simulation."""
+        """Effort z and dz/dx at one point, for the inner loop of a simulation."""
         effort, jacobian = _evaluated(point, *self._mean)
         return effort, jacobian[:, None]
 
@@ -153,7 +153,7 @@ class LocalProcess:
 
 @njit(cache=True, nogil=True)
 def _evaluated(x, warp, length_scale, nodes, weights, offset, slope):
-    """Z and dz/dx; `weights` hold s² α."""
+    """Effort z and dz/dx; `weights` hold s² α."""
     effort, jacobian = np.empty_like(x), np.empty_like(x)
     for p in range(x.size):
         w = np.arcsinh(x[p] / warp)

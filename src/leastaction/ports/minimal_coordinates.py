@@ -1,9 +1,9 @@
 """Paths of a port-Hamiltonian system, integrated in minimal coordinates.
 
 Zaspel and Günther (2024), section 4.2: the ordinary equation of the chart is solved and
-the other states follow from it. Beside the explicit Euler scheme of the paper stands
-the eighth-order scheme of Dormand and Prince (DOP853). Training and test samples are
-drawn here, so that every estimator sees the same.
+the other states follow from it. The schemes are the explicit Euler scheme of the paper
+and the eighth-order scheme of Dormand and Prince (DOP853). Training and test samples
+are drawn here, so that every estimator sees the same.
 """
 
 import json

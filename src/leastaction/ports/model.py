@@ -29,7 +29,7 @@ class PortModel:
         self.fit = fit
 
     def trained_on(self, size: int, pool: str = "all") -> "PortModel":
-        """Return the fit to a training set of that size.
+        """Fit to a training set of that size.
 
         Raises
         ------

@@ -72,7 +72,7 @@ class PortHamiltonianSystem:
         Raises
         ------
         ValueError
-            If a name or an expression is no good, a matrix has the wrong shape, or the
+            If a name or an expression is invalid, a matrix has the wrong shape, or the
             system is not port-Hamiltonian
             (:func:`~leastaction.ports.system_checks.check_port_system`).
         """
@@ -97,9 +97,11 @@ class PortHamiltonianSystem:
         if not own:
             own = tuple(s for i, s in enumerate(states) if any(flow[:, i]))
             chart = {name: symbol(name) for name in own}
-        strange = sorted(set(chart) - set(states))
-        if strange:
-            raise ValueError(f"chart: {', '.join(strange)} is no state of {states}")
+        unknown_states = sorted(set(chart) - set(states))
+        if unknown_states:
+            raise ValueError(
+                f"chart: {', '.join(unknown_states)} is no state of {states}"
+            )
         system = cls(
             states=states,
             inputs=inputs,
@@ -192,7 +194,7 @@ class PortHamiltonianSystem:
         return found.reshape(len(x), *shape)
 
     def efforts_at(self, x: np.ndarray) -> np.ndarray:
-        """Z of states, shape (point, effort)."""
+        """Efforts z of states, shape (point, effort)."""
         return self._call("efforts", (len(self.states),), x)
 
     def jacobian_at(self, x: np.ndarray) -> np.ndarray:
@@ -288,7 +290,7 @@ def input_function(system, written: Mapping) -> Callable[[np.ndarray], np.ndarra
     Raises
     ------
     ValueError
-        If an input is unknown or an expression is no good.
+        If an input is unknown or an expression is invalid.
     """
     for name in written:
         if name not in system.inputs:
