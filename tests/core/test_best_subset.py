@@ -138,7 +138,7 @@ def test_replacement_agrees_with_trying_all(rng, monkeypatch):
     a[:, 0] = a[:, 1] + a[:, 2] + 0.1 * rng.normal(size=40)
     b += 2 * a[:, 1] + 2 * a[:, 2]
     everything = best_subset(a, b, 5)
-    monkeypatch.setattr(method, "EXHAUSTIVE", 9)
+    monkeypatch.setattr(method, "MOST_SUBSETS_TRIED", 9)
     replaced = best_subset(a, b, 5)
     assert replaced.supports == everything.supports
     np.testing.assert_allclose(replaced.objectives, everything.objectives)

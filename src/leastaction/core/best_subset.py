@@ -13,9 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-# Subsets of one size up to which all are tried, and those solved at once.
-EXHAUSTIVE = 30_000
-BATCH = 4_000
+# Of one size: up to so many, all are tried; beyond, replacement takes over.
+MOST_SUBSETS_TRIED = 30_000
+# Solved at once, so that they fit into memory.
+SUBSETS_PER_BATCH = 4_000
 MOST_REPLACEMENTS = 50
 
 
@@ -72,7 +73,7 @@ def best_subset(
     score = _score(a, b, variance)
     path: list[tuple] = []
     for k in range(max_terms + 1):
-        if math.comb(terms, k) <= EXHAUSTIVE:
+        if math.comb(terms, k) <= MOST_SUBSETS_TRIED:
             subsets = np.array(list(itertools.combinations(range(terms), k)), dtype=int)
             subsets = subsets.reshape(math.comb(terms, k), k)
         else:
@@ -95,8 +96,8 @@ def _score(a, b, variance) -> Callable[[np.ndarray], np.ndarray]:
 
     def score(subsets: np.ndarray) -> np.ndarray:
         found = []
-        for start in range(0, len(subsets), BATCH):
-            some = subsets[start : start + BATCH]
+        for start in range(0, len(subsets), SUBSETS_PER_BATCH):
+            some = subsets[start : start + SUBSETS_PER_BATCH]
             x = _solve(r, some, terms)
             residual = np.einsum("brsk,sk->sbr", blocks[:, :, some], x)
             residual -= blocks[None, :, :, terms]

@@ -19,11 +19,13 @@ from scipy.special import chdtrc
 from leastaction.core.best_subset import best_subset, extended_penalty
 
 MOST_PASSES = 12
-# Floor of S² in the weights, in units of its mean: the first law is rough, and a root
-# of it in the wrong place would attract the next.
-FLOORS = (1e-2, 1e-4, 1e-6)
-SETTLED = 0.01
-NOT_A_SQUARE = 1e-3
+# Floor of S² in the weights of successive passes, in units of its mean: the first law
+# is rough, and a root of it in the wrong place would attract the next.
+FLOORS_OF_WEIGHTS = (1e-2, 1e-4, 1e-6)
+# Standard errors that the coefficients may still move by.
+LARGEST_LAST_MOVE = 0.01
+# p-value below which S² is no perfect square.
+REJECTED_P_VALUE = 1e-3
 # Two-point Gauss rules, in steps: of one step, and of a third difference, which holds
 # the variance of three steps in the ratio 1 : 4 : 1.
 ONE_STEP = (0.5 - np.sqrt(1 / 12), 0.5 + np.sqrt(1 / 12))
@@ -142,13 +144,19 @@ def fit(blocks: Blocks, terms: Sequence[sp.Expr], max_terms: int) -> VarianceFun
     found = interpret(*select(gram, max_terms, count), terms, weighted=False)
     mean = np.sqrt(gram[-1, -1] / (3 * count))
     for step in range(MOST_PASSES):
-        floor = FLOORS[0 if not found.is_square else min(step, len(FLOORS) - 1)]
+        floor = FLOORS_OF_WEIGHTS[
+            0 if not found.is_square else min(step, len(FLOORS_OF_WEIGHTS) - 1)
+        ]
         gram, count = second_moments(blocks, found.law, floor * mean)
         before = found.law
         found = interpret(*select(gram, max_terms, count), terms)
         moved = np.abs(found.law - before)
         same = ((before != 0) == (found.law != 0)).all()
-        if step >= len(FLOORS) and same and (moved <= SETTLED * found.std).all():
+        if (
+            step >= len(FLOORS_OF_WEIGHTS)
+            and same
+            and (moved <= LARGEST_LAST_MOVE * found.std).all()
+        ):
             break
     return found
 
@@ -193,7 +201,7 @@ def interpret(coefficients, covariance, terms, weighted=True) -> VarianceFunctio
             coefficients[three], covariance[np.ix_(three, three)]
         )
         p_value = float(chdtrc(1, statistic))
-        if not p_value > NOT_A_SQUARE:
+        if not p_value > REJECTED_P_VALUE:
             return VarianceFunction(
                 coefficients, std, none, none, statistic, p_value, coefficients
             )
