@@ -65,12 +65,11 @@ def field_ensemble(
         paths(system, starts, generators, dt, u[0], u_t[0])
     check_finite(u[0], u_t[0], dt, replicate)
     unit = units[system.field]
-    time = np.arange(steps + 1) * dt
     return CONTRACTS["field_observations"].dataset(
         {"u": u, "u_t": u_t},
         coords={
             "replicate": [replicate],
-            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "time": np.arange(steps + 1) * dt,
             "node": node_coordinate(system.domain),
         },
         attrs=domain_attributes(system),

@@ -18,8 +18,9 @@ SCHEME_OF = {"modal": EXACT, "leapfrog": LEAPFROG, "newmark": NEWMARK}
 DISPERSION = {EXACT: 0.0, LEAPFROG: -1 / 12, NEWMARK: 1 / 6}
 # γ₁/γ₀ of overlapping second differences of white forcing.
 AUTOCORRELATION = {EXACT: 0.25, LEAPFROG: 0.0, NEWMARK: 0.5}
-TOLERANCE = {"dispersion": 0.02, "autocorrelation": 0.05}
-ERRORS = 4.0
+# Largest deviation from a scheme; that of ρ grows with its standard error.
+LARGEST_DEVIATION = {"dispersion": 0.02, "autocorrelation": 0.05}
+STANDARD_ERRORS_OF_DISPERSION = 4.0
 
 
 def scheme_name(dispersion: tuple[float, float] | None, autocorrelation: float) -> str:
@@ -34,10 +35,11 @@ def scheme_name(dispersion: tuple[float, float] | None, autocorrelation: float) 
     """
     if dispersion is not None:
         value, error = dispersion
-        table, tolerance = DISPERSION, TOLERANCE["dispersion"] + ERRORS * error
+        table, tolerance = DISPERSION, LARGEST_DEVIATION["dispersion"]
+        tolerance += STANDARD_ERRORS_OF_DISPERSION * error
     else:
         value, table = autocorrelation, AUTOCORRELATION
-        tolerance = TOLERANCE["autocorrelation"]
+        tolerance = LARGEST_DEVIATION["autocorrelation"]
     nearest = min(table, key=lambda name: math.fabs(table[name] - value))
     return nearest if math.fabs(table[nearest] - value) <= tolerance else UNKNOWN
 
