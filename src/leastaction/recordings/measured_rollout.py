@@ -141,12 +141,8 @@ class _Law:
 
     def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
         begun = self._started(positions, rows, c)
-        force = None if positions.force is None else positions.force(positions.steps)
-        with np.errstate(all="ignore"):
-            path = self.equations.rollout(
-                begun.state, c, self.dt, len(positions.q), positions.steps, force
-            )
-        return path[0, :, : positions.dof]
+        whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
+        return positions.rollout(whole, c, len(positions.q))[0]
 
     def residual(self, part: slice, window: float) -> np.ndarray:
         """Measured less fitted over windows with states of their own."""
@@ -161,11 +157,7 @@ class _Law:
             whole = Segments(np.array([0]), np.array([high - low]), begun.state)
             own = enough_steps(own, whole, self.c, 0.05)
             fitted = fit_states(own, whole, self.c, 30)[0]
-            force = None if own.force is None else own.force(own.steps)
-            path = self.equations.rollout(
-                fitted.state, self.c, self.dt, high - low, own.steps, force
-            )
-            found[low:high] = own.q - path[0, :, : own.dof]
+            found[low:high] = own.q - own.rollout(fitted, self.c, high - low)[0]
         return found
 
 

@@ -8,7 +8,12 @@ import xarray as xr
 from leastaction.core.compiled import kernel
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
-from leastaction.core.gram_estimate import lagrangian_estimate, positions, usable
+from leastaction.core.gram_estimate import (
+    lagrangian_estimate,
+    positions,
+    random_starts,
+    usable,
+)
 from leastaction.core.library import Library
 from leastaction.trajectories.library_equations import library_equations
 
@@ -322,11 +327,7 @@ def identify(
     )
     mass, force = (np.ascontiguousarray(np.moveaxis(x, 0, -1)) for x in (mass, force))
     qddot = equations["qddot_sample"].values[0].T
-    replicate = int(equations["replicate"].values[0])
-    key = np.random.SeedSequence(settings["seed"], spawn_key=(replicate,))
-    starts = np.random.default_rng(key).uniform(
-        -settings["start"], settings["start"], (settings["starts"], len(used))
-    )
+    starts = random_starts(equations, settings, (settings["starts"], len(used)))
     ends = np.zeros((settings["starts"], equations.sizes["column"]))
     losses = np.full(settings["starts"], np.inf)
     for i, start in enumerate(starts):

@@ -9,6 +9,13 @@ SAMPLED = "replicate sample dof"
 EQUATION = "replicate dof"
 COORDINATE = "see coordinate_unit"
 RECORDING = "see the recordings"
+CHANNEL = "replicate dof channel"
+SERIES = "replicate trajectory dof"
+SPLINE = "replicate trajectory dof basis"
+NOISE_FOUND = "standard deviation of the noise found"
+NOISE_RATIO = "log2 of the squared noise ratio, rounded"
+ACCELERATION_ERROR = "relative error of the acceleration along the true path"
+ENERGY_DRIFT = "rms deviation of the energy over the mean of p qdot / 2"
 UNIT_NOISE = "unit noise of the sensor"
 
 RECORDED = {
@@ -45,46 +52,24 @@ CONTRACTS = {
         "differentiate with method joint_spline or measured",
         {
             "time_kept": Variable("time_kept", "s", "times that are kept", finite=True),
-            "channel_rms": Variable(
-                "replicate dof channel",
-                "mixed",
-                "root mean square of the channel",
-                optional=True,
-            ),
-            "spline": Variable(
-                "replicate trajectory dof basis",
-                "mixed",
-                "coefficients of the quintic B-spline",
-                optional=True,
-            ),
-            "penalty": Variable(
-                "replicate trajectory dof",
-                "1",
-                "penalty on the fourth derivative",
-                optional=True,
-            ),
-            "noise_std": Variable(
-                "replicate dof channel",
-                "mixed",
-                "standard deviation of the noise found",
-                optional=True,
-            ),
-            "noise_ratio": Variable(
-                "replicate dof channel",
-                "1",
-                "log2 of the squared noise ratio, rounded",
-                optional=True,
-            ),
-            "resolution": Variable(
-                "replicate trajectory dof",
-                "1",
-                "samples per degree of freedom",
-                optional=True,
-            ),
-            "knot_spacing": Variable((), "1", "samples per knot", optional=True),
-            "knot": Variable(
-                "knot_position", "s", "knots, with those of multiplicity", optional=True
-            ),
+            **{
+                name: Variable(dims, unit, meaning, optional=True)
+                for name, dims, unit, meaning in (
+                    (
+                        "channel_rms",
+                        CHANNEL,
+                        "mixed",
+                        "root mean square of the channel",
+                    ),
+                    ("spline", SPLINE, "mixed", "coefficients of the quintic B-spline"),
+                    ("penalty", SERIES, "1", "penalty on the fourth derivative"),
+                    ("noise_std", CHANNEL, "mixed", NOISE_FOUND),
+                    ("noise_ratio", CHANNEL, "1", NOISE_RATIO),
+                    ("resolution", SERIES, "1", "samples per degree of freedom"),
+                    ("knot_spacing", (), "1", "samples per knot"),
+                    ("knot", "knot_position", "s", "knots, with those of multiplicity"),
+                )
+            },
         },
     ),
     "gram": Contract(
@@ -210,19 +195,14 @@ CONTRACTS = {
                 )
                 for window in ("training", "prediction")
             },
-            "acceleration_error": Variable(
-                "replicate",
-                "1",
-                "relative error of the acceleration along the true path",
-            ),
-            "energy_drift": Variable(
-                "replicate",
-                "1",
-                "rms deviation of the energy over the mean of p qdot / 2",
-            ),
-            "diverged": Variable(
-                "replicate", "1", "trajectories of the model that diverged"
-            ),
+            **{
+                name: Variable("replicate", "1", meaning)
+                for name, meaning in (
+                    ("acceleration_error", ACCELERATION_ERROR),
+                    ("energy_drift", ENERGY_DRIFT),
+                    ("diverged", "trajectories of the model that diverged"),
+                )
+            },
         },
     ),
 }

@@ -68,6 +68,29 @@ class Positions:
         """Number of coordinates."""
         return self.q.shape[1]
 
+    def rollout(
+        self,
+        segments: "Segments",
+        c: np.ndarray,
+        samples: int,
+        steps: int | None = None,
+    ) -> np.ndarray:
+        """Positions of motions from the states of segments, (segment, samples, dof)."""
+        steps = steps or self.steps
+        force = None if self.force is None else self.force(steps)
+        with np.errstate(all="ignore"):
+            path = self.equations.rollout(
+                segments.state,
+                c,
+                self.dt,
+                samples,
+                steps,
+                force,
+                segments.first,
+                segments.length,
+            )
+        return path[:, :, : self.dof]
+
     def with_(self, **changes) -> "Positions":
         """Return the same positions, fitted otherwise."""
         return replace(self, **changes)
@@ -264,26 +287,12 @@ def enough_steps(
     chosen = segments[:: max(len(segments) // 100, 1)]
     samples = int(chosen.length.max())
 
-    def path(steps):
-        force = None if positions.force is None else positions.force(steps)
-        with np.errstate(all="ignore"):
-            return positions.equations.rollout(
-                chosen.state,
-                c,
-                positions.dt,
-                samples,
-                steps,
-                force,
-                chosen.first,
-                chosen.length,
-            )[:, :, : positions.dof]
-
     inside = np.arange(samples) < chosen.length[:, None]
     sigma = positions.sigma
     sigma = sigma if sigma.ndim == 1 else sigma[chosen.first][:, None]
-    coarse, steps = path(positions.steps), positions.steps
+    coarse, steps = positions.rollout(chosen, c, samples), positions.steps
     while steps < MOST_STEPS_PER_SAMPLE:
-        fine = path(2 * steps)
+        fine = positions.rollout(chosen, c, samples, 2 * steps)
         with np.errstate(all="ignore"):
             moved = np.abs((fine - coarse) / sigma).max(axis=2)
         moved = np.where(inside, np.nan_to_num(moved, nan=1e9), 0.0).max(axis=1)

@@ -8,7 +8,12 @@ import xarray as xr
 from leastaction.core.compiled import kernel
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
-from leastaction.core.gram_estimate import lagrangian_estimate, positions, usable
+from leastaction.core.gram_estimate import (
+    lagrangian_estimate,
+    positions,
+    random_starts,
+    usable,
+)
 
 # An epoch that changes c by less, over the largest |c|, is a fixed point to round-off.
 RELATIVE_CHANGE_OF_FIXED_POINT = 1e-13
@@ -210,11 +215,7 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         for stage in settings["stages"]
     ]
     factor = 2.0 / len(coordinates)
-    replicate = int(equations["replicate"].values[0])
-    key = np.random.SeedSequence(settings["seed"], spawn_key=(replicate,))
-    start = np.random.default_rng(key).uniform(
-        -settings["start"], settings["start"], len(used)
-    )
+    start = random_starts(equations, settings, len(used))
     coefficients[used], left, taken = staged_descent(
         factor * gram[np.ix_(used, used)],
         factor * moment[used],

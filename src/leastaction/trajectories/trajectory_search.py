@@ -85,10 +85,19 @@ def rescued(
     positions: Positions, segments: Segments, c: np.ndarray, chi2: np.ndarray
 ) -> tuple[Segments, np.ndarray]:
     """Segments beyond 4 χ² per degree of freedom start anew; the better fit stays."""
+
+    def begun(stuck: np.ndarray) -> Segments:
+        return start_states(positions, segments[stuck], c)
+
+    return _retried(positions, segments, c, chi2, begun)
+
+
+def _retried(positions, segments, c, chi2, begun) -> tuple[Segments, np.ndarray]:
+    """Segments that do not fit, from other states; the better fit of each stays."""
     stuck = np.flatnonzero(~(chi2 < TRIED_MISFIT * segments.freedom(positions.dof)))
     if not len(stuck):
         return segments, chi2
-    again, lower = fit_states(positions, start_states(positions, segments[stuck], c), c)
+    again, lower = fit_states(positions, begun(stuck), c)
     better = lower < chi2[stuck]
     state, chi2 = segments.state.copy(), chi2.copy()
     state[stuck[better]], chi2[stuck[better]] = again.state[better], lower[better]
@@ -134,17 +143,13 @@ def lengthen(positions: Positions, fit: Fit) -> list[Level]:
 
 def _backward(positions, fit, parts, merged, chi2) -> tuple[Segments, np.ndarray]:
     """Start merged segments that do not fit from the second part, back in time."""
-    dof = positions.dof
-    stuck = np.flatnonzero(~(chi2 < TRIED_MISFIT * merged.freedom(dof)))
-    if not len(stuck):
-        return merged, chi2
-    rows = fit.segments.length[parts[stuck, 0]]
-    begin = _states_at(positions, fit.segments[parts[stuck, 1]], fit.c, rows, -1.0)
-    again, lower = fit_states(positions, merged[stuck].at(begin), fit.c)
-    better = lower < chi2[stuck]
-    state, chi2 = merged.state.copy(), chi2.copy()
-    state[stuck[better]], chi2[stuck[better]] = again.state[better], lower[better]
-    return merged.at(state), chi2
+
+    def begun(stuck: np.ndarray) -> Segments:
+        rows = fit.segments.length[parts[stuck, 0]]
+        second = fit.segments[parts[stuck, 1]]
+        return merged[stuck].at(_states_at(positions, second, fit.c, rows, -1.0))
+
+    return _retried(positions, merged, fit.c, chi2, begun)
 
 
 def _merged(positions, fit, parts, merged) -> tuple[Fit, int]:
