@@ -94,7 +94,7 @@ rule gather:
         paper=one_of(FOLDERS),
         example=one_of(split_examples()),
         file=rf"observations|({one_of(ESTIMATORS)})/({one_of(STAGE_OF)})",
-    priority: 1
+    priority: 2
     conda:
         "../../environment.yml"
     resources:

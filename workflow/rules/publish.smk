@@ -140,7 +140,6 @@ rule collect_scores:
         "<logs>/collect_{collection}.tsv"
     wildcard_constraints:
         collection="scorecard|studies",
-    priority: 2
     conda:
         "../../environment.yml"
     message:
@@ -175,7 +174,6 @@ rule compare:
         "<logs>/compare.log",
     benchmark:
         "<logs>/compare.tsv"
-    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -196,7 +194,6 @@ rule summarise:
         "<logs>/summarise.log",
     benchmark:
         "<logs>/summarise.tsv"
-    priority: 2
     conda:
         "../../environment.yml"
     message:
@@ -226,7 +223,6 @@ rule summarise_papers:
         "<logs>/summarise_papers.log",
     benchmark:
         "<logs>/summarise_papers.tsv"
-    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -249,7 +245,6 @@ rule shrink:
         "<logs>/gallery/{picture}.tsv"
     wildcard_constraints:
         picture=one_of(config["gallery"]),
-    priority: 2
     conda:
         "../../environment.yml"
     message:
@@ -277,7 +272,6 @@ rule plot_recording:
         "<logs>/recordings/{example}/plot_recording.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
-    priority: 2
     conda:
         "../../environment.yml"
     params:
@@ -308,7 +302,6 @@ rule write_law:
         "<logs>/recordings/{example}/write_law.tsv"
     wildcard_constraints:
         example=one_of(RECORDINGS),
-    priority: 2
     conda:
         "../../environment.yml"
     params:
