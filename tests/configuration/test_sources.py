@@ -5,7 +5,10 @@ import os
 import pytest
 
 from leastaction.configuration.sources import PACKAGE, source_files, write_listing
+from leastaction.core.families import figures
+from leastaction.core.method import steps
 
+STAGES = ("simulate", "differentiate", "assemble", "identify", "volatility")
 FILES = source_files(["leastaction.ensembles.moment_gmm"])
 
 
@@ -49,3 +52,23 @@ def test_another_content_is_another_list(tmp_path):
     source.write_text("a = 2")
     write_listing([source], path)
     assert path.read_text() != before
+
+
+STEPS = [step for stage in STAGES for step in steps(stage).values()]
+
+
+@pytest.mark.parametrize("step", STEPS, ids=lambda step: f"{step.stage} {step.name()}")
+def test_a_method_depends_on_its_family_and_the_core_only(step):
+    """An edit in one family re-runs nothing of another."""
+    family = step.module().split(".")[1]
+    allowed = {"core", family}
+    if family == "recordings":
+        allowed |= {"ensembles", "trajectories"}
+    inside = [f.relative_to(PACKAGE).parts for f in source_files([step.module()])]
+    assert {parts[0] for parts in inside if len(parts) > 1} <= allowed
+
+
+@pytest.mark.parametrize("name", figures())
+def test_a_figure_depends_on_few_files(name):
+    plot = PACKAGE.parents[1] / "workflow" / "scripts" / "plot.py"
+    assert len(source_files([figures()[name]], [plot])) <= 40

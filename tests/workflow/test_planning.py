@@ -108,6 +108,21 @@ def test_style_of_the_figures(restored):
     assert restored.plan() == figures
 
 
+def test_source_of_one_figure(restored):
+    """The figures of examples show it, too, and one of the paper's does."""
+    edit(
+        restored,
+        "src/leastaction/ensembles/figures/coefficients.py",
+        "from leastaction",
+        "\nfrom leastaction",
+    )
+    assert restored.plan() == {
+        *(f"Drawing the figures of {e}" for e in EXAMPLES),
+        f"Drawing figure_1 of {PAPER}",
+        "Summarising the papers on one page",
+    }
+
+
 def test_source_of_the_style(restored):
     figures = {
         *(f"Drawing the figures of {e}" for e in EXAMPLES),
