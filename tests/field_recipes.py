@@ -6,9 +6,7 @@ from leastaction.core.estimate import model_dataset
 from leastaction.core.method import simulate
 from leastaction.fields import (
     modal_gmm,
-    modal_long_run_variance,
     modal_moments,
-    modal_projection,
     nodal,
 )
 from leastaction.fields.field_system import FieldSystem
@@ -61,7 +59,7 @@ class Recommended:
     """The recommended recipe on one replicate, stage by stage."""
 
     def __init__(self, observations, library=LIBRARY, max_terms=3, **cuts):
-        self.basis = modal_projection.differentiate(
+        self.basis = modal_moments.differentiate(
             observations, {"resolved": 0.1, "dispersive": 0.4} | cuts, library
         )
         self.moments = modal_moments.assemble(
@@ -74,7 +72,7 @@ class Recommended:
 
     def volatility(self, **settings):
         """Volatility estimate."""
-        return modal_long_run_variance.identify(
+        return modal_gmm.volatility(
             self.observations,
             self.lagrangian,
             {"max_terms": 2, "decimate": 4} | settings,

@@ -9,8 +9,8 @@ from leastaction.fields.domain import Domain
 from leastaction.fields.evaluate import ModalForces, NodeEvaluator
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.library import FieldLibrary
-from leastaction.fields.modal_projection import test_functions as basis_of
-from leastaction.fields.modal_projection import turn_per_sample
+from leastaction.fields.modal_moments import test_functions as basis_of
+from leastaction.fields.modal_moments import turn_per_sample
 
 DOMAINS = [
     Domain(1.0, 9, "fixed", "fixed"),

@@ -102,7 +102,7 @@ class Newmark(Ensemble):
 class ModalProjection(Differentiate):
     """Test functions in space, and how fast the field moves along each of them."""
 
-    run = "fields.modal_projection:differentiate"
+    run = "fields.modal_moments:differentiate"
     reads = ("field_observations",)
     makes = "modal_basis"
     uses = ("reference", "lagrangian")
@@ -163,7 +163,7 @@ class NodalEnsembleMean(Assemble):
 class ModalLongRunVariance(Volatility):
     """Volatility of a field from the long-run variance of modal second differences."""
 
-    run = "fields.modal_long_run_variance:identify"
+    run = "fields.modal_gmm:volatility"
     after = ("modal_gmm",)
 
     method: Literal["modal_long_run_variance"] = "modal_long_run_variance"
