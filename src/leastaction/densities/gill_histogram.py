@@ -149,7 +149,7 @@ def check(system: System, settings: Mapping) -> None:
 
 
 def check_batches(settings: Mapping) -> None:
-    """Check that batches hold equally many trajectories, and that there are two.
+    """Check that batches hold equally many trajectories.
 
     Raises
     ------

@@ -68,6 +68,17 @@ class StructuredSpectra:
     """e, Q, λ and S^{-1/2} U of the module, and what follows from them.
 
     Outside the span of Q the kernel is zero: `rest` is what the outputs hold there.
+
+    Attributes
+    ----------
+    kernel, values, vectors
+        K_x, e and Q; shapes (sample, sample), (rank,) and (sample, rank).
+    tasks, turn
+        λ, shape (task,), and S^{-1/2} U, shape (task, task).
+    covariance
+        C = A T Aᵀ, shape (task, task).
+    outputs, noise
+        Y, shape (sample, task), and σ², shape (task,).
     """
 
     kernel: np.ndarray
@@ -78,6 +89,38 @@ class StructuredSpectra:
     covariance: np.ndarray
     outputs: np.ndarray
     noise: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        square: np.ndarray,
+        outputs: np.ndarray,
+        transform: np.ndarray,
+        length_scale: float,
+        task_covariance: np.ndarray,
+        noise: np.ndarray,
+        spectrum: Callable = np.linalg.eigh,
+    ) -> "StructuredSpectra":
+        """Factors of K from |x − x'|², Y, A, ℓ, T and σ².
+
+        `spectrum` gives the eigenvalues and eigenvectors of K_x: all of them, or
+        :func:`low_rank_spectrum`.
+        """
+        kernel = np.exp(-0.5 / length_scale**2 * square)
+        covariance = transform @ task_covariance @ transform.T
+        root = np.sqrt(noise)
+        tasks, turn = np.linalg.eigh(covariance / np.outer(root, root))
+        values, vectors = spectrum(kernel)
+        return cls(
+            kernel,
+            np.maximum(values, 0.0),
+            vectors,
+            np.maximum(tasks, 0.0),
+            turn / root[:, None],
+            covariance,
+            outputs,
+            noise,
+        )
 
     @cached_property
     def inverse(self) -> np.ndarray:
@@ -109,45 +152,6 @@ class StructuredSpectra:
         return 0.5 * float(square + log - np.log(self.inverse).sum())
 
 
-def structured_spectra(
-    square: np.ndarray,
-    outputs: np.ndarray,
-    transform: np.ndarray,
-    length_scale: float,
-    task_covariance: np.ndarray,
-    noise: np.ndarray,
-    spectrum: Callable = np.linalg.eigh,
-) -> StructuredSpectra:
-    """Factors of K at given hyperparameters.
-
-    Parameters
-    ----------
-    square
-        |x − x'|², shape (sample, sample).
-    outputs, transform
-        Y, shape (sample, task), and A, shape (task, task).
-    length_scale, task_covariance, noise
-        ℓ, T and σ².
-    spectrum
-        Eigenvalues and eigenvectors of K_x: all of them, or :func:`low_rank_spectrum`.
-    """
-    kernel = np.exp(-0.5 / length_scale**2 * square)
-    covariance = transform @ task_covariance @ transform.T
-    root = np.sqrt(noise)
-    tasks, turn = np.linalg.eigh(covariance / np.outer(root, root))
-    values, vectors = spectrum(kernel)
-    return StructuredSpectra(
-        kernel,
-        np.maximum(values, 0.0),
-        vectors,
-        np.maximum(tasks, 0.0),
-        turn / root[:, None],
-        covariance,
-        outputs,
-        noise,
-    )
-
-
 def negative_log_likelihood(
     parameters: np.ndarray,
     square: np.ndarray,
@@ -163,12 +167,12 @@ def negative_log_likelihood(
     square
         |x − x'|², shape (sample, sample).
     outputs, transform
-        As in :func:`structured_spectra`.
+        Y, shape (sample, task), and A, shape (task, task).
     """
     size, length_scale = outputs.shape[1], np.exp(parameters[0])
     v = parameters[1 : 1 + size]
     d, noise = np.exp(parameters[1 + size :]).reshape(2, size)
-    found = structured_spectra(
+    found = StructuredSpectra.of(
         square,
         outputs,
         transform,
@@ -232,7 +236,7 @@ class StructuredProcess:
 
     @cached_property
     def _spectra(self) -> StructuredSpectra:
-        return structured_spectra(
+        return StructuredSpectra.of(
             square_distances(self.x, self.x),
             self.y,
             self.transformation,
