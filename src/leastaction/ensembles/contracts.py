@@ -1,14 +1,15 @@
 """Datasets of a few degrees of freedom, before the model."""
 
+from functools import partial
+
 from leastaction.core.contract import Contract
 from leastaction.core.contract import Variable as V
 
+finite = partial(V, finite=True)
+
 ENSEMBLE = "replicate trajectory time dof"
-COVARIATION = V(
-    "replicate dof dof_other",
-    "(units of qddot)^2 s",
-    "realised covariation",
-    finite=True,
+COVARIATION = finite(
+    "replicate dof dof_other", "(units of qddot)^2 s", "realised covariation"
 )
 TERM_STATUS = V("term", "1", "what algebra says about the term")
 # What all datasets of moments say of their candidates.
@@ -23,7 +24,7 @@ SAMPLES = V("replicate", "1", "number of increments")
 
 def _of_coordinates(*names: str) -> dict[str, V]:
     meaning = {"q": "generalised coordinate", "qdot": "generalised velocity"}
-    return {name: V(ENSEMBLE, None, meaning[name], finite=True) for name in names}
+    return {name: finite(ENSEMBLE, None, meaning[name]) for name in names}
 
 
 CONTRACTS = {
@@ -46,17 +47,13 @@ CONTRACTS = {
     "ensemble_derivatives": Contract(
         "differentiate with method central_difference",
         {
-            "momentum_rate": V(
+            "momentum_rate": finite(
                 "replicate dof time term",
                 "mixed",
                 "d/dt of the ensemble mean of dD/dqdot",
-                finite=True,
             ),
-            "generalised_force": V(
-                "replicate dof time term",
-                "mixed",
-                "ensemble mean of dD/dq",
-                finite=True,
+            "generalised_force": finite(
+                "replicate dof time term", "mixed", "ensemble mean of dD/dq"
             ),
         },
     ),
@@ -65,11 +62,10 @@ CONTRACTS = {
         {
             "realised_covariation": COVARIATION,
             "frequency": V("replicate dof", "rad/s", "mean angular frequency"),
-            "squared_volatility": V(
+            "squared_volatility": finite(
                 "replicate dof volatility_term",
                 "mixed",
                 "coefficients of the squared noise",
-                finite=True,
             ),
             "perfect_square": V(
                 "replicate dof", "1", "whether it is the square of a + b f"
@@ -79,8 +75,8 @@ CONTRACTS = {
     "sensor_noise": Contract(
         "differentiate with method sensor_noise",
         {
-            "position_noise": V(
-                "replicate dof", "units of q", "sensor noise of q", finite=True
+            "position_noise": finite(
+                "replicate dof", "units of q", "sensor noise of q"
             ),
             "velocity_noise": V(
                 "replicate dof", "units of qdot", "sensor noise of qdot"
@@ -94,23 +90,17 @@ CONTRACTS = {
             "smoothing_scale": V(
                 "replicate", "1", "samples the motion can be smoothed over"
             ),
-            "lag": V("replicate", "1", "memory of the noise in samples", finite=True),
+            "lag": finite("replicate", "1", "memory of the noise in samples"),
         },
     ),
     "regression": Contract(
         "assemble with method ensemble_mean",
         {
-            "theta": V(
-                "replicate dof equation term",
-                "mixed",
-                "Euler-Lagrange library",
-                finite=True,
+            "theta": finite(
+                "replicate dof equation term", "mixed", "Euler-Lagrange library"
             ),
-            "target": V(
-                "replicate dof equation",
-                "mixed",
-                "minus the reference column",
-                finite=True,
+            "target": finite(
+                "replicate dof equation", "mixed", "minus the reference column"
             ),
             "used": V(
                 "term", "1", "whether the regression may use the term", optional=True
@@ -125,23 +115,16 @@ CONTRACTS = {
     "moments": Contract(
         "assemble with method martingale_moments",
         {
-            "moment": V(
+            "moment": finite(
                 "replicate trajectory dof instrument term",
                 "mixed",
                 "sum of w Z X^T of each trajectory",
-                finite=True,
             ),
-            "instrument_gram": V(
-                "replicate dof instrument instrument_other",
-                "mixed",
-                "sum of w Z Z^T",
-                finite=True,
+            "instrument_gram": finite(
+                "replicate dof instrument instrument_other", "mixed", "sum of w Z Z^T"
             ),
-            "increment_gram": V(
-                "replicate dof dof_other term term_other",
-                "mixed",
-                "sum of X X^T",
-                finite=True,
+            "increment_gram": finite(
+                "replicate dof dof_other term term_other", "mixed", "sum of X X^T"
             ),
             "weighted_gram": V(
                 "replicate dof dof_other term term_other", "mixed", "sum of w X X^T"
@@ -157,23 +140,18 @@ CONTRACTS = {
     "moving_average_moments": Contract(
         "assemble with method lagged_moments or weak_moments",
         {
-            "moment": V(
-                "replicate scale dof instrument term",
-                "mixed",
-                "sum of Z X^T",
-                finite=True,
+            "moment": finite(
+                "replicate scale dof instrument term", "mixed", "sum of Z X^T"
             ),
-            "instrument_gram": V(
+            "instrument_gram": finite(
                 "replicate scale lag instrument instrument_other",
                 "mixed",
                 "sum of Z Z^T of samples that many lags apart",
-                finite=True,
             ),
-            "increment_gram": V(
+            "increment_gram": finite(
                 "replicate scale lag dof dof_other term term_other",
                 "mixed",
                 "mean of X X^T of samples that many lags apart",
-                finite=True,
             ),
             "realised_covariation": V("replicate dof dof_other"),
             "window": V("replicate scale", "1", "samples of smoothing"),

@@ -27,6 +27,7 @@ from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.system import System
 from leastaction.core.time_grid import check_finite, step_count
 from leastaction.ensembles.contracts import CONTRACTS
+from leastaction.ensembles.strong_taylor import integrator
 
 TRAJECTORIES_PER_BATCH = 256
 # Of the states and of the normal numbers of a batch: 1 MB.
@@ -34,8 +35,7 @@ NUMBERS_PER_BATCH = 2**17
 CHANNELS = ("q", "qdot")
 
 
-def ensemble(
-    integrator: Callable,
+def simulate(
     system: System,
     settings: Mapping,
     *,
@@ -44,26 +44,7 @@ def ensemble(
     replicate: int,
     units: Mapping[str, str],
 ) -> xr.Dataset:
-    """Simulate one replicate: an ensemble of independent trajectories.
-
-    Parameters
-    ----------
-    integrator
-        Compiles a system into ``integrate(states, normals, time_step)``.
-    system
-        The truth.
-    settings
-        The `simulate` section of an example: `time_step` (s), `duration` (s),
-        `trajectories`, `initial_state`.
-    example, seed, replicate
-        Key of the random numbers.
-    units
-        Unit of each coordinate.
-
-    Returns
-    -------
-    xr.Dataset
-        `q` and `qdot` of shape (replicate=1, trajectory, time, dof).
+    """One replicate: an ensemble of independent trajectories.
 
     Raises
     ------
@@ -194,23 +175,12 @@ def _ranges(stop: int, length: int) -> Iterator[range]:
 def measure(
     observations: xr.Dataset, sensor: Mapping, *, example: str, seed: int
 ) -> xr.Dataset:
-    """Record one replicate of a noise-free ensemble.
+    """What sensors record of one replicate without noise.
 
-    Parameters
-    ----------
-    observations
-        One replicate, contract ``observations``, without noise.
-    sensor
-        `noise`: standard deviation of each channel over its rms, 1; `correlation`: c,
-        samples; `channels`: which of q and q̇ are recorded.
-    example, seed
-        Key of the random numbers. Each trajectory draws for both channels, so that
-        leaving one out changes nothing in the other.
-
-    Returns
-    -------
-    xr.Dataset
-        The recorded channels, contract ``observations`` or ``displacements``.
+    `sensor` holds `noise`, the standard deviation of each channel over its rms;
+    `correlation`, c in samples; `channels`, those of q and q̇ that are recorded. Each
+    trajectory draws for both channels, so that leaving one out changes nothing in the
+    other.
     """
     replicate = int(observations["replicate"].values[0])
     length = sensor["correlation"]

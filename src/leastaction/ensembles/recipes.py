@@ -55,7 +55,7 @@ class Sensor(Settings):
 class StrongTaylor(Ensemble):
     """Order 1.5 strong Taylor scheme for a second-order stochastic system."""
 
-    run = "ensembles.strong_taylor:simulate"
+    run = "ensembles.ensemble:simulate"
     makes = "observations"
 
     method: Literal["strong_taylor"] = "strong_taylor"

@@ -38,30 +38,14 @@ def validate(
 ) -> xr.Dataset:
     """Roll out one replicate over several training lengths.
 
-    Parameters
-    ----------
-    system
-        The truth.
-    model
-        One replicate, contract ``model``.
-    simulation
-        The `simulate` section: time step, training duration, initial state.
-    settings
-        The `validate` section: `lengths` (rollout in units of the training duration),
-        `trajectories`, `samples` (stored times).
-    library
-        The `library` section; it tells how the scale of L is fixed.
-    example, seed
-        Key of the random numbers, which differ from those of the training data.
-
-    Returns
-    -------
-    xr.Dataset
-        Mean and standard deviation over the ensemble of truth and model, their mean
-        Hamiltonian along time, the Hamiltonian of the mean path (what the paper plots),
-        the growth of energy by Itô's formula, relative errors of the mean path over the
-        training and the prediction window, and the number of trajectories of the model
-        that did not stay finite (they are left out of its statistics).
+    Mean and standard deviation over the ensemble of truth and model, their mean
+    Hamiltonian along time, the Hamiltonian of the mean path (what the paper plots), the
+    growth of energy by Itô's formula, relative errors of the mean path over the
+    training and the prediction window, and the number of trajectories of the model that
+    did not stay finite (they are left out of its statistics). `settings` hold
+    `lengths`, the rollout in units of the training duration, `trajectories`, and
+    `samples`, the number of stored times. The random numbers differ from those of the
+    training data.
     """
     replicate = int(model["replicate"].values[0])
     estimate = IdentifiedModel(model.isel(replicate=0)).system

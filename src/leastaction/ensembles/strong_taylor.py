@@ -12,7 +12,6 @@ The operators are applied symbolically, so the step is exact to its order for ev
 :class:`~leastaction.core.system.System`, and the loop is compiled.
 """
 
-from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -21,7 +20,6 @@ import sympy as sp
 from leastaction.core.compiled import assigned, assignments, kernel, local, unpack
 from leastaction.core.expressions import symbol
 from leastaction.core.system import System
-from leastaction.ensembles.ensemble import ensemble
 
 # Every step depends on the one before, but not on other trajectories. Side by side, the
 # loop over them becomes vector instructions, where no sine or the like is in it: the
@@ -47,11 +45,6 @@ def integrate(normals, dt, parameters, path):
 
 class NoiseError(ValueError):
     """A volatility outside what the scheme covers."""
-
-
-def simulate(system: System, settings: Mapping, **key):
-    """One replicate; see :func:`leastaction.ensembles.ensemble.ensemble`."""
-    return ensemble(integrator, system, settings, **key)
 
 
 def integrator(system: System):
