@@ -4,6 +4,7 @@ import contextlib
 import subprocess
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import psutil
 from project import Project
@@ -99,7 +100,8 @@ class Disturbed(Project):
         while time.monotonic() < end:
             for child in psutil.Process(process.pid).children(recursive=True):
                 with contextlib.suppress(psutil.NoSuchProcess):
-                    if child.cmdline()[-1].endswith(".simulate.py"):
+                    words = child.cmdline() or [""]
+                    if "python" in Path(words[0]).name and "/scripts/" in words[-1]:
                         return child
             time.sleep(0.02)
         raise AssertionError(self.told())
