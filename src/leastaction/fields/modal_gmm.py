@@ -61,7 +61,6 @@ from leastaction.fields.time_scheme import scheme_name
 
 # A residual this much below the second differences, in variance, is rounding error.
 NOISE_ROUNDOFF = 1e-12
-
 # So that forces of all terms fit the cache.
 SAMPLES_PER_BATCH = 500
 
@@ -298,9 +297,9 @@ def volatility(
     is the field. Its standard error follows from Bartlett's formula for the
     autocovariances of a moving average.
     """
-    residual = Residual(observations, estimate, library)
+    residual = _Residual(observations, estimate, library)
     terms, _ = density_candidates(library["volatility"], residual.field)
-    squares = Squares(terms, residual)
+    squares = _Squares(terms, residual)
     sums, count, pairs = np.zeros(2), 0, 0
     for path in one_by_one(observations["u"]):
         r = residual.along(path)
@@ -324,7 +323,7 @@ def volatility(
     )
 
 
-class Residual:
+class _Residual:
     """Residual 2κ Δ²q/dt − Σ c dt (F + (1/12 + ρ) δ²F) of an identified field."""
 
     def __init__(self, observations, estimate, library):
@@ -360,10 +359,10 @@ class Residual:
         return residual
 
 
-class Squares:
+class _Squares:
     """Second moments of candidates of S² and of squared residuals at nodes."""
 
-    def __init__(self, terms, residual: Residual):
+    def __init__(self, terms, residual: _Residual):
         domain, phi = residual.domain, residual.phi
         self._residual, self._terms = residual, terms
         self._candidates = NodeEvaluator(terms, residual.field, domain)

@@ -34,7 +34,7 @@ estimated.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -187,7 +187,6 @@ def assemble(
     group = derivatives["group"].values[0]
     turn = derivatives["turn"].values[0]
     top = used.index(terms.names.index(derivatives.attrs["operator"]))
-    dt = time_step(observations)
     sums = [
         _Sums(
             ModalForces(
@@ -195,17 +194,12 @@ def assemble(
             ),
             top,
             np.square(turn[group == g] / turn[group < GROUPS].max()),
-            dt,
+            time_step(observations),
             settings["decimate"],
         )
         for g in range(GROUPS)
     ]
-    for path in one_by_one(observations["u"]):
-        for start in range(0, len(path) - 2, SAMPLES_PER_BATCH):
-            block = path[start : start + SAMPLES_PER_BATCH + 2]
-            slopes = sums[0].forces.slopes(block)
-            for total in sums:
-                total.add(block, slopes)
+    _add_paths(sums, observations["u"])
     names = [terms.names[i] for i in used]
     instruments = [
         *names,
@@ -238,6 +232,16 @@ def assemble(
     )
 
 
+def _add_paths(sums: Sequence["_Sums"], u: xr.DataArray) -> None:
+    """Add all trajectories, batch by batch; all sums share slopes of one batch."""
+    for path in one_by_one(u):
+        for start in range(0, len(path) - 2, SAMPLES_PER_BATCH):
+            batch = path[start : start + SAMPLES_PER_BATCH + 2]
+            slopes = sums[0].forces.slopes(batch)
+            for total in sums:
+                total.add(batch, slopes)
+
+
 class _Sums:
     """Moments, Grams of Z and X at two lags, and the numbers of their summands.
 
@@ -255,7 +259,7 @@ class _Sums:
         self.samples = self.pairs = 0
 
     def add(self, u: np.ndarray, slopes) -> None:
-        """Add a block of one trajectory."""
+        """Add a batch of one trajectory."""
         if not self.kappa.size:
             return
         q, f = self.forces(u, len(TURN_POWERS), slopes)

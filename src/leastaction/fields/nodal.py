@@ -319,24 +319,14 @@ def volatility(
         domain,
         np.diag(1 / domain.cell),
     )
-    found = estimate.coefficients[chosen]
-    kinetic = 2 * estimate.coefficients[lagrangian.reference]
-    dt = time_step(observations)
-    count, samples = observations.sizes["trajectory"], observations.sizes["time"] - 2
-    square = np.zeros((samples, domain.nodes))
-    sums = evaluate.zeros(samples)
-    paths = (one_by_one(observations[name]) for name in ("u", "u_t"))
-    for x, v in zip(*paths, strict=True):
-        for start in range(0, samples, SAMPLES_PER_BATCH):
-            batch = slice(start, start + SAMPLES_PER_BATCH)
-            here = x[1:-1][batch]
-            residual = v[2:][batch] - v[:-2][batch]
-            residual *= kinetic / (2 * dt)
-            residual -= np.tensordot(found, forces.forces(here, here), 1)
-            square[batch] += np.square(residual)
-        evaluate.add(sums, x[1:-1], v[1:-1])
-    square *= (dt / count) * (domain.cell / domain.dx)
-    mean = evaluate.interpolated(sums) / count
+    square, mean = _mean_squares(
+        observations,
+        evaluate,
+        forces,
+        estimate.coefficients[chosen],
+        2 * estimate.coefficients[lagrangian.reference],
+        domain.cell / domain.dx,
+    )
     coefficients = np.zeros((1, len(terms)))
     coefficients[0, varying] = stlsq(
         mean.reshape(len(varying), -1).T, square.ravel(), settings["threshold"]
@@ -358,3 +348,23 @@ def volatility(
             )
         },
     )
+
+
+def _mean_squares(observations, evaluate, forces, found, kinetic, cell):
+    """Dt E[R²] times `cell`, and means of the candidates of S²: sample by node."""
+    dt = time_step(observations)
+    count, samples = observations.sizes["trajectory"], observations.sizes["time"] - 2
+    square = np.zeros((samples, observations.sizes["node"]))
+    sums = evaluate.zeros(samples)
+    paths = (one_by_one(observations[name]) for name in ("u", "u_t"))
+    for x, v in zip(*paths, strict=True):
+        for start in range(0, samples, SAMPLES_PER_BATCH):
+            batch = slice(start, start + SAMPLES_PER_BATCH)
+            here = x[1:-1][batch]
+            residual = v[2:][batch] - v[:-2][batch]
+            residual *= kinetic / (2 * dt)
+            residual -= np.tensordot(found, forces.forces(here, here), 1)
+            square[batch] += np.square(residual)
+        evaluate.add(sums, x[1:-1], v[1:-1])
+    square *= (dt / count) * cell
+    return square, evaluate.interpolated(sums) / count
