@@ -18,6 +18,8 @@ from scipy.special import chdtrc
 
 from leastaction.core.best_subset import best_subset, extended_penalty
 
+# Evenly spaced samples that show whether S² is more than a constant.
+SAMPLES_TO_SEE_A_LAW = 200_000
 MOST_PASSES = 12
 # Floor of S² in the weights of successive passes, in units of its mean: the first law
 # is rough, and a root of it in the wrong place would attract the next.

@@ -28,9 +28,8 @@ from leastaction.ensembles.contracts import CONTRACTS
 
 # Radians per sample above which the user is told that differences attenuate motion.
 LARGEST_TURN = 0.1
-# The law only weights moments: few terms, and few samples to see if there is one.
+# The law only weights moments: few terms are enough.
 MOST_TERMS = 3
-SAMPLES_TO_SEE_A_LAW = 200_000
 # Every third third difference: no two share an increment.
 DISJOINT_STRIDE = 3
 # Second and third differences see the same noise, if it is noise that they see.
@@ -132,7 +131,8 @@ def _law(q, qdot, dt, mean_square, observations, library):
             evaluate, before, now, variance_function.THIRD_DIFFERENCE
         )
 
-    sparse = max(DISJOINT_STRIDE, qdot[..., 0].size // SAMPLES_TO_SEE_A_LAW)
+    enough = variance_function.SAMPLES_TO_SEE_A_LAW
+    sparse = max(DISJOINT_STRIDE, qdot[..., 0].size // enough)
     for a in range(len(coordinates)):
         gram, count = variance_function.second_moments(
             lambda a=a: squares(a, sparse, left)

@@ -247,7 +247,7 @@ class MovingAverageGmm(Identify):
 class Stlsq(Identify):
     """Sequential thresholded least squares (Tripura et al., Algorithm 3)."""
 
-    run = "core.stlsq:identify"
+    run = "ensembles.ensemble_mean:identify"
     reads = ("regression",)
 
     method: Literal["stlsq"] = "stlsq"

@@ -30,7 +30,6 @@ from leastaction.ensembles.residual import Residual
 
 # So that what is made of them fits the processor's cache.
 INCREMENTS_PER_BATCH = 2000
-SAMPLES_TO_SEE_A_LAW = 200_000
 # Change of S over one step by the drift, rms, over the constant part of S: at 0.035,
 # the estimate of that part was off by 0.05 %.
 LARGEST_CHANGE_PER_STEP = 0.03
@@ -74,7 +73,7 @@ def identify(
                 yield x, v, r[first:]
 
     count = q.shape[0] * steps
-    sparse = max(1, count // SAMPLES_TO_SEE_A_LAW)
+    sparse = max(1, count // variance_function.SAMPLES_TO_SEE_A_LAW)
     gram = np.zeros((dof, m + 1, m + 1))
     covariance, seen = np.zeros((dof, dof)), 0
     for x, v, r in windows(0):

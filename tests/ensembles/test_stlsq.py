@@ -5,9 +5,9 @@ import pytest
 import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
-from leastaction.core import stlsq as method
 from leastaction.core.method import assemble, differentiate
 from leastaction.core.stlsq import stlsq
+from leastaction.ensembles import ensemble_mean as method
 
 
 def test_threshold_zero_is_plain_least_squares(rng):
