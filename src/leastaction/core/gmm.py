@@ -235,7 +235,7 @@ def lagrangian_estimate(
     if not found.converged and not found.deterministic:
         log.warning(
             "the selected terms changed in each of %d passes: the data cannot decide "
-            "between kinetic terms; list fewer of them",
+            "between candidates; list fewer of them",
             MOST_ITERATIONS,
         )
     names = [str(term) for term in library["candidate"].values]
