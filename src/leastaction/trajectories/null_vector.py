@@ -81,39 +81,28 @@ def identify(
     motion = fitting_states(
         compiled, _chosen(support, columns), observations, equations, force
     )
-    model = _fitted(support, ratio, compiled, columns, terms, motion, force)
+
+    def fitted(support) -> Refit:
+        return _fitted(support, ratio, compiled, columns, terms, motion, force)
+
+    model = fitted(support)
     while size < largest and model.unexplained:
         around = larger_supports(
             path, ratio, error, size, settings["ranked"], SUPPORTS_REFITTED
         )
-        trials = [
-            (_fitted(trial, ratio, compiled, columns, terms, motion, force), trial)
-            for trial in around
-        ]
+        trials = [(fitted(trial), trial) for trial in around]
         larger, trial = min(trials, key=lambda each: each[0].excess)
         certain = np.abs(larger.coefficients) > CERTAIN_STANDARD_ERRORS * larger.std
         left = larger.excess - larger.excess_std
         if not certain.all() or left > model.excess / settings["halving"]:
             break
         size, model, support = size + 1, larger, trial
-    if not np.isfinite(model.excess):
-        log.warning(
-            "null_vector: the noise is too large for its bias to be removed from the "
-            "moments of %d terms; coefficients are biased, without standard errors",
-            size,
-        )
+    _warn(model, size, jump)
     chosen = _chosen(support, columns)
     coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
     coefficients[chosen] = model.coefficients[: len(chosen)]
     known = np.isfinite(model.std)
     std[chosen] = np.where(known, model.std, np.nan)[: len(chosen)]
-    if jump < TRUSTED_JUMP:
-        log.warning(
-            "null_vector: the largest jump of the error is %.2g nats; below %g the "
-            "data hardly tell how many terms there are",
-            jump,
-            TRUSTED_JUMP,
-        )
     return lagrangian_estimate(
         equations,
         coefficients,
@@ -126,6 +115,22 @@ def identify(
         std,
         _by_size(path.errors, settings["largest"]),
     )
+
+
+def _warn(model: Refit, size: int, jump: float) -> None:
+    if not np.isfinite(model.excess):
+        log.warning(
+            "null_vector: the noise is too large for its bias to be removed from the "
+            "moments of %d terms; coefficients are biased, without standard errors",
+            size,
+        )
+    if jump < TRUSTED_JUMP:
+        log.warning(
+            "null_vector: the largest jump of the error is %.2g nats; below %g the "
+            "data hardly tell how many terms there are",
+            jump,
+            TRUSTED_JUMP,
+        )
 
 
 def free_columns(equations: xr.Dataset) -> np.ndarray:

@@ -189,7 +189,11 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     terms = [str(term) for term in equations["term"].values]
     coordinates = [str(name) for name in equations["dof"].values]
     gram = equations["gram"].values[0]
-    excluded = positions(settings["exclude"], terms, coordinates)
+
+    def places(texts: Sequence[str]) -> list[int]:
+        return positions(texts, terms, coordinates)
+
+    excluded = places(settings["exclude"])
     coefficients = np.zeros(len(gram))
     if settings["prior"] is None:
         moment = equations["input_moment"].values[0]
@@ -199,21 +203,16 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
                 "name a term of L, or record an input"
             )
     else:
-        (prior,) = positions([settings["prior"]], terms, coordinates)
+        (prior,) = places([settings["prior"]])
         moment = -gram[prior]
         coefficients[prior] = 1.0
         excluded.append(prior)
     used = usable(equations, settings["candidates"], excluded)
-    free = [
-        [
-            used.index(i)
-            for i in positions(
-                stage.get("unpenalised", settings["unpenalised"]), terms, coordinates
-            )
-            if i in used
-        ]
+    unpenalised = (
+        places(stage.get("unpenalised", settings["unpenalised"]))
         for stage in settings["stages"]
-    ]
+    )
+    free = [[used.index(i) for i in known if i in used] for known in unpenalised]
     factor = 2.0 / len(coordinates)
     start = random_starts(equations, settings, len(used))
     coefficients[used], left, taken = staged_descent(
@@ -225,12 +224,11 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         settings["epochs"],
         settings["steps_per_epoch"],
     )
+    loss = coefficients @ gram @ coefficients
     if settings["prior"] is None:
         square = float(equations["input_square"].values[0])
-        loss = square - 2.0 * moment @ coefficients
-    else:
-        loss = 0.0
-    loss = (loss + coefficients @ gram @ coefficients) / len(coordinates)
+        loss = square - 2.0 * moment @ coefficients + loss
+    loss = loss / len(coordinates)
     return lagrangian_estimate(
         equations,
         coefficients,
