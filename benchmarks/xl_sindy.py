@@ -23,8 +23,8 @@ import sympy as sp
 from cpu import Timing, Way, imported, progress, save, seconds_of, side_by_side
 from examples import example_of, observations_of
 
+from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.evaluator import evaluator
 from leastaction.core.library import Library
 from leastaction.core.method import assemble, differentiate, identify
 from leastaction.core.noise_sweep import recorded

@@ -7,8 +7,8 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.halton import halton_starts
 from leastaction.core.multi_index import multi_indices
+from leastaction.core.random import halton_starts
 
 
 def pendulum_rate(state):

@@ -11,8 +11,7 @@ import pytest
 import sympy as sp
 from support import OSCILLATOR_LIBRARY
 
-from leastaction.core.compiled import fill
-from leastaction.core.evaluator import evaluator
+from leastaction.core.compiled import evaluator, fill
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.library import Library
 from leastaction.core.runge_kutta import Motion
@@ -155,7 +154,7 @@ def test_blocks_keep_the_indentation_of_their_mark():
 
 PROGRAM = """
 import numpy as np, sympy as sp
-from leastaction.core.evaluator import evaluator
+from leastaction.core.compiled import evaluator
 from leastaction.core.expressions import symbol
 x = symbol("x")
 run = evaluator([x**3 + sp.sin(x)], ["x"])

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.core.equivalence import canonical, compare, reduction
-from leastaction.core.library import Library
+from leastaction.core.library import Library, canonical, compare, reduction
 
 SPHERICAL = {
     "reference": "thdot**2/2",

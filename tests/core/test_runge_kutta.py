@@ -6,8 +6,8 @@ from scipy.integrate import solve_ivp
 from support import PENDULUM, motion_settings, system
 
 from leastaction.core.contracts import check
-from leastaction.core.halton import halton_starts
 from leastaction.core.method import simulate
+from leastaction.core.random import halton_starts
 from leastaction.core.runge_kutta import motion_of
 from leastaction.core.time_grid import DivergenceError
 

@@ -7,8 +7,8 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contract import Contract
-from leastaction.core.contract import Variable as V
+from leastaction.core.contracts import Contract
+from leastaction.core.contracts import Variable as V
 
 MODEL = Contract(
     "identify",

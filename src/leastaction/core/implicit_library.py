@@ -13,12 +13,12 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.candidates import candidates
+from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import (
     acceleration_names,
     symbols,
     velocity_names,
 )
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import to_text
 from leastaction.core.gauge import exact_relations
 from leastaction.core.system import System

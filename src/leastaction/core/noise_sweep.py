@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 import xarray as xr
 
-from leastaction.core.contract import SWEEP
+from leastaction.core.contracts import SWEEP
 
 CHANNELS = ("q", "qdot", "qddot")
 

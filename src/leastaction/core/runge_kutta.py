@@ -16,7 +16,6 @@ from numba import njit
 from leastaction.core.compiled import assigned, assignments, kernel, unpack
 from leastaction.core.contracts import contracts
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.generators import generator
 from leastaction.core.initial_state import (
     input_expressions,
     input_force,
@@ -24,6 +23,7 @@ from leastaction.core.initial_state import (
     state_of_names,
 )
 from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.random import generator
 from leastaction.core.system import System
 from leastaction.core.time_grid import DivergenceError, step_count
 

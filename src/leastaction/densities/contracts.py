@@ -1,6 +1,6 @@
 """Datasets of stationary densities, before and after the model."""
 
-from leastaction.core.contract import Contract, variables
+from leastaction.core.contracts import Contract, variables
 
 HISTOGRAM = variables(
     """

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.evaluator import evaluator
+from leastaction.core.compiled import evaluator
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.system import System
 from leastaction.core.time_grid import DivergenceError

@@ -21,8 +21,8 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.candidates import candidates
+from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import parse, to_text
 from leastaction.core.library import Library
 from leastaction.core.system import System

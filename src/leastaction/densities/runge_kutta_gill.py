@@ -21,9 +21,9 @@ import sympy as sp
 
 from leastaction.core.compiled import assigned, assignments, kernel, local, unpack
 from leastaction.core.expressions import symbol
-from leastaction.core.generators import generator
 from leastaction.core.initial_state import initial_states
 from leastaction.core.progress import tracked
+from leastaction.core.random import generator
 from leastaction.core.system import System
 from leastaction.core.time_grid import DivergenceError, step_count
 

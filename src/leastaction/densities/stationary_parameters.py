@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.core.evaluator import evaluator
+from leastaction.core.compiled import evaluator
 from leastaction.core.from_config import system_from_config
 from leastaction.core.system import System
 from leastaction.densities import EVERY_PART

@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from leastaction.core.contract import Contract
-from leastaction.core.contract import Variable as V
+from leastaction.core.contracts import Contract
+from leastaction.core.contracts import Variable as V
 
 finite = partial(V, finite=True)
 

@@ -22,8 +22,8 @@ from functools import partial
 import numpy as np
 import xarray as xr
 
-from leastaction.core.generators import generator, noise_generator
 from leastaction.core.initial_state import ensemble_starts
+from leastaction.core.random import generator, noise_generator
 from leastaction.core.system import System
 from leastaction.core.time_grid import check_finite, step_count
 from leastaction.ensembles.contracts import CONTRACTS

@@ -29,6 +29,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.candidates import candidates
+from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check, time_step
 from leastaction.core.euler_lagrange import (
     rates_along_motion,
@@ -36,7 +37,6 @@ from leastaction.core.euler_lagrange import (
     symbols,
     velocity_names,
 )
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.library import Library
 from leastaction.core.variance_function import step_average

@@ -31,13 +31,13 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check, time_step
 from leastaction.core.euler_lagrange import (
     rates_along_motion,
     symbols,
     velocity_names,
 )
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import symbol
 from leastaction.core.library import Library
 from leastaction.ensembles.contracts import CONTRACTS

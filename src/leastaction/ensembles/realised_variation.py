@@ -20,9 +20,9 @@ import xarray as xr
 
 from leastaction.core import variance_function
 from leastaction.core.candidates import candidates
+from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import time_step
 from leastaction.core.euler_lagrange import velocity_names
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import parse, to_text
 from leastaction.ensembles.contracts import CONTRACTS
 

@@ -8,12 +8,12 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.candidates import candidates
+from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import (
     rates_along_motion,
     symbols,
     velocity_names,
 )
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import symbol
 from leastaction.core.library import Library
 

@@ -21,10 +21,10 @@ import xarray as xr
 
 from leastaction.core import variance_function
 from leastaction.core.candidates import candidates
+from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.euler_lagrange import velocity_names
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import to_text
 from leastaction.ensembles.residual import Residual
 

@@ -33,9 +33,9 @@ import xarray as xr
 from scipy import sparse
 from scipy.signal import savgol_coeffs
 
+from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check, time_step
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import symbol
 from leastaction.core.library import Library
 from leastaction.ensembles.martingale_moments import monomial_instruments

@@ -1,6 +1,6 @@
 """Datasets of a field, before the model."""
 
-from leastaction.core.contract import Contract, variables
+from leastaction.core.contracts import Contract, variables
 
 CONTRACTS = {
     "field_rollout": Contract(

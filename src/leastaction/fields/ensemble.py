@@ -7,8 +7,8 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import symbol
-from leastaction.core.generators import generator
 from leastaction.core.initial_state import initial_expressions, random_names
+from leastaction.core.random import generator
 from leastaction.core.time_grid import check_finite, step_count
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain

@@ -1,6 +1,6 @@
 """Datasets of port-Hamiltonian identification."""
 
-from leastaction.core.contract import Contract, variables
+from leastaction.core.contracts import Contract, variables
 
 # Units by their mark in the tables.
 UNITS = {"SI": "SI units of each entry", "SI x": "SI units of each state"}

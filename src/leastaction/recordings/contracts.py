@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contract import Contract, Variable
+from leastaction.core.contracts import Contract, Variable
 
 ROWS = "replicate sample dof"
 GRID = "replicate grid dof"

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 import numpy as np
 import sympy as sp
 
-from leastaction.core.generators import generator
 from leastaction.core.initial_state import input_force, random_names, state_of_names
+from leastaction.core.random import generator
 from leastaction.core.runge_kutta import motion_of
 from leastaction.core.system import System
 

@@ -9,7 +9,7 @@ from io import StringIO
 import numpy as np
 import pandas as pd
 
-from leastaction.core.contract import SWEEP
+from leastaction.core.contracts import SWEEP
 from leastaction.report.readable import number_text
 
 # Dimensions whose every entry is a fit.

@@ -6,9 +6,9 @@ from typing import NamedTuple
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contract import SWEEP
-from leastaction.core.equivalence import canonical, compare
+from leastaction.core.contracts import SWEEP
 from leastaction.core.implicit_library import ImplicitLibrary, true_relation
+from leastaction.core.library import canonical, compare
 from leastaction.core.system import System
 from leastaction.report import scores
 from leastaction.report.scores import NORMAL_95, Truth

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contract import Contract, Variable, variables
+from leastaction.core.contracts import Contract, Variable, variables
 
 # Units by their mark in the tables below; the others stand for themselves.
 UNITS = {"-": "mixed", "q": "see coordinate_unit"}

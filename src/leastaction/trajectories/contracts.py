@@ -1,6 +1,6 @@
 """Datasets of motions without a random force, before the model."""
 
-from leastaction.core.contract import Contract, Variable
+from leastaction.core.contracts import Contract, Variable
 
 ENSEMBLE = "replicate trajectory time dof"
 DRAWS = "replicate noise_mode trajectory time dof"

@@ -7,13 +7,13 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check
 from leastaction.core.euler_lagrange import (
     acceleration_names,
     symbols,
     velocity_names,
 )
-from leastaction.core.evaluator import evaluator
 from leastaction.core.expressions import parse, symbol
 
 RELATIVE_ROUNDOFF_OF_DETERMINANT = 1e-9

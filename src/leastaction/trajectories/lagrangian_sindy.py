@@ -7,6 +7,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.euler_lagrange import (
@@ -14,7 +15,6 @@ from leastaction.core.euler_lagrange import (
     total_derivative,
     velocity_names,
 )
-from leastaction.core.evaluator import evaluator
 from leastaction.core.gauge import gauge_freedom
 from leastaction.core.library import Library
 from leastaction.trajectories.contracts import CONTRACTS

@@ -8,7 +8,7 @@ from types import ModuleType
 import numpy as np
 import sympy as sp
 
-from leastaction.core.compiled import assigned, assignments, kernel
+from leastaction.core.compiled import assigned, assignments, evaluator, kernel
 from leastaction.core.euler_lagrange import (
     acceleration_names,
     euler_lagrange,
@@ -16,7 +16,6 @@ from leastaction.core.euler_lagrange import (
     symbols,
     velocity_names,
 )
-from leastaction.core.evaluator import evaluator
 from leastaction.core.library import Library
 
 # Common subexpressions are evaluated once per sample, a column only if it is wanted.

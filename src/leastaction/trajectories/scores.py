@@ -8,9 +8,9 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.equivalence import canonical
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
+from leastaction.core.library import canonical
 from leastaction.report import law_rows, verdict
 from leastaction.report.case import (
     ADDED,

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from leastaction.core.equivalence import canonical, compare
 from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.library import canonical, compare
 from leastaction.report import readable, scores
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.recovery import is_driven, law_of, true_law
