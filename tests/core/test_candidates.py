@@ -6,8 +6,8 @@ import pytest
 import sympy as sp
 from support import example
 
-from leastaction.core.candidates import candidates
 from leastaction.core.expressions import ExpressionError, parse
+from leastaction.core.library import candidates
 
 NAMES = ("x", "xdot")
 

@@ -6,9 +6,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support import example
 
-from leastaction.core.candidates import candidates
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.gauge import gauge_freedom, representation
+from leastaction.core.library import candidates
 
 XY = ("x", "y")
 x, y = symbol("x"), symbol("y")

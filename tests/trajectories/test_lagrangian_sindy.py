@@ -5,7 +5,7 @@ import pytest
 import sympy as sp
 from support import PENDULUM, motion_settings, system
 
-from leastaction.core.candidates import candidates
+from leastaction.core.library import candidates
 from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
 from leastaction.trajectories import lagrangian_sindy as energy_gram

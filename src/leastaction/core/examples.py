@@ -7,9 +7,9 @@ what to do. `system` is None where the section `system` describes none.
 
 from collections.abc import Callable, Iterator, Mapping
 
-from leastaction.core.candidates import candidates
 from leastaction.core.from_config import declared_units
 from leastaction.core.initial_state import initial_expressions
+from leastaction.core.library import candidates
 from leastaction.core.method import step
 from leastaction.core.system import System
 from leastaction.core.units import check_dimensions

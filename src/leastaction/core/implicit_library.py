@@ -12,7 +12,6 @@ from functools import cached_property, lru_cache
 import numpy as np
 import sympy as sp
 
-from leastaction.core.candidates import candidates
 from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import (
     acceleration_names,
@@ -21,6 +20,7 @@ from leastaction.core.euler_lagrange import (
 )
 from leastaction.core.expressions import to_text
 from leastaction.core.gauge import exact_relations
+from leastaction.core.library import candidates
 from leastaction.core.system import System
 
 

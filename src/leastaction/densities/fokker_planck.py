@@ -20,11 +20,10 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.candidates import candidates
 from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse, to_text
-from leastaction.core.library import Library
+from leastaction.core.library import Library, candidates
 from leastaction.core.system import System
 from leastaction.core.unknown import unknown
 from leastaction.densities.contracts import CONTRACTS

@@ -17,13 +17,12 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.candidates import candidates
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check, time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import to_text
-from leastaction.core.library import Library
+from leastaction.core.library import Library, candidates
 from leastaction.core.stlsq import stlsq
 from leastaction.ensembles.contracts import CONTRACTS
 from leastaction.ensembles.residual import Residual

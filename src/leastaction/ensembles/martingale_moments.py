@@ -28,7 +28,6 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.candidates import candidates
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check, time_step
 from leastaction.core.euler_lagrange import (
@@ -38,7 +37,7 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.library import Library
+from leastaction.core.library import Library, candidates
 from leastaction.core.variance_function import step_average
 from leastaction.ensembles.contracts import CONTRACTS
 from leastaction.ensembles.residual import step_increments

@@ -35,11 +35,11 @@ import xarray as xr
 from scipy.fft import dst
 from scipy.optimize import minimize, nnls
 
-from leastaction.core.candidates import candidates
 from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import to_text
+from leastaction.core.library import candidates
 from leastaction.ensembles.residual import Linearised, NoisyResidual
 from leastaction.ensembles.sensor_noise import (
     INTEGRATED_WALK,

@@ -19,11 +19,11 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import variance_function
-from leastaction.core.candidates import candidates
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import time_step
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse, to_text
+from leastaction.core.library import candidates
 from leastaction.ensembles.contracts import CONTRACTS
 
 # Radians per sample above which the user is told that differences attenuate motion.

@@ -7,7 +7,6 @@ from functools import cached_property
 import numpy as np
 import sympy as sp
 
-from leastaction.core.candidates import candidates
 from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import (
     rates_along_motion,
@@ -15,7 +14,7 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.expressions import symbol
-from leastaction.core.library import Library
+from leastaction.core.library import Library, candidates
 
 # So that what is made of them fits the processor's cache.
 SAMPLES_PER_BATCH = 2000

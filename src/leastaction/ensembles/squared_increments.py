@@ -20,12 +20,12 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core import variance_function
-from leastaction.core.candidates import candidates
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import to_text
+from leastaction.core.library import candidates
 from leastaction.ensembles.residual import Residual
 
 # So that what is made of them fits the processor's cache.

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from leastaction.core.candidates import candidates
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.library import Candidates, multiples
+from leastaction.core.library import Candidates, candidates, multiples
 from leastaction.fields.domain import Domain
 from leastaction.fields.lagrangian_density import (
     density_euler_lagrange,
@@ -142,7 +141,7 @@ def density_candidates(
 ) -> tuple[tuple[sp.Expr, ...], tuple[int, ...]]:
     """Expand a recipe into distinct candidate densities and their strides.
 
-    Beside the entries of :func:`~leastaction.core.candidates.candidates`,
+    Beside the entries of :func:`~leastaction.core.library.candidates`,
 
     ``{every: {points: 5, terms: ["u_xx**4"]}}``
         stand at every fifth of their points;

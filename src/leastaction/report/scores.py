@@ -12,10 +12,9 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.candidates import candidates
 from leastaction.core.expressions import ExpressionError, parse
 from leastaction.core.from_config import system_from_config
-from leastaction.core.library import Library
+from leastaction.core.library import Library, candidates
 from leastaction.core.system import System
 
 NORMAL_95 = 1.959963984540054
