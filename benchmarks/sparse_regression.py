@@ -14,11 +14,10 @@ import numpy as np
 from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of, observations_of
 
-from leastaction.core.best_subset import best_subset
 from leastaction.core.from_config import system_from_config
 from leastaction.core.implicit_library import ImplicitLibrary, is_true_equation
 from leastaction.core.noise_sweep import recorded
-from leastaction.core.stlsq import stlsq
+from leastaction.core.sparse_regression import best_subset, stlsq
 
 PAPER, NAME, SEED = "xl_sindy", "cart", 1
 NOISE, THRESHOLD, LARGEST = 1e-3, 0.1, 6

@@ -6,8 +6,8 @@ import math
 import numpy as np
 import pytest
 
-from leastaction.core import best_subset as method
-from leastaction.core.best_subset import extended_penalty
+from leastaction.core import sparse_regression as method
+from leastaction.core.sparse_regression import extended_penalty
 
 
 def best_subset(a, b, *arguments, **keywords):

@@ -6,7 +6,7 @@ import xarray as xr
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.core.method import assemble, differentiate
-from leastaction.core.stlsq import stlsq
+from leastaction.core.sparse_regression import stlsq
 from leastaction.ensembles import ensemble_mean as method
 
 

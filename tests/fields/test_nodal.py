@@ -5,7 +5,7 @@ import pytest
 from field_recipes import LIBRARY, Published, observe, string
 
 from leastaction.core.contracts import problems
-from leastaction.core.stlsq import stlsq
+from leastaction.core.sparse_regression import stlsq
 
 
 @pytest.fixture(scope="module")

@@ -24,8 +24,18 @@ from leastaction.core.recipe import (
     recommended_settings,
     recommended_steps,
 )
-from leastaction.core.sections import Cases, CoordinateSystem, Library, System
-from leastaction.core.settings import Count, Integer, Names, Settings, Text, absent
+from leastaction.core.settings import (
+    Cases,
+    CoordinateSystem,
+    Count,
+    Integer,
+    Library,
+    Names,
+    Settings,
+    System,
+    Text,
+    absent,
+)
 
 # Names that mean something; a name that is nearly one of them is a misspelling.
 MEANINGFUL = ("published", "recommended")

@@ -115,7 +115,7 @@ def implementation(reference: str):
 
     A name may have dots, as that of a method of a class.
 
-    >>> implementation("core.stlsq:stlsq").__name__
+    >>> implementation("core.sparse_regression:stlsq").__name__
     'stlsq'
     """
     module, _, name = reference.partition(":")

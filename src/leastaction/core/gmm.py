@@ -22,8 +22,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc
 
-from leastaction.core.best_subset import best_subset, extended_penalty
 from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.sparse_regression import best_subset, extended_penalty
 
 MOST_ITERATIONS = 6
 # Eigenvalues of a scaled Gram matrix, relative to the largest, that rounding can make.
@@ -130,7 +130,7 @@ def best_by_criterion(
     Parameters
     ----------
     a, b, max_terms, variance
-        As of :func:`leastaction.core.best_subset.best_subset`, whitened.
+        As of :func:`leastaction.core.sparse_regression.best_subset`, whitened.
     samples
         n of the criterion.
     """

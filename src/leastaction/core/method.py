@@ -35,9 +35,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Union
 from pydantic import Field, WrapValidator
 
 from leastaction.core import families
-from leastaction.core.sections import InitialState
 from leastaction.core.settings import (
     Count,
+    InitialState,
     Positive,
     Settings,
 )

@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 from scipy.special import chdtrc
 
-from leastaction.core.best_subset import best_subset, extended_penalty
+from leastaction.core.sparse_regression import best_subset, extended_penalty
 
 # Evenly spaced samples that show whether S² is more than a constant.
 SAMPLES_TO_SEE_A_LAW = 200_000

@@ -2,8 +2,8 @@
 
 Differentiation in time commutes with the ensemble mean, so the momenta ∂D/∂q̇ are
 averaged first and differenced once (Algorithm 1). The library of eqs. (14–16) and
-thresholded least squares (:mod:`leastaction.core.stlsq`) give the Lagrangian, the mean
-square of what is left the volatility (eqs. 20–22).
+thresholded least squares (:mod:`leastaction.core.sparse_regression`) give the
+Lagrangian, the mean square of the residual the volatility (eqs. 20–22).
 
 Paper: with the central difference that the paper prescribes, dt E[R²] tends to ½ σ²,
 not to σ², because one residual averages two independent increments. The published
@@ -23,7 +23,7 @@ from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import to_text
 from leastaction.core.library import Library, candidates
-from leastaction.core.stlsq import stlsq
+from leastaction.core.sparse_regression import stlsq
 from leastaction.ensembles.contracts import CONTRACTS
 from leastaction.ensembles.residual import Residual
 

@@ -28,7 +28,7 @@ import xarray as xr
 from leastaction.core.contracts import check, time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
-from leastaction.core.stlsq import stlsq
+from leastaction.core.sparse_regression import stlsq
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
 from leastaction.fields.ensemble import mean_of_paths, one_by_one

@@ -14,7 +14,6 @@ from leastaction.core.method import (
     Volatility,
     part,
 )
-from leastaction.core.sections import System
 from leastaction.core.settings import (
     Count,
     Expression,
@@ -23,6 +22,7 @@ from leastaction.core.settings import (
     Positive,
     Settings,
     Share,
+    System,
     Text,
 )
 

@@ -13,16 +13,18 @@ from leastaction.core.method import (
     Simulate,
     part,
 )
-from leastaction.core.sections import InitialState, Quantities, System
 from leastaction.core.settings import (
     Count,
     Expression,
+    InitialState,
     Integer,
     Names,
     Number,
     Positive,
+    Quantities,
     Settings,
     Share,
+    System,
     Unique,
     absent,
 )

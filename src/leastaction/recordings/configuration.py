@@ -20,8 +20,8 @@ from leastaction.configuration.validation import (
 )
 from leastaction.core.method import rollout
 from leastaction.core.recipe import Recipe
-from leastaction.core.sections import Candidates
 from leastaction.core.settings import (
+    Candidates,
     Expression,
     Flag,
     Integer,

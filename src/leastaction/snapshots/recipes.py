@@ -12,8 +12,8 @@ from leastaction.core.method import (
     Rollout,
     part,
 )
-from leastaction.core.sections import Cases
 from leastaction.core.settings import (
+    Cases,
     Count,
     Flag,
     Integer,

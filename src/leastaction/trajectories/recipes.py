@@ -14,8 +14,8 @@ from leastaction.core.method import (
     part,
 )
 from leastaction.core.recipe import Recipe
-from leastaction.core.sections import Cases
 from leastaction.core.settings import (
+    Cases,
     Count,
     Expression,
     Flag,

@@ -1,4 +1,4 @@
-"""Best subset selection: exhaustive while feasible, by replacement beyond, and its BIC.
+"""Sparse regression: best subsets with their BIC, and thresholded least squares.
 
 Subsets of few candidates are all tried. Where there are too many, the best subset of
 size k is sought from the best of size k − 1 with one candidate added, and improved by
@@ -168,3 +168,35 @@ def extended_penalty(sizes: np.ndarray, terms: int, samples: float) -> np.ndarra
     """
     combinations = np.array([math.log(math.comb(terms, int(k))) for k in sizes])
     return sizes * math.log(samples) + 2 * combinations
+
+
+MOST_ITERATIONS = 20
+
+
+def stlsq(theta: np.ndarray, target: np.ndarray, threshold: float) -> np.ndarray:
+    """Least squares, repeated on the coefficients that are not below `threshold`.
+
+    Parameters
+    ----------
+    theta
+        Library, shape (equation, term).
+    target
+        Shape (equation,).
+    threshold
+        λ: smaller coefficients are set to zero.
+
+    Returns
+    -------
+    coefficients of shape (term,).
+    """
+    active = np.ones(theta.shape[1], dtype=bool)
+    coefficients = np.zeros(theta.shape[1])
+    for _ in range(MOST_ITERATIONS):
+        coefficients[:] = 0.0
+        coefficients[active] = np.linalg.lstsq(theta[:, active], target, rcond=None)[0]
+        large = np.abs(coefficients) >= threshold
+        if (large == active).all() or not large.any():
+            coefficients[~large] = 0.0
+            break
+        active = large
+    return coefficients
