@@ -22,7 +22,7 @@ PARTS = (
     ("structure", "Right structure (%)", 100.0, False),
     ("coefficient_error", "Coefficient error (%)", 100.0, True),
     ("rollout_error", "Rollout error (own units)", 1.0, True),
-    ("seconds", "time of a fit (s)", 1.0, True),
+    ("seconds", "Time of a fit (s)", 1.0, True),
 )
 
 
