@@ -159,7 +159,7 @@ def shown(frame: pd.DataFrame) -> pd.DataFrame:
             "coefficient error (%)": percent["coefficient_error"].map(_short),
             "rollout error": frame["rollout_error"].map(_short),
             "of": frame["rollout_error_of"],
-            "Time of a fit (s)": frame["seconds"].map(_short),
+            "time of a fit (s)": frame["seconds"].map(_short),
         }
     )
 
