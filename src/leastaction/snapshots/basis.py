@@ -1,6 +1,5 @@
 """Functions φ_i(q, q̇) in which a Lagrangian L = Σ b_i φ_i is linear."""
 
-from abc import ABC, abstractmethod
 from typing import ClassVar, Self
 
 import numpy as np
@@ -9,7 +8,7 @@ import xarray as xr
 from leastaction.core.multi_index import factors
 
 
-class Basis(ABC):
+class Basis:
     """Functions of (q, q̇) with all partial derivatives.
 
     A basis has a `size` (number of functions), `dof`, and :meth:`partial`. For rollouts
@@ -22,7 +21,6 @@ class Basis(ABC):
     size: int
     dof: int
 
-    @abstractmethod
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Partial derivatives of all functions, a new array (sample, function).
 
@@ -34,6 +32,7 @@ class Basis(ABC):
             Components of `state` to differentiate by, in any order; none for the
             functions themselves.
         """
+        raise NotImplementedError
 
     def derivatives(
         self, states: np.ndarray, coefficients: np.ndarray, order: int
