@@ -89,10 +89,7 @@ class IdentifiedModel:
     @property
     def coordinates(self) -> tuple[str, ...]:
         """Names of the generalised coordinates, or of the field."""
-        kind = system_class(self.dataset.attrs)
-        if kind is not System:
-            return kind.coordinates_of(self.dataset)
-        return tuple(str(name) for name in self.dataset["dof"].values)
+        return system_class(self.dataset.attrs).coordinates_of(self.dataset)
 
     @property
     def support(self) -> list[str]:

@@ -13,6 +13,7 @@ The truth behind simulated data and the model identified from data are both a
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import sympy as sp
@@ -23,6 +24,9 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.expressions import check_name, parse, symbol
+
+if TYPE_CHECKING:
+    import xarray as xr
 
 # A determinant larger than this at one point does not vanish identically.
 CLEARLY_NONZERO = 1e-6
@@ -107,6 +111,11 @@ class System:
     def names_of(coordinates: Sequence[str]) -> tuple[str, ...]:
         """Names of the state (q, q̇)."""
         return (*coordinates, *velocity_names(coordinates))
+
+    @staticmethod
+    def coordinates_of(model: "xr.Dataset") -> tuple[str, ...]:
+        """Names of the coordinates of an identified model."""
+        return tuple(str(name) for name in model["dof"].values)
 
     @property
     def dof(self) -> int:

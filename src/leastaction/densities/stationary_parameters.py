@@ -48,11 +48,6 @@ class Parameter:
         return np.abs(self.values - self.truth) <= 1.96 * self.std
 
 
-def is_stationary(model: xr.Dataset) -> bool:
-    """Whether a model was identified from a stationary density."""
-    return "identifiability" in model
-
-
 def equation_of(config: Mapping) -> StationaryEquation:
     """The stationary equation of an example."""
     return StationaryEquation.from_config(
