@@ -6,7 +6,7 @@ from pathlib import Path
 import yaml
 
 from leastaction.configuration.example import completed
-from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import simulate
 
 ROOT = Path(__file__).parents[1]

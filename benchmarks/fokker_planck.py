@@ -16,7 +16,7 @@ import yaml
 from cpu import seconds_of
 
 from leastaction.configuration.example import completed
-from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import assemble, differentiate, identify, simulate
 
 ROOT = Path(__file__).parents[1]

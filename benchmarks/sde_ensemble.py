@@ -28,7 +28,7 @@ from sde_peers import (
     with_torchsde,
 )
 
-from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import simulate
 from leastaction.ensembles.ensemble import white_noise
 from leastaction.ensembles.strong_taylor import integrator

@@ -14,7 +14,7 @@ import numpy as np
 from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of, observations_of
 
-from leastaction.core.from_config import system_from_config
+from leastaction.core.families import system_from_config
 from leastaction.core.implicit_library import ImplicitLibrary, is_true_equation
 from leastaction.core.noise_sweep import recorded
 from leastaction.core.sparse_regression import best_subset, stlsq

@@ -15,7 +15,7 @@ from cpu import cpu_seconds
 
 from leastaction.configuration.config import with_variants
 from leastaction.configuration.example import completed
-from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import (
     assemble,
     differentiate,

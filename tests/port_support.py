@@ -7,7 +7,7 @@ import yaml
 
 from leastaction.configuration import example as examples
 from leastaction.core.contracts import check
-from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import (
     assemble,
     differentiate,

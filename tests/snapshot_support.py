@@ -8,7 +8,7 @@ import xarray as xr
 
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.multi_index import multi_indices
-from leastaction.core.random import halton_starts
+from leastaction.core.simulation import halton_starts
 
 
 def pendulum_rate(state):

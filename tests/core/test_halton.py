@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from leastaction.core.random import first_index, halton, halton_starts
+from leastaction.core.simulation import first_index, halton, halton_starts
 
 
 def radical_inverse(index, base):

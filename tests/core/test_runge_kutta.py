@@ -7,9 +7,8 @@ from support import PENDULUM, motion_settings, system
 
 from leastaction.core.contracts import check
 from leastaction.core.method import simulate
-from leastaction.core.random import halton_starts
 from leastaction.core.runge_kutta import motion_of
-from leastaction.core.time_grid import DivergenceError
+from leastaction.core.simulation import DivergenceError, halton_starts
 
 DOUBLE = (
     "th1dot**2 + th2dot**2/2 + th1dot*th2dot*cos(th1 - th2) + 2*g*cos(th1) + g*cos(th2)"

@@ -12,7 +12,7 @@ from density_support import (
     simulation,
 )
 
-from leastaction.core.from_config import system_from_config
+from leastaction.core.families import system_from_config
 from leastaction.core.method import validate
 from leastaction.densities import gill_histogram
 from leastaction.densities.stationary_parameters import (
@@ -99,7 +99,7 @@ def test_the_truth_is_that_of_the_system_in_the_scale_of_the_reference(panel):
 
 def test_a_system_outside_of_the_library_has_no_truth(panel):
     other = {**SYSTEM, "dissipation": "c*xdot**4/4"}
-    from leastaction.core.from_config import system_from_config
+    from leastaction.core.families import system_from_config
 
     found = true_coefficients(equation_of(panel.config), system_from_config(other))
     assert np.isnan(found).all()

@@ -6,7 +6,7 @@ from support import observe, oscillator, system
 
 from leastaction.core.contracts import problems
 from leastaction.core.initial_state import initial_states
-from leastaction.core.time_grid import DivergenceError, step_count
+from leastaction.core.simulation import DivergenceError, step_count
 
 
 def test_observations_honour_their_contract(observations):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from support import observe, oscillator, roll, system, wiener_increments
 
-from leastaction.core.random import generator
+from leastaction.core.simulation import generator
 from leastaction.ensembles.ensemble import white_noise
 
 KEY = {"seed": 1, "example": "a", "purpose": "simulate", "replicate": 0}

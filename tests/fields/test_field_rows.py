@@ -7,7 +7,7 @@ import pytest
 from field_support import model_of
 from test_space_time import CONFIG
 
-from leastaction.core.from_config import system_from_config
+from leastaction.core.families import system_from_config
 from leastaction.fields.time_scheme import EXACT, LEAPFROG
 from leastaction.report.scorecard import example_rows
 

@@ -9,7 +9,7 @@ import pytest
 import xarray as xr
 from field_support import model_of
 
-from leastaction.core.from_config import system_from_config
+from leastaction.core.families import system_from_config
 from leastaction.core.method import validate
 from leastaction.report import tables
 from leastaction.report.figures import draw

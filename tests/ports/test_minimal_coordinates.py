@@ -5,7 +5,7 @@ import pytest
 from port_support import small, system
 
 from leastaction.core.contracts import check
-from leastaction.core.from_config import declared_units, system_from_config
+from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import simulate
 from leastaction.ports.minimal_coordinates import draw_sets, path
 

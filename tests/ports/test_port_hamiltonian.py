@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from port_support import system, written
 
-from leastaction.core.from_config import declared_units
+from leastaction.core.families import declared_units
 from leastaction.core.units import DimensionError
 from leastaction.ports.system import PortHamiltonianSystem
 from leastaction.ports.system_checks import PortHamiltonianError, check_port_dimensions

@@ -9,7 +9,7 @@ from field_support import model_of
 from test_figures import svg, words
 from test_space_time import CONFIG as FIELD
 
-from leastaction.core.from_config import system_from_config
+from leastaction.core.families import system_from_config
 from leastaction.ensembles.figures.sensor_study import (
     BOTH,
     COLOURED,

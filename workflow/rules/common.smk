@@ -19,7 +19,7 @@ from leastaction.configuration.reading import (
 )
 from leastaction.configuration.sources import source_files, write_listing
 from leastaction.configuration.validation import ConfigError, complete
-from leastaction.core.from_config import is_field, system_reference
+from leastaction.core.families import is_field, system_reference
 from leastaction.recordings.configuration import MODULES, SETTINGS, read_recordings
 
 # The GNU allocator of a job keeps what is freed for the next replicate: memory that is

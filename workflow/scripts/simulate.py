@@ -1,7 +1,7 @@
 """Rule `simulate`: observations of a known system, one ensemble per replicate."""
 
+from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.files import save_replicates
-from leastaction.core.from_config import declared_units, system_from_config
 from leastaction.core.method import step
 from leastaction.core.progress import start_logging, tracked
 

@@ -1,7 +1,7 @@
 """Rule `validate`: roll out the truth and the model on common random numbers."""
 
+from leastaction.core.families import system_from_config
 from leastaction.core.files import Replicates, save_replicates
-from leastaction.core.from_config import system_from_config
 from leastaction.core.method import rollout as rollout_of
 from leastaction.core.progress import start_logging, tracked
 

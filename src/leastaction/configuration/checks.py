@@ -12,10 +12,15 @@ from leastaction.configuration.sources import package_digest
 from leastaction.configuration.validation import ConfigError
 from leastaction.core import families
 from leastaction.core.cache import cached
-from leastaction.core.from_config import is_field, is_port, system_from_config
+from leastaction.core.families import (
+    declared_units,
+    is_field,
+    is_port,
+    system_from_config,
+)
 from leastaction.core.method import step
-from leastaction.core.recipe import Recipe
-from leastaction.core.time_grid import step_count
+from leastaction.core.recipe import Recipe, raised
+from leastaction.core.simulation import step_count
 
 
 def accepted(example: Mapping, where: str) -> dict:
@@ -54,8 +59,6 @@ def check_example(example: Mapping, where: str) -> None:
 
 def example_problems(example: Mapping) -> Iterator[str]:
     """Everything that would stop a job of this example, or mislead its reader."""
-    from leastaction.core import examples
-    from leastaction.core.examples import raised
     from leastaction.report.check import publish_problems
 
     yield from publish_problems(example)
@@ -66,7 +69,7 @@ def example_problems(example: Mapping) -> Iterator[str]:
         yield f"system: {error}"
     yield from _other_kind(example)
     recipes = {n: Recipe(**recipe) for n, recipe in example["estimators"].items()}
-    yield from examples.problems(example, system)
+    yield from _coordinate_problems(example, system)
     for family in _concerned(example, recipes.values()):
         module = families.module(family, "examples")
         yield from module.problems(example, system) if module else ()
@@ -104,3 +107,34 @@ def _other_kind(example: Mapping) -> Iterator[str]:
             f"simulate: method {scheme.name()!r} simulates {scheme.simulates}, but "
             f"'system' describes {given}; change one of them"
         )
+
+
+def _coordinate_problems(example: Mapping, system) -> Iterator[str]:
+    """Units, initial states and candidates of a system of coordinates."""
+    from leastaction.core.initial_state import initial_expressions
+    from leastaction.core.library import candidates
+    from leastaction.core.system import System
+    from leastaction.core.units import check_dimensions
+
+    scheme, start = step("simulate", example["simulate"]), example["simulate"]
+    draws = (scheme.initial_state.random or {}).values()
+    if any(draw.halton for draw in draws) and not scheme.fills_boxes:
+        yield (
+            "simulate: initial_state.random: 'halton' is for method 'runge_kutta', not "
+            f"for {scheme.name()!r}, whose starts are random; use 'uniform'"
+        )
+    if not isinstance(system, System):
+        return
+    units = declared_units(example["system"])
+    yield from raised("system", lambda: check_dimensions(system, units))
+    yield from raised(
+        "simulate", lambda: initial_expressions(start["initial_state"], system)
+    )
+
+    def check_library():
+        system.library(example["library"]).check_references()
+        names = [s.name for s in system.state]
+        candidates(example["library"].get("volatility", []), names)
+
+    if "library" in example:
+        yield from raised("library", check_library)

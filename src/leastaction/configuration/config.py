@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 import yaml
 
 from leastaction.configuration.validation import ConfigError
-from leastaction.core.unknown import unknown
+from leastaction.core.families import unknown
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {

@@ -9,7 +9,7 @@ methods named in the configuration live in; what they import follows from their 
 from collections.abc import Callable, Collection, Mapping
 
 from leastaction.core import families
-from leastaction.core.from_config import is_field, is_port
+from leastaction.core.families import is_field, is_port
 from leastaction.core.method import Step, kind_of_rollout, rollout, step
 from leastaction.core.recipe import kind_of_data
 

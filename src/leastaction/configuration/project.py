@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field
 from pydantic_core import PydanticCustomError
 
 from leastaction.core import families
+from leastaction.core.families import unknown
 from leastaction.core.settings import (
     Count,
     Integer,
@@ -16,7 +17,6 @@ from leastaction.core.settings import (
     Text,
     absent,
 )
-from leastaction.core.unknown import unknown
 
 
 def _known(kind: str, names: Callable[[], Iterable[str]]):

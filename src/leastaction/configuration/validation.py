@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from leastaction.core.families import unknown
 from leastaction.core.settings import Settings
-from leastaction.core.unknown import unknown
 
 
 class ConfigError(ValueError):

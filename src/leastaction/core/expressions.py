@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 import sympy as sp
 from sympy.printing.str import StrPrinter
 
-from leastaction.core.unknown import unknown
+from leastaction.core.families import unknown
 
 FUNCTIONS = {
     "sin": sp.sin,

@@ -4,10 +4,12 @@ A family is a folder of this package, named by what was measured. It brings what
 files are called after: `contracts.py` its datasets, `recipes.py` its steps and recipes,
 `figures/` its figures, `scores.py` its rows of the scorecard. Its package says which
 examples are its own, by a function ``measures(example)``, and where its tables are. The
-core and the report import no family; they ask here.
+core and the report import no family; they ask here, as for the class of systems that a
+section `system` describes: of coordinates, a field, or ports.
 """
 
-from collections.abc import Iterator, Mapping
+import difflib
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -120,3 +122,61 @@ def implementation(reference: str):
     """
     module, _, name = reference.partition(":")
     return attrgetter(name)(import_module(f"leastaction.{module}"))
+
+
+def is_field(config: Mapping) -> bool:
+    """Whether a `system` section describes a field."""
+    return "field" in config
+
+
+def is_port(config: Mapping) -> bool:
+    """Whether a `system` section describes a port-Hamiltonian system."""
+    return "states" in config
+
+
+def declared_units(config: Mapping) -> dict[str, str]:
+    """Unit of every coordinate (state and input, or field) and of every parameter."""
+    if is_field(config):
+        quantities = {config["field"]["name"]: config["field"]}
+    elif is_port(config):
+        chart = (config.get("chart") or {}).get("coordinates") or {}
+        quantities = {**config["states"], **(config.get("inputs") or {}), **chart}
+    else:
+        quantities = config["coordinates"]
+    return {
+        name: entry["unit"]
+        for name, entry in {**quantities, **config["parameters"]}.items()
+    }
+
+
+def system_reference(given: Mapping) -> str:
+    """Module and class of systems that `given` names; see :func:`system_class`."""
+    known = registered("SYSTEM").items()
+    return next((name for key, name in known if key in given), "core.system:System")
+
+
+def system_class(given: Mapping) -> type:
+    """Class of systems that a section `system`, or the attributes of a model, name.
+
+    Families list the classes of their own in the table ``SYSTEM`` of their package.
+    """
+    return implementation(system_reference(given))
+
+
+def system_from_config(config: Mapping):
+    """System described by the `system` section of an example.
+
+    Raises
+    ------
+    ValueError
+        See the method `from_config` of its class.
+    """
+    return system_class(config).from_config(config)
+
+
+def unknown(kind: str, given, known: Iterable) -> str:
+    """One sentence about a name that is not among `known`, with a suggestion."""
+    names = [str(name) for name in known]
+    close = difflib.get_close_matches(str(given), names, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else "."
+    return f"unknown {kind} {given!r}{hint} Known: {', '.join(names) or 'none'}"

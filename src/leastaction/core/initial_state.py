@@ -10,7 +10,7 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.random import first_index, halton_starts
+from leastaction.core.simulation import first_index, halton_starts
 from leastaction.core.system import System
 
 
@@ -75,7 +75,7 @@ def random_names(settings: Mapping) -> Callable[..., dict]:
 
     The names with ``halton: [low, high]`` share one Halton sequence, the first of them
     in base 2, the next in base 3 and so on; trajectory k has the k-th point from
-    :func:`~leastaction.core.random.first_index` on, in every replicate. Without
+    :func:`~leastaction.core.simulation.first_index` on, in every replicate. Without
     such names `trajectory` may be left out.
     """
     random = settings.get("random", {})

@@ -35,13 +35,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Union
 from pydantic import Field, WrapValidator
 
 from leastaction.core import families
+from leastaction.core.families import unknown
 from leastaction.core.settings import (
     Count,
     InitialState,
     Positive,
     Settings,
 )
-from leastaction.core.unknown import unknown
 
 if TYPE_CHECKING:
     from leastaction.core.recipe import Recipe

@@ -11,8 +11,7 @@ from leastaction.core import files
 from leastaction.core.contracts import check, contracts
 from leastaction.core.euler_lagrange import acceleration_names, symbols
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.families import implementation
-from leastaction.core.from_config import system_class
+from leastaction.core.families import implementation, system_class
 from leastaction.core.system import System
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.

@@ -1,12 +1,13 @@
 """Recipes: steps that are composed, and whether they fit each other and the data."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import PrivateAttr
 
 from leastaction.core import families
+from leastaction.core.families import unknown
 from leastaction.core.method import (
     AnyOf,
     Assemble,
@@ -18,7 +19,6 @@ from leastaction.core.method import (
     steps,
 )
 from leastaction.core.settings import Settings
-from leastaction.core.unknown import unknown
 
 CHANNELS = ("q", "qdot", "qddot")
 
@@ -262,3 +262,11 @@ def kind_of_data(example: Mapping) -> str:
     modules = list(families.modules("recipes"))
     claims = (module.kind_of_data(example) for module in reversed(modules))
     return next(kind for kind in claims if kind)
+
+
+def raised(where: str, check: Callable) -> Iterator[str]:
+    """Sentence of the error that a check raises; none if it passes."""
+    try:
+        check()
+    except (ValueError, KeyError) as error:
+        yield f"{where}: {error}"

@@ -23,9 +23,8 @@ from leastaction.core.initial_state import (
     state_of_names,
 )
 from leastaction.core.noise_sweep import CHANNELS
-from leastaction.core.random import generator
+from leastaction.core.simulation import DivergenceError, generator, step_count
 from leastaction.core.system import System
-from leastaction.core.time_grid import DivergenceError, step_count
 
 # How noise enters the channels, see :func:`unit_noise`.
 MODES = ("independent", "shared")

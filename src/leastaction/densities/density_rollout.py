@@ -14,8 +14,8 @@ import xarray as xr
 
 from leastaction.core.compiled import evaluator
 from leastaction.core.model import IdentifiedModel
+from leastaction.core.simulation import DivergenceError
 from leastaction.core.system import System
-from leastaction.core.time_grid import DivergenceError
 from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.gill_histogram import PlaneHistogram
 from leastaction.densities.runge_kutta_gill import stream

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
-from leastaction.core.examples import raised
 from leastaction.core.method import step
+from leastaction.core.recipe import raised
 from leastaction.core.system import System
 from leastaction.densities.fokker_planck import StationaryEquation
 from leastaction.densities.recipes import StationaryPath

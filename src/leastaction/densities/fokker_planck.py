@@ -23,9 +23,9 @@ import xarray as xr
 from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse, to_text
+from leastaction.core.families import unknown
 from leastaction.core.library import Library, candidates
 from leastaction.core.system import System
-from leastaction.core.unknown import unknown
 from leastaction.densities.contracts import CONTRACTS
 
 

@@ -11,8 +11,8 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.compiled import kernel
+from leastaction.core.simulation import step_count
 from leastaction.core.system import System
-from leastaction.core.time_grid import step_count
 from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.runge_kutta_gill import stream
 

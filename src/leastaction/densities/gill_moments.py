@@ -12,8 +12,8 @@ import xarray as xr
 
 from leastaction.core.compiled import kernel
 from leastaction.core.multi_index import multi_indices
+from leastaction.core.simulation import step_count
 from leastaction.core.system import System
-from leastaction.core.time_grid import step_count
 from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.gill_histogram import check_batches
 from leastaction.densities.runge_kutta_gill import stream

@@ -23,9 +23,8 @@ from leastaction.core.compiled import assigned, assignments, kernel, local, unpa
 from leastaction.core.expressions import symbol
 from leastaction.core.initial_state import initial_states
 from leastaction.core.progress import tracked
-from leastaction.core.random import generator
+from leastaction.core.simulation import DivergenceError, generator, step_count
 from leastaction.core.system import System
-from leastaction.core.time_grid import DivergenceError, step_count
 
 # Every step depends on the one before, but not on other trajectories. Side by side,
 # their steps overlap, and the loop over them alone becomes vector

@@ -13,8 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
-from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.core.gram_estimate import lagrangian_estimate, positions
+from leastaction.core.estimate import (
+    LagrangianEstimate,
+    VolatilityEstimate,
+    lagrangian_estimate,
+    positions,
+)
 
 # Score, in standard errors, above which the data determine the common factor.
 LEAST_SCORE_OF_SCALE = 3.0

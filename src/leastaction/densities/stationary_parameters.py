@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.compiled import evaluator
-from leastaction.core.from_config import system_from_config
+from leastaction.core.families import system_from_config
 from leastaction.core.system import System
 from leastaction.densities import EVERY_PART
 from leastaction.densities.fokker_planck import StationaryEquation

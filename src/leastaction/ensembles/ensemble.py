@@ -23,9 +23,13 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.initial_state import ensemble_starts
-from leastaction.core.random import generator, noise_generator
+from leastaction.core.simulation import (
+    check_finite,
+    generator,
+    noise_generator,
+    step_count,
+)
 from leastaction.core.system import System
-from leastaction.core.time_grid import check_finite, step_count
 from leastaction.ensembles.contracts import CONTRACTS
 from leastaction.ensembles.strong_taylor import integrator
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from leastaction.core.examples import raised
+from leastaction.core.recipe import raised
 from leastaction.core.system import System
 
 

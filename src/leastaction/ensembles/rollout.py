@@ -17,9 +17,8 @@ from leastaction.core.compiled import evaluator
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.library import Library
 from leastaction.core.model import IdentifiedModel
-from leastaction.core.random import generator
+from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
-from leastaction.core.time_grid import step_count
 from leastaction.ensembles.ensemble import fill_paths, white_noise
 from leastaction.ensembles.strong_taylor import integrator
 

@@ -14,7 +14,7 @@ import xarray as xr
 
 from leastaction.core.euler_lagrange import rayleigh_force, symbols
 from leastaction.core.expressions import parse
-from leastaction.core.from_config import is_field, system_from_config
+from leastaction.core.families import is_field, system_from_config
 from leastaction.core.library import Library
 from leastaction.report import readable, scores
 from leastaction.report.scores import truth_of, volatility_law

@@ -17,7 +17,7 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from leastaction.core.unknown import unknown
+from leastaction.core.families import unknown
 
 ENDS = ("fixed", "clamped", "free")
 FEWEST_NODES = 4

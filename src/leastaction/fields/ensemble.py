@@ -8,8 +8,7 @@ import xarray as xr
 
 from leastaction.core.expressions import symbol
 from leastaction.core.initial_state import initial_expressions, random_names
-from leastaction.core.random import generator
-from leastaction.core.time_grid import check_finite, step_count
+from leastaction.core.simulation import check_finite, generator, step_count
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
 from leastaction.fields.field_system import FieldSystem

@@ -5,9 +5,9 @@ from importlib import import_module
 
 import numpy as np
 
-from leastaction.core.examples import raised
-from leastaction.core.from_config import declared_units
+from leastaction.core.families import declared_units
 from leastaction.core.method import step
+from leastaction.core.recipe import raised
 from leastaction.core.units import check_dimensions
 from leastaction.fields.ensemble import field_initial_states
 from leastaction.fields.field_system import FieldSystem

@@ -13,7 +13,7 @@ import xarray as xr
 from leastaction.core.comparison import comparison
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.model import IdentifiedModel
-from leastaction.core.random import generator
+from leastaction.core.simulation import generator
 from leastaction.fields import modal
 from leastaction.fields.ensemble import field_initial_states, node_coordinate
 from leastaction.fields.field_system import FieldSystem

@@ -18,7 +18,7 @@ import numpy as np
 import xarray as xr
 from scipy.linalg import block_diag
 
-from leastaction.core.time_grid import step_count
+from leastaction.core.simulation import step_count
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import (
     PortDae,

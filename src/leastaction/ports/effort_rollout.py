@@ -12,8 +12,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.core.random import generator
-from leastaction.core.time_grid import step_count
+from leastaction.core.simulation import generator, step_count
 from leastaction.ports.contracts import CONTRACTS, ERRORS, MOTION
 from leastaction.ports.coupling import coupled_motion
 from leastaction.ports.dae import SingularDaeError, energy_balance, order_of

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from leastaction.core.examples import raised
 from leastaction.core.expressions import unknown
-from leastaction.core.from_config import declared_units
+from leastaction.core.families import declared_units
 from leastaction.core.method import step
-from leastaction.core.time_grid import step_count
+from leastaction.core.recipe import raised
+from leastaction.core.simulation import step_count
 from leastaction.ports import minimal_coordinates
 from leastaction.ports.coupling import coupling_of
 from leastaction.ports.minimal_coordinates import start

@@ -14,8 +14,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.expressions import parse, unknown
-from leastaction.core.random import generator
-from leastaction.core.time_grid import step_count
+from leastaction.core.simulation import generator, step_count
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 

@@ -14,9 +14,8 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.gram_estimate import lagrangian_estimate
 from leastaction.core.library import Library
 from leastaction.recordings.contracts import training
 from leastaction.recordings.leave_one_out import (

@@ -9,8 +9,8 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.initial_state import input_force, random_names, state_of_names
-from leastaction.core.random import generator
 from leastaction.core.runge_kutta import motion_of
+from leastaction.core.simulation import generator
 from leastaction.core.system import System
 
 # Velocity below which Coulomb friction turns around, in units of q per s.

@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 import xarray as xr
 
+from leastaction.core.families import unknown
 from leastaction.core.units import registry
-from leastaction.core.unknown import unknown
 from leastaction.recordings.error import RecordingError
 
 COUNTS = ("count", "counts")

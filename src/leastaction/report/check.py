@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from leastaction.core.unknown import unknown
+from leastaction.core.families import unknown
 from leastaction.report.sweep import HONEST_MODE, MAIN
 
 MODES = ("independent", "shared")

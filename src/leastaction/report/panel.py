@@ -10,7 +10,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.from_config import is_field, system_from_config
+from leastaction.core.families import is_field, system_from_config
 from leastaction.core.library import Library
 from leastaction.core.system import System
 from leastaction.core.units import (

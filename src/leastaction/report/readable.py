@@ -9,7 +9,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import symbol
-from leastaction.core.from_config import is_field
+from leastaction.core.families import is_field
 
 DIGITS = 6
 

@@ -13,7 +13,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import ExpressionError, parse
-from leastaction.core.from_config import system_from_config
+from leastaction.core.families import system_from_config
 from leastaction.core.library import Library, candidates
 from leastaction.core.system import System
 

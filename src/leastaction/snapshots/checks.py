@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import scipy.ndimage
 
-from leastaction.core.random import first_index, halton_starts
+from leastaction.core.simulation import first_index, halton_starts
 
 # Degree of the monotone map between two Hamiltonians of one degree of freedom.
 DEGREE_OF_MONOTONE_MAP = 5

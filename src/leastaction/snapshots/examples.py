@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 
-from leastaction.core.examples import raised
 from leastaction.core.expressions import parse
 from leastaction.core.method import step
+from leastaction.core.recipe import raised
 
 # Names that a printed formula may use.
 GENERAL = ("v", *(f"L_{i}{j}" for i in range(5) for j in range(5 - i)))

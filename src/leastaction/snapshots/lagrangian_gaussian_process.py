@@ -11,7 +11,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
-from leastaction.core.random import halton_starts
+from leastaction.core.simulation import halton_starts
 from leastaction.snapshots.basis import Basis
 from leastaction.snapshots.contracts import CONTRACTS, equations_dataset
 from leastaction.snapshots.discrete_lagrangian import published_conditions

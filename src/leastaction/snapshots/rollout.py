@@ -11,8 +11,8 @@ from leastaction.core.compiled import evaluator
 from leastaction.core.families import implementation
 from leastaction.core.multi_index import factors
 from leastaction.core.noise_sweep import cases, gathered
-from leastaction.core.random import generator
 from leastaction.core.runge_kutta import motion_of, substeps_of
+from leastaction.core.simulation import generator
 from leastaction.core.system import System
 from leastaction.snapshots import backward_error_numerical as backward
 from leastaction.snapshots import checks

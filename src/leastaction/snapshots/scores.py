@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from leastaction.core.from_config import system_from_config
+from leastaction.core.families import system_from_config
 from leastaction.report.case import (
     Case,
     Found,

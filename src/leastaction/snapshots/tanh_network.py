@@ -14,7 +14,7 @@ from scipy.optimize import least_squares
 from scipy.special import ndtri
 
 from leastaction.core.contracts import time_step
-from leastaction.core.random import halton
+from leastaction.core.simulation import halton
 from leastaction.snapshots.constrained_rows import constrained
 from leastaction.snapshots.contracts import CONTRACTS
 from leastaction.snapshots.discrete_lagrangian import (

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from leastaction.core.examples import raised
 from leastaction.core.initial_state import input_expressions
+from leastaction.core.recipe import raised
 from leastaction.core.system import System
 
 

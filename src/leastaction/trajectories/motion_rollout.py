@@ -14,10 +14,9 @@ from leastaction.core.compiled import evaluator
 from leastaction.core.initial_state import random_names, state_of_names
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.noise_sweep import cases, gathered
-from leastaction.core.random import generator
 from leastaction.core.runge_kutta import Motion, motion_of, substeps_of
+from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
-from leastaction.core.time_grid import step_count
 from leastaction.trajectories.contracts import CONTRACTS
 
 

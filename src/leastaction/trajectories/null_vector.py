@@ -13,8 +13,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.core.estimate import LagrangianEstimate
-from leastaction.core.gram_estimate import lagrangian_estimate
+from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.library import Library
 from leastaction.trajectories.errors_in_variables import (
     Refit,

@@ -7,8 +7,8 @@ import xarray as xr
 
 from leastaction.core.compiled import kernel
 from leastaction.core.contracts import check
-from leastaction.core.estimate import LagrangianEstimate
-from leastaction.core.gram_estimate import (
+from leastaction.core.estimate import (
+    LagrangianEstimate,
     lagrangian_estimate,
     positions,
     random_starts,

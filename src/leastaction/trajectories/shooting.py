@@ -13,10 +13,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.core.estimate import LagrangianEstimate
+from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
-from leastaction.core.gram_estimate import lagrangian_estimate
 from leastaction.core.library import Library
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.multiple_shooting import (
