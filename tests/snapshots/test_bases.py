@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from leastaction.core.multi_index import multi_indices
-from leastaction.snapshots.radial_basis import RadialBasis
-from leastaction.snapshots.tanh_layer import TanhLayer
-from leastaction.snapshots.weight_space import WeightSpace, scaled_inputs
+from leastaction.snapshots.bases import (
+    RadialBasis,
+    TanhLayer,
+    WeightSpace,
+    scaled_inputs,
+)
 
 RNG = np.random.default_rng(1)
 STATES = RNG.uniform(-1, 1, (7, 4))

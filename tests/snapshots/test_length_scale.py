@@ -10,16 +10,16 @@ from leastaction.snapshots.discrete_euler_lagrange import (
     weight_space,
 )
 from leastaction.snapshots.discrete_lagrangian import (
+    discrete_euler_lagrange,
     mass_conditions,
     positions_of,
-    whitened_rows,
 )
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
 
 def fitted(positions, time_step, degree, scale):
     features = weight_space(positions, time_step, degree, scale)
-    rows = whitened_rows(features, positions, time_step, "midpoint")
+    rows = discrete_euler_lagrange(features, positions, time_step, "midpoint", True)
     conditions = mass_conditions(features, positions, time_step, "midpoint")
     return features, constrained(rows.reshape(-1, features.size), *conditions)
 

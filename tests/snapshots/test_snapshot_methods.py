@@ -9,9 +9,9 @@ from leastaction.snapshots import (
     discrete_euler_lagrange,
     evidence_maximisation,
     flow_gaussian_process,
-    minimum_norm,
 )
 from leastaction.snapshots import lagrangian_gaussian_process as lgp
+from leastaction.snapshots.constrained_rows import minimum_norm
 from leastaction.snapshots.discrete_lagrangian import one_step_errors, whitened
 from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
@@ -126,7 +126,7 @@ def test_published_rank_and_residual_of_henon_heiles():
     observations = support.observed(positions, 0.1, ["x", "y"])
     settings = support.PUBLISHED | {"basis": {"kind": "radial", "length_scale": 10.0}}
     equations = discrete_euler_lagrange.assemble(observations, None, settings, {})
-    found = check(minimum_norm.identify(equations, {}), "learned_lagrangian")
+    found = check(minimum_norm(equations, {}), "learned_lagrangian")
     assert equations["theta"].shape == (1, 1200, 800)
     assert found["rank"].values == [114]
     assert float(found["residual_square"][0]) == pytest.approx(1.997e-10, rel=0.05)
@@ -144,9 +144,7 @@ def test_exact_accelerations_find_the_lagrangian_of_the_motion(pendulum):
     }.items():
         check(samples, "sampled_motion")
         equations = lgp.continuous_euler_lagrange(pendulum, samples, settings, {})
-        lagrangian = LearnedLagrangian.from_dataset(
-            minimum_norm.identify(equations, {})
-        )
+        lagrangian = LearnedLagrangian.from_dataset(minimum_norm(equations, {}))
         assert not lagrangian.shadow
         values[name] = support.misalignment(lagrangian, 0)
     assert values["exact"] < 5e-4 < 1e-2 < values["differences"]

@@ -4,12 +4,12 @@ import snapshot_support as support
 
 from leastaction.core.contracts import check
 from leastaction.snapshots import tanh_network
+from leastaction.snapshots.bases import TanhLayer
 from leastaction.snapshots.discrete_lagrangian import (
     discrete_euler_lagrange,
     mean_discrete_mass,
 )
 from leastaction.snapshots.learned_model import LearnedLagrangian
-from leastaction.snapshots.tanh_layer import TanhLayer
 from leastaction.snapshots.tanh_network import NetworkResiduals
 
 RNG = np.random.default_rng(6)

@@ -15,13 +15,19 @@ the probability of the rows and conditions with τ at its best value, is (MacKay
                + (m - r) \\log μ^2 + \\log\\det C C^T + \\text{const}, \\qquad
     Q = |A b|^2/μ^2 + |b|^2 ,
 
-with m rows, c conditions and r singular values s_k of A N.
+with m rows, c conditions and r singular values s_k of A N. The published solution,
+:func:`minimum_norm`, has the conditions among the rows instead.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import xarray as xr
 from scipy.linalg import solve_triangular
+
+from leastaction.core.contracts import check
+from leastaction.snapshots.contracts import lagrangian_dataset
 
 # Damping below this, of the largest singular value, is round-off.
 SMALLEST_DAMPING = 1e-11
@@ -31,34 +37,16 @@ DAMPINGS_PER_DECADE = 4
 
 @dataclass(frozen=True)
 class ConstrainedRows:
-    """Singular value decomposition of A N, and A b₀ in its terms.
+    """Singular value decomposition of A N, and A b₀ in its terms."""
 
-    Attributes
-    ----------
-    particular
-        b₀, shape (function,).
-    directions
-        Right singular vectors, in b, shape (direction, function).
-    singular
-        s_k, shape (direction,).
-    target
-        A b₀ along the left singular vectors, shape (direction,).
-    outside
-        Square of the rest of A b₀.
-    rows, conditions
-        m and c.
-    condition_volume
-        log det C Cᵀ.
-    """
-
-    particular: np.ndarray
-    directions: np.ndarray
-    singular: np.ndarray
-    target: np.ndarray
-    outside: float
-    rows: int
-    conditions: int
-    condition_volume: float
+    particular: np.ndarray  # b₀, shape (function,)
+    directions: np.ndarray  # right singular vectors, in b, (direction, function)
+    singular: np.ndarray  # s_k, shape (direction,)
+    target: np.ndarray  # A b₀ along the left singular vectors, (direction,)
+    outside: float  # square of the rest of A b₀
+    rows: int  # m
+    conditions: int  # c
+    condition_volume: float  # log det C Cᵀ
 
     def coefficients(self, damping: float) -> np.ndarray:
         """Posterior mean b, shape (function,)."""
@@ -82,12 +70,10 @@ class ConstrainedRows:
         return self.singular[0] * np.geomspace(LARGEST_DAMPING, SMALLEST_DAMPING, count)
 
     def most_probable(self) -> tuple[float, float]:
-        """First maximum of the evidence from large μ on, and its logarithm.
-
-        Noise is in the rows too, not only in their errors. At a much smaller μ wild
-        coefficients make noisy rows vanish, and the evidence has a second maximum there
-        that means nothing.
-        """
+        """First maximum of the evidence from large μ on, and its logarithm."""
+        # Noise is in the rows too, not only in their errors. At a much smaller μ wild
+        # coefficients make noisy rows vanish, and the evidence has a second maximum
+        # there that means nothing.
         best, evidence = np.nan, -np.inf
         for damping in self.dampings():
             found = self.log_evidence(damping)
@@ -103,10 +89,7 @@ class ConstrainedRows:
         return float(np.sqrt(square / max(self.rows - kept.sum(), 1.0)))
 
     def factor(self, damping: float) -> np.ndarray:
-        """Factor F of the posterior covariance FᵀF of b, shape (direction, function).
-
-        Errors of the rows are those that the residuals show (:meth:`row_error`).
-        """
+        """Factor F of the posterior covariance FᵀF of b, with :meth:`row_error`."""
         scale = self.row_error(damping) / np.sqrt(self.singular**2 + damping**2)
         return scale[:, None] * self.directions
 
@@ -122,17 +105,7 @@ def constrained(
     values: np.ndarray,
     count: int | None = None,
 ) -> ConstrainedRows:
-    """Decompose A in the null space of C.
-
-    Parameters
-    ----------
-    rows
-        A, shape (row, function), or :func:`compressed`.
-    conditions, values
-        C of shape (condition, function), d of shape (condition,).
-    count
-        Number m of rows before they were compressed.
-    """
+    """Decompose A in the null space of C; `count` rows were :func:`compressed` to A."""
     small = compressed(rows)
     particular, null, volume = _solutions(conditions, values)
     left, singular, right = np.linalg.svd(small @ null, full_matrices=False)
@@ -175,3 +148,21 @@ def _solutions(
     particular = complete.Q[:, :count] @ np.linalg.solve(corner.T, values)
     volume = 2 * float(np.log(np.abs(np.diag(corner))).sum())
     return particular, complete.Q[:, count:], volume
+
+
+def minimum_norm(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
+    """Least squares of minimum norm for one case, the conditions among its rows.
+
+    Settings: `cut`, the part of the largest singular value below which the others count
+    as zero; absent or null for the default of NumPy, machine epsilon times the larger
+    dimension.
+    """
+    check(equations, "shadow_equations")
+    theta, condition, value = (
+        equations[name].values[0] for name in ("theta", "condition", "condition_value")
+    )
+    rows = np.vstack([theta, condition])
+    target = np.concatenate([np.zeros(len(theta)), value])
+    b, _, rank, _ = np.linalg.lstsq(rows, target, rcond=settings.get("cut"))
+    square = float(((rows @ b - target) ** 2).sum())
+    return lagrangian_dataset(equations, b, {"rank": rank, "residual_square": square})

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contracts import Contract, Variable, variables
+from leastaction.core.contracts import Contract, Variable, time_step, variables
 
 # Units by their mark in the tables below; the others stand for themselves.
 UNITS = {"-": "mixed", "q": "see coordinate_unit"}
@@ -15,16 +15,13 @@ UNITS = {"-": "mixed", "q": "see coordinate_unit"}
 def _variables(
     table: str, finite: Collection[str] = (), required: Collection[str] = ()
 ) -> dict[str, Variable]:
-    """Variables of a table: dimensions, and below them `name [unit] meaning`.
-
-    All may be absent but those that are `required` or have to be `finite`.
-    """
+    """Variables of a table; all are optional that are not `finite` or `required`."""
     found = variables(table, UNITS, finite=finite)
     needed = {*finite, *required}
     return {name: replace(v, optional=name not in needed) for name, v in found.items()}
 
 
-# What defines a basis (leastaction.snapshots.basis); each has some of them.
+# What defines a basis (leastaction.snapshots.bases); each has some of them.
 BASIS = _variables(
     """
     replicate:
@@ -217,19 +214,26 @@ def nothing(observations: xr.Dataset, *_more) -> xr.Dataset:
     return xr.Dataset(coords={"replicate": observations["replicate"].values})
 
 
+def described(observations: xr.Dataset, rule: str, shadow: int) -> dict:
+    """Attributes of what is learned from the observations of one case."""
+    return {
+        "time_step": time_step(observations),
+        "rule": rule,
+        "shadow": shadow,
+        "dof": [str(name) for name in observations["dof"].values],
+    }
+
+
 def equations_dataset(
-    basis: Mapping[str, np.ndarray],
-    rows: np.ndarray,
-    conditions: tuple[np.ndarray, np.ndarray],
-    observations: xr.Dataset,
-    attributes: Mapping,
+    basis, rows: np.ndarray, conditions, observations: xr.Dataset, rule: str, shadow
 ) -> xr.Dataset:
-    """Contract ``shadow_equations``: A b = 0, C b = d and the values of a basis."""
+    """Contract ``shadow_equations``: A b = 0, C b = d and what defines the basis."""
     condition, value = conditions
+    values = {"theta": rows.reshape(-1, basis.size), "condition": condition}
     return CONTRACTS["shadow_equations"].dataset(
-        {"theta": rows, "condition": condition, "condition_value": value, **basis},
+        values | {"condition_value": value} | basis.to_dataset(),
         coords={"replicate": observations["replicate"].values},
-        attrs={**attributes, "dof": [str(name) for name in observations["dof"].values]},
+        attrs=described(observations, rule, shadow),
     )
 
 
@@ -239,18 +243,9 @@ def lagrangian_dataset(
     diagnostics: Mapping[str, float],
     factor: np.ndarray | None = None,
 ) -> xr.Dataset:
-    """Contract ``learned_lagrangian`` of one case.
+    """Contract ``learned_lagrangian`` of one case, with the basis of its equations.
 
-    Parameters
-    ----------
-    equations
-        Contract ``shadow_equations``; its basis and attributes are kept.
-    coefficients
-        Shape (function,).
-    diagnostics
-        Values by name.
-    factor
-        Factor of the posterior covariance, shape (direction, function).
+    `factor` is that of the posterior covariance, shape (direction, function).
     """
     values = {name: equations[name] for name in BASIS if name in equations}
     values["coefficient"] = coefficients

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
-from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.bases import Basis, RadialBasis, WeightSpace, scaled_inputs
 from leastaction.snapshots.constrained_rows import constrained
 from leastaction.snapshots.contracts import equations_dataset
 from leastaction.snapshots.discrete_lagrangian import (
@@ -20,11 +20,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     pairs,
     positions_of,
     published_conditions,
-    whitened,
-    whitened_rows,
 )
-from leastaction.snapshots.radial_basis import RadialBasis
-from leastaction.snapshots.weight_space import WeightSpace, scaled_inputs
 
 # How much longer the length scale is for velocities, in which a Lagrangian is smoother
 # than in positions.
@@ -61,36 +57,27 @@ def assemble(
     taylor, degree, length_scale, cyclic}``, where what is absent or null follows from
     the data; `normalisation`, ``corner`` (published) with `volume` c, or
     ``discrete_mass``; `whiten`: decorrelate the rows of a trajectory.
-    """
-    positions, h = positions_of(observations), time_step(observations)
-    names = [str(name) for name in observations["dof"].values]
-    basis = basis_from(settings["basis"], positions, h, settings["rule"], names)
-    rows = discrete_euler_lagrange(basis, positions, h, settings["rule"])
-    if settings["whiten"]:
-        rows = whitened(rows)
-    if settings["normalisation"] == "corner":
-        conditions = published_conditions(basis, settings["volume"])
-    else:
-        conditions = mass_conditions(basis, positions, h, settings["rule"])
-    return equations_dataset(
-        basis.to_dataset(),
-        rows.reshape(-1, basis.size),
-        conditions,
-        observations,
-        {"time_step": h, "rule": settings["rule"], "shadow": 1},
-    )
-
-
-def basis_from(
-    recipe: Mapping, positions: np.ndarray, h: float, rule: str, names: list[str]
-) -> Basis:
-    """Basis of a recipe for given positions.
 
     Raises
     ------
     ValueError
         If a cyclic coordinate is not one of the coordinates.
     """
+    positions, h = positions_of(observations), time_step(observations)
+    rule, names = settings["rule"], list(map(str, observations["dof"].values))
+    basis = _basis(settings["basis"], positions, h, rule, names)
+    rows = discrete_euler_lagrange(basis, positions, h, rule, settings["whiten"])
+    if settings["normalisation"] == "corner":
+        conditions = published_conditions(basis, settings["volume"])
+    else:
+        conditions = mass_conditions(basis, positions, h, rule)
+    return equations_dataset(basis, rows, conditions, observations, rule, shadow=1)
+
+
+def _basis(
+    recipe: Mapping, positions: np.ndarray, h: float, rule: str, names: list[str]
+) -> Basis:
+    """Basis of a recipe for given positions."""
     if recipe["kind"] == "radial":
         centres = pair_states(*pairs(positions), h)
         return RadialBasis(centres, recipe["length_scale"])
@@ -101,9 +88,7 @@ def basis_from(
         )
     cyclic = tuple(names.index(name) for name in recipe.get("cyclic", ()))
     degree, scale = recipe.get("degree"), recipe.get("length_scale")
-    if scale is None or degree is None:
-        return most_probable_basis(positions, h, rule, degree, cyclic, scale)
-    return weight_space(positions, h, degree, scale, cyclic)
+    return most_probable_basis(positions, h, rule, degree, cyclic, scale)
 
 
 def most_probable_basis(
@@ -114,60 +99,42 @@ def most_probable_basis(
     cyclic: tuple[int, ...] = (),
     length_scale: float | None = None,
 ) -> WeightSpace:
-    """Taylor features whose length scale makes the rows most probable.
+    """Taylor features of the most probable length scale (empirical Bayes).
 
-    The length scale goes up or down by factors of two as long as the evidence rises
-    (empirical Bayes): first on a few trajectories, with as many features as these can
-    determine, then on all. The second search is left out where the rows are satisfied
-    so well that another length scale would change nothing. Positions and velocities are
-    measured in half widths of the data, so the result does not depend on units.
-
-    Parameters
-    ----------
-    positions
-        Shape (trajectory, time, dof).
-    time_step
-        h, s.
-    rule
-        ``midpoint`` or ``trapezoidal``.
-    degree
-        Total degree; by default the largest with a third as many features as rows.
-    cyclic
-        Coordinates that L must not depend on.
-    length_scale
-        Only the degree is chosen if this is given.
+    They do not see `cyclic` coordinates. A given degree or length scale is kept.
     """
+    # The length scale goes up or down by factors of two as long as the evidence rises:
+    # first on a few trajectories, with as many features as these can determine, then
+    # on all. The second search is left out where the rows are satisfied so well that
+    # another length scale would change nothing. Positions and velocities are measured
+    # in half widths of the data, so the result does not depend on units.
     count, times, n = positions.shape
     equations, variables = count * (times - 2) * n, 2 * n - len(cyclic)
     if degree is None:
         degree = largest_degree(equations, variables)
+    if length_scale is not None:
+        return weight_space(positions, time_step, degree, length_scale, cyclic)
     few = positions[:: max(1, equations // ROWS_SEARCHED_FIRST)]
     low = min(degree, largest_degree(len(few) * (times - 2) * n, variables))
 
-    def basis(scale: float, degree: int) -> WeightSpace:
-        return weight_space(positions, time_step, degree, scale, cyclic)
-
     def fit(scale: float, shown: np.ndarray, degree: int) -> tuple[float, float]:
         """Logarithm of the evidence, and the error of a row."""
-        features = basis(scale, degree)
-        rows = whitened_rows(features, shown, time_step, rule)
+        features = weight_space(positions, time_step, degree, scale, cyclic)
+        rows = discrete_euler_lagrange(features, shown, time_step, rule, whiten=True)
         conditions = mass_conditions(features, shown, time_step, rule)
         found = constrained(rows.reshape(-1, features.size), *conditions)
         damping, height = found.most_probable()
         return height, found.row_error(damping)
 
-    if length_scale is None:
+    length_scale = _highest(lambda scale: fit(scale, few, low)[0], FIRST_LENGTH_SCALE)
+    height, error = fit(length_scale, positions, degree)
+    # The rows are accelerations, since the conditions make the mean mass 1.
+    acceleration = np.diff(positions, 2, axis=1) / time_step**2
+    if error > ERROR_OF_RESOLVED_ROWS * np.sqrt(np.mean(acceleration**2)):
         length_scale = _highest(
-            lambda scale: fit(scale, few, low)[0], FIRST_LENGTH_SCALE
+            lambda scale: fit(scale, positions, degree)[0], length_scale, height
         )
-        height, error = fit(length_scale, positions, degree)
-        # The rows are accelerations, since the conditions make the mean mass 1.
-        acceleration = np.diff(positions, 2, axis=1) / time_step**2
-        if error > ERROR_OF_RESOLVED_ROWS * np.sqrt(np.mean(acceleration**2)):
-            length_scale = _highest(
-                lambda scale: fit(scale, positions, degree)[0], length_scale, height
-            )
-    return basis(length_scale, degree)
+    return weight_space(positions, time_step, degree, length_scale, cyclic)
 
 
 def _highest(
@@ -206,17 +173,7 @@ def weight_space(
 ) -> WeightSpace:
     """Taylor features on the cube that the pairs of positions span.
 
-    Parameters
-    ----------
-    positions
-        Shape (trajectory, time, dof).
-    degree
-        Total degree D.
-    length_scale
-        ε of positions, in half widths of the cube; that of velocities is longer by
-        `VELOCITY_RATIO`.
-    cyclic
-        Coordinates that L must not depend on.
+    ε of positions is in half widths of the cube, that of velocities `VELOCITY_RATIO`.
     """
     n = positions.shape[-1]
     states = pair_states(*pairs(positions), time_step)

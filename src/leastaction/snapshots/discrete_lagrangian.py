@@ -7,17 +7,20 @@ A quadrature rule makes of L a discrete Lagrangian (Marsden and West 2001)
     L_d(q_0, q_1) = h \\sum_j w_j L(z_j), \\qquad
     z_j = ((1-θ_j) q_0 + θ_j q_1,\\; (q_1-q_0)/h) .
 
-All of this is linear in L, so for L = Σ b_i φ_i each quantity is a row in b.
+All of this is linear in L, so for L = Σ b_i φ_i each quantity is a row in b. Positions
+have the shape (trajectory, time, dof); `first` and `second` are positions a step h
+apart, shape (pair, dof).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
+from math import factorial
 
 import numpy as np
 import xarray as xr
 from scipy.linalg import solve_triangular
 
-from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.bases import Basis
 
 RULES: Mapping[str, tuple[tuple[Fraction, Fraction], ...]] = {
     "midpoint": ((Fraction(1), Fraction(1, 2)),),
@@ -27,22 +30,16 @@ RULES: Mapping[str, tuple[tuple[Fraction, Fraction], ...]] = {
 
 
 def rule_points(rule: str) -> tuple[tuple[float, float], ...]:
-    """Points (w, θ) of a rule.
-
-    Raises
-    ------
-    ValueError
-        If the rule is unknown.
-    """
+    """Points (w, θ) of a rule; a ValueError if it is unknown."""
     if rule not in RULES:
         raise ValueError(f"rule {rule!r} is unknown; choose from {sorted(RULES)}")
     return tuple((float(w), float(theta)) for w, theta in RULES[rule])
 
 
 def positions_of(observations: xr.Dataset) -> np.ndarray:
-    """Snapshots (trajectory, time, dof) of one case, trajectories in canonical order.
+    """Snapshots of one case, sorted by their values.
 
-    Sorted by their values, so that no result depends on the order of the trajectories.
+    So no result depends on the order of the trajectories.
     """
     q = observations["q"].values[0]
     flat = q.reshape(len(q), -1)
@@ -50,7 +47,7 @@ def positions_of(observations: xr.Dataset) -> np.ndarray:
 
 
 def pairs(positions: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Neighbouring snapshots (pair, dof) of positions (trajectory, time, dof)."""
+    """Neighbouring snapshots."""
     n = positions.shape[-1]
     return positions[:, :-1].reshape(-1, n), positions[:, 1:].reshape(-1, n)
 
@@ -63,27 +60,23 @@ def pair_states(
     return np.concatenate([place, (second - first) / time_step], axis=-1)
 
 
+def quadrature(
+    first: np.ndarray, second: np.ndarray, time_step: float, rule: str
+) -> Iterator[tuple[float, float, np.ndarray]]:
+    """Weight, place and states (pair, 2 dof) of every point of a rule."""
+    for weight, theta in rule_points(rule):
+        yield weight, theta, pair_states(first, second, time_step, theta)
+
+
 def discrete_momenta(
     basis: Basis, first: np.ndarray, second: np.ndarray, time_step: float, rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Momenta −∇₁L_d and ∇₂L_d of pairs of positions as rows in the coefficients.
-
-    Parameters
-    ----------
-    first, second
-        q₀, q₁ of every pair, shape (pair, dof).
-
-    Returns
-    -------
-    tuple
-        Two arrays of shape (dof, pair, function).
-    """
+    """Momenta −∇₁L_d and ∇₂L_d, each of shape (dof, pair, function)."""
     n = basis.dof
     # Sample by sample in memory, as the derivatives of a basis are.
     before = np.zeros((n, basis.size, len(first))).swapaxes(1, 2)
     after = np.zeros((n, basis.size, len(first))).swapaxes(1, 2)
-    for weight, theta in rule_points(rule):
-        states = pair_states(first, second, time_step, theta)
+    for weight, theta, states in quadrature(first, second, time_step, rule):
         for i in range(n):
             momentum = basis.partial(states, n + i)
             momentum *= weight
@@ -98,88 +91,55 @@ def discrete_momenta(
 
 
 def discrete_euler_lagrange(
-    basis: Basis, positions: np.ndarray, time_step: float, rule: str
+    basis: Basis,
+    positions: np.ndarray,
+    time_step: float,
+    rule: str,
+    whiten: bool = False,
 ) -> np.ndarray:
     """Rows [∇₂L_d(q_{k−1}, q_k) + ∇₁L_d(q_k, q_{k+1})]/h of all inner snapshots.
 
-    Paper: these are the rows of eq. (16); the system of section 2.5.2 has a wrong sign
-    in its second bracket.
-
-    Parameters
-    ----------
-    positions
-        Snapshots, shape (trajectory, time, dof).
-
-    Returns
-    -------
-    np.ndarray
-        Shape (trajectory, inner time, dof, function).
-
-    Raises
-    ------
-    ValueError
-        If a trajectory has fewer than three snapshots.
+    Shape (trajectory, inner time, dof, function); :func:`whitened` if asked for.
     """
+    # Paper: these are the rows of eq. (16); the system of section 2.5.2 has a wrong
+    # sign in its second bracket.
     count, times, n = positions.shape
     if times < 3:
         raise ValueError(
             f"a discrete Euler-Lagrange row needs three snapshots, got {times} each"
         )
-    first = positions[:, :-1].reshape(-1, n)
-    second = positions[:, 1:].reshape(-1, n)
-    before, after = discrete_momenta(basis, first, second, time_step, rule)
+    before, after = discrete_momenta(basis, *pairs(positions), time_step, rule)
     shape = (n, count, times - 1, basis.size)
     rows = after.reshape(shape)[:, :, :-1] - before.reshape(shape)[:, :, 1:]
     rows /= time_step
-    return np.moveaxis(rows, 0, 2)
+    rows = np.moveaxis(rows, 0, 2)
+    return whitened(rows) if whiten else rows
 
 
 def whitened(rows: np.ndarray) -> np.ndarray:
-    """Rows with uncorrelated errors if every snapshot has an error of its own.
-
-    To leading order in h the row of snapshot k sees the errors e of the positions as
-    e_{k−1} − 2 e_k + e_{k+1}, times the mass over h². Rows of a trajectory are
-    multiplied by the inverse Cholesky factor of the covariance of that, scaled to leave
-    a single row as it is.
-
-    Parameters
-    ----------
-    rows
-        Shape (trajectory, inner time, dof, function).
-    """
+    """Rows with uncorrelated errors if every snapshot has an error of its own."""
+    # To leading order in h the row of snapshot k sees the errors e of the positions as
+    # e_{k−1} − 2 e_k + e_{k+1}, times the mass over h². The rows of a trajectory are
+    # multiplied by the inverse Cholesky factor of the covariance of that, scaled to
+    # leave a single row as it is.
     count = rows.shape[1]
-    second = np.zeros((count, count + 2))
-    k = np.arange(count)
-    second[k, k], second[k, k + 1], second[k, k + 2] = 1.0, -2.0, 1.0
+    second = np.diff(np.eye(count + 2), 2, axis=0)
     lower = np.linalg.cholesky(second @ second.T / 6.0)
     inverse = solve_triangular(lower, np.eye(count), lower=True)
     return np.einsum("kl,tldm->tkdm", inverse, rows, optimize=True)
 
 
-def whitened_rows(
-    basis: Basis, positions: np.ndarray, time_step: float, rule: str
-) -> np.ndarray:
-    """Whitened rows, shape (trajectory, inner time, dof, function)."""
-    return whitened(discrete_euler_lagrange(basis, positions, time_step, rule))
-
-
 def discrete_mass(
     basis: Basis, first: np.ndarray, second: np.ndarray, time_step: float, rule: str
 ) -> np.ndarray:
-    """Discrete mass matrix −h ∇₁∇₂L_d of pairs as rows in the coefficients.
+    """Discrete mass −h ∇₁∇₂L_d, shape (dof of q₀, dof of q₁, pair, function).
 
     It does not change if g(q₁) − g(q₀) is added to L_d, the discrete counterpart of a
     total time derivative, and is L_q̇q̇ in the limit h → 0.
-
-    Returns
-    -------
-    np.ndarray
-        Shape (dof of q₀, dof of q₁, pair, function).
     """
     n, h = basis.dof, time_step
     mass = np.zeros((n, n, len(first), basis.size))
-    for weight, theta in rule_points(rule):
-        states = pair_states(first, second, h, theta)
+    for weight, theta, states in quadrature(first, second, h, rule):
         for i in range(n):
             for j in range(n):
                 mass[i, j] += weight * (
@@ -197,8 +157,7 @@ def mean_discrete_mass(
     """Mean of −h tr(∇₁∇₂L_d)/dof over pairs, a row of shape (function,)."""
     n, h = basis.dof, time_step
     row = np.zeros(basis.size)
-    for weight, theta in rule_points(rule):
-        states = pair_states(first, second, h, theta)
+    for weight, theta, states in quadrature(first, second, h, rule):
         for i in range(n):
             terms = basis.partial(states, n + i, n + i)
             if theta * (1 - theta):
@@ -213,27 +172,22 @@ def mass_conditions(
     basis: Basis, positions: np.ndarray, time_step: float, rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean discrete mass 1 and L = 0 at the centre: rows (2, function), values (2,)."""
-    mass = mean_discrete_mass(basis, *pairs(positions), time_step, rule)
     first, second = pairs(positions)
+    mass = mean_discrete_mass(basis, first, second, time_step, rule)
     middle = pair_states(first, second, time_step).mean(axis=0, keepdims=True)
     middle[:, basis.dof :] = 0.0
-    rows = np.vstack([mass, basis.partial(middle)])
-    return rows, np.array([1.0, 0.0])
+    return np.vstack([mass, basis.partial(middle)]), np.array([1.0, 0.0])
 
 
 def corner_momenta(basis: Basis) -> np.ndarray:
-    """Sum of all momenta over the corners of the unit cube, over n! 2^(2n).
-
-    Paper: eq. (15) prints a product of momenta, which would not be linear in L; the
-    authors' code has this sum, with 1/n! in front. A total time derivative satisfies
-    it, so the mass it leaves can be as small as round-off lets it be.
-    """
+    """Sum of all momenta over the corners of the unit cube, over n! 2^(2n)."""
+    # Paper: eq. (15) prints a product of momenta, which would not be linear in L; the
+    # authors' code has this sum, with 1/n! in front. A total time derivative satisfies
+    # it, so the mass it leaves can be as small as round-off lets it be.
     n = basis.dof
     corners = np.array(list(np.ndindex(*(2,) * (2 * n))), dtype=float)
-    factorial = np.prod(np.arange(1, n + 1))
-    return sum(basis.partial(corners, n + i).sum(axis=0) for i in range(n)) / (
-        factorial * 2 ** (2 * n)
-    )
+    total = sum(basis.partial(corners, n + i).sum(axis=0) for i in range(n))
+    return total / (factorial(n) * 2 ** (2 * n))
 
 
 def published_conditions(basis: Basis, volume: float) -> tuple[np.ndarray, np.ndarray]:
@@ -252,32 +206,14 @@ def one_step_errors(
 ) -> np.ndarray:
     """Displacements of q_{k+1} that satisfy the discrete Euler–Lagrange equation.
 
-    One Newton step, h · M_d⁻¹ [∇₂L_d(q_{k−1}, q_k) + ∇₁L_d(q_k, q_{k+1})], with the
-    discrete mass M_d = −h ∇₁∇₂L_d. Neither a factor of L nor g(q₁) − g(q₀) added to L_d
-    changes it, so Lagrangians may be compared by it.
-
-    Parameters
-    ----------
-    coefficients
-        Shape (..., function).
-    positions
-        Shape (trajectory, time, dof).
-
-    Returns
-    -------
-    np.ndarray
-        Shape (..., row, dof).
+    One Newton step, for coefficients (..., function); shape (..., row, dof). Neither a
+    factor of L nor g(q₁) − g(q₀) added to L_d changes it, so Ls may be compared by it.
     """
     n = basis.dof
     rows = discrete_euler_lagrange(basis, positions, time_step, rule)
-    first, second = (
-        part.reshape(-1, n) for part in (positions[:, 1:-1], positions[:, 2:])
-    )
-    mass = discrete_mass(basis, first, second, time_step, rule)
+    mass = discrete_mass(basis, *pairs(positions[:, 1:]), time_step, rule)
     b = np.asarray(coefficients, dtype=float)
     residual = np.moveaxis(rows.reshape(-1, n, basis.size) @ b.T, (0, 1), (-2, -1))
     # Rows differ by ∇₁∇₂L_d δq₁ in component i of q₀.
     matrix = np.moveaxis(mass @ b.T, (0, 1, 2), (-2, -1, -3))
-    if b.ndim == 1:
-        residual = residual.reshape(-1, n)
     return time_step**2 * np.linalg.solve(matrix, residual[..., None])[..., 0]

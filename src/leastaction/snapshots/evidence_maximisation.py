@@ -6,7 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.snapshots.basis import basis_of
+from leastaction.snapshots.bases import basis_of
 from leastaction.snapshots.constrained_rows import (
     compressed,
     constrained,
@@ -20,13 +20,7 @@ TRAJECTORIES_PER_HELD_OUT = 5
 
 
 class HeldOut:
-    """Every fifth trajectory apart from the others.
-
-    Attributes
-    ----------
-    system
-        Rows of all trajectories.
-    """
+    """Every fifth trajectory apart from the others; `system` has the rows of all."""
 
     def __init__(self, equations: xr.Dataset, observations: xr.Dataset):
         positions = positions_of(observations)
@@ -69,34 +63,28 @@ def identify(
     Settings: `damping`, ``evidence`` (default), ``held_out`` for the smallest error of
     one step on every fifth trajectory, or a number relative to the largest singular
     value.
-    """
-    check(equations, "shadow_equations")
-    held_out = HeldOut(equations, observations)
-    system = held_out.system
-    damping = chosen_damping(held_out, settings["damping"])
-    error = held_out.errors(np.array([damping]))[0]
-    coefficients = system.coefficients(damping)
-    return lagrangian_dataset(
-        equations,
-        coefficients,
-        {
-            "damping": damping / system.singular[0],
-            "log_evidence": system.log_evidence(damping),
-            "row_error": system.row_error(damping),
-            "one_step_error": error,
-        },
-        system.factor(damping),
-    )
-
-
-def chosen_damping(held_out: HeldOut, how: str | float) -> float:
-    """Damping μ by evidence, by held-out trajectories, or as given.
 
     Raises
     ------
     ValueError
-        If `how` is none of these.
+        If `damping` is none of these.
     """
+    check(equations, "shadow_equations")
+    held_out = HeldOut(equations, observations)
+    system = held_out.system
+    damping = _chosen_damping(held_out, settings["damping"])
+    diagnostics = {
+        "damping": damping / system.singular[0],
+        "log_evidence": system.log_evidence(damping),
+        "row_error": system.row_error(damping),
+        "one_step_error": held_out.errors(np.array([damping]))[0],
+    }
+    coefficients, factor = system.coefficients(damping), system.factor(damping)
+    return lagrangian_dataset(equations, coefficients, diagnostics, factor)
+
+
+def _chosen_damping(held_out: HeldOut, how: str | float) -> float:
+    """Damping μ by evidence, by held-out trajectories, or as given."""
     system = held_out.system
     if how == "evidence":
         return system.most_probable()[0]

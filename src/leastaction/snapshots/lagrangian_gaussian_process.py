@@ -12,16 +12,26 @@ import xarray as xr
 
 from leastaction.core.contracts import time_step
 from leastaction.core.simulation import halton_starts
-from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.bases import Basis, RadialBasis
 from leastaction.snapshots.contracts import CONTRACTS, equations_dataset
 from leastaction.snapshots.discrete_lagrangian import published_conditions
-from leastaction.snapshots.radial_basis import RadialBasis
 
 
 def repeated_central_difference(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """Samples (q, q̇, q̈) of one case from its positions alone; no settings."""
+    """Samples (q, q̇, q̈) of one case from its positions alone; no settings.
+
+    .. math::
+
+        \\dot q_k = (q_{k+1} - q_{k-1})/2h, \\qquad
+        \\ddot q_k = (\\dot q_{k+1} - \\dot q_{k-1})/2h
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than five snapshots.
+    """
     motion = repeated_differences(observations["q"].values[0], time_step(observations))
     return _sampled_motion(motion, observations)
 
@@ -29,33 +39,9 @@ def repeated_central_difference(
 def repeated_differences(
     positions: np.ndarray, time_step: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Positions, velocities and accelerations where both differences exist.
-
-    .. math::
-
-        \\dot q_k = (q_{k+1} - q_{k-1})/2h, \\qquad
-        \\ddot q_k = (\\dot q_{k+1} - \\dot q_{k-1})/2h
-
-    Paper: the acceleration has a stencil of four steps, not the usual two; two
-    snapshots are lost at each end.
-
-    Parameters
-    ----------
-    positions
-        Shape (trajectory, time, dof).
-    time_step
-        h, s.
-
-    Returns
-    -------
-    tuple
-        q, q̇, q̈, each of shape (trajectory, time − 4, dof).
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than five snapshots.
-    """
+    """q, q̇ and q̈ where both differences exist, each (trajectory, time − 4, dof)."""
+    # Paper: the acceleration has a stencil of four steps, not the usual two; two
+    # snapshots are lost at each end.
     if positions.shape[1] < 5:
         raise ValueError(
             f"two central differences need five snapshots, got {positions.shape[1]}"
@@ -118,27 +104,17 @@ def continuous_euler_lagrange(
     """
     q, qdot, qddot = (derivatives[name].values[0] for name in ("q", "qdot", "qddot"))
     basis = RadialBasis(np.concatenate([q, qdot], axis=1), settings["length_scale"])
-    return equations_dataset(
-        basis.to_dataset(),
-        euler_lagrange_rows(basis, q, qdot, qddot).reshape(-1, basis.size),
-        published_conditions(basis, settings["volume"]),
-        observations,
-        {"time_step": time_step(observations), "rule": settings["rule"], "shadow": 0},
-    )
+    rows = euler_lagrange_rows(basis, q, qdot, qddot)
+    conditions = published_conditions(basis, settings["volume"])
+    rule = settings["rule"]
+    return equations_dataset(basis, rows, conditions, observations, rule, shadow=0)
 
 
 def euler_lagrange_rows(
     basis: Basis, q: np.ndarray, qdot: np.ndarray, qddot: np.ndarray
 ) -> np.ndarray:
-    """Rows L_q − L_q̇q q̇ − L_q̇q̇ q̈, shape (sample, dof, function).
-
-    Paper: eq. (19) prints a momentum for the force L_q, and a wrong sign.
-
-    Parameters
-    ----------
-    q, qdot, qddot
-        Shape (sample, dof).
-    """
+    """Rows L_q − L_q̇q q̇ − L_q̇q̇ q̈, shape (sample, dof, function)."""
+    # Paper: eq. (19) prints a momentum for the force L_q, and a wrong sign.
     n = basis.dof
     states = np.concatenate([q, qdot], axis=1)
     rows = np.empty((len(q), n, basis.size))

@@ -20,7 +20,7 @@ from numba import njit
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.multi_index import factors
 from leastaction.snapshots import backward_error_numerical as backward
-from leastaction.snapshots.basis import Basis, basis_of
+from leastaction.snapshots.bases import Basis, basis_of
 from leastaction.snapshots.contracts import BASIS
 from leastaction.snapshots.variational_integrator import (
     Rollout,

@@ -174,7 +174,7 @@ class ContinuousEulerLagrange(Assemble):
 class MinimumNorm(Identify):
     """Least squares of minimum norm, the normalisation among its rows (published)."""
 
-    run = "snapshots.minimum_norm:identify"
+    run = "snapshots.constrained_rows:minimum_norm"
     reads = ("shadow_equations",)
     makes = "learned_lagrangian"
 

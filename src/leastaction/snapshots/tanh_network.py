@@ -15,61 +15,43 @@ from scipy.special import ndtri
 
 from leastaction.core.contracts import time_step
 from leastaction.core.simulation import halton
+from leastaction.snapshots.bases import TanhLayer, scaled_inputs, tanh_derivatives
 from leastaction.snapshots.constrained_rows import constrained
-from leastaction.snapshots.contracts import CONTRACTS
+from leastaction.snapshots.contracts import CONTRACTS, described
 from leastaction.snapshots.discrete_lagrangian import (
+    discrete_euler_lagrange,
     mass_conditions,
     pair_states,
     pairs,
     positions_of,
-    rule_points,
-    whitened_rows,
+    quadrature,
 )
-from leastaction.snapshots.tanh_layer import TanhLayer, tanh_derivatives
-from leastaction.snapshots.weight_space import scaled_inputs
 
 # Of the mean discrete mass minus 1 beside the rms of the rows.
 WEIGHT_OF_THE_MASS = 1.0
 
 
 class NetworkResiduals:
-    """Residuals and Jacobian of L = Σ b_k tanh(w_k·z + c_k) on positions.
-
-    Parameters
-    ----------
-    positions
-        Shape (trajectory, time, dof).
-    time_step
-        h, s.
-    rule
-        ``midpoint`` or ``trapezoidal``.
-    """
+    """Residuals and Jacobian of L = Σ b_k tanh(w_k·z + c_k) on positions."""
 
     def __init__(self, positions: np.ndarray, time_step: float, rule: str):
         n, h = positions.shape[-1], time_step
-        self._size, rows = 2 * n, []
+        self._size, self._rows, self._masses = 2 * n, [], []
         identity = np.eye(n)
-        spans = [(positions[:, :-2], positions[:, 1:-1], True)]
-        spans += [(positions[:, 1:-1], positions[:, 2:], False)]
-        for first, second, earlier in spans:
-            for weight, theta in rule_points(rule):
-                z = pair_states(first.reshape(-1, n), second.reshape(-1, n), h, theta)
-                part, sign = (theta, 1.0) if earlier else (1 - theta, -1.0)
-                alpha = weight * np.hstack([part * identity, sign * identity / h])
-                rows.append((z, alpha))
-        self._rows = rows
-        first, second = pairs(positions)
-        self._masses = []
-        for weight, theta in rule_points(rule):
+        for part, earlier in ((positions[:, :-1], True), (positions[:, 1:], False)):
+            for weight, theta, z in quadrature(*pairs(part), h, rule):
+                of_q, of_v = (theta, 1.0 / h) if earlier else (1 - theta, -1.0 / h)
+                alpha = np.hstack([of_q * identity, of_v * identity])
+                self._rows.append((z, weight * alpha))
+        for weight, theta, z in quadrature(*pairs(positions), h, rule):
             beta = np.zeros((2 * n, 2 * n))
             beta[n:, n:] = identity
             beta[:n, :n] = -(h**2) * theta * (1 - theta) * identity
             beta[:n, n:] = beta[n:, :n] = -h * (1 - 2 * theta) / 2 * identity
-            self._masses.append(
-                (pair_states(first, second, h, theta), weight * beta / n)
-            )
+            self._masses.append((z, weight * beta / n))
 
-    def _split(self, parameters: np.ndarray):
+    def split(self, parameters: np.ndarray) -> tuple[np.ndarray, ...]:
+        """b, c and w of every unit."""
         table = parameters.reshape(-1, self._size + 2)
         return table[:, 0], table[:, 1], table[:, 2:]
 
@@ -82,7 +64,7 @@ class NetworkResiduals:
         return self._evaluate(parameters, True)[1]
 
     def _evaluate(self, parameters, derived):
-        b, c, w = self._split(parameters)
+        b, c, w = self.split(parameters)
         samples, n = len(self._rows[0][0]), self._size // 2
         rows = np.zeros((samples, n))
         jacobian = np.zeros((samples, n, len(b), self._size + 2)) if derived else None
@@ -131,17 +113,14 @@ def random_layer(positions: np.ndarray, time_step: float, units: int) -> TanhLay
 def trained_network(
     positions: np.ndarray, time_step: float, rule: str, units: int, evaluations: int
 ) -> tuple[TanhLayer, np.ndarray, dict]:
-    """Train all weights by least squares, from the best outer weights of random ones.
+    """Layer, outer weights b and diagnostics: least squares in all weights.
 
-    Returns
-    -------
-    tuple
-        Layer, outer weights b, diagnostics.
+    From random ones and the outer weights that are best with them.
     """
     layer = random_layer(positions, time_step, units)
-    rows = whitened_rows(layer, positions, time_step, rule).reshape(-1, units)
+    rows = discrete_euler_lagrange(layer, positions, time_step, rule, whiten=True)
     conditions = mass_conditions(layer, positions, time_step, rule)
-    system = constrained(rows, *conditions)
+    system = constrained(rows.reshape(-1, units), *conditions)
     start = system.coefficients(system.most_probable()[0])
     network = NetworkResiduals(positions, time_step, rule)
     table = np.column_stack([start, layer.offsets, layer.weights])
@@ -156,7 +135,7 @@ def trained_network(
         gtol=None,
         max_nfev=evaluations,
     )
-    b, c, w = network._split(found.x)
+    b, c, w = network.split(found.x)
     rms = xr.Variable(
         "replicate",
         [float(np.linalg.norm(found.fun[:-1]))],
@@ -180,21 +159,16 @@ def identify(
 
     Settings: `units` of the layer, `evaluations` at most, `rule`.
     """
-    h = time_step(observations)
+    positions, rule = positions_of(observations), settings["rule"]
     layer, b, diagnostics = trained_network(
-        positions_of(observations),
-        h,
-        settings["rule"],
+        positions,
+        time_step(observations),
+        rule,
         settings["units"],
         settings["evaluations"],
     )
     return CONTRACTS["learned_lagrangian"].dataset(
         {**layer.to_dataset(), "coefficient": b, **diagnostics},
         coords={"replicate": observations["replicate"].values},
-        attrs={
-            "time_step": h,
-            "rule": settings["rule"],
-            "shadow": 1,
-            "dof": [str(name) for name in observations["dof"].values],
-        },
+        attrs=described(observations, rule, shadow=1),
     )

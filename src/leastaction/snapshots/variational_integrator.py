@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from leastaction.core.compiled import kernel
-from leastaction.snapshots.basis import Basis
+from leastaction.snapshots.bases import Basis
 from leastaction.snapshots.discrete_lagrangian import rule_points
 
 # Corrections of a converged step, over the round-off of one evaluation.
@@ -199,36 +199,22 @@ class Rollout:
 
 
 class VariationalIntegrator:
-    """Compiled step of L = Σ b_i φ_i by a quadrature rule.
-
-    Parameters
-    ----------
-    basis
-        A basis with a compiled jet.
-    coefficients
-        b, shape (function,).
-    time_step
-        h, s.
-    rule
-        ``midpoint`` or ``trapezoidal``.
-    """
+    """Compiled step of L = Σ b_i φ_i by a quadrature rule."""
 
     def __init__(
         self, basis: Basis, coefficients: np.ndarray, time_step: float, rule: str
     ):
-        self._compiled = kernel(TEMPLATE, {"jet": basis.jet})
         self._points = np.array(rule_points(rule))
         self._basis = basis
         self.coefficients = np.asarray(coefficients, dtype=float)
-        self._layout, self._values, self._work = basis.packed(self.coefficients)
+        source, *self._arrays = basis.jet(self.coefficients)
+        self._compiled = kernel(TEMPLATE, {"jet": source})
         self.dof, self.time_step = basis.dof, float(time_step)
 
     def tolerance(self, position: np.ndarray, velocity: np.ndarray) -> float:
-        """Smallest correction that means something, from the round-off of a gradient.
-
-        A momentum is a sum of terms as large as Σ |b_i ∂φ_i|; its rounding error,
-        divided by the mass over h, is a displacement.
-        """
+        """Smallest correction that means something: the round-off of a gradient."""
+        # A momentum is a sum of terms as large as Σ |b_i ∂φ_i|; its rounding error,
+        # divided by the mass over h, is a displacement.
         state = np.concatenate([position, velocity])[None]
         n, h = self.dof, self.time_step
         size = np.abs(self.coefficients)
@@ -245,12 +231,9 @@ class VariationalIntegrator:
     def jet(self, states: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Gradient (sample, 2 dof) and Hessian (sample, 2 dof, 2 dof) of L."""
         states = np.ascontiguousarray(states, dtype=float)
-        size = 2 * self.dof
-        gradients = np.empty((len(states), size))
-        hessians = np.empty((len(states), size, size))
-        self._compiled.jets(
-            states, self._layout, self._values, self._work, gradients, hessians
-        )
+        gradients = np.empty_like(states)
+        hessians = np.empty((*states.shape, states.shape[1]))
+        self._compiled.jets(states, *self._arrays, gradients, hessians)
         return gradients, hessians
 
     def rollout(
@@ -305,9 +288,7 @@ class VariationalIntegrator:
             velocity,
             self.time_step,
             self._points,
-            self._layout,
-            self._values,
-            self._work,
+            *self._arrays,
             tolerance,
             iterations,
             np.broadcast_to(np.asarray(low, dtype=float), start.shape).copy(),
