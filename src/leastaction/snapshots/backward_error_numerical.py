@@ -5,9 +5,10 @@ those up to order k + r follow all partial derivatives up to order r of the modi
 Lagrangian, truncated after h^k, in any dimension and to rounding error: no difference
 quotient, no closed formula. Every function here takes and gives partial derivatives as
 one array (index, point), its rows in graded order (:mod:`leastaction.core.multi_index`)
-of the variables q_1 ... q_n, q̇_1 ... q̇_n.
+of the variables q_1 ... q_n, q̇_1 ... q̇_n; the first row is the value, the next 2 n
+are the gradient. Velocities have the shape (point, dof).
 
-The algebra of :mod:`backward_error_series` is that of truncated Taylor polynomials
+The algebra of :mod:`backward_error` is that of truncated Taylor polynomials
 (:class:`Jet`).
 """
 
@@ -19,7 +20,7 @@ import numpy as np
 from numba import njit
 
 from leastaction.core.multi_index import factors, multi_indices
-from leastaction.snapshots.backward_error_series import (
+from leastaction.snapshots.backward_error import (
     inverse_modified_coefficients,
     modified_coefficients,
 )
@@ -29,15 +30,7 @@ POINTS_PER_BATCH = 1024
 
 
 def needed_order(order: int, derivatives: int = 0) -> int:
-    """Highest partial derivative of L that a result needs.
-
-    Parameters
-    ----------
-    order
-        Truncation of L_mod or L_invmod.
-    derivatives
-        Highest derivative of the result. A Hamiltonian counts one more than its own.
-    """
+    """Highest partial derivative of L for one of L^[k]; H^[k] counts one more."""
     return max(order, 2 if order else 0) + derivatives
 
 
@@ -49,37 +42,15 @@ def modified_lagrangian(
     rule: str = "midpoint",
     inverse: bool = False,
 ) -> np.ndarray:
-    """Partial derivatives of the modified Lagrangian L^[k] (Theorem 4.2).
+    """Partial derivatives of L^[k] (Theorem 4.2), or of its inverse (Theorem 4.3).
 
-    Parameters
-    ----------
-    derivatives
-        Partial derivatives of L up to any order K ≥ `order`, shape (index, point).
-    velocity
-        q̇ at the points, shape (point, dof).
-    step
-        h (s).
-    order
-        k, the power of h after which it is truncated, even.
-    rule
-        ``midpoint`` or ``trapezoidal``.
-    inverse
-        The inverse modified Lagrangian (Theorem 4.3) instead.
-
-    Returns
-    -------
-    Partial derivatives up to order K − k, shape (index, point). The first row is the
-    value, the next 2 n rows the gradient.
-
-    Raises
-    ------
-    ValueError
-        If the rows are not a full set of derivatives, reach less far than `order`, or
-        the order or rule is unknown.
+    From those of L up to an order K ≥ k, k = `order`, up to order K − k.
     """
+    degree = _degree(derivatives, velocity, needed_order(order))
+    if not order:
+        return derivatives
     series = inverse_modified_coefficients if inverse else modified_coefficients
     variables = 2 * velocity.shape[1]
-    degree = _checked(derivatives, velocity, needed_order(order))
     rows = monomials(variables, degree - order)
     result = np.empty((rows, velocity.shape[0]))
     scale = factorials(variables, degree)
@@ -96,20 +67,12 @@ def modified_lagrangian(
 
 
 def energy(derivatives: np.ndarray, velocity: np.ndarray) -> np.ndarray:
-    """Partial derivatives of the energy q̇·∂L/∂q̇ − L, up to one order less than of L.
+    """Partial derivatives of q̇·∂L/∂q̇ − L, up to one order less than of L.
 
-    Applied to L^[k] it is the modified Hamiltonian H^[k] as a function of (q, q̇): the
-    first row is its value, the next 2 n rows its gradient.
-
-    Parameters
-    ----------
-    derivatives
-        Of a Lagrangian, up to order 1 at least, shape (index, point).
-    velocity
-        Shape (point, dof).
+    Applied to L^[k] it is the modified Hamiltonian H^[k] as a function of (q, q̇).
     """
     variables = 2 * velocity.shape[1]
-    degree = _checked(derivatives, velocity, 1)
+    degree = _degree(derivatives, velocity, 1)
     jet = Jet(derivatives / factorials(variables, degree), variables, degree)
     algebra = Jets(velocity, degree - 1)
     total = jet.shortened(degree - 1) * -1.0
@@ -119,7 +82,7 @@ def energy(derivatives: np.ndarray, velocity: np.ndarray) -> np.ndarray:
 
 
 def momentum(derivatives: np.ndarray, dof: int) -> np.ndarray:
-    """Return p = ∂L/∂q̇, shape (point, dof), from the partial derivatives of L."""
+    """P = ∂L/∂q̇, shape (point, dof), from the partial derivatives of L."""
     return derivatives[1 + dof : 1 + 2 * dof].T
 
 
@@ -133,13 +96,22 @@ def mass_matrices(derivatives: np.ndarray, dof: int) -> np.ndarray:
     return mass
 
 
-def _checked(derivatives: np.ndarray, velocity: np.ndarray, least: int) -> int:
+def _degree(derivatives: np.ndarray, velocity: np.ndarray, least: int) -> int:
+    """Order up to which derivatives of L are given, if all are and it is enough."""
     if derivatives.ndim != 2 or derivatives.shape[1] != len(velocity):
         raise ValueError(
             f"derivatives have shape {derivatives.shape}, velocities {velocity.shape}; "
             "expected (index, point) and (point, dof)"
         )
-    degree = degree_of(len(derivatives), 2 * velocity.shape[1])
+    rows, variables, degree = len(derivatives), 2 * velocity.shape[1], 0
+    while monomials(variables, degree) < rows:
+        degree += 1
+    if monomials(variables, degree) != rows:
+        raise ValueError(
+            f"{rows} rows are not the partial derivatives up to some order in "
+            f"{variables} variables; orders 0, 1, 2, ... have "
+            f"{[monomials(variables, k) for k in range(5)]}, ... rows (multi_indices)"
+        )
     if degree < least:
         raise ValueError(
             f"derivatives of L are given up to order {degree}; order {least} is needed"
@@ -152,26 +124,6 @@ def monomials(variables: int, degree: int) -> int:
     return comb(variables + degree, degree)
 
 
-def degree_of(rows: int, variables: int) -> int:
-    """Degree of a jet with that many rows.
-
-    Raises
-    ------
-    ValueError
-        If no degree has that many.
-    """
-    degree = 0
-    while monomials(variables, degree) < rows:
-        degree += 1
-    if monomials(variables, degree) != rows:
-        raise ValueError(
-            f"{rows} rows are not the partial derivatives up to some order in "
-            f"{variables} variables; orders 0, 1, 2, ... have "
-            f"{[monomials(variables, k) for k in range(5)]}, ... rows (multi_indices)"
-        )
-    return degree
-
-
 @lru_cache(maxsize=64)
 def factorials(variables: int, degree: int) -> np.ndarray:
     """α! of every multi-index, shape (monomial, 1): derivative over coefficient."""
@@ -180,14 +132,9 @@ def factorials(variables: int, degree: int) -> np.ndarray:
 
 
 class Jet:
-    """Taylor polynomials, with ``+``, ``-`` and ``*`` among themselves and numbers.
+    """Taylor polynomials in 2 n variables, coefficients (monomial, point).
 
-    Parameters
-    ----------
-    coefficients
-        Shape (monomial, point).
-    variables
-        2 n: q, then q̇.
+    With ``+``, ``-`` and ``*`` among themselves and numbers.
     """
 
     __slots__ = ("coefficients", "degree", "variables")
@@ -214,13 +161,7 @@ class Jet:
         return Jet(product, self.variables, degree)
 
     def partial(self, variable: int) -> "Jet":
-        """∂/∂(variable), one degree lower.
-
-        Raises
-        ------
-        ValueError
-            If the jet is of degree 0: more partial derivatives of L are needed.
-        """
+        """∂/∂(variable), one degree lower."""
         if self.degree == 0:
             raise ValueError(
                 "the partial derivatives of the Lagrangian do not reach far enough; "
@@ -245,15 +186,7 @@ class Jet:
 
 
 class Jets:
-    """The algebra of jets, as :mod:`backward_error_series` wants it.
-
-    Parameters
-    ----------
-    velocity
-        q̇, shape (point, dof).
-    degree
-        Highest degree that occurs.
-    """
+    """The algebra of jets of at most a degree, see :mod:`backward_error`."""
 
     def __init__(self, velocity: np.ndarray, degree: int):
         points, self.dof = velocity.shape
@@ -291,42 +224,35 @@ class Jets:
 
         A singular ∂²L/∂q̇∂q̇ gives NaN at its point.
         """
-        dofs, degree = range(self.dof), right[0].degree
+        dofs = range(self.dof)
         here = np.array([[x.coefficients[0] for x in row] for row in matrix])
         inverse = _inverses(np.moveaxis(here, -1, 0))
-        rest = [[_without_constant(x) for x in row] for row in matrix]
-
-        def applied(vector):
-            return [
-                Jet(
-                    sum(inverse[:, i, j] * vector[j].coefficients for j in dofs),
-                    self.variables,
-                    vector[0].degree,
-                )
-                for i in dofs
-            ]
-
-        solution = applied([x.shortened(0) for x in right])
-        for d in range(1, degree + 1):
-            grown = [self._padded(x, d) for x in solution]
+        rest = [[self._resized(x, x.degree, constant=0.0) for x in r] for r in matrix]
+        solution = self._applied(inverse, [x.shortened(0) for x in right])
+        for d in range(1, right[0].degree + 1):
+            grown = [self._resized(x, d) for x in solution]
             residual = [x.shortened(d) for x in right]
             for i in dofs:
                 for j in dofs:
                     residual[i] = residual[i] - rest[i][j] * grown[j]
-            solution = applied(residual)
+            solution = self._applied(inverse, residual)
         return solution
 
-    def _padded(self, jet: Jet, degree: int) -> Jet:
+    def _applied(self, inverse: np.ndarray, vector: list[Jet]) -> list[Jet]:
+        dofs, degree = range(self.dof), vector[0].degree
+        products = (
+            sum(inverse[:, i, j] * vector[j].coefficients for j in dofs) for i in dofs
+        )
+        return [Jet(product, self.variables, degree) for product in products]
+
+    def _resized(self, jet: Jet, degree: int, constant: float | None = None) -> Jet:
+        """A copy of a higher degree, or with another constant term."""
         rows = monomials(self.variables, degree)
         values = np.zeros((rows, jet.coefficients.shape[1]))
         values[: len(jet.coefficients)] = jet.coefficients
+        if constant is not None:
+            values[0] = constant
         return Jet(values, self.variables, degree)
-
-
-def _without_constant(jet: Jet) -> Jet:
-    values = jet.coefficients.copy()
-    values[0] = 0.0
-    return Jet(values, jet.variables, jet.degree)
 
 
 def _inverses(matrices: np.ndarray) -> np.ndarray:
