@@ -36,7 +36,7 @@ def learned(data, recipe) -> tuple[float, LearnedLagrangian]:
     one = (
         model.isel(noise_mode=0, noise_level=0) if "noise_mode" in model.dims else model
     )
-    return seconds, LearnedLagrangian(one)
+    return seconds, LearnedLagrangian.from_dataset(one)
 
 
 class NumPyStep:
