@@ -73,10 +73,11 @@ def test_recommended_efforts_are_a_gradient(name):
 def test_one_state_at_a_time_gives_the_same(name):
     model = PortModel(identified(name, "recommended"))
     x = model.training_data[0][:3]
-    for point in x:
-        z, slopes = model.dae.at(point)
-        assert np.allclose(z, model.efforts(point)[0], atol=1e-13)
-        assert np.allclose(slopes, model.jacobian(point)[0], atol=1e-12)
+    efforts, jacobian = model.efforts(x), model.jacobian(x)
+    for i, point in enumerate(x):
+        z, slopes = model.dae.linearised(point[None])
+        assert np.allclose(z[0], efforts[i], atol=1e-13)
+        assert np.allclose(slopes[0], jacobian[i], atol=1e-12)
 
 
 def test_published_network_has_lost_its_algebraic_rows():

@@ -27,8 +27,8 @@ def test_explicit_euler_is_of_first_order():
     own, errors = system("electrical_network"), []
     for step in (0.02, 0.01):
         time = step * np.arange(round(4 / step) + 1)
-        given = {"u": "1 + sin(time)"}, {"x1": 2.0}
-        paths = [path(own, s, time, *given)[0] for s in ("explicit_euler", "dop853")]
+        given = {"input": {"u": "1 + sin(time)"}, "initial_state": {"x1": 2.0}}
+        paths = [path(own, s, time, given)[0] for s in ("explicit_euler", "dop853")]
         errors.append(np.abs(paths[0] - paths[1]).max())
     assert 0.9 < np.log2(errors[0] / errors[1]) < 1.1
 
@@ -76,7 +76,12 @@ def test_noise_is_on_the_recorded_flow_alone_and_repeats():
 
 
 def test_more_samples_than_there_are_is_refused():
-    rng = np.random.default_rng(0)
     settings = {"sizes": [4, 60], "test": 50, "early": None}
     with pytest.raises(ValueError, match="60 samples"):
-        draw_sets(np.linspace(0, 1, 100), settings, rng, rng)
+        draw_sets(
+            np.linspace(0, 1, 100),
+            settings,
+            example="test/example",
+            seed=0,
+            replicate=0,
+        )

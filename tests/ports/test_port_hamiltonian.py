@@ -8,8 +8,8 @@ from port_support import system, written
 
 from leastaction.core.families import declared_units
 from leastaction.core.units import DimensionError
-from leastaction.ports.system import PortHamiltonianSystem
-from leastaction.ports.system_checks import PortHamiltonianError, check_port_dimensions
+from leastaction.ports.examples import check_port_dimensions
+from leastaction.ports.system import PortHamiltonianError, PortHamiltonianSystem
 
 POINTS = np.random.default_rng(3).uniform(0.2, 1.2, (20, 2))
 INPUTS = np.random.default_rng(4).uniform(-1.0, 1.0, (20, 1))
@@ -51,9 +51,9 @@ def test_equation_holds_along_the_chart(name):
     xi, h = POINTS[:, : len(own.coordinates)], 1e-5
     rates = own.rates(xi, INPUTS)
     ends = [own.states_at(xi + s * h * rates, INPUTS) for s in (1, -1)]
-    flow = (ends[0] - ends[1]) / (2 * h) @ own.number("flow").T
+    flow = (ends[0] - ends[1]) / (2 * h) @ own.dae.flow.T
     x = own.states_at(xi, INPUTS)
-    right = own.efforts_at(x) @ own.transformation.T + INPUTS @ own.number("port").T
+    right = own.dae.efforts(x) @ own.dae.transformation.T + INPUTS @ own.dae.port.T
     assert np.abs(flow - right).max() < 1e-8
 
 
@@ -64,11 +64,11 @@ def test_energy_obeys_the_dissipation_inequality(name):
     xi, h = POINTS[:, : len(own.coordinates)], 1e-5
     rates = own.rates(xi, INPUTS)
     ends = [
-        own.hamiltonian_at(own.states_at(xi + s * h * rates, INPUTS)) for s in (1, -1)
+        own.dae.hamiltonian(own.states_at(xi + s * h * rates, INPUTS)) for s in (1, -1)
     ]
-    z = own.efforts_at(own.states_at(xi, INPUTS))
-    supplied = ((z @ own.number("port")) * INPUTS).sum(axis=1)
-    lost = np.einsum("pi,ij,pj->p", z, own.number("dissipation"), z)
+    z = own.dae.efforts(own.states_at(xi, INPUTS))
+    supplied = ((z @ own.dae.port) * INPUTS).sum(axis=1)
+    lost = np.einsum("pi,ij,pj->p", z, own.dae.dissipation, z)
     assert np.allclose((ends[0] - ends[1]) / (2 * h), supplied - lost, atol=1e-8)
     assert (lost >= 0).all()
 

@@ -5,29 +5,17 @@ With the coupling inputs û and outputs ŷ = B̂ᵀ z of all subsystems and a sk
 .. math::  \\hat u + \\hat C \\hat y = 0 \\quad\\Rightarrow\\quad
     E \\dot x = (J - \\hat B \\hat C \\hat B^T - R)\\, z + \\bar B \\bar u
 
-(Zaspel and Günther 2024, eq. 3): J̃ is skew because Ĉ is, and H is the sum. An
-identified subsystem coupled to a known one is rolled out beside the coupled truth.
+(Zaspel and Günther 2024, eq. 3): J̃ is skew because Ĉ is, and H is the sum.
 """
 
 import itertools
-import json
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray as xr
 from scipy.linalg import block_diag
 
-from leastaction.core.simulation import step_count
-from leastaction.ports.contracts import CONTRACTS
-from leastaction.ports.dae import (
-    PortDae,
-    SingularDaeError,
-    energy_balance,
-    order_of,
-)
-from leastaction.ports.minimal_coordinates import start
-from leastaction.ports.system import PortHamiltonianSystem, input_function
+from leastaction.ports.dae import PortDae
+from leastaction.ports.system import PortHamiltonianSystem
 
 # Of the interconnection, which a user writes as decimal numbers.
 LARGEST_ASYMMETRY = 1e-12
@@ -70,26 +58,16 @@ def couple(
     ends = np.cumsum([0, *(len(part.states) for part in parts)])
     places = [slice(*pair) for pair in itertools.pairwise(ends)]
 
-    def jacobian(x: np.ndarray) -> np.ndarray:
-        found = np.zeros((len(x), *structure.shape))
+    def linearised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        efforts, slopes = np.empty(x.shape), np.zeros((len(x), *structure.shape))
         for part, own in zip(parts, places, strict=True):
-            found[:, own, own] = part.jacobian(x[:, own])
-        return found
-
-    def at(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        efforts, slopes = np.empty(len(x)), np.zeros(structure.shape)
-        for part, own in zip(parts, places, strict=True):
-            efforts[own], slopes[own, own] = part.at(x[own])
+            efforts[:, own], slopes[:, own, own] = part.linearised(x[:, own])
         return efforts, slopes
 
-    def each(function: str) -> Callable:
-        """Values of all subsystems at states of the coupled one."""
-        return lambda x: [
-            getattr(part, function)(x[:, own])
-            for part, own in zip(parts, places, strict=True)
-        ]
+    def hamiltonian(x: np.ndarray) -> np.ndarray:
+        pairs = zip(parts, places, strict=True)
+        return sum(part.hamiltonian(x[:, own]) for part, own in pairs)
 
-    efforts, energies = each("efforts"), each("hamiltonian")
     known = all(part.hamiltonian is not None for part in parts)
     return PortDae(
         states=tuple(f"{n}.{s}" for n, part in systems.items() for s in part.states),
@@ -97,10 +75,8 @@ def couple(
         structure=structure - coupling @ c @ coupling.T,
         dissipation=block_diag(*(part.dissipation for part in parts)),
         port=everything[:, outer],
-        efforts=lambda x: np.hstack(efforts(x)),
-        jacobian=jacobian,
-        hamiltonian=(lambda x: sum(energies(x))) if known else None,
-        at=at,
+        linearised=linearised,
+        hamiltonian=hamiltonian if known else None,
     )
 
 
@@ -145,93 +121,3 @@ def coupling_of(
             raise ValueError(f"coupling: no port {text!r}; there are {there}")
         ports.append((name, inputs[name].index(port)))
     return known, ports
-
-
-def coupled_motion(model, system, settings: Mapping) -> xr.Dataset:
-    """Roll out the coupled truth and the coupled model, at every time step.
-
-    Parameters
-    ----------
-    model
-        :class:`leastaction.ports.model.PortModel`.
-    system
-        Truth of the identified subsystem.
-    settings
-        The section `port.coupling` of `validate`.
-    """
-    steps = settings["steps"]
-    together, given, truth, true = _truth(system, json.dumps(dict(settings)))
-    first = true[0]
-    grids = [s * np.arange(step_count(settings["duration"], s) + 1) for s in steps]
-    every = round(steps[0] / steps[-1])
-    size = {"residual": [], "violations": []}
-    estimate, failure = np.full_like(true, np.nan), ""
-    try:
-        coupled = together(model.dae)
-        for time in grids:
-            estimate = coupled.path(first, time, given)
-            if coupled.hamiltonian is None:
-                continue
-            balance = energy_balance(coupled, time, estimate, given(time))
-            size["residual"].append(np.abs(balance.residual).max())
-            size["violations"].append(balance.violations)
-    except SingularDaeError as error:
-        failure, estimate = str(error), np.full_like(true, np.nan)
-        size = {"residual": [], "violations": []}
-    nothing = [np.nan] * len(steps)
-    return CONTRACTS["port_rollout"].dataset(
-        {
-            "coupled_true": true[::every],
-            "coupled_estimate": estimate[::every],
-            "coupled_error": np.sqrt(((estimate - true) ** 2).mean(axis=0)),
-            "coupled_residual": size["residual"] or nothing,
-            "coupled_order": (
-                order_of(size["residual"], steps) if size["residual"] else np.nan
-            ),
-            "coupled_violations": np.array(size["violations"] or nothing, dtype=float),
-            "coupled_failure": failure,
-        },
-        coords={
-            "state_coupled": list(truth.states),
-            "step_coupled": ("step_coupled", list(steps), {"units": "s"}),
-            "time_coupled": ("time_coupled", grids[0], {"units": "s"}),
-        },
-    )
-
-
-@lru_cache(maxsize=4)
-def _truth(system, written: str) -> tuple:
-    """Coupling of a subsystem, input of the free ports, coupled truth and its path."""
-    settings = json.loads(written)
-    known, ports = coupling_of(system, settings)
-    u = input_function(known, settings["input"])
-    free = [i for i in range(len(known.inputs)) if (KNOWN, i) not in ports]
-    idle = len(system.inputs) - sum(name == IDENTIFIED for name, _ in ports)
-
-    def together(own: PortDae) -> PortDae:
-        matrix = settings["interconnection"]
-        return couple({IDENTIFIED: own, KNOWN: known.dae}, ports, matrix)
-
-    def given(time: np.ndarray) -> np.ndarray:
-        """Inputs of the free ports; those of the identified one stay at zero."""
-        return np.hstack([np.zeros((len(time), idle)), u(time)[:, free]])
-
-    truth = together(system.dae)
-    step = settings["steps"][-1]
-    time = step * np.arange(step_count(settings["duration"], step) + 1)
-    return (
-        together,
-        given,
-        truth,
-        truth.path(_first(system, known, settings), time, given),
-    )
-
-
-def _first(system, known, settings: Mapping) -> np.ndarray:
-    """First states of both; algebraic ones are guesses for Newton's method."""
-    parts = []
-    for each in (system, known):
-        own = {k: settings["initial_state"][k] for k in each.coordinates}
-        xi = start(each, {"initial_state": own})[None]
-        parts.append(each.states_at(xi, np.zeros((1, len(each.inputs))))[0])
-    return np.concatenate(parts)

@@ -8,8 +8,9 @@ the dissipation inequality are
 .. math::  H(t) - H(0) = \\int y^T u\\,dt - \\int z^T R z\\,dt \\le \\int y^T u\\,dt .
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import sympy as sp
@@ -29,68 +30,44 @@ MULTIPLIER_STEP = 1e-3
 ENERGY_ROUNDOFF = 1e-12
 
 
-@dataclass(frozen=True, eq=False)
-class ConstraintGeometry:
-    """Constraints as functions of states.
+def compiled(arguments: Sequence, expressions: Iterable, shape: tuple = ()) -> Callable:
+    """Function of tables (point, argument), one for each list of arguments.
 
-    Attributes
-    ----------
-    texts
-        g, one expression each.
-    value, first, second
-        g, ∂g and ∂²g of states (point, state), shape (point, constraint, ...).
-    derivatives
-        ∂g and ∂²g at one state (state,), without the dimension of points.
+    Its values are those of `expressions`, of shape (point, \\*shape).
     """
+    function = sp.lambdify(arguments, list(expressions), "numpy", cse=True)
 
-    texts: tuple[str, ...]
+    def at(*tables: np.ndarray) -> np.ndarray:
+        values = function(*(table.T for table in tables))
+        found = np.empty((len(tables[0]), len(values)))
+        for i, value in enumerate(values):
+            found[:, i] = value
+        return found.reshape(len(found), *shape)
+
+    return at
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """g, ∂g and ∂²g of states (point, state), shape (point, constraint, ...)."""
+
     value: Callable[[np.ndarray], np.ndarray]
     first: Callable[[np.ndarray], np.ndarray]
     second: Callable[[np.ndarray], np.ndarray]
-    derivatives: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
 
     @classmethod
-    def from_text(
-        cls, states: Sequence[str], texts: Sequence[str]
-    ) -> "ConstraintGeometry":
-        """Compile expressions in `states`.
-
-        Raises
-        ------
-        ExpressionError
-            If a text is not arithmetic over the states.
-        """
+    def of(cls, states: Sequence[str], texts: Sequence) -> "Constraint | None":
+        """Compile expressions in `states`; None if there are no `texts`."""
+        if not len(texts):
+            return None
         x = [symbol(name) for name in states]
-        g = sp.Matrix([parse(text, states) for text in texts])
-        shape = (len(texts), len(x))
-        first = sp.lambdify([x], list(g.jacobian(x)), "numpy")
-        hessians = [entry for e in g for entry in sp.hessian(e, x)]
-        second = sp.lambdify([x], hessians, "numpy")
-
-        def derivatives(point: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            return (
-                np.array(first(point), dtype=float).reshape(shape),
-                np.array(second(point), dtype=float).reshape(*shape, len(x)),
-            )
-
+        g = sp.Matrix([parse(str(text), states) for text in texts])
+        shape, hessians = g.jacobian(x).shape, [sp.hessian(e, x) for e in g]
         return cls(
-            texts=tuple(texts),
-            value=_of_points(sp.lambdify([x], list(g), "numpy"), shape[:1]),
-            first=_of_points(first, shape),
-            second=_of_points(second, (*shape, len(x))),
-            derivatives=derivatives,
+            compiled([x], g, shape[:1]),
+            compiled([x], g.jacobian(x), shape),
+            compiled([x], [entry for h in hessians for entry in h], (*shape, len(x))),
         )
-
-
-def _of_points(function: Callable, shape: tuple[int, ...]) -> Callable:
-    def at(points: np.ndarray) -> np.ndarray:
-        values = function(points.T)
-        found = np.empty((len(points), len(values)))
-        for i, value in enumerate(values):
-            found[:, i] = value
-        return found.reshape(len(points), *shape)
-
-    return at
 
 
 class SingularDaeError(ValueError):
@@ -107,10 +84,10 @@ class PortDae:
         Names of x.
     flow, structure, dissipation, port
         E, J, R (state, state) and B (state, port).
-    efforts, jacobian, hamiltonian
-        z, ∂z/∂x and H of states (point, state); H is None if there is none.
-    at
-        (z, ∂z/∂x) at one state (state,), for inner loops; from the other two if absent.
+    linearised
+        z and ∂z/∂x of states (point, state).
+    hamiltonian
+        H of states; None if there is none.
     constraint
         Known constraints g(x_d) = 0 whose multipliers are algebraic states; with them
         the index is 3 and the multipliers follow from d²g/dt² = 0. Else it is 1.
@@ -121,35 +98,41 @@ class PortDae:
     structure: np.ndarray
     dissipation: np.ndarray
     port: np.ndarray
-    efforts: Callable[[np.ndarray], np.ndarray]
-    jacobian: Callable[[np.ndarray], np.ndarray]
+    linearised: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
     hamiltonian: Callable[[np.ndarray], np.ndarray] | None = None
-    constraint: ConstraintGeometry | None = None
-    at: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]] | None = None
+    constraint: Constraint | None = None
 
-    def __post_init__(self):
-        """Split differential and algebraic parts."""
-        places, rows = self.flow.any(axis=0), self.flow.any(axis=1)
-        set_ = object.__setattr__
-        set_(self, "differential", np.flatnonzero(places))
-        set_(self, "algebraic", np.flatnonzero(~places))
-        set_(self, "_rows", np.flatnonzero(rows))
-        set_(self, "algebraic_rows", np.flatnonzero(~rows))
-        inner = self.flow[np.ix_(self._rows, self.differential)]
-        set_(self, "_inner_inverse", np.linalg.inv(inner))
-        set_(self, "_transformation", self.transformation)
-        set_(self, "_inner", self.transformation[self._rows])
-        if self.at is None:
-            set_(
-                self,
-                "at",
-                lambda x: (self.efforts(x[None])[0], self.jacobian(x[None])[0]),
-            )
+    @cached_property
+    def differential(self) -> np.ndarray:
+        """Places of the states that E differentiates."""
+        return np.flatnonzero(self.flow.any(axis=0))
 
-    @property
+    @cached_property
+    def algebraic(self) -> np.ndarray:
+        """Places of all other states."""
+        return np.flatnonzero(~self.flow.any(axis=0))
+
+    @cached_property
+    def algebraic_rows(self) -> np.ndarray:
+        """Places of the rows without a derivative."""
+        return np.flatnonzero(~self.flow.any(axis=1))
+
+    @cached_property
     def transformation(self) -> np.ndarray:
         """A = J − R."""
         return self.structure - self.dissipation
+
+    @cached_property
+    def _flow_rows(self) -> np.ndarray:
+        return np.flatnonzero(self.flow.any(axis=1))
+
+    @cached_property
+    def _flow_inverse(self) -> np.ndarray:
+        return np.linalg.inv(self.flow[np.ix_(self._flow_rows, self.differential)])
+
+    def efforts(self, x: np.ndarray) -> np.ndarray:
+        """Efforts z, shape (point, effort)."""
+        return self.linearised(x)[0]
 
     def output(self, x: np.ndarray) -> np.ndarray:
         """Outputs y = Bᵀ z, shape (point, port)."""
@@ -158,29 +141,30 @@ class PortDae:
     def algebraic_jacobian(self, x: np.ndarray) -> np.ndarray:
         """Jacobian of the algebraic rows by all states, shape (point, row, state)."""
         rows = self.transformation[self.algebraic_rows]
-        return np.einsum("rk,mks->mrs", rows, self.jacobian(x))
+        return np.einsum("rk,mks->mrs", rows, self.linearised(x)[1])
 
     def _evaluated(self, x, u) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """ẋ_d, the residual of the algebraic states, and ∂z/∂x, at one state.
 
         The residual is that of the algebraic rows, or d²g/dt².
         """
-        z, slopes = self.at(x)
-        right = self._transformation @ z + self.port @ u
-        speed = self._inner_inverse @ right[self._rows]
+        z, slopes = (values[0] for values in self.linearised(x[None]))
+        right = self.transformation @ z + self.port @ u
+        speed = self._flow_inverse @ right[self._flow_rows]
         if self.constraint is None:
             return speed, right[self.algebraic_rows], slopes
         d = self.differential
-        along = self._inner_inverse @ (self._inner @ (slopes[:, d] @ speed))
-        gradient, curvature = self.constraint.derivatives(x)
-        bent = curvature[:, d][:, :, d] @ speed @ speed
-        return speed, bent + gradient[:, d] @ along, slopes
+        turn = self.transformation[self._flow_rows] @ (slopes[:, d] @ speed)
+        curvature = self.constraint.second(x[None])[0][:, d][:, :, d]
+        gradient = self.constraint.first(x[None])[0][:, d]
+        bent = curvature @ speed @ speed
+        return speed, bent + gradient @ (self._flow_inverse @ turn), slopes
 
     def _residual_slope(self, x, u, residual, slopes) -> np.ndarray:
         """Jacobian of the residual by the algebraic states."""
         a = self.algebraic
         if self.constraint is None:
-            return self._transformation[self.algebraic_rows] @ slopes[:, a]
+            return self.transformation[self.algebraic_rows] @ slopes[:, a]
         columns = []
         for i in a:  # d²g/dt² is linear in the multipliers where H is
             step = MULTIPLIER_STEP * (1.0 + abs(x[i]))
@@ -189,29 +173,11 @@ class PortDae:
             columns.append((self._evaluated(moved, u)[1] - residual) / step)
         return np.column_stack(columns)
 
-    def solved(
-        self, x: np.ndarray, u: np.ndarray, inverse: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    def _solved(self, x: np.ndarray, u: np.ndarray, inverse: np.ndarray | None = None):
         """State with the algebraic entries that the equation asks for, by Newton.
 
-        Parameters
-        ----------
-        x
-            State whose algebraic entries are first guesses.
-        u
-            Input.
-        inverse
-            Inverse Jacobian of a state nearby; it is used as long as it serves.
-
-        Returns
-        -------
-        x, speed, inverse
-            The state, its ẋ_d, and the inverse Jacobian that was used last.
-
-        Raises
-        ------
-        SingularDaeError
-            If the Jacobian is singular or Newton's method does not end.
+        Those of `x` are first guesses; an `inverse` Jacobian of a state nearby is used
+        as long as it serves. Returns the state, its ẋ_d, and the last inverse.
         """
         x = x.copy()
         last = np.inf
@@ -247,9 +213,7 @@ class PortDae:
                 f"singular values of their Jacobian are {size}"
             )
 
-    def path(
-        self, start: np.ndarray, time: np.ndarray, u: Callable, substeps: int = 1
-    ) -> np.ndarray:
+    def path(self, start: np.ndarray, time: np.ndarray, u: Callable) -> np.ndarray:
         """States at times, shape (time, state), by the classical Runge–Kutta scheme.
 
         Parameters
@@ -260,100 +224,55 @@ class PortDae:
             Uniform times, s.
         u
             Input (time, port) of times.
-        substeps
-            Steps between two times.
 
         Raises
         ------
         SingularDaeError
             If the algebraic states are not determined on the way.
         """
-        h = (time[1] - time[0]) / substeps
-        halves = time[0] + 0.5 * h * np.arange(2 * substeps * (time.size - 1) + 1)
-        given = u(halves)
-        x, k1, inverse = self.solved(np.array(start, dtype=float), given[0])
+        h = time[1] - time[0]
+        given = u(time[0] + 0.5 * h * np.arange(2 * time.size - 1))
+        x, k1, inverse = self._solved(np.array(start, dtype=float), given[0])
         states = [x]
-        for k in range(substeps * (time.size - 1)):
+
+        def moved(guess, by, u):
+            """Solve at x_d + `by`, with algebraic states from `guess`."""
+            there = guess.copy()
+            there[self.differential] = x[self.differential] + by
+            return self._solved(there, u, inverse)
+
+        for k in range(time.size - 1):
             _, middle, end = given[2 * k : 2 * k + 3]
-            x2, k2, inverse = self._moved(x, x, 0.5 * h * k1, middle, inverse)
-            x3, k3, inverse = self._moved(x, x2, 0.5 * h * k2, middle, inverse)
-            x4, k4, inverse = self._moved(x, x3, h * k3, end, inverse)
-            by = h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-            x, k1, inverse = self._moved(x, x4, by, end, inverse)
-            if (k + 1) % substeps == 0:
-                states.append(x)
+            x2, k2, inverse = moved(x, 0.5 * h * k1, middle)
+            x3, k3, inverse = moved(x2, 0.5 * h * k2, middle)
+            x4, k4, inverse = moved(x3, h * k3, end)
+            x, k1, inverse = moved(x4, h / 6 * (k1 + 2 * k2 + 2 * k3 + k4), end)
+            states.append(x)
         return np.array(states)
-
-    def _moved(self, x, guess, by, u, inverse):
-        """Solve at x_d + `by`, with algebraic states from `guess`."""
-        there = guess.copy()
-        d = self.differential
-        there[d] = x[d] + by
-        return self.solved(there, u, inverse)
-
-
-def constraint_geometry(
-    states: Sequence[str], texts: Sequence[str]
-) -> ConstraintGeometry | None:
-    """Geometry of known constraints; None without any."""
-    return ConstraintGeometry.from_text(states, texts) if len(texts) else None
-
-
-@dataclass(frozen=True)
-class EnergyBalance:
-    """Energies along a path, J, each of shape (time,).
-
-    Attributes
-    ----------
-    stored
-        H(t) − H(0).
-    supplied, dissipated
-        Integrals of yᵀu and zᵀRz by the trapezoidal rule.
-    excess
-        ΔH − ∫yᵀu over windows of two steps, J, shape (window,), by Simpson's rule:
-        where the loss passes through zero, an error of third order would hide its
-        sign.
-    """
-
-    stored: np.ndarray
-    supplied: np.ndarray
-    dissipated: np.ndarray
-    excess: np.ndarray
-
-    @property
-    def residual(self) -> np.ndarray:
-        """Residual of the balance, J; of second order in the time step."""
-        return self.stored - self.supplied + self.dissipated
-
-    @property
-    def violations(self) -> int:
-        """Windows over which more energy is stored than supplied."""
-        scale = max(np.abs(self.stored).max(), np.abs(self.supplied).max()) or 1.0
-        return int((self.excess > ENERGY_ROUNDOFF * scale).sum())
 
 
 def energy_balance(
     system: PortDae, time: np.ndarray, x: np.ndarray, u: np.ndarray
-) -> EnergyBalance:
-    """Energies along states `x` (time, state) under inputs `u` (time, port)."""
+) -> tuple[np.ndarray, int]:
+    """Residual of the energy balance, J, and windows that break the inequality.
+
+    Of states `x` (time, state) under inputs `u` (time, port). The residual (time,) is
+    of second order in the step, as the trapezoidal rule. ΔH − ∫yᵀu over a window of two
+    steps takes Simpson's rule: where the loss passes through zero, an error of third
+    order would hide its sign.
+    """
     from scipy.integrate import cumulative_trapezoid  # slow to import
 
     z = system.efforts(x)
     power = ((z @ system.port) * u).sum(axis=1)
     loss = np.einsum("ti,ij,tj->t", z, system.dissipation, z)
-    stored = system.hamiltonian(x)
+    energy = system.hamiltonian(x)
+    stored = energy - energy[0]
+    supplied = cumulative_trapezoid(power, time, initial=0)
     windows = 2 * ((time.size - 1) // 2)
     step = time[1] - time[0]
     simpson = power[:windows:2] + 4 * power[1:windows:2] + power[2 : windows + 1 : 2]
-    return EnergyBalance(
-        stored=stored - stored[0],
-        supplied=cumulative_trapezoid(power, time, initial=0),
-        dissipated=cumulative_trapezoid(loss, time, initial=0),
-        excess=np.diff(stored[: windows + 1 : 2]) - step / 3 * simpson,
-    )
-
-
-def order_of(residual, steps) -> float:
-    """Order p of a residual ~ hᵖ, from the two finest steps."""
-    ratio = np.asarray(residual[-2], dtype=float) / residual[-1]
-    return float(np.log(ratio) / np.log(steps[-2] / steps[-1]))
+    excess = np.diff(energy[: windows + 1 : 2]) - step / 3 * simpson
+    scale = max(np.abs(stored).max(), np.abs(supplied).max()) or 1.0
+    residual = stored - supplied + cumulative_trapezoid(loss, time, initial=0)
+    return residual, int((excess > ENERGY_ROUNDOFF * scale).sum())

@@ -120,15 +120,5 @@ def training_set(equations: xr.Dataset, fit: int) -> tuple[np.ndarray, np.ndarra
 def with_training_data(
     contract: str, equations: xr.Dataset, values: Mapping
 ) -> xr.Dataset:
-    """Dataset of a fit to `equations`: the training data and its results.
-
-    Parameters
-    ----------
-    contract
-        ``effort_process`` or ``effort_gradient``.
-    equations
-        Contract ``effort_data``.
-    values
-        Further variables of the contract.
-    """
+    """Dataset of a fit: the training data of `equations`, and its results."""
     return equations[list(TRAINING)].assign(CONTRACTS[contract].dataset(values))

@@ -7,16 +7,18 @@ moves under inputs it has not seen, and what its posterior bands are worth.
 The truth is f evaluated on the recorded states, whatever scheme made them.
 """
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 
 import numpy as np
 import xarray as xr
 
-from leastaction.core.simulation import generator, step_count
-from leastaction.ports.contracts import CONTRACTS, ERRORS, MOTION
-from leastaction.ports.coupling import coupled_motion
-from leastaction.ports.dae import SingularDaeError, energy_balance, order_of
-from leastaction.ports.minimal_coordinates import draw_sets, path
+from leastaction.core.simulation import step_count
+from leastaction.ports.contracts import CONTRACTS, COUPLED, ERRORS, MOTION
+from leastaction.ports.coupling import IDENTIFIED, KNOWN, couple, coupling_of
+from leastaction.ports.dae import PortDae, SingularDaeError, energy_balance
+from leastaction.ports.minimal_coordinates import draw_sets, path, start
 from leastaction.ports.model import PortModel
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 
@@ -45,62 +47,51 @@ def validate(
     wanted = settings["port"]
     steps = step_count(simulation["duration"], simulation["time_step"])
     time = simulation["time_step"] * np.arange(steps + 1)
-    scheme = str(model["scheme"].values)
-    x, u = path(system, scheme, time, simulation["input"], simulation["initial_state"])
+    x, _ = path(system, str(model["scheme"].values), time, simulation)
     replicate = model["replicate"].values
     sets, _ = draw_sets(
         time,
         simulation["training"],
-        generator(seed, example, "simulate", 0, 1),
-        generator(seed, example, "simulate", int(replicate[0]), 0),
+        example=example,
+        seed=seed,
+        replicate=int(replicate[0]),
     )
-    test = sets["test_index"]
+    test = x[sets["test_index"]]
     fits = [PortModel(model, fit) for fit in range(model.sizes["fit"])]
-    pieces = [
-        _learning_curves(fits, system, x, test),
-        structure_scores(fits, system, x[test]),
-        _along_time(fits, system, time, x, wanted["shown_size"]),
-    ]
     chosen = fits[0].trained_on(wanted["forward_size"])
-    pieces.append(port_motion(chosen, system, wanted))
+    pieces = [
+        xr.Dataset(coords={"replicate": replicate}),
+        _learning_curves(fits, system, test),
+        structure_scores([fit.dae for fit in fits], system, test),
+        _along_time(fits, system, time, x, wanted["shown_size"]),
+        port_motion(chosen.dae, system, wanted),
+    ]
     if wanted.get("coupling"):
-        pieces.append(coupled_motion(chosen, system, wanted["coupling"]))
-    first = xr.Dataset(coords={"replicate": replicate})
+        pieces.append(coupled_motion(chosen.dae, system, wanted["coupling"]))
     return (
-        xr.merge([first, *pieces], join="exact")
+        xr.merge(pieces, join="exact")
         .assign(scheme=model["scheme"], state_unit=model["state_unit"])
         .assign_coords(training_size=model["training_size"], pool=model["pool"])
     )
 
 
-def _learning_curves(fits, system, x: np.ndarray, test: np.ndarray) -> xr.Dataset:
+def _learning_curves(fits: Sequence[PortModel], system, points) -> xr.Dataset:
     """Errors on the test samples by fit, and the share inside the posterior bands."""
-    points = x[test]
-    efforts = system.efforts_at(points)
-    a = system.transformation
+    efforts, a = system.dae.efforts(points), system.dae.transformation
     found: dict[str, list] = {name: [] for name in ERRORS}
     for fit in fits:
-        estimate = fit.efforts(points)
-        error = estimate - efforts
-        covariance = fit.covariance(points)
-        through = np.einsum("ij,pjk,ik->pi", a, covariance, a)
+        error = fit.efforts(points) - efforts
+        through = np.einsum("ij,pjk,ik->pi", a, fit.covariance(points), a)
         band = np.sqrt(np.maximum(through, 0.0))
         own, targets = fit.training_data
-        off = targets - system.efforts_at(own) @ a.T
+        inside = np.abs(error @ a.T) <= HALF_WIDTH_OF_95_PERCENT * band
         found["transformed_rmse"].append(_rms(error @ a.T))
         found["effort_rmse"].append(_rms(error))
-        found["coverage"].append(
-            (np.abs(error @ a.T) <= HALF_WIDTH_OF_95_PERCENT * band).mean(axis=0)
-        )
+        found["coverage"].append(inside.mean(axis=0))
         found["band"].append(_rms(band))
-        found["target_rmse"].append(_rms(off))
-    return ROLLOUT.dataset(
-        found,
-        {
-            "row": [f"row_{i + 1}" for i in range(len(a))],
-            "effort": [f"z_{i + 1}" for i in range(len(a))],
-        },
-    )
+        found["target_rmse"].append(_rms(targets - system.dae.efforts(own) @ a.T))
+    names = fits[0].dataset[["row", "effort"]].coords
+    return ROLLOUT.dataset(found, {key: names[key].values for key in ("row", "effort")})
 
 
 def _rms(values: np.ndarray) -> np.ndarray:
@@ -110,28 +101,25 @@ def _rms(values: np.ndarray) -> np.ndarray:
 def _along_time(fits, system, time, x: np.ndarray, size: int) -> xr.Dataset:
     """Efforts along the recorded path, of the sets of one size from each pool."""
     shown = [fit for fit in fits if fit.training_size == size]
-    pools = [str(fit.dataset["pool"].values[fit.fit]) for fit in shown]
-    estimate = np.array([fit.efforts(x) for fit in shown])
-    variance = np.array(
-        [np.einsum("pii->pi", fit.covariance(x)).clip(0.0) for fit in shown]
-    )
+    variance = [np.einsum("pii->pi", fit.covariance(x)).clip(0.0) for fit in shown]
     samples = [fit.dataset["training_index"].values[0, fit.fit] for fit in shown]
-    samples = np.array([index[:size] for index in samples])
     return ROLLOUT.dataset(
         {
-            "effort_true": system.efforts_at(x),
-            "effort_estimate": estimate,
+            "effort_true": system.dae.efforts(x),
+            "effort_estimate": np.array([fit.efforts(x) for fit in shown]),
             "effort_std": np.sqrt(variance),
-            "training_sample": samples,
+            "training_sample": np.array([index[:size] for index in samples]),
         },
         {
             "time": ("time", time, {"units": "s", "long_name": "time"}),
-            "pool_shown": pools,
+            "pool_shown": [str(fit.dataset["pool"].values[fit.fit]) for fit in shown],
         },
     )
 
 
-def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
+def structure_scores(
+    daes: Sequence[PortDae], system: PortHamiltonianSystem, points: np.ndarray
+) -> xr.Dataset:
     """Symmetry, gradient and regularity of every fit, at the states `points`.
 
     asymmetry
@@ -144,34 +132,30 @@ def structure_scores(fits: Sequence, system, points: np.ndarray) -> xr.Dataset:
         Least singular value, over the points, of the Jacobian of the algebraic rows by
         the algebraic states (by all states if it is singular in the truth, too).
     """
-    true_dae = system.dae
-    of_all = _regularity(true_dae, true_dae.algebraic_jacobian(points), False)
-    of_all = of_all < LEAST_REGULARITY_OF_TRUTH
+    truth = system.dae
 
-    def regularity(dae) -> float:
-        return _regularity(dae, dae.algebraic_jacobian(points), of_all)
+    def regularity(dae: PortDae, columns) -> float:
+        if not dae.algebraic.size:
+            return np.inf
+        part = dae.algebraic_jacobian(points)[:, :, columns]
+        return float(np.linalg.svd(part, compute_uv=False)[:, -1].min())
 
-    inner = true_dae.differential if system.constraint else slice(None)
+    by = truth.algebraic
+    if regularity(truth, by) < LEAST_REGULARITY_OF_TRUTH:
+        by = slice(None)
+    inner = truth.differential if system.constraint else slice(None)
     return ROLLOUT.dataset(
         {
-            "asymmetry": [_asymmetry(fit.dae, points, inner) for fit in fits],
-            "gradient_defect": [_gradient_defect(fit.dae, points) for fit in fits],
-            "regularity": [regularity(fit.dae) for fit in fits],
-            "regularity_true": regularity(true_dae),
+            "asymmetry": [_asymmetry(dae, points, inner) for dae in daes],
+            "gradient_defect": [_gradient_defect(dae, points) for dae in daes],
+            "regularity": [regularity(dae, by) for dae in daes],
+            "regularity_true": regularity(truth, by),
         }
     )
 
 
-def _regularity(dae, jacobian: np.ndarray, of_all: bool) -> float:
-    columns = slice(None) if of_all else dae.algebraic
-    if not dae.algebraic.size:
-        return np.inf
-    part = jacobian[:, :, columns]
-    return float(np.linalg.svd(part, compute_uv=False)[:, -1].min())
-
-
-def _asymmetry(dae, points: np.ndarray, inner) -> float:
-    slopes = np.einsum("rs,prk->psk", dae.flow, dae.jacobian(points))
+def _asymmetry(dae: PortDae, points: np.ndarray, inner) -> float:
+    slopes = np.einsum("rs,prk->psk", dae.flow, dae.linearised(points)[1])
     slopes = slopes[:, inner][:, :, inner]
     turned = np.swapaxes(slopes, 1, 2)
     odd, even = slopes - turned, slopes + turned
@@ -179,7 +163,7 @@ def _asymmetry(dae, points: np.ndarray, inner) -> float:
     return float(np.sqrt((odd**2).sum() / size)) if size else np.inf
 
 
-def _gradient_defect(dae, points: np.ndarray) -> float:
+def _gradient_defect(dae: PortDae, points: np.ndarray) -> float:
     """Along lines between points whose algebraic states are kept."""
     if dae.hamiltonian is None:
         return np.inf
@@ -199,32 +183,51 @@ def _gradient_defect(dae, points: np.ndarray) -> float:
     return float(np.abs(gained - along).max())
 
 
-def port_motion(model, system, settings: Mapping) -> xr.Dataset:
+def _rolled_out(dae: PortDae, true, grids: Sequence[np.ndarray], u: Callable) -> dict:
+    """Motion at the finest step, its error, and the energy balance at every step.
+
+    NaN where there is none: without H no balance, and after a `failure` nothing.
+    """
+    nothing = np.full(len(grids), np.nan)
+    found = {"estimate": np.full_like(true, np.nan), "failure": ""}
+    balances = []
+    try:
+        for time in grids:
+            x = dae.path(true[0], time, u)
+            if dae.hamiltonian is not None:
+                residual, violations = energy_balance(dae, time, x, u(time))
+                balances.append((np.abs(residual).max(), violations))
+        found["estimate"] = x
+    except SingularDaeError as error:
+        found["failure"], balances = str(error), []
+    residual, violations = np.array(balances, float).T if balances else (nothing,) * 2
+    ratio, steps = residual[-2] / residual[-1], [time[1] for time in grids]
+    return found | {
+        "error": _rms(found["estimate"] - true),
+        "residual": residual,
+        "order": float(np.log(ratio) / np.log(steps[-2] / steps[-1])),
+        "violations": violations,
+    }
+
+
+def _grids(duration: float, steps: Sequence[float]) -> list[np.ndarray]:
+    return [step * np.arange(step_count(duration, step) + 1) for step in steps]
+
+
+def port_motion(dae: PortDae, system, settings: Mapping) -> xr.Dataset:
     """Roll out truth and model in every scenario, at every time step.
 
     Both start from the same state. Motions and errors are those at the finest step, on
     the grid of the coarsest one; the energy balance is tested at every step. Where the
-    equation does not determine its algebraic states, `failure` says so.
-
-    Parameters
-    ----------
-    model
-        :class:`leastaction.ports.model.PortModel`.
-    system
-        The truth.
-    settings
-        The section `port` of `validate`.
+    equation does not determine its algebraic states, `failure` says so. `settings` are
+    the section `port` of `validate`.
     """
-    steps = settings["steps"]
-    results = {
-        name: _scenario(model, system, scenario, steps)
-        for name, scenario in settings["scenarios"].items()
-    }
-    names = list(results)
+    steps, scenarios = settings["steps"], settings["scenarios"]
+    results = [_scenario(dae, system, one, steps) for one in scenarios.values()]
 
     def stacked(key: str) -> np.ndarray:
         """Values of all scenarios, NaN after the end of the shorter ones."""
-        values = [np.asarray(result[key], dtype=float) for result in results.values()]
+        values = [np.asarray(result[key], dtype=float) for result in results]
         longest = np.max([value.shape for value in values], axis=0).astype(int)
         whole = np.full((len(values), *longest), np.nan)
         for i, value in enumerate(values):
@@ -232,15 +235,15 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
         return whole
 
     values = {key: stacked(key) for key in MOTION if key != "failure"}
-    longest = values["x_true"].shape[1]
+    time = steps[0] * np.arange(values["x_true"].shape[1])
     return ROLLOUT.dataset(
-        values | {"failure": [results[name]["failure"] for name in names]},
+        values | {"failure": [result["failure"] for result in results]},
         coords={
-            "scenario": names,
+            "scenario": list(scenarios),
             "step": ("step", list(steps), {"units": "s", "long_name": "time step"}),
             "time_forward": (
                 "time_forward",
-                steps[0] * np.arange(longest),
+                time,
                 {"units": "s", "long_name": "time"},
             ),
             "state": list(system.states),
@@ -248,46 +251,76 @@ def port_motion(model, system, settings: Mapping) -> xr.Dataset:
     )
 
 
-def _scenario(model, system, scenario: Mapping, steps) -> dict:
-    u = input_function(system, scenario["input"])
-    grids = {
-        step: step * np.arange(step_count(scenario["duration"], step) + 1)
-        for step in steps
-    }
-    finest = grids[steps[-1]]
-    true, _ = path(
-        system, "dop853", finest, scenario["input"], scenario["initial_state"]
-    )
-    every = round(steps[0] / steps[-1])
-    energy = system.hamiltonian_at(true)
-    nothing = np.full_like(true[::every], np.nan)
-    result = {
+def _scenario(dae: PortDae, system, scenario: Mapping, steps) -> dict:
+    grids = _grids(scenario["duration"], steps)
+    true, _ = path(system, "dop853", grids[-1], scenario)
+    found = _rolled_out(dae, true, grids, input_function(system, scenario["input"]))
+    x, every = found["estimate"], round(steps[0] / steps[-1])
+    energy, drift = system.dae.hamiltonian(true), np.nan
+    own = np.full_like(energy, np.nan)
+    if not found["failure"]:
+        constraint = system.dae.constraint
+        drift = 0.0 if constraint is None else np.abs(constraint.value(x)).max()
+        if dae.hamiltonian is not None:
+            own = dae.hamiltonian(x)
+            own = own - own[0] + energy[0]
+    return {
         "x_true": true[::every],
-        "x_estimate": nothing,
+        "x_estimate": x[::every],
         "hamiltonian_true": energy[::every],
-        "hamiltonian_estimate": nothing[:, 0],
-        "forward_error": np.full(true.shape[1], np.nan),
-        "constraint_drift": np.nan,
-        "balance_residual": np.full(len(steps), np.nan),
-        "balance_order": np.nan,
-        "violations": np.full(len(steps), np.nan),
-        "failure": "",
+        "hamiltonian_estimate": own[::every],
+        "forward_error": found["error"],
+        "constraint_drift": drift,
+        "balance_residual": found["residual"],
+        "balance_order": found["order"],
+        "violations": found["violations"],
+        "failure": found["failure"],
     }
-    try:
-        for k, step in enumerate(steps):
-            x = model.dae.path(true[0], grids[step], u)
-            if model.dae.hamiltonian is not None:
-                balance = energy_balance(model.dae, grids[step], x, u(grids[step]))
-                result["balance_residual"][k] = np.abs(balance.residual).max()
-                result["violations"][k] = balance.violations
-    except SingularDaeError as error:
-        return result | {"failure": str(error)}
-    result["balance_order"] = order_of(result["balance_residual"], steps)
-    result["x_estimate"] = x[::every]
-    result["forward_error"] = np.sqrt(((x - true) ** 2).mean(axis=0))
-    drift = system.constraint_at(x)
-    result["constraint_drift"] = np.abs(drift).max() if drift.size else 0.0
-    if model.dae.hamiltonian is not None:
-        found = model.dae.hamiltonian(x)
-        result["hamiltonian_estimate"] = (found - found[0] + energy[0])[::every]
-    return result
+
+
+def coupled_motion(dae: PortDae, system, settings: Mapping) -> xr.Dataset:
+    """Roll out the coupled truth and the coupled model, at every time step.
+
+    `settings` are the section `port.coupling` of `validate`.
+    """
+    steps = settings["steps"]
+    together, given, truth, true = _coupled_truth(system, json.dumps(dict(settings)))
+    grids = _grids(settings["duration"], steps)
+    found = _rolled_out(together(dae), true, grids, given)
+    every = round(steps[0] / steps[-1])
+    values = {"true": true[::every], **found, "estimate": found["estimate"][::every]}
+    return ROLLOUT.dataset(
+        {key: values[key.removeprefix("coupled_")] for key in COUPLED},
+        coords={
+            "state_coupled": list(truth.states),
+            "step_coupled": ("step_coupled", list(steps), {"units": "s"}),
+            "time_coupled": ("time_coupled", grids[0], {"units": "s"}),
+        },
+    )
+
+
+@lru_cache(maxsize=4)
+def _coupled_truth(system, written: str) -> tuple:
+    """Coupling of a subsystem, input of the free ports, coupled truth and its path."""
+    settings = json.loads(written)
+    known, ports = coupling_of(system, settings)
+    u = input_function(known, settings["input"])
+    free = [i for i in range(len(known.inputs)) if (KNOWN, i) not in ports]
+    idle = len(system.inputs) - sum(name == IDENTIFIED for name, _ in ports)
+
+    def together(own: PortDae) -> PortDae:
+        matrix = settings["interconnection"]
+        return couple({IDENTIFIED: own, KNOWN: known.dae}, ports, matrix)
+
+    def given(time: np.ndarray) -> np.ndarray:
+        """Inputs of the free ports; those of the identified one stay at zero."""
+        return np.hstack([np.zeros((len(time), idle)), u(time)[:, free]])
+
+    first = []  # Algebraic states are guesses for Newton's method.
+    for each in (system, known):
+        own = {name: settings["initial_state"][name] for name in each.coordinates}
+        xi, idle_inputs = start(each, own)[None], np.zeros((1, len(each.inputs)))
+        first.append(each.states_at(xi, idle_inputs)[0])
+    truth = together(system.dae)
+    time = _grids(settings["duration"], settings["steps"])[-1]
+    return together, given, truth, truth.path(np.concatenate(first), time, given)

@@ -3,18 +3,17 @@
 from collections.abc import Iterator, Mapping
 
 import numpy as np
+import sympy as sp
 
-from leastaction.core.expressions import unknown
+from leastaction.core.expressions import symbol, unknown
 from leastaction.core.families import declared_units
 from leastaction.core.method import step
 from leastaction.core.recipe import raised
 from leastaction.core.simulation import step_count
-from leastaction.ports import minimal_coordinates
 from leastaction.ports.coupling import coupling_of
 from leastaction.ports.minimal_coordinates import start
 from leastaction.ports.recipes import MinimalCoordinates
 from leastaction.ports.system import PortHamiltonianSystem, input_function
-from leastaction.ports.system_checks import check_port_dimensions
 
 ROUNDING = 1e-9
 
@@ -28,10 +27,84 @@ def problems(example: Mapping, system) -> Iterator[str]:
 
     def check() -> None:
         check_port_dimensions(system, declared_units(example["system"]))
-        minimal_coordinates.check(system, example["simulate"])
+        _check_simulation(system, example["simulate"])
 
     wrong = list(raised("system", check))
     yield from wrong or _port_problems(example, system)
+
+
+def _check_simulation(system: PortHamiltonianSystem, settings: Mapping) -> None:
+    """Check start, input and sizes of the training sets."""
+    start(system, settings["initial_state"])
+    input_function(system, settings["input"])
+    steps = step_count(settings["duration"], settings["time_step"])
+    training = settings["training"]
+    needed = training["test"] + max(training["sizes"])
+    # Two samples at each end have no central difference of fourth order.
+    if needed > steps - 3:
+        raise ValueError(
+            f"training: {training['test']} test and {max(training['sizes'])} training "
+            f"samples need {needed} samples, but there are {steps - 3}; simulate longer"
+        )
+    if sorted(set(training["sizes"])) != training["sizes"]:
+        raise ValueError(f"training.sizes must increase, not {training['sizes']}")
+
+
+def check_port_dimensions(system, units: Mapping[str, str]) -> None:
+    """Check that rows add like quantities, that zᵀ E ẋ is a power, H an energy.
+
+    Parameters
+    ----------
+    system
+        :class:`~leastaction.ports.system.PortHamiltonianSystem`.
+    units
+        Unit of every state, input, parameter and minimal coordinate.
+
+    Raises
+    ------
+    DimensionError
+    """
+    # The package of units is slow to import, and only a plan checks dimensions.
+    from leastaction.core.units import DimensionError, dimension_of, unit, unit_text
+
+    def of(where: str, expression: sp.Expr):
+        try:
+            return dimension_of(expression, known)
+        except DimensionError as error:
+            raise DimensionError(f"{where}: {error}") from None
+
+    def same(where: str, given, wanted) -> None:
+        # Radians are no dimension of their own.
+        if given.dimensionality != wanted.dimensionality:
+            raise DimensionError(
+                f"{where} is in {unit_text(given)}, expected {unit_text(wanted)}"
+            )
+
+    known = {name: unit(text) for name, text in units.items()}
+    second, power = unit("s"), unit("W")
+    given = of("hamiltonian", system.hamiltonian)
+    same("hamiltonian", given, unit("J"))
+    efforts = [of(f"z_{i + 1}", e) for i, e in enumerate(system.efforts)]
+    count = len(system.states)
+    for i in range(count):
+        terms = [
+            (f"E_{i + 1}{j + 1} dx/dt", system.flow[i, j], known[name] / second)
+            for j, name in enumerate(system.states)
+        ]
+        for j in range(count):
+            terms.append((f"J_{i + 1}{j + 1} z", system.structure[i, j], efforts[j]))
+            terms.append((f"R_{i + 1}{j + 1} z", system.dissipation[i, j], efforts[j]))
+        terms += [
+            (f"B_{i + 1}{j + 1} u", system.port[i, j], known[name])
+            for j, name in enumerate(system.inputs)
+        ]
+        for label, entry, factor in terms:
+            if entry != 0:
+                found = of(label, entry) * factor * efforts[i]
+                same(f"z_{i + 1} times {label}", found, power)
+    for state, expression in system.chart.items():
+        if expression != symbol(state):
+            same(f"chart of {state}", of(state, expression), known[state])
 
 
 def _port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[str]:
@@ -40,7 +113,7 @@ def _port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[
     Each problem says what is given, what is expected and what to do.
     """
     simulation = example["simulate"]
-    size = np.linalg.svd(system.transformation, compute_uv=False)
+    size = np.linalg.svd(system.dae.transformation, compute_uv=False)
     if size[-1] < ROUNDING * size[0]:
         yield (
             "system: J - R is singular; efforts in its kernel cannot be identified: "
@@ -110,7 +183,7 @@ def _steps(where: str, steps) -> Iterator[str]:
 def _motion(where: str, motion: Mapping, system, settings: Mapping) -> Iterator[str]:
     try:
         input_function(system, motion["input"])
-        start(system, motion)
+        start(system, motion["initial_state"])
         for step in settings["steps"]:
             step_count(motion["duration"], step)
     except ValueError as error:

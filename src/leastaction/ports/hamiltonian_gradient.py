@@ -8,22 +8,23 @@ process of H_b with observed gradients. J, R, B and the constraints g are known.
 
 so that Eᵀz = ∇H holds, and algebraic efforts depend on their own states: the equation
 keeps its index, which it loses if "zero on the data" is learned as "zero everywhere".
-
-Efforts of one state use :mod:`leastaction.ports.local_kernels`, of several
-:mod:`leastaction.ports.gradient_kernel`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
-from leastaction.ports.dae import ConstraintGeometry, constraint_geometry
+from leastaction.core.expressions import parse, symbol
+from leastaction.ports.dae import Constraint, compiled
 from leastaction.ports.effort_data import (
     training_data,
+    training_set,
     transform_of,
     with_training_data,
 )
+from leastaction.ports.hamiltonian_process import process_of
 
 # Of a multiplier: the efforts of its own state are known.
 NO_BLOCK = -1
@@ -37,14 +38,14 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     states = [str(name) for name in equations["state"].values]
     blocks = [[states.index(name) for name in block] for block in settings["blocks"]]
     multipliers = [states.index(name) for name in settings["multipliers"]]
-    known = known_part(equations, multipliers)
+    _, known = _known_part(equations, multipliers)
     inverse = np.linalg.inv(transform_of(equations))
     found: dict[str, list] = {}
     for x, y in training_data(equations):
-        z = y @ inverse.T - known.efforts(x)
+        z = y @ inverse.T - known(x)[0]
         for k, block in enumerate(blocks):
             random = np.random.default_rng([settings["seed"], k])
-            process = search_of(block)(x[:, block], z[:, block], random=random)
+            process = process_of(block).fit(x[:, block], z[:, block], random=random)
             for name, value in process.parameters.items():
                 found.setdefault(f"parameter_{k}_{name}", []).append(value)
     number = np.full(len(states), NO_BLOCK)
@@ -59,126 +60,82 @@ def identify(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
 
 
 def _stored(key: str, values: Sequence) -> xr.Variable:
-    array = np.array([np.asarray(value, dtype=float) for value in values])
+    array = np.array(values, dtype=float)
     entry = () if array.ndim == 1 else (f"entry_{key}",)
     about = {"units": "SI units", "long_name": "hyperparameter of a block of states"}
     return xr.Variable(("replicate", "fit", *entry), array[None], about)
 
 
-def search_of(block: Sequence[int]) -> Callable:
-    """Search for the hyperparameters of a block: `fit(x, z, random=...)`."""
-    from leastaction.ports import gradient_kernel, local_kernels
-
-    return local_kernels.fit if len(block) == 1 else gradient_kernel.fit
-
-
-def process_of(block: Sequence[int]) -> type:
-    """Class of the processes of a block: with `efforts`, `jacobian`, `hamiltonian`."""
-    if len(block) == 1:
-        from leastaction.ports.local_kernels import LocalProcess
-
-        return LocalProcess
-    from leastaction.ports.gradient_kernel import GradientProcess
-
-    return GradientProcess
+def _known_part(
+    equations: xr.Dataset, multipliers: Sequence[int]
+) -> tuple[Callable, Callable]:
+    """−g(x)ᵀλ of the Hamiltonian, and its gradient with its Hessian, of states."""
+    states = [str(name) for name in equations["state"].values]
+    x = [symbol(name) for name in states]
+    g = [parse(str(text), states) for text in equations["constraint"].values]
+    energy = -sum(
+        (e * x[i] for e, i in zip(g, multipliers, strict=True)), sp.Integer(0)
+    )
+    gradient = [sp.diff(energy, s) for s in x]
+    first = compiled([x], gradient, (len(x),))
+    second = compiled([x], sp.hessian(energy, x), (len(x), len(x)))
+    return compiled([x], [energy]), lambda points: (first(points), second(points))
 
 
-class KnownPart:
-    """−g(x)ᵀλ of the Hamiltonian, with known constraints g.
+class GradientEfforts:
+    """Efforts of one fit, rebuilt from a stored model."""
 
-    Parameters
-    ----------
-    constraint
-        g; None without any.
-    multipliers
-        Places of λ among the states.
-    size
-        Number of states.
-    """
+    def __init__(self, dataset: xr.Dataset, fit: int):
+        self._energy, self._known = _known_part(dataset, dataset["multiplier"].values)
+        self._states = [str(name) for name in dataset["state"].values]
+        self._texts = [str(text) for text in dataset["constraint"].values]
+        self.constraint = Constraint.of(self._states, self._texts)
+        self._differential = dataset["flow_matrix"].values.any(axis=0)
+        x, y = training_set(dataset, fit)
+        z = y @ np.linalg.inv(transform_of(dataset)).T - self._known(x)[0]
+        number, self.blocks = dataset["block"].values, []
+        for k in range(number.max() + 1):
+            block, prefix = np.flatnonzero(number == k), f"parameter_{k}_"
+            parameters = {
+                str(key).removeprefix(prefix): values.values[0, fit]
+                for key, values in dataset.data_vars.items()
+                if str(key).startswith(prefix)
+            }
+            process = process_of(block)(x[:, block], z[:, block], **parameters)
+            self.blocks.append((block, process))
 
-    def __init__(
-        self,
-        constraint: ConstraintGeometry | None,
-        multipliers: Sequence[int],
-        size: int,
-    ):
-        self.constraint, self.size = constraint, size
-        self.multipliers = np.array(multipliers, dtype=int)
+    def linearised(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return z and ∂z/∂x of states; the blocks of the latter are Hessians."""
+        z, slopes = self._known(x)
+        for block, process in self.blocks:
+            efforts, hessian = process.linearised(x[:, block])
+            z[:, block] += efforts
+            slopes[:, block[:, None], block] += hessian
+        return z, slopes
+
+    def covariance(self, x: np.ndarray) -> np.ndarray:
+        """Covariance of z at each point, without that inside of a block."""
+        found = np.zeros((len(x), *(len(self._states),) * 2))
+        for block, process in self.blocks:
+            found[:, block, block] = process.std(x[:, block]) ** 2
+        return found
 
     def hamiltonian(self, x: np.ndarray) -> np.ndarray:
-        """−g(x)ᵀλ of states (point, state)."""
-        if self.constraint is None:
-            return np.zeros(len(x))
-        return -(self.constraint.value(x) * x[:, self.multipliers]).sum(axis=1)
+        """H of states; algebraic states have no energy but −gᵀλ."""
+        total = self._energy(x)
+        for block, process in self.blocks:
+            if self._differential[block].all():
+                total = total + process.hamiltonian(x[:, block])
+        return total
 
-    def at(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Gradient and Hessian of it at one state (state,)."""
-        gradient, hessian = np.zeros(self.size), np.zeros((self.size, self.size))
-        if self.constraint is None:
-            return gradient, hessian
-        first, second = self.constraint.derivatives(x)
-        multipliers = x[self.multipliers]
-        gradient -= multipliers @ first
-        gradient[self.multipliers] -= self.constraint.value(x[None])[0]
-        hessian -= (multipliers @ second.reshape(len(multipliers), -1)).reshape(
-            hessian.shape
-        )
-        hessian[:, self.multipliers] -= first.T
-        hessian[self.multipliers, :] -= first
-        return gradient, hessian
-
-    def efforts(self, x: np.ndarray) -> np.ndarray:
-        """Gradient of it, shape (point, state)."""
-        found = np.zeros((len(x), self.size))
-        if self.constraint is not None:
-            found -= np.einsum(
-                "pc,pci->pi", x[:, self.multipliers], self.constraint.first(x)
-            )
-            found[:, self.multipliers] -= self.constraint.value(x)
-        return found
-
-    def jacobian(self, x: np.ndarray) -> np.ndarray:
-        """Hessian of it, shape (point, state, state)."""
-        found = np.zeros((len(x), self.size, self.size))
-        if self.constraint is not None:
-            first, second = self.constraint.first(x), self.constraint.second(x)
-            found -= np.einsum("pc,pcij->pij", x[:, self.multipliers], second)
-            found[:, :, self.multipliers] -= np.swapaxes(first, 1, 2)
-            found[:, self.multipliers, :] -= first
-        return found
-
-
-def known_part(equations: xr.Dataset, multipliers: Sequence[int]) -> KnownPart:
-    """Known part −gᵀλ of H, with the constraints of the dataset."""
-    states = [str(name) for name in equations["state"].values]
-    texts = [str(text) for text in equations["constraint"].values]
-    return KnownPart(constraint_geometry(states, texts), list(multipliers), len(states))
-
-
-def processes(
-    dataset: xr.Dataset, fit: int, x, z
-) -> Iterator[tuple[list[int], object]]:
-    """Blocks of one fit with their processes, rebuilt from a stored model.
-
-    Parameters
-    ----------
-    dataset
-        Contract ``effort_gradient``, one replicate.
-    fit
-        Its number.
-    x, z
-        Training inputs and efforts without the known part, shape (sample, state).
-    """
-    number = dataset["block"].values
-    for k in range(number.max() + 1):
-        block = [int(i) for i in np.flatnonzero(number == k)]
-        prefix = f"parameter_{k}_"
-        parameters = {
-            key.removeprefix(prefix): dataset[key].values[0, fit]
-            for key in map(str, dataset.data_vars)
-            if key.startswith(prefix)
-        }
-        yield (
-            block,
-            process_of(block).from_parameters(x[:, block], z[:, block], parameters),
-        )
+    def lines(self) -> list[str]:
+        """Lines of what H consists of."""
+        parts = []
+        for k, (block, _) in enumerate(self.blocks):
+            names = ", ".join(self._states[i] for i in block)
+            stored = self._differential[block].all()
+            kind = f"grad H({names})" if stored else "an algebraic effort"
+            parts.append(f"  z_{k + 1}({names}) = {kind}")
+        if self._texts:
+            parts.append(f"  known constraints: {', '.join(self._texts)} = 0")
+        return parts

@@ -27,32 +27,18 @@ DOP853_TOLERANCE = 1e-12
 
 
 def draw_sets(
-    time: np.ndarray,
-    settings: Mapping,
-    of_test: np.random.Generator,
-    of_training: np.random.Generator,
+    time: np.ndarray, settings: Mapping, *, example: str, seed: int, replicate: int
 ) -> tuple[dict, dict]:
     """Draw a test set, and nested training sets from one permutation of the rest.
 
-    Parameters
-    ----------
-    time
-        Times of the samples, s.
-    settings
-        `sizes` of the training sets, `test` samples, and `early`: `until` (s) and the
-        `size` of a further set from the times before.
-    of_test, of_training
-        Random numbers; of the same `of_test`, every replicate has the same test set.
-
-    Returns
-    -------
-    values, coords
-        `training_index` (fit, order), −1 beyond the size of a set, and `test_index`;
-        size and pool of each training set.
+    Every replicate has the same test set. Returns `training_index` (fit, order), −1
+    beyond the size of a set, and `test_index`; size and pool of each training set.
     """
     inner = np.arange(
         SAMPLES_WITHOUT_DIFFERENCE, time.size - SAMPLES_WITHOUT_DIFFERENCE
     )
+    of_test = generator(seed, example, "simulate", 0, 1)
+    of_training = generator(seed, example, "simulate", replicate, 0)
     test = np.sort(of_test.choice(inner, settings["test"], replace=False))
     order = of_training.permutation(np.setdiff1d(inner, test))
     fits = [(size, ALL, order) for size in settings["sizes"]]
@@ -76,38 +62,10 @@ def draw_sets(
     }
 
 
-def check(system: PortHamiltonianSystem, settings: Mapping) -> None:
-    """Check start, input and sizes of the training sets.
-
-    Raises
-    ------
-    ValueError
-    """
-    start(system, settings)
-    input_function(system, settings["input"])
-    steps = step_count(settings["duration"], settings["time_step"])
-    training = settings["training"]
-    needed = training["test"] + max(training["sizes"])
-    # Two samples at each end have no central difference of fourth order.
-    if needed > steps - 3:
-        raise ValueError(
-            f"training: {training['test']} test and {max(training['sizes'])} training "
-            f"samples need {needed} samples, but there are {steps - 3}; simulate longer"
-        )
-    if sorted(set(training["sizes"])) != training["sizes"]:
-        raise ValueError(f"training.sizes must increase, not {training['sizes']}")
-
-
-def start(system: PortHamiltonianSystem, settings: Mapping) -> np.ndarray:
-    """Minimal coordinates at t = 0.
-
-    Raises
-    ------
-    ValueError
-        If a coordinate is missing or unknown.
-    """
-    given = {k: v for k, v in settings["initial_state"].items() if k != "random"}
-    if settings["initial_state"].get("random"):
+def start(system: PortHamiltonianSystem, initial_state: Mapping) -> np.ndarray:
+    """Minimal coordinates at t = 0, of a number or an expression for each."""
+    given = {k: v for k, v in initial_state.items() if k != "random"}
+    if initial_state.get("random"):
         raise ValueError("initial_state.random: the start of this method is not random")
     for name in given:
         if name not in system.coordinates:
@@ -117,12 +75,9 @@ def start(system: PortHamiltonianSystem, settings: Mapping) -> np.ndarray:
     missing = [name for name in system.coordinates if name not in given]
     if missing:
         raise ValueError(f"initial_state: {', '.join(missing)} is missing")
-    return np.array(
-        [
-            float(system.evaluated(parse(given[name], list(system.parameters))))
-            for name in system.coordinates
-        ]
-    )
+    names = list(system.parameters)
+    written = [parse(given[name], names) for name in system.coordinates]
+    return np.array([float(system.evaluated(e)) for e in written])
 
 
 def explicit_euler(rates, xi: np.ndarray, time: np.ndarray) -> np.ndarray:
@@ -156,32 +111,32 @@ SCHEMES = {"explicit_euler": explicit_euler, "dop853": dop853}
 
 
 def path(
-    system: PortHamiltonianSystem,
-    scheme: str,
-    time: np.ndarray,
-    inputs: Mapping,
-    initial_state: Mapping,
+    system: PortHamiltonianSystem, scheme: str, time: np.ndarray, settings: Mapping
 ) -> tuple[np.ndarray, np.ndarray]:
-    """States (time, state) and inputs (time, port) along one path."""
-    written = json.dumps([dict(inputs), dict(initial_state)], sort_keys=True)
+    """States (time, state) and inputs (time, port) along one path.
+
+    `settings` have the `input` and the `initial_state`.
+    """
+    given = [dict(settings["input"]), dict(settings["initial_state"])]
     step = (time[-1] - time[0]) / (time.size - 1)
-    return _path(system, scheme, time.size, float(step), written)
+    return _path(system, scheme, time.size, float(step), json.dumps(given))
 
 
 @lru_cache(maxsize=16)
-def _path(system, scheme: str, size: int, step: float, written: str) -> tuple:
-    inputs, initial_state = json.loads(written)
-    u = input_function(system, inputs)
-    time = step * np.arange(size)
+def _path(system, scheme: str, size: int, step: float, given: str) -> tuple:
+    """Path of :func:`path`, once for all replicates, which share it."""
+    inputs, initial_state = json.loads(given)
+    time, of_time = step * np.arange(size), input_function(system, inputs)
+    u = of_time(time)
 
     def rates(t, xi):
-        return system.rates(xi[None], u(np.array([t])))[0]
+        return system.rates(xi[None], of_time(np.array([t])))[0]
 
-    xi = SCHEMES[scheme](rates, start(system, {"initial_state": initial_state}), time)
-    x, given = system.states_at(xi, u(time)), u(time)
+    xi = SCHEMES[scheme](rates, start(system, initial_state), time)
+    x = system.states_at(xi, u)
     x.setflags(write=False)
-    given.setflags(write=False)
-    return x, given
+    u.setflags(write=False)
+    return x, u
 
 
 def simulate(
@@ -200,39 +155,28 @@ def simulate(
     """
     steps = step_count(settings["duration"], settings["time_step"])
     time = settings["time_step"] * np.arange(steps + 1)
-    schemes = settings["schemes"]
-    x, flow = [], []
-    for scheme in schemes:
-        states, u = path(
-            system, scheme, time, settings["input"], settings["initial_state"]
-        )
-        x.append(states)
-        # The exact derivative belongs to the recorded state, whatever made it.
-        flow.append(
-            system.efforts_at(states) @ system.transformation.T
-            + u @ system.number("port").T
-        )
-    flow = np.array(flow)
+    dae, schemes = system.dae, settings["schemes"]
+    paths = [path(system, scheme, time, settings) for scheme in schemes]
+    # The exact derivative belongs to the recorded state, whatever made it.
+    flow = np.array(
+        [dae.efforts(x) @ dae.transformation.T + u @ dae.port.T for x, u in paths]
+    )
     if settings["flow_noise"]:
         rng = generator(seed, example, "sensor", replicate, 0)
         flow = flow + settings["flow_noise"] * rng.standard_normal(flow.shape[1:])
     sets, about_sets = draw_sets(
-        time,
-        settings["training"],
-        generator(seed, example, "simulate", 0, 1),
-        generator(seed, example, "simulate", replicate, 0),
+        time, settings["training"], example=example, seed=seed, replicate=replicate
     )
-    texts = [str(system.evaluated(e)) for e in system.constraint]
     return CONTRACTS["port_recordings"].dataset(
         {
-            "x": np.array(x),
-            "u": u,
+            "x": np.array([x for x, _ in paths]),
+            "u": paths[0][1],
             "flow": flow,
-            "flow_matrix": system.number("flow"),
-            "structure_matrix": system.number("structure"),
-            "dissipation_matrix": system.number("dissipation"),
-            "port_matrix": system.number("port"),
-            "constraint": np.array(texts, dtype=object),
+            "flow_matrix": dae.flow,
+            "structure_matrix": dae.structure,
+            "dissipation_matrix": dae.dissipation,
+            "port_matrix": dae.port,
+            "constraint": np.array(system.constraint_texts, dtype=object),
             **sets,
         },
         {

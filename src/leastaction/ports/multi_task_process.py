@@ -15,7 +15,7 @@ eigenvalues 1 + e_i λ_j up to S (Stegle et al. 2011; Rakitsch et al. 2013). A l
 with its gradient then costs O(N³ + D³) instead of O(N³D³).
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,6 +26,7 @@ from scipy.linalg.lapack import dpstrf
 from leastaction.core.gaussian_process import most_likely, square_distances
 from leastaction.ports.effort_data import (
     training_data,
+    training_set,
     transform_of,
     with_training_data,
 )
@@ -63,36 +64,16 @@ def low_rank_spectrum(kernel: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return singular**2, placed
 
 
-@dataclass(frozen=True, eq=False)
 class StructuredSpectra:
     """e, Q, λ and S^{-1/2} U of the module, and what follows from them.
 
-    Outside the span of Q the kernel is zero: `rest` is what the outputs hold there.
-
-    Attributes
-    ----------
-    kernel, values, vectors
-        K_x, e and Q; shapes (sample, sample), (rank,) and (sample, rank).
-    tasks, turn
-        λ, shape (task,), and S^{-1/2} U, shape (task, task).
-    covariance
-        C = A T Aᵀ, shape (task, task).
-    outputs, noise
-        Y, shape (sample, task), and σ², shape (task,).
+    Outside the span of Q the kernel is zero: `rest` is what the outputs hold there,
+    zero and not rounding error if Q is square. `spectrum` gives the eigenvalues and
+    eigenvectors of K_x: all of them, or :func:`low_rank_spectrum`.
     """
 
-    kernel: np.ndarray
-    values: np.ndarray
-    vectors: np.ndarray
-    tasks: np.ndarray
-    turn: np.ndarray
-    covariance: np.ndarray
-    outputs: np.ndarray
-    noise: np.ndarray
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         square: np.ndarray,
         outputs: np.ndarray,
         transform: np.ndarray,
@@ -100,51 +81,24 @@ class StructuredSpectra:
         task_covariance: np.ndarray,
         noise: np.ndarray,
         spectrum: Callable = np.linalg.eigh,
-    ) -> "StructuredSpectra":
-        """Factors of K from |x − x'|², Y, A, ℓ, T and σ².
-
-        `spectrum` gives the eigenvalues and eigenvectors of K_x: all of them, or
-        :func:`low_rank_spectrum`.
-        """
-        kernel = np.exp(-0.5 / length_scale**2 * square)
-        covariance = transform @ task_covariance @ transform.T
+    ):
+        self.outputs, self.noise = outputs, noise
+        self.kernel = np.exp(-0.5 / length_scale**2 * square)
+        self.covariance = transform @ task_covariance @ transform.T
         root = np.sqrt(noise)
-        tasks, turn = np.linalg.eigh(covariance / np.outer(root, root))
-        values, vectors = spectrum(kernel)
-        return cls(
-            kernel,
-            np.maximum(values, 0.0),
-            vectors,
-            np.maximum(tasks, 0.0),
-            turn / root[:, None],
-            covariance,
-            outputs,
-            noise,
-        )
+        tasks, turn = np.linalg.eigh(self.covariance / np.outer(root, root))
+        values, self.vectors = spectrum(self.kernel)
+        self.values, self.tasks = np.maximum(values, 0.0), np.maximum(tasks, 0.0)
+        self.turn = turn / root[:, None]
+        self.inverse = 1.0 / (1.0 + np.outer(self.values, self.tasks))
+        self.rotated = self.vectors.T @ outputs @ self.turn
+        self.rest = np.zeros_like(outputs)
+        if len(values) < len(outputs):
+            self.rest = outputs @ self.turn - self.vectors @ self.rotated
+        inside = self.vectors @ (self.rotated * self.inverse)
+        self.weights = (inside + self.rest) @ self.turn.T  # K⁻¹ Y
 
-    @cached_property
-    def inverse(self) -> np.ndarray:
-        """1/(1 + e_i λ_j)."""
-        return 1.0 / (1.0 + np.outer(self.values, self.tasks))
-
-    @cached_property
-    def rotated(self) -> np.ndarray:
-        """Qᵀ Y S^{-1/2} U."""
-        return self.vectors.T @ self.outputs @ self.turn
-
-    @cached_property
-    def rest(self) -> np.ndarray:
-        """(1 − Q Qᵀ) Y S^{-1/2} U; zero, not rounding error, if Q is square."""
-        if len(self.values) == len(self.outputs):
-            return np.zeros_like(self.outputs)
-        return self.outputs @ self.turn - self.vectors @ self.rotated
-
-    @cached_property
-    def weights(self) -> np.ndarray:
-        """K⁻¹ Y."""
-        return (self.vectors @ (self.rotated * self.inverse) + self.rest) @ self.turn.T
-
-    @cached_property
+    @property
     def value(self) -> float:
         """−log p(Y)."""
         square = (self.rotated**2 * self.inverse).sum() + (self.rest**2).sum()
@@ -158,21 +112,11 @@ def negative_log_likelihood(
     outputs: np.ndarray,
     transform: np.ndarray,
 ) -> tuple[float, np.ndarray]:
-    """−log p(Y) and its gradient.
-
-    Parameters
-    ----------
-    parameters
-        log ℓ, v, log d, log σ², shape (1 + 3 task,).
-    square
-        |x − x'|², shape (sample, sample).
-    outputs, transform
-        Y, shape (sample, task), and A, shape (task, task).
-    """
+    """−log p(Y) and its gradient by log ℓ, v, log d and log σ², given |x − x'|²."""
     size, length_scale = outputs.shape[1], np.exp(parameters[0])
     v = parameters[1 : 1 + size]
     d, noise = np.exp(parameters[1 + size :]).reshape(2, size)
-    found = StructuredSpectra.of(
+    found = StructuredSpectra(
         square,
         outputs,
         transform,
@@ -236,7 +180,7 @@ class StructuredProcess:
 
     @cached_property
     def _spectra(self) -> StructuredSpectra:
-        return StructuredSpectra.of(
+        return StructuredSpectra(
             square_distances(self.x, self.x),
             self.y,
             self.transformation,
@@ -246,18 +190,9 @@ class StructuredProcess:
         )
 
     @property
-    def weights(self) -> np.ndarray:
-        """K⁻¹ Y, shape (sample, task)."""
-        return self._spectra.weights
-
-    @property
     def log_likelihood(self) -> float:
         """Marginal log likelihood of the outputs."""
         return -self._spectra.value
-
-    def mean(self, points: np.ndarray) -> np.ndarray:
-        """Posterior mean of A z, shape (point, task)."""
-        return self.effort(points) @ self.transformation.T
 
     def effort(self, points: np.ndarray) -> np.ndarray:
         """Posterior mean of z, shape (point, task).
@@ -270,7 +205,6 @@ class StructuredProcess:
 
     def jacobian(self, points: np.ndarray) -> np.ndarray:
         """Posterior mean of ∂(A z)/∂x, shape (point, task, state)."""
-        points = np.atleast_2d(points)
         slope = (
             (self.x[None] - points[:, None, :])
             * self._kernel(points)[:, :, None]
@@ -280,11 +214,6 @@ class StructuredProcess:
         return np.einsum("pns,nt->pts", slope, weights)
 
     def covariance(self, points: np.ndarray) -> np.ndarray:
-        """Posterior covariance of A z without noise, shape (point, task, task)."""
-        covariance = self.effort_covariance(points)
-        return self.transformation @ covariance @ self.transformation.T
-
-    def effort_covariance(self, points: np.ndarray) -> np.ndarray:
         """Posterior covariance of z, shape (point, task, task).
 
         It takes the model for true: an error that is smooth in x, as that of a time
@@ -296,13 +225,12 @@ class StructuredProcess:
         cross = self.task_covariance @ self.transformation.T @ found.turn
         return self.task_covariance - np.einsum("pt,at,bt->pab", share, cross, cross)
 
-    @property
+    @cached_property
     def _effort_weights(self) -> np.ndarray:
-        return self.weights @ self.transformation @ self.task_covariance
+        return self._spectra.weights @ self.transformation @ self.task_covariance
 
     def _kernel(self, points: np.ndarray) -> np.ndarray:
-        square = square_distances(np.atleast_2d(points), self.x)
-        return np.exp(-0.5 * square / self.length_scale**2)
+        return np.exp(-0.5 * square_distances(points, self.x) / self.length_scale**2)
 
 
 def fit(
@@ -370,23 +298,11 @@ def fit(
 
 def _bounds(spread: float, noise_floor: float, tasks: int) -> np.ndarray:
     """Smallest and largest log ℓ, v, log d and log σ²."""
-    ends = [
-        np.log(
-            [
-                spread * LENGTH_SCALE_RANGE[i],
-                *[DIAGONAL_RANGE[i]] * tasks,
-                *[(noise_floor, LARGEST_NOISE)[i]] * tasks,
-            ]
-        )
-        for i in range(2)
-    ]
-    limit = np.full(tasks, np.inf)
-    return np.array(
-        [
-            np.concatenate([end[:1], sign * limit, end[1:]])
-            for sign, end in zip((-1, 1), ends, strict=True)
-        ]
-    )
+    length_scales = spread * np.array(LENGTH_SCALE_RANGE)
+    noises = noise_floor, LARGEST_NOISE
+    logs = np.log([length_scales, *[DIAGONAL_RANGE] * tasks, *[noises] * tasks]).T
+    limit = np.full((tasks, 2), (-np.inf, np.inf)).T
+    return np.hstack([logs[:, :1], limit, logs[:, 1:]])
 
 
 def _starts(y, transformation, spread, number, random):
@@ -427,9 +343,7 @@ def _check(
 
 def multi_task_process(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     """Efforts as one multi-task process behind J − R, as published (section 3.3)."""
-    transform = transform_of(equations)
-    found = _fitted(equations, settings, lambda y: [(y, transform)])
-    return found.assign_coords(process=["all efforts"])
+    return _fitted(equations, settings, ["all efforts"])
 
 
 def independent_processes(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
@@ -439,32 +353,36 @@ def independent_processes(equations: xr.Dataset, settings: Mapping) -> xr.Datase
     be learned behind A. What several efforts share is not used. The noise of the model
     is that of the efforts.
     """
-    inverse = np.linalg.inv(transform_of(equations))
-    one = np.eye(1)
-
-    def parts(y):
-        efforts = y @ inverse.T
-        return [(efforts[:, [j]], one) for j in range(efforts.shape[1])]
-
-    found = _fitted(equations, settings, parts)
-    return found.assign_coords(process=equations["effort"].values)
+    return _fitted(equations, settings, equations["effort"].values)
 
 
-def _fitted(equations: xr.Dataset, settings: Mapping, parts: Callable) -> xr.Dataset:
-    """Processes of every training set; `parts(y)` are their outputs and A."""
+def _parts(
+    equations: xr.Dataset, processes: int
+) -> tuple[np.ndarray, list[tuple[slice, np.ndarray]]]:
+    """Matrix from targets to outputs; the efforts of every process, and its A."""
+    transform, size = transform_of(equations), equations.sizes["effort"]
+    if processes == 1:
+        return np.eye(size), [(slice(size), transform)]
+    parts = [(slice(j, j + 1), np.eye(1)) for j in range(size)]
+    return np.linalg.inv(transform), parts
+
+
+def _fitted(equations: xr.Dataset, settings: Mapping, names: Sequence) -> xr.Dataset:
+    """Processes of every training set, with their `names`."""
+    back, parts = _parts(equations, len(names))
     found: dict[str, list] = {}
     for x, y in training_data(equations):
         processes = [
             fit(
                 x,
-                outputs,
+                (y @ back.T)[:, place],
                 transform,
                 random=np.random.default_rng(settings["seed"]),
                 noise_floor=settings["noise_floor"],
                 starts=settings["starts"],
                 iterations=settings["iterations"],
             )
-            for outputs, transform in parts(y)
+            for place, transform in parts
         ]
         for name, value in {
             "length_scale": [p.length_scale for p in processes],
@@ -474,4 +392,61 @@ def _fitted(equations: xr.Dataset, settings: Mapping, parts: Callable) -> xr.Dat
             "log_likelihood": sum(p.log_likelihood for p in processes),
         }.items():
             found.setdefault(name, []).append(value)
-    return with_training_data("effort_process", equations, found)
+    dataset = with_training_data("effort_process", equations, found)
+    return dataset.assign_coords(process=names)
+
+
+class ProcessEfforts:
+    """Efforts of one fit, rebuilt from a stored model."""
+
+    def __init__(self, dataset: xr.Dataset, fit: int):
+        own = dataset.isel(replicate=0, fit=fit)
+        x, y = training_set(dataset, fit)
+        back, parts = _parts(dataset, dataset.sizes["process"])
+        self._parts = [
+            (
+                place,
+                StructuredProcess(
+                    x=x,
+                    y=(y @ back.T)[:, place],
+                    transformation=transform,
+                    length_scale=float(length_scale),
+                    task_vector=own["task_vector"].values[place],
+                    task_diagonal=own["task_diagonal"].values[place],
+                    noise=own["noise_variance"].values[place],
+                ),
+            )
+            for (place, transform), length_scale in zip(
+                parts, own["length_scale"].values, strict=True
+            )
+        ]
+
+    def linearised(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return z and ∂z/∂x of states."""
+        processes = [process for _, process in self._parts]
+        slopes = [
+            np.einsum("ij,pjs->pis", np.linalg.inv(p.transformation), p.jacobian(x))
+            for p in processes
+        ]
+        efforts = np.hstack([p.effort(x) for p in processes])
+        return efforts, np.concatenate(slopes, axis=1)
+
+    def covariance(self, x: np.ndarray) -> np.ndarray:
+        """Covariance of z at each point, zero between processes."""
+        found = np.zeros((len(x), *(self._parts[-1][0].stop,) * 2))
+        for place, process in self._parts:
+            found[:, place, place] = process.covariance(x)
+        return found
+
+    def lines(self) -> list[str]:
+        """Lines of hyperparameters."""
+        processes = [process for _, process in self._parts]
+        scales = ", ".join(f"{p.length_scale:.4g}" for p in processes)
+        if len(processes) == 1:
+            about = [
+                f"  one Gaussian kernel, length scale {scales}",
+                f"  log likelihood {processes[0].log_likelihood:.6g}",
+            ]
+        else:
+            about = [f"  one Gaussian kernel per effort, length scales {scales}"]
+        return [*about, "  no Hamiltonian: E'z = grad H is not imposed"]

@@ -8,8 +8,7 @@ import xarray as xr
 from leastaction.report import verdict
 from leastaction.report.case import ADDED, Case, Key, Printed, own_rows, printed_rows
 
-# Dimension of the rollout that a key of `at` selects.
-BY_NAME = ("row", "effort", "state", "state_coupled", "scenario")
+# Keys of `at` that are numbers; all others are names.
 BY_NUMBER = ("step", "step_coupled")
 
 
@@ -43,20 +42,8 @@ def rows(case: Case) -> Iterator[dict]:
 def selected(rollout: xr.Dataset, name: str, at: Mapping) -> np.ndarray:
     """One number per replicate: the largest over what `at` leaves open.
 
-    Parameters
-    ----------
-    rollout
-        Contract ``port_rollout``.
-    name
-        Variable.
-    at
-        `size` of the training set (of all times), `row`, `effort`, `state`, `scenario`,
-        `step`; `state_coupled` and `step_coupled` of the coupled motion.
-
-    Raises
-    ------
-    ValueError
-        If there is no such variable or place.
+    `at` names the `size` of the training set (of all times), a component, a scenario or
+    a step.
     """
     if name not in rollout:
         raise ValueError(
@@ -70,6 +57,12 @@ def selected(rollout: xr.Dataset, name: str, at: Mapping) -> np.ndarray:
             raise ValueError(f"publish: {name!r} has no {key}; it has {array.dims}")
         array = array.isel({dim: _place(rollout, key, wanted)})
     return array.values.reshape(array.sizes["replicate"], -1).max(axis=1).astype(float)
+
+
+def curves(rollout: xr.Dataset, name: str) -> tuple[np.ndarray, np.ndarray]:
+    """Sizes, and a score by (replicate, size, component), of sets from all times."""
+    fits = np.flatnonzero(rollout["pool"].values == "all")
+    return rollout["training_size"].values[fits], rollout[name].values[:, fits]
 
 
 def _place(rollout: xr.Dataset, key: str, wanted) -> int:

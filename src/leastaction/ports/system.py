@@ -8,21 +8,24 @@ Zaspel and Günther 2024, eqs. 1 and 2). A chart gives the states in minimal coo
 what it leaves out (algebraic states, multipliers) follows from the equation itself.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import sympy as sp
 
 from leastaction.core.expressions import check_name, parse, symbol, unknown
-from leastaction.ports.dae import PortDae, constraint_geometry
-from leastaction.ports.system_checks import (
-    PortHamiltonianError,
-    check_port_system,
-    differentiation_index,
-    solved,
-)
+from leastaction.ports.dae import Constraint, PortDae, compiled
+
+# Points at which an identity is tested, and what round-off makes of an equality there.
+POINTS_OF_IDENTITIES, RELATIVE_ROUNDOFF = 7, 1e-9
+
+HIGHEST_INDEX = 6
+
+
+class PortHamiltonianError(ValueError):
+    """A system that is not port-Hamiltonian, or whose states do not follow from it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +61,9 @@ class PortHamiltonianSystem:
     port: sp.Matrix
     efforts: sp.Matrix
     hamiltonian: sp.Expr
-    constraint: tuple[sp.Expr, ...] = ()
-    chart: Mapping[str, sp.Expr] = field(default_factory=dict)
-    coordinates: tuple[str, ...] = ()
+    constraint: tuple[sp.Expr, ...]
+    chart: Mapping[str, sp.Expr]
+    coordinates: tuple[str, ...]
 
     # The same question that systems of coordinates answer: there is no random force.
     wiener_processes = 0
@@ -72,9 +75,12 @@ class PortHamiltonianSystem:
         Raises
         ------
         ValueError
-            If a name or an expression is invalid, a matrix has the wrong shape, or the
-            system is not port-Hamiltonian
-            (:func:`~leastaction.ports.system_checks.check_port_system`).
+            If a name or an expression is invalid, or a matrix has the wrong shape.
+        PortHamiltonianError
+            Listing everything: J not skew, R not symmetric and positive semidefinite,
+            E that is not diag(D, 0) up to the order of the states, Eᵀz ≠ ∇H on the
+            solutions, a constraint that the chart does not keep, rates that the
+            equation does not determine.
         """
         states, inputs = tuple(config["states"]), tuple(config.get("inputs") or {})
         parameters = {k: float(v["value"]) for k, v in config["parameters"].items()}
@@ -86,14 +92,13 @@ class PortHamiltonianSystem:
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ValueError(f"{', '.join(twice)}: declared twice; rename one of them")
-        constants, known = list(parameters), [*states, *parameters]
-        count, ports = len(states), len(inputs)
-        efforts = _matrix(config, "efforts", known, (count, 1))
+        known, count = [*states, *parameters], len(states)
+        efforts = _matrix(config, "efforts", known, 1)
         chart = {
-            state: parse(text, [*own, *constants])
+            state: parse(text, [*own, *parameters])
             for state, text in (written.get("states") or {}).items()
         }
-        flow = _matrix(config, "flow", constants, (count, count))
+        flow = _matrix(config, "flow", parameters, count)
         if not own:
             own = tuple(s for i, s in enumerate(states) if any(flow[:, i]))
             chart = {name: symbol(name) for name in own}
@@ -107,16 +112,18 @@ class PortHamiltonianSystem:
             inputs=inputs,
             parameters=parameters,
             flow=flow,
-            structure=_matrix(config, "structure", constants, (count, count)),
-            dissipation=_matrix(config, "dissipation", constants, (count, count)),
-            port=_matrix(config, "port", constants, (count, ports)),
+            structure=_matrix(config, "structure", parameters, count),
+            dissipation=_matrix(config, "dissipation", parameters, count),
+            port=_matrix(config, "port", parameters, len(inputs)),
             efforts=efforts,
             hamiltonian=parse(config["hamiltonian"], known),
             constraint=tuple(parse(t, known) for t in config.get("constraint") or ()),
             chart=chart,
             coordinates=own,
         )
-        check_port_system(system)
+        problems = [*_matrix_problems(system)] or [*_chart_problems(system)]
+        if problems:
+            raise PortHamiltonianError("; ".join(problems))
         return system
 
     def evaluated(self, expression):
@@ -124,43 +131,66 @@ class PortHamiltonianSystem:
         numbers = {symbol(k): sp.Float(v, 17) for k, v in self.parameters.items()}
         return expression.subs(numbers)
 
-    def number(self, name: str) -> np.ndarray:
-        """Matrix `flow`, `structure`, `dissipation` or `port` as an array."""
-        matrix = self.evaluated(getattr(self, name))
-        return np.array(matrix.tolist(), dtype=float).reshape(matrix.shape)
-
     @property
-    def transformation(self) -> np.ndarray:
-        """A = J − R, shape (row, effort)."""
-        return self.number("structure") - self.number("dissipation")
-
-    @cached_property
-    def differential(self) -> np.ndarray:
-        """Places of the states that E differentiates."""
-        return np.flatnonzero(self.number("flow").any(axis=0))
+    def constraint_texts(self) -> list[str]:
+        """Constraints as text, with the numbers of the parameters."""
+        return [str(self.evaluated(e)) for e in self.constraint]
 
     @cached_property
     def left_out(self) -> tuple[str, ...]:
         """States that the chart leaves out: the equation gives them."""
         return tuple(s for s in self.states if s not in self.chart)
 
+    def _compiled(self, names: Sequence, matrix: sp.Matrix, shape=()) -> Callable:
+        arguments = [[symbol(name) for name in group] for group in names]
+        return compiled(arguments, self.evaluated(matrix), shape)
+
     @cached_property
-    def _numeric(self) -> dict:
-        """Compiled functions of all states, and of (ξ, u)."""
+    def dae(self) -> PortDae:
+        """The system as numbers, to be simulated or coupled like an identified one."""
+        count = len(self.states)
         x = [symbol(s) for s in self.states]
-        xi = [symbol(c) for c in self.coordinates]
-        u = [symbol(n) for n in self.inputs]
-        w = [symbol(s) for s in self.left_out]
-        inside = {symbol(s): e for s, e in self.chart.items()}
-        rates = [sp.Dummy() for _ in xi]
-        place = sp.Matrix([inside.get(s, s) for s in x])
-        motion = place.jacobian(xi) * sp.Matrix(rates)
-        balance = (
-            self.flow * motion
-            - (self.structure - self.dissipation) * self.efforts.subs(inside)
-            - self.port * sp.Matrix(u)
+        efforts = self._compiled([self.states], self.efforts, (count,))
+        slopes = self.efforts.jacobian(x)
+        jacobian = self._compiled([self.states], slopes, (count, count))
+
+        def numbers(matrix: sp.Matrix) -> np.ndarray:
+            found = np.array(self.evaluated(matrix).tolist(), dtype=float)
+            return found.reshape(matrix.shape)
+
+        return PortDae(
+            states=self.states,
+            flow=numbers(self.flow),
+            structure=numbers(self.structure),
+            dissipation=numbers(self.dissipation),
+            port=numbers(self.port),
+            linearised=lambda x: (efforts(x), jacobian(x)),
+            hamiltonian=self._compiled([self.states], sp.Matrix([self.hamiltonian])),
+            constraint=Constraint.of(self.states, self.constraint_texts),
         )
-        unknowns = [*rates, *w]
+
+    @cached_property
+    def _chart(self) -> Callable[[np.ndarray], np.ndarray]:
+        """States of ξ, zero where the chart leaves them out."""
+        places = sp.Matrix([self.chart.get(s, 0) for s in self.states])
+        return self._compiled([self.coordinates], places, (len(self.states),))
+
+    @cached_property
+    def _rate_equations(self) -> tuple[Callable, Callable]:
+        """Matrix and right side, one row per state, that dξ/dt and the rest solve.
+
+        Functions of ξ and u.
+        """
+        inside = {symbol(s): e for s, e in self.chart.items()}
+        rates = [sp.Dummy() for _ in self.coordinates]
+        place = sp.Matrix([inside.get(symbol(s), symbol(s)) for s in self.states])
+        motion = place.jacobian([symbol(c) for c in self.coordinates])
+        balance = (
+            self.flow * (motion * sp.Matrix(rates))
+            - (self.structure - self.dissipation) * self.efforts.subs(inside)
+            - self.port * sp.Matrix([symbol(name) for name in self.inputs])
+        )
+        unknowns = [*rates, *map(symbol, self.left_out)]
         matrix = balance.jacobian(unknowns)
         if matrix.has(*unknowns):
             raise PortHamiltonianError(
@@ -168,96 +198,66 @@ class PortHamiltonianSystem:
                 "chart leaves out; give them in the chart"
             )
         right = -balance.subs(dict.fromkeys(unknowns, 0))
-        gradient = sp.Matrix([self.hamiltonian]).jacobian(x).T
+        names = self.coordinates, self.inputs
+        return (
+            self._compiled(names, matrix, matrix.shape),
+            self._compiled(names, right, (len(self.states),)),
+        )
 
-        def compiled(arguments, expression):
-            flat = list(self.evaluated(sp.Matrix([expression])))
-            return sp.lambdify(arguments, flat, "numpy", cse=True)
-
-        return {
-            "efforts": compiled([x], self.efforts),
-            "jacobian": compiled([x], self.efforts.jacobian(x)),
-            "hamiltonian": compiled([x], self.hamiltonian),
-            "gradient": compiled([x], gradient),
-            "constraint": compiled([x], sp.Matrix(self.constraint)),
-            "chart": compiled([xi], sp.Matrix([inside.get(s, 0) for s in x])),
-            "matrix": compiled([xi, u], matrix),
-            "right": compiled([xi, u], right),
-        }
-
-    def _call(self, name: str, shape: tuple, x: np.ndarray, *more) -> np.ndarray:
-        """Function of points (point, argument) as an array (point, *shape)."""
-        values = self._numeric[name](x.T, *(m.T for m in more))
-        found = np.empty((len(x), len(values)))
-        for i, value in enumerate(values):
-            found[:, i] = value
-        return found.reshape(len(x), *shape)
-
-    def efforts_at(self, x: np.ndarray) -> np.ndarray:
-        """Efforts z of states, shape (point, effort)."""
-        return self._call("efforts", (len(self.states),), x)
-
-    def jacobian_at(self, x: np.ndarray) -> np.ndarray:
-        """∂z/∂x of states, shape (point, effort, state)."""
-        return self._call("jacobian", (len(self.states),) * 2, x)
-
-    def hamiltonian_at(self, x: np.ndarray) -> np.ndarray:
-        """H of states, shape (point,)."""
-        return self._call("hamiltonian", (), x)
-
-    def gradient_defect(self, x: np.ndarray) -> np.ndarray:
-        """Eᵀz − ∇H at states, shape (point, state): zero on every solution."""
-        gradient = self._call("gradient", (len(self.states),), x)
-        return self.efforts_at(x) @ self.number("flow") - gradient
-
-    def constraint_at(self, x: np.ndarray) -> np.ndarray:
-        """Constraints at states, shape (point, constraint)."""
-        if not self.constraint:
-            return np.zeros((len(x), 0))
-        return self._call("constraint", (len(self.constraint),), x)
-
-    def rate_equations(
-        self, xi: np.ndarray, u: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Matrix and right side, one row per state, that dξ/dt and the rest solve."""
-        rows = len(self.states)
-        unknowns = len(self.coordinates) + len(self.left_out)
-        matrix = self._call("matrix", (rows, unknowns), xi, u)
-        return matrix, self._call("right", (rows,), xi, u)
+    def _solution(self, xi: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """dξ/dt and the states left out, shape (point, unknown)."""
+        matrix, right = self._rate_equations
+        return _solved(matrix(xi, u), right(xi, u))
 
     def rates(self, xi: np.ndarray, u: np.ndarray) -> np.ndarray:
         """dξ/dt of points (point, coordinate) under inputs (point, port)."""
-        return solved(*self.rate_equations(xi, u))[:, : len(self.coordinates)]
+        return self._solution(xi, u)[:, : len(self.coordinates)]
 
     def states_at(self, xi: np.ndarray, u: np.ndarray) -> np.ndarray:
         """All states of points of the chart, shape (point, state)."""
-        x = self._call("chart", (len(self.states),), xi)
+        x = self._chart(xi)
         if self.left_out:
-            found = solved(*self.rate_equations(xi, u))
             places = [self.states.index(name) for name in self.left_out]
-            x[:, places] = found[:, len(self.coordinates) :]
+            x[:, places] = self._solution(xi, u)[:, len(self.coordinates) :]
         return x
 
     @cached_property
     def index(self) -> int:
-        """Differentiation index."""
-        return differentiation_index(self)
+        """Differentiation index: 1 plus the times algebraic rows are differentiated.
 
-    @cached_property
-    def dae(self) -> PortDae:
-        """The system as numbers, to be simulated or coupled like an identified one."""
-        texts = [str(self.evaluated(e)) for e in self.constraint]
-        return PortDae(
-            states=self.states,
-            flow=self.number("flow"),
-            structure=self.number("structure"),
-            dissipation=self.number("dissipation"),
-            port=self.number("port"),
-            efforts=self.efforts_at,
-            jacobian=self.jacobian_at,
-            hamiltonian=self.hamiltonian_at,
-            constraint=constraint_geometry(self.states, texts),
-        )
+        With E = diag(D, 0) the algebraic rows 0 = g(x_d, x_a, u) give x_a if their
+        Jacobian by x_a is regular. Rows that hold no x_a are replaced by their
+        derivative along ẋ_d = D⁻¹ f until it is. Inputs are kept out of it:
+        constraints hold none.
+
+        Raises
+        ------
+        ValueError
+            If none is found up to 6.
+        """
+        flow, x = self.dae.flow, [symbol(name) for name in self.states]
+        d, e = ([int(i) for i in np.flatnonzero(flow.any(axis=a))] for a in (0, 1))
+        if len(e) == len(x):
+            return 0
+        u = sp.Matrix([symbol(name) for name in self.inputs])
+        right = (self.structure - self.dissipation) * self.efforts
+        right = self.evaluated(right + self.port * u)
+        speed = sp.Matrix(flow[np.ix_(e, d)]).inv() * right.extract(e, [0])
+        inner = [x[i] for i in d]
+        outer = [x[i] for i in range(len(x)) if i not in d]
+        algebraic = [right[i] for i in range(len(x)) if i not in e]
+        generic = {s: sp.Float(0.3 + 0.1 * i) for i, s in enumerate([*x, *u])}
+        for index in range(1, HIGHEST_INDEX + 1):
+            slopes = sp.Matrix(algebraic).jacobian(outer)
+            numbers = np.array(slopes.subs(generic).tolist(), dtype=float)
+            size = np.linalg.svd(numbers, compute_uv=False)
+            if size[-1] > RELATIVE_ROUNDOFF * max(1.0, size[0]):
+                return index
+            algebraic = [
+                g if any(slopes[k, :]) else (sp.Matrix([g]).jacobian(inner) * speed)[0]
+                for k, g in enumerate(algebraic)
+            ]
+        raise ValueError(f"no differentiation index up to {HIGHEST_INDEX} was found")
 
     def __str__(self) -> str:
         lines = [f"Port-Hamiltonian system of index {self.index}", "Efforts"]
@@ -268,13 +268,71 @@ class PortHamiltonianSystem:
         return "\n".join(lines)
 
 
-def _matrix(config: Mapping, name: str, names: Sequence, shape: tuple) -> sp.Matrix:
-    rows = config[name]
-    rows = [row if isinstance(row, list) else [row] for row in rows]
+def _matrix(config: Mapping, name: str, names, columns: int) -> sp.Matrix:
+    """Matrix with a row per state; a row of one entry may be a scalar."""
+    rows = [row if isinstance(row, list) else [row] for row in config[name]]
+    shape = (len(config["states"]), columns)
     sizes = (len(rows), len(rows[0]) if rows else 0)
-    if sizes != shape or any(len(row) != shape[1] for row in rows):
+    if sizes != shape or any(len(row) != columns for row in rows):
         raise ValueError(f"{name} has shape {sizes}, expected {shape}")
     return sp.Matrix([[parse(entry, names) for entry in row] for row in rows])
+
+
+def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
+    """Solution of consistent systems (point, row, unknown), more rows than unknowns."""
+    normal = np.einsum("kij,kil->kjl", matrix, matrix)
+    moment = np.einsum("kij,ki->kj", matrix, right)
+    return np.linalg.solve(normal, moment[..., None])[..., 0]
+
+
+def _matrix_problems(system: PortHamiltonianSystem) -> Iterator[str]:
+    if system.structure != -system.structure.T:
+        yield f"structure J is not skew-symmetric: {system.structure.tolist()}"
+    resistance, flow = system.dae.dissipation, system.dae.flow
+    values = np.linalg.eigvalsh(resistance)
+    if not np.allclose(resistance, resistance.T) or values.min() < -RELATIVE_ROUNDOFF:
+        yield (
+            "dissipation R must be symmetric and positive semidefinite; its "
+            f"eigenvalues are {values}"
+        )
+    rows, columns = flow.any(axis=1), flow.any(axis=0)
+    if (rows != columns).any() or np.linalg.matrix_rank(flow) < rows.sum():
+        yield "flow E must be diag(D, 0) with regular D, up to the order of states"
+
+
+def _chart_problems(system: PortHamiltonianSystem) -> Iterator[str]:
+    """Whether the chart solves the equation, at generic points with ξ > 0."""
+    i = np.arange(POINTS_OF_IDENTITIES)[:, None]
+    roots = np.sqrt(2.0 + np.arange(len(system.coordinates)))
+    points = 0.2 + np.mod((i + 1) * roots, 1.0)
+    u = np.linspace(-0.7, 0.9, POINTS_OF_IDENTITIES)[:, None] * np.ones(
+        len(system.inputs)
+    )
+    matrix, right = (of(points, u) for of in system._rate_equations)
+    scale = 1 + np.abs(right).max()
+    if np.linalg.matrix_rank(matrix).min() < matrix.shape[2]:
+        yield (
+            "the equation does not determine the rates of "
+            f"{', '.join([*system.coordinates, *system.left_out])}"
+        )
+        return
+    left = np.einsum("kij,kj->ki", matrix, _solved(matrix, right)) - right
+    if np.abs(left).max() > RELATIVE_ROUNDOFF * scale:
+        row = int(np.abs(left).max(axis=0).argmax())
+        yield f"the chart does not solve row {row + 1} of the equation"
+        return
+    x, dae = system.states_at(points, u), system.dae
+    if dae.constraint is not None:
+        worst = np.abs(dae.constraint.value(x)).max(axis=0)
+        for text, value in zip(system.constraint, worst, strict=True):
+            if value > RELATIVE_ROUNDOFF:
+                yield f"the chart does not keep the constraint {text} = 0"
+    energy = sp.Matrix([system.hamiltonian])
+    gradient = energy.jacobian([symbol(s) for s in system.states])
+    of_energy = system._compiled([system.states], gradient, (len(system.states),))
+    worst = np.abs(dae.efforts(x) @ dae.flow - of_energy(x)).max()
+    if worst > RELATIVE_ROUNDOFF * scale:
+        yield f"E^T z differs from the gradient of H by {worst:.3g}"
 
 
 def input_function(system, written: Mapping) -> Callable[[np.ndarray], np.ndarray]:
@@ -296,14 +354,6 @@ def input_function(system, written: Mapping) -> Callable[[np.ndarray], np.ndarra
         if name not in system.inputs:
             raise ValueError(f"input: {unknown('input', name, system.inputs)}")
     names = ["time", *system.parameters]
-    expressions = [
-        system.evaluated(parse(written.get(name, "0"), names)) for name in system.inputs
-    ]
-    compiled = sp.lambdify(symbol("time"), expressions, "numpy")
-
-    def at(time: np.ndarray) -> np.ndarray:
-        time = np.asarray(time, dtype=float)
-        columns = [np.broadcast_to(value, time.shape) for value in compiled(time)]
-        return np.stack(columns, axis=1) if columns else np.zeros((time.size, 0))
-
-    return at
+    given = [system.evaluated(parse(written.get(n, "0"), names)) for n in system.inputs]
+    at = compiled([[symbol("time")]], given, (len(given),))
+    return lambda time: at(np.asarray(time, dtype=float)[:, None])

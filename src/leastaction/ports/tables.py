@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from leastaction.ports.learning_curve import curves
+from leastaction.ports.scores import curves
 from leastaction.report.tables import Table
 
 BANDS = "inside the 95 % bands"

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
-from leastaction.ports.learning_curve import curves
+from leastaction.ports.scores import curves
 from leastaction.report.looks import Look, look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top
