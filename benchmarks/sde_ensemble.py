@@ -19,6 +19,7 @@ import tempfile
 import numpy as np
 from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of
+from leastaction.ensembles.ensemble import white_noise
 from sde_peers import (
     SEED,
     Duffing,
@@ -30,7 +31,6 @@ from sde_peers import (
 
 from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import simulate
-from leastaction.ensembles.ensemble import white_noise
 from leastaction.ensembles.strong_taylor import integrator
 
 PAPER, NAME = "stochastic_lagrangian", "duffing"

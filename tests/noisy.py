@@ -11,7 +11,7 @@ from leastaction.ensembles import (
     sensor_noise,
     weak_moments,
 )
-from leastaction.ensembles.ensemble import measure
+from leastaction.ensembles.strong_taylor import measure
 
 
 def ensemble(level, *, replicate=0, correlation=1, channels=("q", "qdot"), **size):

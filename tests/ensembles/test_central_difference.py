@@ -7,7 +7,7 @@ from support import OSCILLATOR_LIBRARY, observe, oscillator
 from leastaction.core.contracts import problems
 from leastaction.core.library import Library
 from leastaction.core.method import differentiate
-from leastaction.ensembles.residual import Residual
+from leastaction.ensembles.squared_increments import Residual
 
 K = 25.0
 LIBRARY = {

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 from support import system
 
-from leastaction.ensembles.ensemble import fill_paths, white_noise
-from leastaction.ensembles.strong_taylor import integrator
+from leastaction.ensembles.strong_taylor import fill_paths, integrator, white_noise
 
 CASES = {
     "vector instructions": system(

@@ -9,7 +9,7 @@ from support import observe, oscillator, system
 
 from leastaction.core.contracts import problems
 from leastaction.core.method import differentiate
-from leastaction.ensembles.ensemble import measure
+from leastaction.ensembles.strong_taylor import measure
 
 
 def realised(observations):

@@ -6,8 +6,8 @@ from support import observe, oscillator
 
 from leastaction.core.contracts import check
 from leastaction.core.method import simulate
-from leastaction.ensembles.ensemble import measure
 from leastaction.ensembles.recipes import StrongTaylor
+from leastaction.ensembles.strong_taylor import measure
 
 EXAMPLE = {
     "time_step": 1e-3,

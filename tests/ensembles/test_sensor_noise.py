@@ -5,8 +5,8 @@ import pytest
 from support import observe, oscillator
 
 from leastaction.core.contracts import check
-from leastaction.ensembles.ensemble import measure
 from leastaction.ensembles.sensor_noise import differentiate, memory
+from leastaction.ensembles.strong_taylor import measure
 
 
 def clean_ensemble(replicate):

@@ -8,7 +8,7 @@ from scipy import stats
 from support import observe, oscillator, roll, system, wiener_increments
 
 from leastaction.core.simulation import generator
-from leastaction.ensembles.ensemble import white_noise
+from leastaction.ensembles.strong_taylor import white_noise
 
 KEY = {"seed": 1, "example": "a", "purpose": "simulate", "replicate": 0}
 

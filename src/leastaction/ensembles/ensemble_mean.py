@@ -25,7 +25,7 @@ from leastaction.core.expressions import to_text
 from leastaction.core.library import Library, candidates
 from leastaction.core.sparse_regression import stlsq
 from leastaction.ensembles.contracts import CONTRACTS
-from leastaction.ensembles.residual import Residual
+from leastaction.ensembles.squared_increments import Residual
 
 # So that what is made of them fits the processor's cache.
 SAMPLES_PER_BATCH = 500

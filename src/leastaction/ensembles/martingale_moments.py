@@ -40,7 +40,6 @@ from leastaction.core.expressions import parse, symbol
 from leastaction.core.library import Library, candidates
 from leastaction.core.variance_function import step_average
 from leastaction.ensembles.contracts import CONTRACTS
-from leastaction.ensembles.residual import step_increments
 
 # So that what is made of them fits the processor's cache.
 INCREMENTS_PER_BATCH = 1000
@@ -83,33 +82,26 @@ def assemble(
     names = terms.names + [f"D: {name}" for name in terms.dissipation_names]
     damping = terms.dissipation_freedom
     status = [*terms.status, *damping.status]
-    equivalent = [*terms.freedom.equivalent, *damping.equivalent]
     first = len(terms.terms)
     keep = [*terms.columns, *(first + j for j in damping.independent)]
     noise = NoiseLaw(derivatives, coordinates)
-    sampling_step = time_step(observations)
+    kept = observations
     if not noise.varies:
-        observations = _thinned(observations, derivatives, settings)
+        kept = _thinned(observations, derivatives, settings["largest_turn"])
     instruments = monomial_instruments(coordinates, settings)
-    columns = _columns(terms, noise)
-    moment, z_gram, x_gram, weighted = _accumulate(
-        observations, coordinates, columns, instruments, noise
-    )
-    samples = observations.sizes["trajectory"] * (observations.sizes["time"] - 1)
+    q, qdot, dt = kept["q"].values[0], kept["qdot"].values[0], time_step(kept)
+    sums = _accumulate(q, qdot, dt, _columns(terms, noise), instruments, noise)
     return CONTRACTS["moments"].dataset(
         {
-            "moment": moment,
-            "instrument_gram": z_gram,
-            "increment_gram": x_gram,
-            "weighted_gram": weighted,
+            **sums,
             "realised_covariation": derivatives["realised_covariation"],
             "frequency": derivatives["frequency"],
-            "samples": [samples],
-            "time_step": [time_step(observations)],
-            "sampling_step": [sampling_step],
+            "samples": [q.shape[0] * (q.shape[1] - 1)],
+            "time_step": [dt],
+            "sampling_step": [time_step(observations)],
             "status": [status[i] for i in keep],
             "library_status": status,
-            "library_equivalent": equivalent,
+            "library_equivalent": [*terms.freedom.equivalent, *damping.equivalent],
             "library_given": np.append(terms.given, np.zeros(len(terms.dissipation))),
         },
         coords={
@@ -129,16 +121,12 @@ def assemble(
 class NoiseLaw:
     """g²(q, q̇) of each degree of freedom: weights of the moments, Itô correction.
 
-    Attributes
-    ----------
-    varies
-        Whether g depends on the state in any equation.
-    parameters, values
-        Names and values of the coefficients in :meth:`ito_correction`.
+    `varies` says whether g depends on the state in any equation; `parameters` and
+    `values` are names and values of the coefficients in :meth:`ito_correction`.
     """
 
     def __init__(self, derivatives: xr.Dataset, coordinates: Sequence[str]):
-        self._coordinates = tuple(coordinates)
+        self.coordinates = tuple(coordinates)
         state = (*coordinates, *velocity_names(coordinates))
         texts = [str(name) for name in derivatives["volatility_term"].values]
         terms = [parse(text, state) for text in texts]
@@ -178,20 +166,13 @@ class NoiseLaw:
         weights[:, ~self._each] = 1.0
         return weights
 
+    # Stratonovich noise obeys d(∂L/∂q̇) − ∂L/∂q dt = S ∘ dW with S = M g; in the sense
+    # of Itô this is S dW + ½ Σ_b g_b ∂S/∂q̇_b dt (Wong and Zakai 1965), linear in the
+    # candidates of L once g² is known. Each process drives its own velocity.
     def ito_correction(self, momenta: Sequence[sp.Expr]) -> list[sp.Expr]:
-        """Drift of each momentum, ½ Σ_b g_b ∂(M_ab g_b)/∂q̇_b with M_ab = ∂p_a/∂q̇_b.
-
-        Stratonovich noise obeys d(∂L/∂q̇) − ∂L/∂q dt = S ∘ dW with S = M g; in Itô's
-        sense this is S dW + ½ Σ_b g_b ∂S/∂q̇_b dt (Wong and Zakai 1965), linear in the
-        candidates of L once g² is known. Each process drives its own velocity.
-
-        Parameters
-        ----------
-        momenta
-            ∂D_i/∂q̇_a, dof by dof.
-        """
+        """Drift of each momentum, ½ Σ_b g_b ∂(M_ab g_b)/∂q̇_b with M_ab = ∂p_a/∂q̇_b."""
         corrections = []
-        velocities = symbols(velocity_names(self._coordinates))
+        velocities = symbols(velocity_names(self.coordinates))
         for momentum in momenta:
             total = sp.Integer(0)
             for v, square in zip(velocities, self._squares, strict=True):
@@ -201,7 +182,7 @@ class NoiseLaw:
         return corrections
 
 
-def _thinned(observations, derivatives, settings) -> xr.Dataset:
+def _thinned(observations, derivatives, largest_turn: float) -> xr.Dataset:
     """Every n-th sample, n from the angle that the fastest coordinate turns by."""
     frequency = derivatives["frequency"].values
     frequency = frequency[np.isfinite(frequency) & (frequency > 0)]
@@ -210,7 +191,7 @@ def _thinned(observations, derivatives, settings) -> xr.Dataset:
     turn = frequency.max() * time_step(observations)
     steps = observations.sizes["time"] - 1
     most = min(MOST_SAMPLES_PER_INCREMENT, steps // FEWEST_INCREMENTS)
-    every = int(np.clip(settings["largest_turn"] / turn, 1, max(most, 1)))
+    every = int(np.clip(largest_turn / turn, 1, max(most, 1)))
     # From memory: a file gives every n-th sample more slowly than all of them.
     return observations.load().isel(time=slice(0, None, every))
 
@@ -222,10 +203,8 @@ def monomial_instruments(coordinates, settings) -> tuple[sp.Expr, ...]:
     """
     state = (*coordinates, *velocity_names(coordinates))
     degree = settings["instrument_degree"]
-    while (
-        degree > 2
-        and math.comb(len(state) + degree, degree) > (settings["most_instruments"])
-    ):
+    most = settings["most_instruments"]
+    while degree > 2 and math.comb(len(state) + degree, degree) > most:
         degree -= 1
     return candidates([{"polynomial": {"of": state, "degree": degree}}], state)
 
@@ -245,56 +224,58 @@ def _columns(terms: Library, noise: NoiseLaw) -> list[sp.Expr]:
         forces += [-force[a] for force in damping]
     rates = rates_along_motion(forces, terms.coordinates)
     if terms.calculus == "stratonovich" and noise.varies:
-        forces = [
-            force + correction
-            for force, correction in zip(
-                forces, noise.ito_correction(momenta), strict=True
-            )
-        ]
+        corrections = noise.ito_correction(momenta)
+        forces = [f + more for f, more in zip(forces, corrections, strict=True)]
     return [*momenta, *forces, *rates]
 
 
-def _accumulate(observations, coordinates, columns, instruments, noise: NoiseLaw):
-    """Stream the ensemble in blocks that fit the cache."""
-    dof, p, width = len(coordinates), len(instruments), len(columns) // 3
-    m = width // dof
-    evaluate = evaluator([*columns, *instruments], coordinates, noise.parameters)
-    q, qdot = observations["q"].values[0], observations["qdot"].values[0]
-    dt = time_step(observations)
-    steps = q.shape[1] - 1
+def _accumulate(q, qdot, dt, columns, instruments, noise: NoiseLaw) -> dict:
+    """Moments and Gram matrices, from the ensemble in blocks that fit the cache."""
+    dof, p, width = q.shape[2], len(instruments), len(columns) // 3
+    evaluate = evaluator([*columns, *instruments], noise.coordinates, noise.parameters)
+    steps, m = q.shape[1] - 1, width // dof
     moment = np.zeros((q.shape[0], p, width))
     z_gram = np.zeros((dof, p, p))
-    x_gram, weighted = np.zeros((width, width)), np.zeros((width, width))
-    for trajectory in range(q.shape[0]):
+    x_gram, weighted = np.zeros((2, width, width))
+    for path, rate, sums in zip(q, qdot, moment, strict=True):
         for start in range(0, steps, INCREMENTS_PER_BATCH):
             stop = min(start + INCREMENTS_PER_BATCH, steps)
             window = slice(start, stop + 1)
-            values = evaluate(
-                q[trajectory, window], qdot[trajectory, window], noise.values
-            )
-            momentum, force, rate = (
-                values[:, i * width : (i + 1) * width] for i in range(3)
-            )
-            x = step_increments(momentum, force, rate, dt)
+            values = evaluate(path[window], rate[window], noise.values)
+            x = step_increments(*np.split(values[:, : 3 * width], 3, axis=1), dt)
             z = np.ascontiguousarray(values[:-1, 3 * width :])
             x_gram += x.T @ x
             if not noise.varies:
                 z_gram[0] += z.T @ z
-                moment[trajectory] += z.T @ x
+                sums += z.T @ x
                 continue
-            w = noise.weights(q[trajectory], qdot[trajectory], start, stop)
+            w = noise.weights(path, rate, start, stop)
             root = np.repeat(np.sqrt(w), m, axis=1)
             x *= root
             weighted += x.T @ x
-            moment[trajectory] += z.T @ (x * root)
+            sums += z.T @ (x * root)
             for a in range(dof):
                 z_gram[a] += (z * w[:, a, None]).T @ z
     if not noise.varies:
         z_gram[:], weighted = z_gram[0], x_gram
     moment = np.moveaxis(moment.reshape(-1, p, dof, m), 1, 2)
-    grams = (np.moveaxis(g.reshape(dof, m, dof, m), 2, 1) for g in (x_gram, weighted))
-    return (
-        np.ascontiguousarray(moment),
-        z_gram,
-        *(np.ascontiguousarray(gram) for gram in grams),
+    x_gram, weighted = (
+        np.ascontiguousarray(np.moveaxis(gram.reshape(dof, m, dof, m), 2, 1))
+        for gram in (x_gram, weighted)
     )
+    return {
+        "moment": np.ascontiguousarray(moment),
+        "instrument_gram": z_gram,
+        "increment_gram": x_gram,
+        "weighted_gram": weighted,
+    }
+
+
+def step_increments(
+    momentum: np.ndarray, force: np.ndarray, rate: np.ndarray, time_step: float
+) -> np.ndarray:
+    """Δ(∂D/∂q̇) − ∫∂D/∂q dt of each step, from ∂D/∂q̇, F = ∂D/∂q and F' = ∂F/∂q q̇."""
+    increments = np.diff(momentum, axis=0)
+    increments -= (time_step / 2) * (force[1:] + force[:-1])
+    increments += (time_step**2 / 12) * np.diff(rate, axis=0)
+    return increments

@@ -50,27 +50,23 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     """
     check(library, "moments")
     reference, scale = _reference(library)
-    moment = library["moment"].values[0]
+    total = library["moment"].values[0].sum(axis=0)
     grams = library["instrument_gram"].values[0]
     weighted = library["weighted_gram"].values[0]
     varies = bool(library.attrs["state_dependent_noise"])
     samples = int(library["samples"].values[0])
     dt = float(library["time_step"].values[0])
     first = library["realised_covariation"].values[0]
-    total = moment.sum(axis=0)
     floor = _discretisation_floor(
         scale**2 * weighted[..., reference, reference],
         library["frequency"].values[0] * library["sampling_step"].values[0],
         dt,
     )
-    if varies:
-        floor = np.diag(np.diag(floor))
 
     def fit(noise: np.ndarray) -> Fit:
         noise = (np.diag(np.diag(noise)) if varies else noise) * dt
-        directions = _directions(noise + floor * dt)
+        columns, rank, directions = _whitened(noise + floor * dt, grams, total)
         share = np.einsum("da,ab,db->d", directions, noise, directions)
-        columns, rank = _whitened(directions, grams, total)
         return select(
             columns,
             rank,
@@ -103,50 +99,33 @@ def _reference(library: xr.Dataset) -> tuple[int, float]:
     return int(reference), given[given != 0][0]
 
 
-def _directions(noise: np.ndarray) -> np.ndarray:
-    """Matrix that makes the noise white; diagonal where the noise is."""
-    variances = np.diag(noise)
-    if (noise == np.diag(variances)).all():
-        return np.diag(1 / np.sqrt(variances))
-    return root_inverse(noise)
-
-
-def _whitened(directions, grams, total) -> tuple[np.ndarray, int]:
-    """Moments of unit covariance, shape (direction, moment, term), and their number.
+def _whitened(noise, grams, total) -> tuple[np.ndarray, int, np.ndarray]:
+    """Moments of unit covariance, (direction, moment, term), their number, directions.
 
     With one Gram matrix for all equations, the noise may mix them. Where the weights
-    differ from equation to equation, it does not: each has its own matrix, and rows of
-    zeros where one has fewer well-determined directions than another.
+    differ, it is diagonal, and shorter equations are filled with rows of zeros.
     """
+    variances = np.diag(noise)
+    if (noise == np.diag(variances)).all():
+        directions = np.diag(1 / np.sqrt(variances))
+    else:
+        directions = root_inverse(noise)
     if (grams == grams[0]).all():
         z = root_inverse(grams[0])
         columns = np.einsum("da,rp,apm->drm", directions, z, total)
-        return columns, columns.shape[0] * columns.shape[1]
+        return columns, columns.shape[0] * columns.shape[1], directions
     roots = [root_inverse(gram) for gram in grams]
     columns = np.zeros((len(grams), max(map(len, roots)), total.shape[-1]))
     for a, root in enumerate(roots):
         columns[a, : len(root)] = directions[a, a] * (root @ total[a])
-    return columns, sum(map(len, roots))
+    return columns, sum(map(len, roots)), directions
 
 
 def _discretisation_floor(momentum, theta, dt) -> np.ndarray:
     """Covariance that stands for the time discretisation of whatever made the data.
 
-    A scheme or a sampler distorts frequencies by the order of θ² = (ω dt)² (the strong
-    Taylor scheme stiffnesses by θ²/3, Newmark's by θ²/6, leapfrog by θ²/12), so that
-    ∫ ∂L/∂q dt may be wrong by that share in every increment alike.
-    Where noise excites every degree of freedom this is nothing. Where it leaves a
-    combination of them in peace, as one shared Wiener process does, the law would seem
-    to be known to more digits than the data have.
-
-    Parameters
-    ----------
-    momentum
-        Σ Δp Δpᵀ of the kinetic term, shape (dof, dof).
-    theta
-        θ of each degree of freedom, at the step of the observations.
-    dt
-        Duration of one increment, s.
+    The kinetic term has Σ Δp Δpᵀ = `momentum`. A scheme distorts stiffnesses by the
+    order of θ² = (ω dt)²: strong Taylor by θ²/3, Newmark by θ²/6, leapfrog by θ²/12.
     """
     theta = np.nan_to_num(theta, nan=0.0, posinf=0.0)
     return np.diag((theta**2 / 3) ** 2 * np.diag(momentum) / dt)
@@ -183,24 +162,10 @@ def identify_moving_average(
 
 
 def whitened(total, instruments, autocovariance):
-    """Moments in units of their standard errors.
+    """Moments in units of their standard errors, and W with W Ω Wᵀ = 1.
 
-    Parameters
-    ----------
-    total
-        Σ Z Xᵀ, shape (dof, instrument, term).
-    instruments
-        Σ Z_k Z_{k+h}ᵀ, shape (lag, instrument, instrument).
-    autocovariance
-        Γ_h, shape (lag, dof, dof).
-
-    Returns
-    -------
-    columns
-        Shape (direction, row, term). Rows stay close to the direction of noise that
-        they come from, as the symmetric root is taken last.
-    directions
-        W with W Ω Wᵀ = 1.
+    From Σ Z Xᵀ, Σ Z_k Z_{k+h}ᵀ and Γ_h; shape (direction, row, term). Rows stay close
+    to the direction of noise that they come from: the symmetric root is taken last.
     """
     directions = root_inverse(long_run(autocovariance))
     z = root_inverse(instruments[0])
@@ -222,11 +187,6 @@ def long_run(gamma: np.ndarray) -> np.ndarray:
     return gamma[0] + (gamma[1:] + np.swapaxes(gamma[1:], 1, 2)).sum(axis=0)
 
 
-def residual_autocovariance(coefficients, increments) -> np.ndarray:
-    """Γ_h(c) = cᵀ G_h c, shape (lag, dof, dof)."""
-    return np.einsum("habij,i,j->hab", increments, coefficients, coefficients)
-
-
 def _at_scale(library: xr.Dataset, settings: Mapping) -> Converged:
     """Select and solve at one scale of smoothing."""
     reference, scale = _reference(library)
@@ -237,8 +197,7 @@ def _at_scale(library: xr.Dataset, settings: Mapping) -> Converged:
     summed = increments[0] + sum(g + g.transpose(1, 0, 3, 2) for g in increments[1:])
     first = library["realised_covariation"].values[0]
     first = first * float(library["time_step"].values[0])
-    gamma = np.zeros((len(increments), *first.shape))
-    gamma[0] = first
+    gamma = np.stack([first, *np.zeros((len(increments) - 1, *first.shape))])
 
     def fit(gamma: np.ndarray) -> Fit:
         columns, directions = whitened(total, instruments, gamma)
@@ -257,7 +216,10 @@ def _at_scale(library: xr.Dataset, settings: Mapping) -> Converged:
     return iterate(
         gamma,
         fit,
-        lambda fit, _: residual_autocovariance(fit.coefficients, increments),
+        # Γ_h(c) = cᵀ G_h c, shape (lag, dof, dof).
+        lambda fit, _: np.einsum(
+            "habij,i,j->hab", increments, fit.coefficients, fit.coefficients
+        ),
         lambda gamma: (
             not (np.diag(long_run(gamma)) > NOISE_ROUNDOFF * np.diag(first)).all()
         ),

@@ -28,65 +28,40 @@ the Sherman–Morrison formula keeps the likelihood exact.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 from scipy.fft import dst
 from scipy.optimize import minimize, nnls
 
 from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import to_text
 from leastaction.core.library import candidates
-from leastaction.ensembles.residual import Linearised, NoisyResidual
 from leastaction.ensembles.sensor_noise import (
     INTEGRATED_WALK,
     LONGEST_MEMORY,
     deviation,
     last_significant,
 )
+from leastaction.ensembles.squared_increments import Residual
 
 # θ times the memory in samples, below which the spectrum of sensor noise is flat.
 LARGEST_FLAT_ANGLE = 0.3
+# So that what is made of them fits the processor's cache.
+SAMPLES_PER_BATCH = 2000
+# Samples at which mass and stiffness are averaged: enough for any average.
+MOST_LINEARISED = 20_000
 MOST_SCORING_STEPS = 100
 # Relative change of V at which the scoring stops, and smallest V over its mean.
 RELATIVE_CHANGE = 1e-10
 
 
-@dataclass(frozen=True)
-class Noise:
-    """Random force and sensor noise of each degree of freedom.
-
-    Attributes
-    ----------
-    covariance
-        S Sᵀ, shape (dof, dof).
-    error
-        Standard error of its diagonal.
-    diagnostics
-        As of :class:`VolatilityEstimate`.
-    """
-
-    covariance: np.ndarray
-    error: np.ndarray
-    diagnostics: Mapping[str, tuple[np.ndarray, str, str]]
-
-
-@dataclass(frozen=True)
-class Fit:
-    """Maximum of a likelihood.
-
-    Attributes
-    ----------
-    parameters
-        θ ≥ 0, shape (parameter,).
-    covariance
-        Inverse of the information, shape (parameter, parameter).
-    variance
-        V_j, shape (frequency,).
-    """
+class Fit(NamedTuple):
+    """Maximum of a likelihood: θ ≥ 0, the inverse of the information, and V_j."""
 
     parameters: np.ndarray
     covariance: np.ndarray
@@ -106,23 +81,24 @@ def identify(
     a constant; its other candidates are not tried.
     """
     coordinates = [str(name) for name in observations["dof"].values]
-    dt = time_step(observations)
-    q = observations["q"].values[0]
-    model = NoisyResidual(library, coordinates, estimate.coefficients)
+    dt, q = time_step(observations), observations["q"].values[0]
+    c = estimate.coefficients
+    residual = Residual(library, coordinates, np.flatnonzero(c))
     if "qdot" in observations:
         v = observations["qdot"].values[0]
-        residual = model.of_velocities(q, v, dt)
-        noise = from_velocities(residual, model.linearised(q, v), q, dt)
+        linear = _linearised(residual, c, q, v)
+        rows = _of_velocities(residual, c, q, v, dt)
+        covariance, error, diagnostics = _from_velocities(rows, linear, q, dt)
     else:
-        linear = model.linearised(q, None)
-        residual = model.of_displacements(q, dt, linear.mass)
-        noise = from_displacements(residual, linear, q, dt)
-    variance = np.diag(noise.covariance)
+        linear = _linearised(residual, c, q, np.zeros_like(q))
+        rows = _of_displacements(residual, c, q, dt, linear[0])
+        covariance, error, diagnostics = _from_displacements(rows, linear, q, dt)
+    variance = np.diag(covariance)
     terms, position = _constant(library, coordinates)
     beta, beta_std = np.zeros((2, len(variance), len(terms)))
-    beta[:, position], beta_std[:, position] = variance, noise.error
+    beta[:, position], beta_std[:, position] = variance, error
     with np.errstate(divide="ignore"):
-        std = noise.error / (2 * np.sqrt(variance))
+        std = error / (2 * np.sqrt(variance))
     return VolatilityEstimate(
         volatility=np.sqrt(variance),
         std=std,
@@ -130,36 +106,63 @@ def identify(
         coefficients=beta,
         coefficient_std=beta_std,
         constant=np.full(len(variance), True),
-        diagnostics=noise.diagnostics,
-        covariance=noise.covariance,
+        diagnostics=diagnostics,
+        covariance=covariance,
     )
 
 
-def from_velocities(
-    residual: np.ndarray, linear: Linearised, q: np.ndarray, dt: float
-) -> Noise:
-    """Noise from the residual of velocities, shape (dof, path, step).
+def _linearised(residual: Residual, c, q: np.ndarray, v: np.ndarray):
+    """Along the data, mean of M = ∂²L/∂q̇∂q̇, mean and variance of G = ∂²L/∂q∂q."""
+    pairs = [symbols(f(residual.coordinates)) for f in (velocity_names, tuple)]
+    hessians = [
+        sp.diff(residual.lagrangian, a, b) for pair in pairs for a in pair for b in pair
+    ]
+    dof = q.shape[-1]
+    q, v = q.reshape(-1, dof), v.reshape(-1, dof)
+    every = max(1, len(q) // MOST_LINEARISED)
+    values = residual.compiled(hessians)(q[::every], v[::every], c)
+    both = values.reshape(-1, 2, dof, dof)
+    mean = both.mean(axis=0)
+    return mean[0], mean[1], both[:, 1].var(axis=0)
 
-    Parameters
-    ----------
-    linear
-        Mass and stiffness along the data.
-    q
-        Coordinates, shape (path, samples, dof): they tell their own sensor noise.
+
+def _of_velocities(residual: Residual, c, q, v, dt: float) -> np.ndarray:
+    """Δ(∂L/∂q̇) − ∫∂L/∂q dt of each step, shape (dof, path, samples − 1)."""
+    steps = q.shape[1] - 1
+    result = np.empty((q.shape[2], len(q), steps))
+    for i, (path, rate) in enumerate(zip(q, v, strict=True)):
+        for start in range(0, steps, SAMPLES_PER_BATCH):
+            window = slice(start, min(start + SAMPLES_PER_BATCH, steps) + 1)
+            rows = residual.increments(path[window], rate[window], dt, c)
+            result[:, i, start : window.stop - 1] = rows.T
+    return result
+
+
+def _of_displacements(residual: Residual, c, q, dt: float, mass) -> np.ndarray:
+    """M Δ²q − dt² (F₊ + 10 F + F₋)/12, shape (dof, path, samples − 2).
+
+    The force is that at rest: terms that depend on velocities are left out.
     """
-    spectra = sine_transform(residual)
-    memory = residual_memory(spectra, 1)
-    paths = _by_dof(q)
-    s_q = np.array([deviation(path, memory, INTEGRATED_WALK) for path in paths])
-    theta = frequencies(spectra.shape[-1])
-    theta = theta[: _band(theta, memory)]
+    at_rest = dict.fromkeys(symbols(velocity_names(residual.coordinates)), 0)
+    force_at = residual.compiled([f.subs(at_rest) for f in residual.forces])
+    result = np.empty((q.shape[2], len(q), q.shape[1] - 2))
+    for i, x in enumerate(q):
+        force = force_at(x, np.zeros_like(x), c)
+        numerov = force[1:-1] + np.diff(force, n=2, axis=0) / 12
+        result[:, i] = (np.diff(x, n=2, axis=0) @ mass.T - dt**2 * numerov).T
+    return result
+
+
+def _from_velocities(residual: np.ndarray, linear, q: np.ndarray, dt: float):
+    """S Sᵀ, errors of its diagonal and diagnostics from the residual of velocities."""
+    spectra, theta, memory, s_q = _spectra(residual, q, 1)
+    mass, slope, scatter = linear
     shrink = 4 * np.sin(theta / 2) ** 2
     shapes = np.stack([np.full(theta.shape, dt), shrink])
-    square = np.square(linear.slope) + linear.scatter
-    spectra = spectra[..., : len(theta)]
+    square = np.square(slope) + scatter
 
     def through_force(a, b):
-        stiffness = linear.slope[a] * linear.slope[b] if a != b else square[a]
+        stiffness = slope[a] * slope[b] if a != b else square[a]
         return dt**2 / 4 * (stiffness @ s_q**2) * (4 - shrink)
 
     fits = [
@@ -168,84 +171,67 @@ def from_velocities(
     ]
     covariance, error = _covariance(spectra, shapes, fits, through_force)
     sensor = np.array([fit.parameters[1] for fit in fits])
-    s_v = np.sqrt(sensor / np.square(linear.mass).sum(axis=1))
+    s_v = np.sqrt(sensor / np.square(mass).sum(axis=1))
     with np.errstate(divide="ignore"):
         ratio = np.sqrt(sensor / (np.diag(covariance) * dt))
-    return Noise(
-        covariance,
-        error,
-        {
-            "position_noise_estimate": (s_q, "units of q", "sensor noise of q"),
-            "velocity_noise_estimate": (s_v, "units of qdot", "sensor noise of qdot"),
-            "noise_ratio": (
-                ratio,
-                "1",
-                "sensor noise over one increment of the random force",
-            ),
-            "noise_memory": _memory_entry(memory, len(fits)),
-        },
-    )
+    diagnostics = {
+        "position_noise_estimate": (s_q, "units of q", "sensor noise of q"),
+        "velocity_noise_estimate": (s_v, "units of qdot", "sensor noise of qdot"),
+        "noise_ratio": (
+            ratio,
+            "1",
+            "sensor noise over one increment of the random force",
+        ),
+        "noise_memory": _memory_entry(memory, len(fits)),
+    }
+    return covariance, error, diagnostics
 
 
-def from_displacements(
-    residual: np.ndarray, linear: Linearised, q: np.ndarray, dt: float
-) -> Noise:
-    """Noise from the residual of displacements, shape (dof, path, step)."""
-    spectra = sine_transform(residual)
-    memory = residual_memory(spectra, 2)
-    paths = _by_dof(q)
-    s_q = np.array([deviation(path, memory, INTEGRATED_WALK) for path in paths])
-    count = spectra.shape[-1]
-    theta = frequencies(count)
-    theta = theta[: _band(theta, memory)]
+def _from_displacements(residual: np.ndarray, linear, q: np.ndarray, dt: float):
+    """As :func:`_from_velocities`, from the residual of displacements."""
+    spectra, theta, memory, s_q = _spectra(residual, q, 2)
+    mass, slope, scatter = linear
     shrink = 4 * np.sin(theta / 2) ** 2
     numerov = 1 - shrink / 12
     walk = dt**3 * (1 - shrink / 6)
-    spectra = spectra[..., : len(theta)]
-    fits, positions, all_shapes = [], [], []
+    fits, sensor = [], []
     for a, one in enumerate(spectra):
         share = np.square(s_q / s_q[a]) if s_q[a] > 0 else np.eye(len(s_q))[a]
-        mass, slope = linear.mass[a][:, None], linear.slope[a][:, None]
-        each = np.square(mass * shrink + dt**2 * slope * numerov)
-        each += dt**4 * linear.scatter[a][:, None] * numerov**2
-        shapes = np.stack([walk, share @ each])
-        at_ends = share @ np.square(linear.mass[a] - dt**2 * linear.slope[a] / 12)
-        fits.append(fit_with_ends(one, shapes, np.array([0.0, at_ends]), count))
-        positions.append(np.sqrt(fits[a].parameters[1]))
-        all_shapes.append(shapes)
-    shapes = np.stack([walk, np.mean([one[1] for one in all_shapes], axis=0)])
+        each = mass[a][:, None] * shrink + dt**2 * slope[a][:, None] * numerov
+        each = np.square(each) + dt**4 * scatter[a][:, None] * numerov**2
+        sensor.append(share @ each)
+        at_ends = share @ np.square(mass[a] - dt**2 * slope[a] / 12)
+        shapes, ends = np.stack([walk, sensor[a]]), np.array([0.0, at_ends])
+        fits.append(fit_with_ends(one, shapes, ends, residual.shape[-1]))
+    shapes = np.stack([walk, np.mean(sensor, axis=0)])
     nothing = np.zeros(len(theta))
     covariance, error = _covariance(spectra, shapes, fits, lambda a, b: nothing)
-    return Noise(
-        covariance,
-        error,
-        {
-            "position_noise_estimate": (
-                np.array(positions),
-                "units of q",
-                "sensor noise of q",
-            ),
-            "noise_memory": _memory_entry(memory, len(fits)),
-        },
-    )
+    s_q = np.array([np.sqrt(fit.parameters[1]) for fit in fits])
+    diagnostics = {
+        "position_noise_estimate": (s_q, "units of q", "sensor noise of q"),
+        "noise_memory": _memory_entry(memory, len(fits)),
+    }
+    return covariance, error, diagnostics
 
 
-def residual_memory(spectra: np.ndarray, order: int) -> int:
-    """Memory of the sensor noise, samples, from the autocovariance of the residual.
+def _spectra(residual: np.ndarray, q: np.ndarray, order: int):
+    """DST-I of the residual where sensor noise is flat, θ there, memory, noise of q.
 
-    Parameters
-    ----------
-    spectra
-        DST-I of the residual, shape (dof, path, frequency).
-    order
-        Of the difference of sensor noise that the residual contains.
+    The residual, shape (dof, path, sample), has differences of sensor noise of `order`.
     """
+    spectra = sine_transform(residual)
     lags = min(LONGEST_MEMORY + order - 1, spectra.shape[-1] - 1)
     last = [
         last_significant(autocovariance_of(np.mean(one**2, axis=0), lags), one.size)
         for one in spectra
     ]
-    return max(1, max(last) - (order - 1))
+    memory = max(1, max(last) - (order - 1))
+    theta = frequencies(spectra.shape[-1])
+    if memory > 1:
+        theta = theta[theta < LARGEST_FLAT_ANGLE / memory]
+    paths = np.ascontiguousarray(np.moveaxis(q, -1, 0))
+    s_q = np.array([deviation(path, memory, INTEGRATED_WALK) for path in paths])
+    return spectra[..., : len(theta)], theta, memory, s_q
 
 
 def _covariance(spectra, shapes, fits: list[Fit], known):
@@ -263,17 +249,6 @@ def _covariance(spectra, shapes, fits: list[Fit], known):
             limit = np.sqrt(covariance[a, a] * covariance[b, b])
             covariance[a, b] = covariance[b, a] = np.clip(value, -limit, limit)
     return covariance, np.array([np.sqrt(fit.covariance[0, 0]) for fit in fits])
-
-
-def _band(theta: np.ndarray, memory: int) -> int:
-    """Number of frequencies at which the sensor noise is flat."""
-    return (
-        len(theta) if memory == 1 else int(np.sum(theta < LARGEST_FLAT_ANGLE / memory))
-    )
-
-
-def _by_dof(q: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(np.moveaxis(q, -1, 0))
 
 
 def _memory_entry(memory: int, dof: int):
@@ -305,16 +280,7 @@ def fit_spectrum(
     """Maximum likelihood of V = Σ θ_a A_a + C by Fisher scoring.
 
     For a variance that is linear in θ a scoring step is a least-squares fit with the
-    weights 1/V²; the constraint θ ≥ 0 makes it a non-negative one.
-
-    Parameters
-    ----------
-    power
-        Mean over the paths of the squared coefficients, shape (frequency,).
-    paths
-        Their number.
-    shapes, known
-        A, shape (parameter, frequency), and C, shape (frequency,).
+    weights 1/V², and θ ≥ 0 makes it a non-negative one. `power` is a mean over paths.
     """
     variance = np.full(power.shape, power.mean()) + known
     for _ in range(MOST_SCORING_STEPS):
@@ -334,16 +300,7 @@ def fit_with_ends(
 ) -> Fit:
     """Maximum likelihood of V = Σ θ_a A_a with Σ θ_a B_a added at both ends of a path.
 
-    Parameters
-    ----------
-    coefficients
-        DST-I of the residual at the first frequencies, shape (path, frequency).
-    shapes
-        A, shape (parameter, frequency).
-    ends
-        B, shape (parameter,).
-    count
-        N, samples of a path.
+    `coefficients` are the DST-I of `count` samples at the first frequencies, by path.
     """
     paths, size = coefficients.shape
     theta = frequencies(count)[:size]
@@ -390,12 +347,7 @@ def cross_spectrum(
 ) -> np.ndarray:
     """Covariances θ of two residuals, Σ θ_a A_a + C, by weighted least squares.
 
-    Parameters
-    ----------
-    power
-        Mean over the paths of the product of the coefficients, shape (frequency,).
-    variances
-        V of each residual.
+    `power` is the mean over the paths of the product of their coefficients.
     """
     weight = 1 / np.sqrt(variances[0] * variances[1])
     solution, *_ = np.linalg.lstsq(
@@ -419,15 +371,14 @@ def _information_inverse(shapes, variance, paths) -> np.ndarray:
 
 
 def _hessian(function, point, step) -> np.ndarray:
-    count = len(point)
-    result = np.empty((count, count))
-    for a in range(count):
-        for b in range(count):
-            da, db = step[a] * np.eye(count)[a], step[b] * np.eye(count)[b]
-            result[a, b] = (
-                function(point + da + db)
-                - function(point + da - db)
-                - function(point - da + db)
-                + function(point - da - db)
-            ) / (4 * step[a] * step[b])
-    return result
+    """Second derivatives by central differences."""
+    rows = np.diag(step)
+    mixed = [
+        function(point + a + b)
+        - function(point + a - b)
+        - function(point - a + b)
+        + function(point - a - b)
+        for a in rows
+        for b in rows
+    ]
+    return np.reshape(mixed, rows.shape) / (4 * np.outer(step, step))

@@ -41,8 +41,10 @@ from leastaction.core.euler_lagrange import (
 from leastaction.core.expressions import symbol
 from leastaction.core.library import Library
 from leastaction.ensembles.contracts import CONTRACTS
-from leastaction.ensembles.martingale_moments import monomial_instruments
-from leastaction.ensembles.residual import step_increments
+from leastaction.ensembles.martingale_moments import (
+    monomial_instruments,
+    step_increments,
+)
 
 # So that what is made of them fits the processor's cache.
 SAMPLES_PER_BATCH = 500

@@ -55,7 +55,7 @@ class Sensor(Settings):
 class StrongTaylor(Ensemble):
     """Order 1.5 strong Taylor scheme for a second-order stochastic system."""
 
-    run = "ensembles.ensemble:simulate"
+    run = "ensembles.strong_taylor:simulate"
     makes = "observations"
 
     method: Literal["strong_taylor"] = "strong_taylor"
@@ -69,7 +69,7 @@ class StrongTaylor(Ensemble):
         made = super().__call__(system, **key, replicate=replicate, units=units)
         if self.sensor is None:
             return made
-        measure = families.implementation("ensembles.ensemble:measure")
+        measure = families.implementation("ensembles.strong_taylor:measure")
         return measure(made, self.sensor.plain(), **key)
 
     def contract(self) -> str:

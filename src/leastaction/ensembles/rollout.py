@@ -19,8 +19,7 @@ from leastaction.core.library import Library
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
-from leastaction.ensembles.ensemble import fill_paths, white_noise
-from leastaction.ensembles.strong_taylor import integrator
+from leastaction.ensembles.strong_taylor import fill_paths, integrator, white_noise
 
 log = logging.getLogger(__name__)
 
@@ -48,45 +47,49 @@ def validate(
     """
     replicate = int(model["replicate"].values[0])
     estimate = IdentifiedModel(model.isel(replicate=0)).system
-    training = simulation["duration"]
-    steps = step_count(settings["lengths"] * training, simulation["time_step"])
+    training, dt = simulation["duration"], simulation["time_step"]
+    growth = _growth_rate(system)
+    steps = step_count(settings["lengths"] * training, dt)
     every = math.ceil(steps / (settings["samples"] - 1))
     wiener = max(system.wiener_processes, estimate.wiener_processes)
     key = seed, example, "validate", replicate
+    noise = white_noise(*key, wiener)
     starts = ensemble_starts(
         simulation["initial_state"],
         system,
         partial(generator, *key),
         settings["trajectories"],
     )
-    noise = white_noise(*key, wiener)
-
-    def paths(integrate, noise):
-        path = np.empty((len(starts), steps // every + 1, 2 * system.dof))
-        q, qdot = path[..., : system.dof], path[..., system.dof :]
-        fill_paths(integrate, starts, noise, simulation["time_step"], q, qdot, every)
-        return path
-
-    along = paths(integrator(system), noise)
-    turn = _alignment(system, estimate, wiener, along[0])
-    followed = paths(_model_integrator(estimate), _turned(noise, turn))
-    time = np.arange(steps // every + 1) * every * simulation["time_step"]
     projection = Library.from_config(library, system.coordinates).projection(system)
     scale = 1.0 if projection is None else projection[1]
-    truth = _statistics(along, system, scale)
+    time = np.arange(0, steps + 1, every) * dt
+    along, followed = np.empty((2, len(starts), len(time), 2 * system.dof))
+    _fill(along, integrator(system), starts, noise, dt, every)
+    turn = _alignment(system, estimate, wiener, along[0])
+
+    def turned(trajectories):
+        draw = noise(trajectories)
+        return lambda steps: turn @ draw(steps)
+
+    _fill(followed, _model_integrator(estimate), starts, turned, dt, every)
     found = _statistics(followed, estimate, 1.0)
-    names = [s.name for s in system.state]
     return comparison(
-        truth,
+        _statistics(along, system, scale),
         found,
         time,
         training,
-        growth=scale * _growth_rate(system),
+        growth=scale * growth,
         diverged=found["diverged"],
         replicate=model["replicate"],
-        axis={"state": names},
+        axis={"state": [s.name for s in system.state]},
         judged=slice(0, system.dof),
     )
+
+
+def _fill(path, integrate, starts, noise, dt, every) -> None:
+    """Fill `path`, shape (trajectory, samples, state), with every so many states."""
+    q, qdot = np.split(path, 2, axis=2)
+    fill_paths(integrate, starts, noise, dt, q, qdot, every)
 
 
 def _model_integrator(model: System):
@@ -105,16 +108,6 @@ def _model_integrator(model: System):
     return nowhere
 
 
-def _turned(noise, rotation: np.ndarray):
-    """The same `noise` of Wiener processes Q W."""
-
-    def start(trajectories):
-        draw = noise(trajectories)
-        return lambda steps: rotation @ draw(steps)
-
-    return start
-
-
 def _alignment(system: System, estimate: System, wiener: int, path) -> np.ndarray:
     """Rotation Q of the Wiener processes that brings S_estimate Q closest to S_system.
 
@@ -126,7 +119,9 @@ def _alignment(system: System, estimate: System, wiener: int, path) -> np.ndarra
     """
     roots = []
     for one in (estimate, system):
-        values = _along(one, path)
+        constant = not one.volatility.free_symbols & set(one.state)
+        values = _along(one, list(one.volatility), path[:1] if constant else path)
+        values = values.reshape(-1, one.dof, one.wiener_processes)
         missing = wiener - one.wiener_processes
         roots.append(np.pad(values, ((0, 0), (0, 0), (0, missing))))
     product = np.einsum("nai,naj->ij", *np.broadcast_arrays(*roots))
@@ -134,62 +129,34 @@ def _alignment(system: System, estimate: System, wiener: int, path) -> np.ndarra
     return left @ right
 
 
-def _along(system: System, path: np.ndarray) -> np.ndarray:
-    """S along a path, shape (time, dof, wiener); one time if it is a constant."""
-    shape = (-1, system.dof, system.wiener_processes)
-    if not system.volatility.free_symbols & set(system.state):
-        constant = system.evaluated(system.volatility)
-        return np.array(constant, dtype=float).reshape(1, *shape[1:])
-    evaluate = evaluator(
-        list(system.volatility), system.coordinates, list(system.parameters)
-    )
-    q, qdot = path[:, : system.dof], path[:, system.dof :]
-    return evaluate(q, qdot, system.parameter_values).reshape(shape)
+def _along(system: System, functions, states: np.ndarray) -> np.ndarray:
+    """Functions of the state at states (q, q̇), shape (samples, function)."""
+    evaluate = evaluator(functions, system.coordinates, list(system.parameters))
+    q, qdot = states[:, : system.dof], states[:, system.dof :]
+    return evaluate(q, qdot, system.parameter_values)
 
 
 def _statistics(path: np.ndarray, system: System, scale: float) -> dict:
     """Ensemble statistics over the trajectories that stay finite."""
-    alive = np.isfinite(path).all(axis=(1, 2))
-    energy = _energy(system)
-    if not alive.any():
-        empty = np.full(path.shape[1:], np.nan)
-        nothing = empty[:, 0]
-        return {
-            "mean": empty,
-            "std": empty,
-            "hamiltonian": nothing,
-            "hamiltonian_of_mean": nothing,
-            "diverged": len(path),
-        }
-    kept = path[alive]
+    kept = path[np.isfinite(path).all(axis=(1, 2))]
+    diverged = len(path) - len(kept)
+    if diverged == len(path):
+        kept = np.full_like(path[:1], np.nan)
+    functions, states = [system.hamiltonian], kept.reshape(-1, kept.shape[-1])
     with np.errstate(over="ignore", invalid="ignore"):
         mean, std = kept.mean(axis=0), kept.std(axis=0)
-        hamiltonian = energy(kept.reshape(-1, kept.shape[-1])).reshape(kept.shape[:2])
-        return {
-            "mean": mean,
-            "std": std,
-            "hamiltonian": scale * hamiltonian.mean(axis=0),
-            "hamiltonian_of_mean": scale * energy(mean),
-            "diverged": int((~alive).sum()),
-        }
-
-
-def _energy(system: System):
-    """Hamiltonian of states (q, q̇) of shape (samples, state)."""
-    evaluate = evaluator(
-        [system.hamiltonian], system.coordinates, list(system.parameters)
-    )
-
-    def energy(state):
-        q, qdot = state[:, : system.dof], state[:, system.dof :]
-        return evaluate(q, qdot, system.parameter_values)[:, 0]
-
-    return energy
+        energy = _along(system, functions, states).reshape(kept.shape[:2])
+        of_mean = _along(system, functions, mean)[:, 0]
+    return {
+        "mean": mean,
+        "std": std,
+        "hamiltonian": scale * energy.mean(axis=0),
+        "hamiltonian_of_mean": scale * of_mean,
+        "diverged": diverged,
+    }
 
 
 def _growth_rate(system: System) -> float:
     """Rate of E[H], W in the scale of L; NaN where it depends on the motion."""
     rate = system.evaluated(system.energy_growth)
-    if rate.free_symbols or system.dissipation != 0:
-        return float("nan")
-    return float(rate)
+    return np.nan if rate.free_symbols or system.dissipation != 0 else float(rate)

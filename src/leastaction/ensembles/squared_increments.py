@@ -13,20 +13,22 @@ in r_k: it changes r_k² by (∂S/∂q̇)² dt/4 of it.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property, partial
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.core import variance_function
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.core.euler_lagrange import velocity_names
-from leastaction.core.expressions import to_text
-from leastaction.core.library import candidates
-from leastaction.ensembles.residual import Residual
+from leastaction.core.euler_lagrange import rates_along_motion, velocity_names
+from leastaction.core.expressions import symbol, to_text
+from leastaction.core.library import Library, candidates
+from leastaction.ensembles.martingale_moments import step_increments
 
 # So that what is made of them fits the processor's cache.
 INCREMENTS_PER_BATCH = 2000
@@ -54,81 +56,74 @@ def identify(
     coordinates = [str(name) for name in observations["dof"].values]
     names = (*coordinates, *velocity_names(coordinates))
     terms = candidates(library["volatility"], names)
-    chosen = np.flatnonzero(estimate.joint_coefficients)
-    residual = Residual(library, coordinates, chosen)
+    c, most = estimate.joint_coefficients, settings["max_terms"]
+    residual = Residual(library, coordinates, np.flatnonzero(c))
     regressors = evaluator(list(terms), coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
-    dof, m = len(coordinates), len(terms)
-    steps = q.shape[1] - 1
-    dt = time_step(observations)
+    dt, steps = time_step(observations), q.shape[1] - 1
+    count = q.shape[0] * steps
+    sparse = max(1, count // variance_function.SAMPLES_TO_SEE_A_LAW)
 
     def windows(first):
         for path, rate in zip(q, qdot, strict=True):
             for start in range(first, steps, INCREMENTS_PER_BATCH):
-                window = slice(
-                    start - first, min(start + INCREMENTS_PER_BATCH, steps) + 1
-                )
-                x, v = path[window], rate[window]
-                r = residual.increments(x, v, dt, estimate.joint_coefficients)
-                yield x, v, r[first:]
+                stop = min(start + INCREMENTS_PER_BATCH, steps) + 1
+                x, v = path[start - first : stop], rate[start - first : stop]
+                yield x, v, residual.increments(x, v, dt, c)[first:]
 
-    count = q.shape[0] * steps
-    sparse = max(1, count // variance_function.SAMPLES_TO_SEE_A_LAW)
-    gram = np.zeros((dof, m + 1, m + 1))
-    covariance, seen = np.zeros((dof, dof)), 0
+    def squares(a):
+        return ((x, v, np.square(r[:, a]) / dt) for x, v, r in windows(1))
+
+    gram, seen, covariance = [0.0] * len(coordinates), 0, 0.0
     for x, v, r in windows(0):
-        covariance += r.T @ r
-        some = r[::sparse]
-        both = np.empty((len(some), m + 1))
-        both[:, :m] = regressors(x[:-1:sparse], v[:-1:sparse])
+        covariance = covariance + r.T @ r
+        some = np.square(r[::sparse]) / dt
+        values = regressors(x[:-1:sparse], v[:-1:sparse])
         seen += len(some)
-        for a in range(dof):
-            both[:, m] = np.square(some[:, a]) / dt
-            gram[a] += both.T @ both
+        for a, target in enumerate(some.T):
+            both = np.column_stack([values, target])
+            gram[a] = gram[a] + both.T @ both
     covariance /= count * dt
     variance = np.diag(covariance)
     varying = [i for i, term in enumerate(terms) if term.free_symbols]
-
-    def averaged(a):
-        for x, v, r in windows(1):
-            average = variance_function.step_average(
-                regressors, (x[:-2], v[:-2]), (x[1:-1], v[1:-1])
-            )
-            yield average, np.square(r[:, a]) / dt
-
     fits = []
-    for a in range(dof):
-        first = variance_function.select(gram[a], settings["max_terms"], seen)
+    for a, name in enumerate(coordinates):
+        first = variance_function.select(gram[a], most, seen)
         found = variance_function.interpret(*first, terms)
         if found.coefficients[varying].any():
-            found = variance_function.fit(
-                lambda a=a: averaged(a), terms, settings["max_terms"]
+            found = _state_dependent(
+                partial(squares, a), regressors, terms, most, (q[0], qdot[0]), name
             )
-            _warn_if_coarse(found, terms, regressors, q, qdot, coordinates[a])
         elif found.coefficients.any():
             found = _constant(found, variance[a], count)
         fits.append(found)
+    return _estimate(fits, terms, covariance, count)
+
+
+def _estimate(fits, terms, covariance: np.ndarray, count: int) -> VolatilityEstimate:
+    """Estimate from the law of each degree of freedom, and S Sᵀ of `count` samples."""
+    variance = np.diag(covariance)
+    varying = [i for i, term in enumerate(terms) if term.free_symbols]
+
+    def each(name: str) -> np.ndarray:
+        return np.array([getattr(one, name) for one in fits])
+
     return VolatilityEstimate(
         volatility=np.sqrt(variance),
         std=np.sqrt(variance / (2 * count)),
         terms=[to_text(term) for term in terms],
-        coefficients=np.array([one.coefficients for one in fits]),
-        coefficient_std=np.array([one.std for one in fits]),
+        coefficients=each("coefficients"),
+        coefficient_std=each("std"),
         covariance=covariance,
-        constant=np.array([not one.coefficients[varying].any() for one in fits]),
-        root=np.array([one.root for one in fits]),
-        root_std=np.array([one.root_std for one in fits]),
+        constant=~each("coefficients")[:, varying].any(axis=1),
+        root=each("root"),
+        root_std=each("root_std"),
         diagnostics={
-            "perfect_square_statistic": (
-                np.array([one.statistic for one in fits]),
-                "1",
-                "chi-square(1) of S^2 = (a + b f)^2",
-            ),
-            "perfect_square_p_value": (
-                np.array([one.p_value for one in fits]),
-                "1",
-                "p-value of S^2 = (a + b f)^2",
-            ),
+            f"perfect_square_{name}": (each(name), "1", f"{meaning} S^2 = (a + b f)^2")
+            for name, meaning in (
+                ("statistic", "chi-square(1) of"),
+                ("p_value", "p-value of"),
+            )
         },
     )
 
@@ -146,12 +141,22 @@ def _constant(found, variance: float, count: int):
     )
 
 
-def _warn_if_coarse(found, terms, regressors, q, qdot, name: str) -> None:
-    """Tell if S changes much within a step: averages over the step then fall short."""
+def _state_dependent(squares, regressors, terms, max_terms, path, name):
+    """Law of S² by averages over each step of (q, q̇, `squares`).
+
+    Warns if S changes much within a step of one `path`: averages then fall short.
+    """
+
+    def averaged():
+        for x, v, square in squares():
+            before, now = (x[:-2], v[:-2]), (x[1:-1], v[1:-1])
+            yield variance_function.step_average(regressors, before, now), square
+
+    found = variance_function.fit(averaged, terms, max_terms)
     one = [i for i, term in enumerate(terms) if not term.free_symbols]
     if not found.is_square or not found.root[one].any():
-        return
-    change = np.diff(regressors(q[0], qdot[0]) @ found.root)
+        return found
+    change = np.diff(regressors(*path) @ found.root)
     # Noise in successive changes is uncorrelated; what the drift does repeats itself.
     drift = np.sqrt(max(np.mean(change[1:] * change[:-1]), 0.0))
     ratio = drift / abs(found.root[one].sum())
@@ -164,3 +169,56 @@ def _warn_if_coarse(found, terms, regressors, q, qdot, name: str) -> None:
             ratio,
             LARGEST_CHANGE_PER_STEP,
         )
+    return found
+
+
+class Residual:
+    """Compiled residual of a library whose coefficients are given at run time.
+
+    The coefficients are those of L, then those of the Rayleigh function. Terms that are
+    not `chosen` are left out of the compiled code, whatever their coefficient.
+    """
+
+    def __init__(
+        self,
+        library: Mapping,
+        coordinates: Sequence[str],
+        chosen: Sequence[int] | None = None,
+    ):
+        terms = Library.from_config(library, coordinates)
+        self.coordinates = coordinates
+        self._chosen = np.arange(len(terms.momenta[0])) if chosen is None else chosen
+        self._momenta = [self._sum(row) for row in terms.momenta]
+        self.forces = [self._sum(row) for row in terms.forces]
+        self.lagrangian = self._sum([*terms.terms, *[0] * len(terms.dissipation)])
+
+    def _sum(self, columns: Sequence[sp.Expr]) -> sp.Expr:
+        """Sum of the chosen columns, each with its coefficient."""
+        return sum((symbol(f"c_{i}") * columns[i] for i in self._chosen), sp.Integer(0))
+
+    def compiled(self, functions: Sequence[sp.Expr]) -> Callable:
+        """Evaluator ``(q, qdot, coefficients)`` of functions of the coefficients."""
+        names = [f"c_{i}" for i in self._chosen]
+        evaluate = evaluator(functions, self.coordinates, names)
+        return lambda q, qdot, c: evaluate(q, qdot, c[self._chosen])
+
+    @cached_property
+    def _with_rates(self) -> Callable:
+        rates = rates_along_motion(self.forces, self.coordinates)
+        return self.compiled([*self._momenta, *self.forces, *rates])
+
+    @cached_property
+    def _with_value(self) -> Callable:
+        return self.compiled([*self._momenta, *self.forces, self.lagrangian])
+
+    def increments(self, q, qdot, dt: float, coefficients) -> np.ndarray:
+        """Δ(∂L/∂q̇) − ∫∂L/∂q dt of each step, shape (samples − 1, dof)."""
+        values = self._with_rates(q, qdot, coefficients)
+        return step_increments(*np.split(values, 3, axis=1), dt)
+
+    def central(self, q, qdot, dt: float, coefficients) -> tuple[np.ndarray, ...]:
+        """Residual by central difference, (samples − 2, dof), and L, (samples − 2,)."""
+        values = self._with_value(q, qdot, coefficients)
+        momentum, force = np.split(values[:, :-1], 2, axis=1)
+        rate = (momentum[2:] - momentum[:-2]) / (2 * dt)
+        return rate - force[1:-1], values[1:-1, -1]

@@ -1,6 +1,6 @@
-"""Order 1.5 strong Taylor scheme for a second-order stochastic system.
+"""Ensembles by the order 1.5 strong Taylor scheme, and the sensors that record them.
 
-Kloeden and Platen (1992), eq. (10.4.6) for additive and for diagonal noise:
+The scheme of Kloeden and Platen (1992), eq. (10.4.6), for additive and diagonal noise:
 
 .. math::
 
@@ -10,16 +10,47 @@ Kloeden and Platen (1992), eq. (10.4.6) for additive and for diagonal noise:
 
 The operators are applied symbolically, so the step is exact to its order for every
 :class:`~leastaction.core.system.System`, and the loop is compiled.
+
+Paths are integrated in batches of trajectories and steps. A batch is small enough to
+stay in the processor's cache between the drawing of its noise, the integration and the
+storage. The division into batches changes no number: each trajectory has a random
+generator of its own and draws from it step by step.
+
+A sensor adds Gaussian noise, white or coloured, and may leave channels out. What is
+recorded of a channel y at sample k is
+
+.. math::  ỹ_k = y_k + s\, e_k , \qquad
+           e_k = \frac{1}{\sqrt c} \sum_{i<c} w_{k-i} , \quad w ∼ N(0, 1)
+
+with s in units of the rms of the channel over the noise-free ensemble, each degree of
+freedom for itself. A correlation of c = 1 sample is white noise; c > 1 is the moving
+average of an anti-aliasing filter, with unit variance kept.
 """
 
-from functools import lru_cache
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
 
 import numpy as np
 import sympy as sp
+import xarray as xr
 
 from leastaction.core.compiled import assigned, assignments, kernel, local, unpack
 from leastaction.core.expressions import symbol
+from leastaction.core.initial_state import ensemble_starts
+from leastaction.core.simulation import (
+    check_finite,
+    generator,
+    noise_generator,
+    step_count,
+)
 from leastaction.core.system import System
+from leastaction.ensembles.contracts import CONTRACTS
+
+TRAJECTORIES_PER_BATCH = 256
+# Of the states and of the normal numbers of a batch: 1 MB.
+NUMBERS_PER_BATCH = 2**17
+CHANNELS = ("q", "qdot")
 
 # Every step depends on the one before, but not on other trajectories. Side by side, the
 # loop over them becomes vector instructions, where no sine or the like is in it: the
@@ -47,26 +78,160 @@ class NoiseError(ValueError):
     """A volatility outside what the scheme covers."""
 
 
-def integrator(system: System):
-    """Compiled integrator of `system`.
-
-    Returns
-    -------
-    callable
-        ``integrate(states, normals, time_step)`` with the states (q, q̇) of shape
-        (state, trajectory) and `normals` of shape (2, steps, wiener, trajectory), as of
-        :func:`leastaction.ensembles.ensemble.white_noise`; it returns the path of shape
-        (steps + 1, state, trajectory), the given states first. For one trajectory, the
-        last axis may be left out of all of them. Parameter values are those of
-        `system`.
+def simulate(
+    system: System,
+    settings: Mapping,
+    *,
+    example: str,
+    seed: int,
+    replicate: int,
+    units: Mapping[str, str],
+) -> xr.Dataset:
+    """One replicate: an ensemble of independent trajectories.
 
     Raises
     ------
     NoiseError
-        If the noise is neither additive nor diagonal (g_i may depend on q and on its
-        own q̇_i only), because the scheme would then need Lévy areas.
-    ValueError
-        By ``integrate``, if shapes do not fit together.
+        If the noise is neither additive nor diagonal.
+    DivergenceError
+        If a trajectory does not stay finite.
+    """
+    dt, n = settings["time_step"], settings["trajectories"]
+    key = seed, example, "simulate", replicate
+    integrate = integrator(system)
+    noise = white_noise(*key, system.wiener_processes)
+    starts = ensemble_starts(
+        settings["initial_state"], system, partial(generator, *key), n
+    )
+    q = np.empty((1, n, step_count(settings["duration"], dt) + 1, system.dof))
+    qdot = np.empty_like(q)
+    with np.errstate(over="ignore", invalid="ignore"):
+        fill_paths(integrate, starts, noise, dt, q[0], qdot[0])
+    check_finite(q[0], qdot[0], dt, replicate)
+    each = [units[name] for name in system.coordinates]
+    unit = each[0] if len(set(each)) == 1 else "see coordinate_unit"
+    rate = f"({unit})/s" if len(set(each)) == 1 else unit
+    time = np.arange(q.shape[2]) * dt
+    return CONTRACTS["observations"].dataset(
+        {"q": q, "qdot": qdot},
+        coords={
+            "replicate": [replicate],
+            "time": ("time", time, {"units": "s", "long_name": "time"}),
+            "dof": list(system.coordinates),
+            "coordinate_unit": ("dof", each),
+        },
+        units={"q": unit, "qdot": rate},
+    )
+
+
+def white_noise(
+    seed: int, example: str, purpose: str, replicate: int, processes: int
+) -> Callable[[range], Callable[[int], np.ndarray]]:
+    """White noise of one replicate: ``start(trajectories)`` gives ``draw(steps)``.
+
+    Every start begins the same numbers; each draw continues them by two independent
+    N(0, 1) per step, shape (2, steps, wiener, trajectory).
+    """
+
+    def start(trajectories: range) -> Callable[[int], np.ndarray]:
+        generators = [
+            noise_generator(seed, example, purpose, replicate, trajectory)
+            for trajectory in trajectories
+        ]
+
+        def draw(steps: int) -> np.ndarray:
+            normals = np.empty((len(generators), steps, processes, 2))
+            for source, of_trajectory in zip(generators, normals, strict=True):
+                source.standard_normal(out=of_trajectory)
+            return np.ascontiguousarray(normals.transpose(3, 1, 2, 0))
+
+        return draw
+
+    return start
+
+
+def fill_paths(
+    integrate: Callable,
+    starts: np.ndarray,
+    noise: Callable[[range], Callable[[int], np.ndarray]],
+    time_step: float,
+    q: np.ndarray,
+    qdot: np.ndarray,
+    every: int = 1,
+    trajectories_per_batch: int = TRAJECTORIES_PER_BATCH,
+    numbers_per_batch: int = NUMBERS_PER_BATCH,
+) -> None:
+    """Integrate an ensemble from `starts`, shape (trajectory, state), batch by batch.
+
+    Fills `q` and `qdot`, (trajectory, samples, dof), with every so many states.
+    """
+    dof = q.shape[2]
+    steps = (q.shape[1] - 1) * every
+    q[:, 0], qdot[:, 0] = starts[:, :dof], starts[:, dof:]
+    for group in _ranges(len(starts), trajectories_per_batch):
+        members = slice(group.start, group.stop)
+        states = starts[members].T
+        draw = noise(group)
+        for batch in _ranges(steps, max(1, numbers_per_batch // (2 * states.size))):
+            path = integrate(states, draw(len(batch)), time_step)
+            states = path[-1]
+            first = -(batch.start + 1) % every + 1
+            kept = path[first::every].transpose(2, 0, 1)
+            row = (batch.start + first) // every
+            rows = slice(row, row + kept.shape[1])
+            q[members, rows], qdot[members, rows] = kept[..., :dof], kept[..., dof:]
+
+
+def _ranges(stop: int, length: int) -> Iterator[range]:
+    """Consecutive ranges that make up ``range(stop)``."""
+    return (range(n, min(n + length, stop)) for n in range(0, stop, length))
+
+
+def measure(
+    observations: xr.Dataset, sensor: Mapping, *, example: str, seed: int
+) -> xr.Dataset:
+    """What sensors record of one replicate without noise.
+
+    `sensor` holds `noise`, the standard deviation of each channel over its rms;
+    `correlation`, c in samples; `channels`, those of q and q̇ that are recorded. Each
+    trajectory draws for both channels, so that leaving one out changes nothing in the
+    other.
+    """
+    replicate = int(observations["replicate"].values[0])
+    length, recorded = sensor["correlation"], sensor["channels"]
+    clean = {name: observations[name].values[0] for name in CHANNELS}
+    spread = {
+        name: sensor["noise"].get(name, 0.0)
+        * np.sqrt(np.mean(np.square(values), axis=(0, 1)))
+        for name, values in clean.items()
+    }
+    noisy = {name: values.copy() for name, values in clean.items()}
+    trajectories, samples, dof = clean["q"].shape
+    for trajectory in range(trajectories):
+        rng = generator(seed, example, "sensor", replicate, trajectory)
+        white = rng.standard_normal((samples + length - 1, dof, len(CHANNELS)))
+        noise = _moving_average(white, length)
+        for i, name in enumerate(CHANNELS):
+            noisy[name][trajectory] += spread[name] * noise[..., i]
+    return observations.drop_vars(set(CHANNELS) - set(sensor["channels"])).assign(
+        {name: observations[name].copy(data=noisy[name][None]) for name in recorded}
+    )
+
+
+def _moving_average(white: np.ndarray, length: int) -> np.ndarray:
+    """Sum of `length` neighbours over √length, along the first axis."""
+    if length == 1:
+        return white
+    total = np.cumsum(white, axis=0)
+    total[length:] -= total[:-length].copy()
+    return total[length - 1 :] / np.sqrt(length)
+
+
+def integrator(system: System):
+    """Compiled ``integrate(states, normals, time_step)``: the path, the states first.
+
+    Shapes are (state, trajectory), (2, steps, wiener, trajectory) and (steps + 1,
+    state, trajectory); for one trajectory the last axis of all may be left out.
     """
     functions = _functions(
         system.coordinates,
@@ -111,15 +276,8 @@ def _check(system: System, states: np.ndarray, normals: np.ndarray) -> None:
 @lru_cache(maxsize=64)
 def _functions(coordinates, parameters, lagrangian, dissipation, volatility, calculus):
     """Compiled code of all systems that differ in the values of parameters only."""
-    anything = dict.fromkeys(parameters, 1.0)
-    system = System(
-        coordinates,
-        anything,
-        lagrangian,
-        dissipation,
-        volatility.as_mutable(),
-        calculus,
-    )
+    law = lagrangian, dissipation, volatility.as_mutable(), calculus
+    system = System(coordinates, dict.fromkeys(parameters, 1.0), *law)
     return kernel(KERNEL, _blocks(system))
 
 
@@ -172,11 +330,9 @@ def _l0(f: sp.Expr, system: System, drift, noise: sp.Matrix) -> sp.Expr:
     gradient = [sp.diff(f, x) for x in system.state]
     result = sum(a * g for a, g in zip(drift, gradient, strict=True))
     for j in range(noise.cols):
-        for k in range(noise.rows):
-            if noise[k, j] == 0:
-                continue
-            inner = _lj(gradient[k], system, noise, j)
-            result += noise[k, j] * inner / 2
+        for b, g in zip(noise.col(j), gradient, strict=True):
+            if b != 0:
+                result += b * _lj(g, system, noise, j) / 2
     return sp.sympify(result)
 
 
@@ -189,23 +345,14 @@ def _lj(f: sp.Expr, system: System, noise: sp.Matrix, j: int) -> sp.Expr:
 
 
 def check_noise(system: System) -> None:
-    """Refuse noise for which the scheme would need Lévy areas.
-
-    Raises
-    ------
-    NoiseError
-        If a process excites a velocity on which the noise of another one depends.
-    """
+    """Refuse noise that is neither additive nor diagonal: it would need Lévy areas."""
     noise = sp.zeros(system.dof, system.wiener_processes).col_join(system.diffusion)
-    for j in range(noise.cols):
-        for other in range(noise.cols):
-            if j == other:
-                continue
-            for entry in noise.col(other):
-                if sp.simplify(_lj(entry, system, noise, j)) != 0:
-                    raise NoiseError(
-                        f"volatility: the noise of process {other + 1} depends on a "
-                        f"velocity that process {j + 1} excites. The order 1.5 scheme "
-                        "covers additive noise and diagonal noise, where g_i depends "
-                        "on the coordinates and on its own velocity only"
-                    )
+    for j, other in itertools.permutations(range(noise.cols), 2):
+        changes = (_lj(entry, system, noise, j) for entry in noise.col(other))
+        if any(sp.simplify(change) != 0 for change in changes):
+            raise NoiseError(
+                f"volatility: the noise of process {other + 1} depends on a velocity "
+                f"that process {j + 1} excites. The order 1.5 scheme covers additive "
+                "noise and diagonal noise, where g_i depends on the coordinates and on "
+                "its own velocity only"
+            )
