@@ -161,7 +161,7 @@ def test_labels_and_units_of_a_field(panel):
     assert panel.label("u_xx**2") == "$w_{xx}^{2}$"
     unit = panel.coefficient_unit("u_xx**2", panel.lagrangian_unit)
     assert unit == r"$\mathrm{m}^{4}\,\mathrm{s}^{-2}$"
-    assert panel.volatility_true(0) == pytest.approx(0.5)
+    assert panel.law.volatility[0] == pytest.approx(0.5)
     assert panel.squared_volatility_true(0, ["1", "u**2"]) == {"1": 0.25, "u**2": 0.0}
     assert panel.coefficients_true["u_x**2"] == pytest.approx(-4.5)
 

@@ -43,23 +43,23 @@ def test_correlated_wiener_processes_add_in_quadrature():
 def test_a_perfect_model_has_no_error(truth):
     perfect = model()
     assert scores.exact_support(perfect, truth).all()
-    assert (scores.coefficient_error(perfect, truth) == 0).all()
-    assert (scores.volatility_error(perfect, truth) == 0).all()
+    assert (scores.coefficients(perfect, truth).error == 0).all()
+    assert (scores.volatilities(perfect, truth).errors == 0).all()
     assert (scores.parameter_error(perfect, truth) == 0).all()
-    assert scores.coefficient_coverage(perfect, truth).all()
+    assert scores.coefficients(perfect, truth).covered.all()
     assert scores.constant_volatility(perfect).all()
 
 
 def test_a_wrong_term_spoils_the_support_of_its_replicate_alone(truth):
     found = model([[STIFFNESS, 0.5, 0, 0], [STIFFNESS, 0.5, 1e-9, 0], [0, 0.5, 0, 0]])
     assert scores.exact_support(found, truth).tolist() == [True, False, False]
-    assert scores.coefficient_error(found, truth).tolist() == [0.0, 0.0, 1.0]
+    assert scores.coefficients(found, truth).error.tolist() == [0.0, 0.0, 1.0]
 
 
 def test_errors_are_relative(truth):
     found = model([[1.1 * STIFFNESS, 0.5, 0, 0]], sigma=[0.9 * SIGMA])
-    assert scores.coefficient_error(found, truth) == pytest.approx([0.1])
-    assert scores.volatility_error(found, truth) == pytest.approx(np.array([[0.1]]))
+    assert scores.coefficients(found, truth).error == pytest.approx([0.1])
+    assert scores.volatilities(found, truth).errors == pytest.approx(np.array([[0.1]]))
 
 
 def test_parameter_error_is_that_of_table_2(truth):
@@ -82,9 +82,9 @@ def test_parameter_error_recomputes_the_printed_one():
 def test_intervals_cover_up_to_1_96_standard_errors(truth):
     off = [STIFFNESS + 0.0195, STIFFNESS + 0.0197, 0.0]
     found = model([[c, 0.5, 0, 0] for c in off], sigma=[0.5019, 0.502, 0.498])
-    coverage = scores.coefficient_coverage(found, truth)
+    coverage = scores.coefficients(found, truth).covered
     assert coverage.tolist() == [[True], [False], [False]]
-    assert scores.volatility_coverage(found, truth).ravel().tolist() == [
+    assert scores.volatilities(found, truth).covered.ravel().tolist() == [
         True,
         False,
         False,
@@ -93,8 +93,8 @@ def test_intervals_cover_up_to_1_96_standard_errors(truth):
 
 def test_no_coverage_without_standard_errors(truth):
     found = model(std=np.nan, sigma_std=np.nan)
-    assert scores.coefficient_coverage(found, truth) is None
-    assert scores.volatility_coverage(found, truth) is None
+    assert not scores.coefficients(found, truth).has_std
+    assert not scores.volatilities(found, truth).has_std
 
 
 def test_constant_volatility_needs_the_constant_and_nothing_else():

@@ -74,12 +74,13 @@ def test_errors_of_the_root_are_term_by_term():
     law = volatility_law(varying(), 0, 0.5)
     found = with_root([0.505, 1.5, 0.0])
     np.testing.assert_allclose(
-        scores.volatility_root_error(found, law, 0), [[0.01, 0.0]] * 5, atol=1e-12
+        scores.volatility_roots(found, law, 0).errors, [[0.01, 0.0]] * 5, atol=1e-12
     )
-    assert scores.volatility_root_coverage(found, law, 0).all()
-    assert not scores.volatility_root_coverage(with_root([0.53, 1.5, 0]), law, 0)[0, 0]
+    assert scores.volatility_roots(found, law, 0).covered.all()
+    off = scores.volatility_roots(with_root([0.53, 1.5, 0]), law, 0)
+    assert not off.covered[0, 0]
     lost = with_root([np.nan] * 3)
-    assert np.isinf(scores.volatility_root_error(lost, law, 0)).all()
+    assert np.isinf(scores.volatility_roots(lost, law, 0).errors).all()
     assert scores.exact_volatility_terms(found, law, 0).all()
     assert not scores.exact_volatility_terms(
         with_root([0] * 3, 0, (1, 0, 1)), law, 0
@@ -116,18 +117,18 @@ def test_damping_counts_in_the_support_and_has_its_own_error():
     assert truth.dissipation.tolist() == [0.75, 0.0]
     perfect = with_damping([0.75, 0.0])
     assert scores.exact_support(perfect, truth).all()
-    assert (scores.dissipation_error(perfect, truth) == 0).all()
-    assert scores.dissipation_coverage(perfect, truth).all()
+    assert (scores.dissipation(perfect, truth).error == 0).all()
+    assert scores.dissipation(perfect, truth).covered.all()
     off = with_damping([0.9, 0.1])
     assert not scores.exact_support(off, truth).any()
-    assert scores.dissipation_error(off, truth) == pytest.approx(0.2)
-    assert (scores.coefficient_error(off, truth) == 0).all()
+    assert scores.dissipation(off, truth).error == pytest.approx(0.2)
+    assert (scores.coefficients(off, truth).error == 0).all()
 
 
 def test_a_method_without_damping_misses_it():
     truth = scores.truth_of(damped())
     assert not scores.exact_support(model(), truth).any()
-    assert scores.dissipation_error(model(), truth) == pytest.approx(1.0)
+    assert scores.dissipation(model(), truth).error == pytest.approx(1.0)
     without = scores.truth_of(damped(0.0))
     assert scores.exact_support(model(), without).all()
 
@@ -136,7 +137,7 @@ def test_damping_outside_the_library_leaves_no_truth():
     example = damped()
     del example["library"]["dissipation"]
     assert scores.truth_of(example) is None
-    assert Panel("one", example, {}, {}).coefficients_true is None
+    assert Panel("one", example, {}, {}).coefficients_true == {}
     panel = Panel("one", damped(), {}, {})
     assert panel.coefficients_true["x**2"] == pytest.approx(STIFFNESS)
     assert panel.dissipation_true == {"xdot**2": 0.75, "xdot**4": 0.0}

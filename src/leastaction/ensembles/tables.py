@@ -282,10 +282,10 @@ def _errors(sheet: Sheet, model: xr.Dataset, key: str) -> dict:
     exact = scores.exact_support(model, sheet.truth)
     result = {EXACT: f"{int(exact.sum())} of {len(exact)}"}
     if sheet.truth.terms:
-        error = scores.coefficient_error(model, sheet.truth)
+        error = scores.coefficients(model, sheet.truth).error
         result[COEFFICIENT_ERROR] = 100 * float(np.median(error))
     if key != "hamiltonian":
-        worst = scores.volatility_error(model, sheet.truth).max(axis=1)
+        worst = scores.volatilities(model, sheet.truth).errors.max(axis=1)
         result[VOLATILITY_ERROR] = 100 * float(np.median(worst))
     if key == "equation_of_motion":
         error = scores.parameter_error(model, sheet.truth)

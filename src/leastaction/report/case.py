@@ -33,7 +33,7 @@ from leastaction.core import families
 from leastaction.core.library import Library
 from leastaction.report import verdict
 from leastaction.report.panel import Panel
-from leastaction.report.scores import Truth, root_mean_square
+from leastaction.report.scores import Truth
 from leastaction.report.sweep import is_replica
 
 ADDED = "added"
@@ -229,7 +229,8 @@ def typical(values: np.ndarray) -> tuple[float, float, float]:
 def rms(error: np.ndarray) -> tuple[float, float, float]:
     """Root mean square, with the percentiles of the error of a single replicate."""
     _, low, high = verdict.summary_of(error)
-    return root_mean_square(error), low, high
+    middle = float(np.sqrt(np.mean(np.square(error))))
+    return middle if np.isfinite(middle) else np.inf, low, high
 
 
 def count(hit: np.ndarray) -> tuple[float, float, float]:

@@ -24,7 +24,7 @@ from leastaction.report.case import (
     rms,
     rows_of,
 )
-from leastaction.report.scores import term_position, volatility_law
+from leastaction.report.scores import Estimates, term_position, volatility_law
 
 
 def _error(quantity: str, values: Callable, limit: str) -> Row:
@@ -32,24 +32,31 @@ def _error(quantity: str, values: Callable, limit: str) -> Row:
     return Row(quantity, values, limit=limit, summary=rms, note=note)
 
 
-def _coefficient_error(case: Case) -> np.ndarray | None:
-    return (
-        scores.coefficient_error(case.model, case.truth) if case.truth.terms else None
-    )
+def _together(found: Estimates) -> np.ndarray | None:
+    """Error of all numbers of a kind, if there are any."""
+    return found.error if found.truth.size else None
 
 
-def _dissipation_error(case: Case) -> np.ndarray | None:
-    if not case.truth.dissipation.any():
-        return None
-    return scores.dissipation_error(case.model, case.truth)
+def _each(found: Estimates, values: np.ndarray) -> Iterator[Found]:
+    """Values of every number that is not zero or unknown in truth."""
+    for name, true, of_one in zip(found.names, found.truth, values.T, strict=True):
+        if abs(true) > 0:
+            yield Found(of_one, name)
 
 
-def _of_volatilities(case: Case, values: np.ndarray | None) -> Iterator[Found]:
-    """Values of every coordinate with a constant volatility."""
-    if values is not None:
-        for a, name in enumerate(case.truth.library.coordinates):
-            if case.truth.volatility[a] > 0:
-                yield Found(values[:, a], name)
+def _covered(of: Callable) -> Callable:
+    """Coverage of each number of a kind, of methods with standard errors."""
+
+    def values(case: Case) -> Iterator[Found]:
+        found = of(case.model, case.truth)
+        return _each(found, found.covered) if found.has_std else iter(())
+
+    return values
+
+
+def _volatility_errors(case: Case) -> Iterator[Found]:
+    found = scores.volatilities(case.model, case.truth)
+    return _each(found, found.errors)
 
 
 def _noise_correlation(case: Case) -> Iterator[Found]:
@@ -66,22 +73,6 @@ def _noise_correlation(case: Case) -> Iterator[Found]:
             )
 
 
-def _coefficient_coverage(case: Case) -> Iterator[Found]:
-    found = scores.coefficient_coverage(case.model, case.truth)
-    if found is not None:
-        for i, k in enumerate(case.truth.terms):
-            yield Found(found[:, i], case.truth.library.names[k])
-
-
-def _dissipation_coverage(case: Case) -> Iterator[Found]:
-    truth = case.truth
-    found = scores.dissipation_coverage(case.model, truth)
-    if found is not None and truth.dissipation.any():
-        names = np.array(truth.library.dissipation_names)[truth.dissipation != 0]
-        for i, name in enumerate(names):
-            yield Found(found[:, i], name)
-
-
 # Of a model whose library can express the truth.
 RECOVERY = (
     Row(
@@ -91,14 +82,18 @@ RECOVERY = (
         summary=count,
     ),
     _error(
-        "relative error of the coefficients, rms", _coefficient_error, "coefficient_rms"
+        "relative error of the coefficients, rms",
+        lambda case: _together(scores.coefficients(case.model, case.truth)),
+        "coefficient_rms",
     ),
-    _error("relative error of the damping, rms", _dissipation_error, "dissipation_rms"),
+    _error(
+        "relative error of the damping, rms",
+        lambda case: _together(scores.dissipation(case.model, case.truth)),
+        "dissipation_rms",
+    ),
     _error(
         "relative error of the volatility of {}, rms",
-        lambda case: _of_volatilities(
-            case, scores.volatility_error(case.model, case.truth)
-        ),
+        _volatility_errors,
         "volatility_rms",
     ),
     Row(
@@ -107,14 +102,9 @@ RECOVERY = (
         limit="noise_correlation",
         note="from the covariance S S^T of the identified noise",
     ),
-    coverage(f"{COVERAGE}coefficient of {{}}", _coefficient_coverage),
-    coverage(f"{COVERAGE}damping {{}}", _dissipation_coverage),
-    coverage(
-        f"{COVERAGE}volatility of {{}}",
-        lambda case: _of_volatilities(
-            case, scores.volatility_coverage(case.model, case.truth)
-        ),
-    ),
+    coverage(f"{COVERAGE}coefficient of {{}}", _covered(scores.coefficients)),
+    coverage(f"{COVERAGE}damping {{}}", _covered(scores.dissipation)),
+    coverage(f"{COVERAGE}volatility of {{}}", _covered(scores.volatilities)),
 )
 
 
@@ -188,13 +178,12 @@ def _volatility_terms(case: Case) -> Iterator[dict]:
         yield from rows_of(case, [STATE_DEPENDENT], [Found(hit, name)])
         if law.root is None:
             continue
-        error = scores.volatility_root_error(case.model, law, a)
-        covered = scores.volatility_root_coverage(case.model, law, a)
-        terms = case.model["volatility_term"].values[law.root != 0]
-        for i, term in enumerate(terms):
+        roots = scores.volatility_roots(case.model, law, a)
+        for i, term in enumerate(roots.names):
             what = f"volatility of {name}, coefficient of {term}"
-            yield from rows_of(case, [ROOT_ERROR], [Found(error[:, i], what)])
-            yield from rows_of(case, [ROOT_COVERAGE], [Found(covered[:, i], what)])
+            yield from rows_of(case, [ROOT_ERROR], [Found(roots.errors[:, i], what)])
+            hit = roots.covered[:, i]
+            yield from rows_of(case, [ROOT_COVERAGE], [Found(hit, what)])
 
 
 def added_rows(case: Case, special: Callable | None = None) -> Iterator[dict]:
@@ -249,11 +238,10 @@ def _parameter_error(case: Case, ours: Mapping) -> np.ndarray:
             "parameter_error: the library cannot express the system, so that its "
             "parameters have no counterpart"
         )
-    if ours["parameter_error"] is True:
-        return scores.parameter_error(case.model, case.truth)
-    a = _dof(case, ours["parameter_error"])
+    one = ours["parameter_error"]
+    dof = None if one is True else _dof(case, one)
     factor = float(ours.get("factor", 1))
-    return scores.equation_parameter_error(case.model, case.truth, a, factor)
+    return scores.parameter_error(case.model, case.truth, dof, factor)
 
 
 def _relative_error(case: Case, ours: Mapping) -> np.ndarray:
@@ -263,8 +251,8 @@ def _relative_error(case: Case, ours: Mapping) -> np.ndarray:
             "estimates have no error"
         )
     if ours["relative_error"] == "coefficient":
-        return 100 * scores.coefficient_error(case.model, case.truth)
-    return 100 * scores.volatility_error(case.model, case.truth).max(axis=1)
+        return 100 * scores.coefficients(case.model, case.truth).error
+    return 100 * scores.volatilities(case.model, case.truth).errors.max(axis=1)
 
 
 def library_size(size: Callable[[Case, str], int]) -> Printed:

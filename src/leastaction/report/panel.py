@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
 import pint
 import sympy as sp
 import xarray as xr
@@ -126,64 +125,34 @@ class Panel:
             if "noise_level" in model.dims
         }
 
-    @cached_property
-    def _projection(self) -> tuple[np.ndarray, float] | None:
-        return self.library.projection(self.truth)
+    @property
+    def coefficients_true(self) -> dict[str, float]:
+        """True coefficient of every candidate of L; empty if the law is not known."""
+        law = self.known_law
+        return (
+            dict(zip(law.library.names, law.coefficients, strict=True)) if law else {}
+        )
 
     @property
-    def scale(self) -> float:
-        """Factor from the Lagrangian of the truth to the one the library can name."""
-        return 1.0 if self._projection is None else self._projection[1]
+    def dissipation_true(self) -> dict[str, float]:
+        """True coefficient of every candidate of D; empty if the law is not known."""
+        law = self.known_law
+        names = law.library.dissipation_names if law else []
+        return dict(zip(names, law.dissipation, strict=True)) if law else {}
 
-    @cached_property
-    def coefficients_true(self) -> dict[str, float] | None:
-        """True coefficient of every candidate of L; None if L is not in their span."""
-        if self._projection is None or self.dissipation_true is None:
-            return None
-        return dict(
-            zip(self.library.names, map(float, self._projection[0]), strict=True)
-        )
-
-    @cached_property
-    def dissipation_true(self) -> dict[str, float] | None:
-        """True coefficient of every candidate of D; None if D is not in their span."""
-        damping = self.library.damping(self.truth, self.scale)
-        if damping is None:
-            return None
-        return dict(
-            zip(self.library.dissipation_names, map(float, damping), strict=True)
-        )
-
-    def squared_volatility_true(
-        self, dof: int, terms: list[str]
-    ) -> dict[str, float] | None:
+    def squared_volatility_true(self, dof: int, terms: list[str]) -> dict[str, float]:
         """Return the true coefficient of every candidate of (S Sᵀ)_aa, a = `dof`.
 
-        Returns
-        -------
-        dict or None
-            In the scale of the identified Lagrangian; None if the truth is not a
-            combination of `terms`.
+        In the scale of the identified Lagrangian; empty if the truth is not a
+        combination of `terms`.
         """
-        square = sum((entry**2 for entry in self._volatility(dof)), sp.Integer(0))
+        scale = self.known_law.scale if self.known_law else 1.0
+        square = sum(e**2 for e in self.truth.noise_matrix.row(dof))
         found = expansion(
-            self.scale**2 * self.truth.evaluated(square),
+            scale**2 * self.truth.evaluated(square),
             [parse(term, self.names) for term in terms],
         )
-        if found is None:
-            return None
-        return dict(zip(terms, map(float, found), strict=True))
-
-    def volatility_true(self, dof: int) -> float | None:
-        """True volatility √(S Sᵀ)_aa in the model's scale; None unless constant."""
-        row = [self.truth.evaluated(entry) for entry in self._volatility(dof)]
-        if any(entry.free_symbols for entry in row):
-            return None
-        return abs(self.scale) * float(sum(entry**2 for entry in row)) ** 0.5
-
-    def _volatility(self, dof: int) -> list[sp.Expr]:
-        """Row `dof` of S; a field has one for all nodes."""
-        return list(self.truth.noise_matrix.row(dof))
+        return {} if found is None else dict(zip(terms, found, strict=True))
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -300,26 +269,13 @@ def panels_from(
         Datasets of these estimators of every example, in the same order; either may be
         empty if it is not shown.
     """
-    by_pair = [
-        dict(
-            zip(
-                [(name, e) for name in settings for e in settings[name][listed]],
-                datasets,
-                strict=True,
-            )
-        )
-        if datasets
-        else {}
-        for listed, datasets in (("estimators", models), ("rolled_out", rollouts))
-    ]
+    models, rollouts = iter(models), iter(rollouts)
     return [
         Panel(
             name,
             config,
-            *(
-                {e: d for (owner, e), d in some.items() if owner == name}
-                for some in by_pair
-            ),
+            dict(zip(config["estimators"], models, strict=False)),
+            dict(zip(config["rolled_out"], rollouts, strict=False)),
         )
         for name, config in settings.items()
     ]

@@ -229,42 +229,45 @@ def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
     return exact & (damping == (truth.dissipation != 0)).all(axis=1)
 
 
-def coefficient_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
-    """Relative ℓ² error ‖ĉ − c‖/‖c‖ over the true terms, shape (replicate,).
+@dataclass(frozen=True)
+class Estimates:
+    """Estimated numbers of one kind beside the true ones.
 
-    The reference term is left out: its coefficient is given. A true term that was not
-    selected counts with ĉ = 0; a wrong one shows in :func:`exact_support`.
+    Attributes
+    ----------
+    names
+        What each number is of.
+    values, std
+        Estimates and standard errors, shape (replicate, number).
+    truth
+        Shape (number,); NaN where there is no such number.
     """
-    c = truth.coefficients[truth.terms]
-    found = coefficients_of(model, truth, "coefficient_estimate")[:, truth.terms]
-    return _ratio(np.linalg.norm(found - c, axis=1), np.linalg.norm(c))
 
+    names: Sequence[str]
+    values: np.ndarray
+    std: np.ndarray
+    truth: np.ndarray
 
-def dissipation_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
-    """Relative ℓ² error ‖d̂ − d‖/‖d‖ over the true terms of D, shape (replicate,).
+    @property
+    def error(self) -> np.ndarray:
+        """Relative ℓ² error ‖x̂ − x‖/‖x‖ of all numbers, shape (replicate,)."""
+        error = np.linalg.norm(self.values - self.truth, axis=1)
+        return _ratio(error, np.linalg.norm(self.truth))
 
-    Apart from :func:`coefficient_error`, where a stiffness of 1000 would hide it.
-    """
-    true = truth.dissipation != 0
-    found = damping_of(model, truth.library, "coefficient_estimate")[:, true]
-    d = truth.dissipation[true]
-    return _ratio(np.linalg.norm(found - d, axis=1), np.linalg.norm(d))
+    @property
+    def errors(self) -> np.ndarray:
+        """Relative error |x̂ − x|/|x| of each number, shape (replicate, number)."""
+        return _ratio(np.abs(self.values - self.truth), np.abs(self.truth))
 
+    @property
+    def covered(self) -> np.ndarray:
+        """Whether x̂ ± 1.96 SE covers x, shape (replicate, number)."""
+        return np.abs(self.values - self.truth) <= NORMAL_95 * self.std
 
-def dissipation_coverage(model: xr.Dataset, truth: Truth) -> np.ndarray | None:
-    """Whether d̂ ± 1.96 SE covers d, as :func:`coefficient_coverage`."""
-    true = truth.dissipation != 0
-    return _covered(
-        damping_of(model, truth.library, "coefficient_estimate")[:, true],
-        damping_of(model, truth.library, "coefficient_std")[:, true],
-        truth.dissipation[true],
-    )
-
-
-def volatility_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
-    """Relative error |σ̂ − σ|/σ, shape (replicate, dof); NaN where σ is no constant."""
-    found = model["volatility_estimate"].transpose("replicate", "dof").values
-    return _ratio(np.abs(found - truth.volatility), truth.volatility)
+    @property
+    def has_std(self) -> bool:
+        """Whether the method gives standard errors."""
+        return bool(np.isfinite(self.std).any())
 
 
 def _ratio(error: np.ndarray, size) -> np.ndarray:
@@ -272,108 +275,87 @@ def _ratio(error: np.ndarray, size) -> np.ndarray:
         return error / size
 
 
-def coefficient_coverage(model: xr.Dataset, truth: Truth) -> np.ndarray | None:
-    """Whether ĉ ± 1.96 SE covers c, shape (replicate, true term).
+def coefficients(model: xr.Dataset, truth: Truth) -> Estimates:
+    """Coefficients of the true terms of L.
 
-    A true term that was not selected has the interval [0, 0], which does not cover.
-
-    Returns
-    -------
-    ndarray or None
-        None if the method gives no standard errors.
+    The reference term is left out: its coefficient is given. A true term that was not
+    selected counts with ĉ = 0 and the interval [0, 0], which does not cover; a wrong
+    one shows in :func:`exact_support`.
     """
-    return _covered(
-        coefficients_of(model, truth, "coefficient_estimate")[:, truth.terms],
-        coefficients_of(model, truth, "coefficient_std")[:, truth.terms],
-        truth.coefficients[truth.terms],
+    found = (
+        coefficients_of(model, truth, f"coefficient_{kind}")[:, truth.terms]
+        for kind in ("estimate", "std")
     )
+    names = [truth.library.names[i] for i in truth.terms]
+    return Estimates(names, *found, truth.coefficients[truth.terms])
 
 
-def volatility_coverage(model: xr.Dataset, truth: Truth) -> np.ndarray | None:
-    """Whether σ̂ ± 1.96 SE covers σ, shape (replicate, dof); None without SE."""
-    return _covered(
-        model["volatility_estimate"].transpose("replicate", "dof").values,
-        model["volatility_std"].transpose("replicate", "dof").values,
-        truth.volatility,
+def dissipation(model: xr.Dataset, truth: Truth) -> Estimates:
+    """Coefficients of the true terms of D.
+
+    Apart from :func:`coefficients`, where a stiffness of 1000 would hide their error.
+    """
+    true = np.flatnonzero(truth.dissipation)
+    found = (
+        damping_of(model, truth.library, f"coefficient_{kind}")[:, true]
+        for kind in ("estimate", "std")
     )
+    names = [truth.library.dissipation_names[i] for i in true]
+    return Estimates(names, *found, truth.dissipation[true])
 
 
-def _covered(estimate, std, truth) -> np.ndarray | None:
-    if not np.isfinite(std).any():
-        return None
-    return np.abs(estimate - truth) <= NORMAL_95 * std
+def volatilities(model: xr.Dataset, truth: Truth) -> Estimates:
+    """Volatility of every coordinate, whose truth is NaN where it is no constant."""
+    found = (
+        model[f"volatility_{kind}"].transpose("replicate", "dof").values
+        for kind in ("estimate", "std")
+    )
+    return Estimates(truth.library.coordinates, *found, truth.volatility)
 
 
 @lru_cache(maxsize=32)
-def equation_matrix(
-    library: Library,
-) -> tuple[tuple[tuple[int, sp.Expr], ...], np.ndarray]:
+def equation_matrix(library: Library) -> np.ndarray:
     """Parameters of the equations of motion as a linear map of the coefficients.
 
     The Euler–Lagrange expression of Σ c_i D_i, expanded over functions f of (q, q̇, q̈),
-    is Σ_f θ_f f with θ = A c.
-
-    Returns
-    -------
-    functions
-        (equation, f) of each row.
-    matrix
-        A, shape (function, term).
+    is Σ_f θ_f f with θ = A c. Returns A, shape (function, term).
     """
-    rows: dict[tuple[int, sp.Expr], int] = {}
-    entries = []
+    rows: dict[tuple[int, sp.Expr], np.ndarray] = {}
     for i, term in enumerate(library.terms):
         for a, expression in enumerate(library.equations_of(term)):
             for function, factor in expression.as_coefficients_dict().items():
-                if factor != 0:
-                    row = rows.setdefault((a, function), len(rows))
-                    entries.append((row, i, float(factor)))
-    matrix = np.zeros((len(rows), len(library.terms)))
-    for row, i, factor in entries:
-        matrix[row, i] = factor
-    matrix.setflags(write=False)
-    return tuple(rows), matrix
+                empty = np.zeros(len(library.terms))
+                rows.setdefault((a, function), empty)[i] = float(factor)
+    return np.array([row for row in rows.values() if row.any()])
 
 
-def parameter_error(model: xr.Dataset, truth: Truth) -> np.ndarray:
+def parameter_error(
+    model: xr.Dataset, truth: Truth, dof: int | None = None, factor: float = 1
+) -> np.ndarray:
     """Parameter error of Tripura et al., Table 2: 100 ‖θ − θ*‖/‖θ‖, shape (replicate,).
 
     θ holds the parameters of the equations of motion and the volatilities. The
     parameters of the reference term, which is given, are left out.
 
+    With `dof`, the error of one equation of motion as printed for 3DOF: θ holds
+    `factor` times the coefficients of the true terms in the equation of that degree of
+    freedom (−2 c is the stiffness of a spring c x²), and its volatility.
+
     Paper: a stiffness of 1000 hides a volatility of 1 in this norm, whatever its error;
     the scorecard therefore has the errors of coefficients and volatility apart.
     """
-    _, matrix = equation_matrix(truth.library)
-    others = np.flatnonzero(truth.library.given == 0)
-    found = coefficients_of(model, truth, "coefficient_estimate")
-    sigma = model["volatility_estimate"].transpose("replicate", "dof").values
-    estimate = np.hstack([found[:, others] @ matrix[:, others].T, sigma])
-    exact = np.hstack(
-        [matrix[:, others] @ truth.coefficients[others], truth.volatility]
-    )
-    return 100 * _ratio(np.linalg.norm(estimate - exact, axis=1), np.linalg.norm(exact))
-
-
-def equation_parameter_error(
-    model: xr.Dataset, truth: Truth, dof: int, factor: float
-) -> np.ndarray:
-    """Parameter error of one equation of motion, as Tripura et al. print it for 3DOF.
-
-    θ holds `factor` times the coefficients of the true terms that the equation of
-    degree of freedom `dof` contains (−2 c is the stiffness of a spring c x²), and its
-    volatility. Returns 100 ‖θ − θ*‖/‖θ‖, shape (replicate,).
-    """
-    terms = [
-        i
-        for i in truth.terms
-        if truth.library.equations_of(truth.library.terms[i])[dof] != 0
-    ]
-    found = coefficients_of(model, truth, "coefficient_estimate")[:, terms]
-    sigma = model["volatility_estimate"].transpose("replicate", "dof").values
-    estimate = np.column_stack([factor * found, sigma[:, dof]])
-    exact = np.append(factor * truth.coefficients[terms], truth.volatility[dof])
-    return 100 * _ratio(np.linalg.norm(estimate - exact, axis=1), np.linalg.norm(exact))
+    library, sigma = truth.library, volatilities(model, truth)
+    if dof is None:
+        terms, driven = np.flatnonzero(library.given == 0), slice(None)
+        matrix = equation_matrix(library)[:, terms]
+    else:
+        of_dof = [library.equations_of(library.terms[i])[dof] != 0 for i in truth.terms]
+        terms, driven = np.array(truth.terms)[of_dof], [dof]
+        matrix = factor * np.eye(len(terms))
+    found = coefficients_of(model, truth, "coefficient_estimate")[:, terms] @ matrix.T
+    exact = np.append(matrix @ truth.coefficients[terms], sigma.truth[driven])
+    theta = np.hstack([found, sigma.values[:, driven]])
+    return 100 * _ratio(np.linalg.norm(theta - exact, axis=1), np.linalg.norm(exact))
 
 
 def noise_correlation(covariance: np.ndarray) -> np.ndarray:
@@ -414,29 +396,16 @@ def exact_volatility_terms(
     return (found == (law.square != 0)).all(axis=1)
 
 
-def volatility_root_error(
-    model: xr.Dataset, law: VolatilityLaw, dof: int
-) -> np.ndarray:
-    """Relative error |ρ̂ − ρ|/|ρ| of the true terms of S, shape (replicate, term).
-
-    Infinite where no root was found.
-    """
-    true = law.root[law.root != 0]
-    found = model["volatility_root_estimate"].isel(dof=dof).values[:, law.root != 0]
-    error = np.abs(found - true) / np.abs(true)
-    return np.where(np.isfinite(error), error, np.inf)
-
-
-def volatility_root_coverage(
-    model: xr.Dataset, law: VolatilityLaw, dof: int
-) -> np.ndarray:
-    """Whether ρ̂ ± 1.96 SE covers ρ, shape (replicate, true term)."""
-    chosen = law.root != 0
+def volatility_roots(model: xr.Dataset, law: VolatilityLaw, dof: int) -> Estimates:
+    """Coefficients of the true terms of S; infinite where no root was found."""
+    true = np.flatnonzero(law.root)
     found, std = (
-        model[f"volatility_root_{kind}"].isel(dof=dof).values[:, chosen]
+        model[f"volatility_root_{kind}"].isel(dof=dof).values[:, true]
         for kind in ("estimate", "std")
     )
-    return np.abs(found - law.root[chosen]) <= NORMAL_95 * std
+    names = [str(model["volatility_term"].values[i]) for i in true]
+    found = np.where(np.isfinite(found), found, np.inf)
+    return Estimates(names, found, std, law.root[true])
 
 
 def rollout_errors(rollout: xr.Dataset) -> dict[str, np.ndarray]:
@@ -449,9 +418,3 @@ def rollout_errors(rollout: xr.Dataset) -> dict[str, np.ndarray]:
         name: np.where(np.isfinite(rollout[name]), rollout[name], np.inf)
         for name in names
     }
-
-
-def root_mean_square(values: np.ndarray) -> float:
-    """√ of the mean of the squares; inf if a value does not exist."""
-    result = float(np.sqrt(np.mean(np.square(values))))
-    return result if np.isfinite(result) else np.inf

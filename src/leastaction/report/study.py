@@ -40,15 +40,14 @@ def percent_errors(panel: Panel, estimator: str) -> dict[str, np.ndarray]:
     """
     model = panel.model(estimator)
     return {
-        "coefficient": 100 * scores.coefficient_error(model, panel.law),
-        "volatility": 100 * scores.volatility_error(model, panel.law).max(axis=1),
+        "coefficient": 100 * scores.coefficients(model, panel.law).error,
+        "volatility": 100 * scores.volatilities(model, panel.law).errors.max(axis=1),
     }
 
 
 def exact_share(panel: Panel, estimator: str) -> float:
     """Share of replicates with exactly the true terms, in per cent."""
-    truth = scores.truth_of(panel.config)
-    return 100 * float(scores.exact_support(panel.model(estimator), truth).mean())
+    return 100 * scores.exact_support(panel.model(estimator), panel.law).mean()
 
 
 def share_bars(axes: Axes, x: np.ndarray, hits: np.ndarray, count: int, **style):

@@ -107,7 +107,7 @@ def _estimators(panel: Panel) -> dict[str, xr.Dataset]:
 
 def of_lagrangian(panel: Panel) -> list[Candidate]:
     """Candidates of L, in the order of the library."""
-    models, truth = _estimators(panel), panel.coefficients_true or {}
+    models, truth = _estimators(panel), panel.coefficients_true
     main = models[MAIN]
     found = []
     for term, status in zip(
@@ -123,7 +123,7 @@ def of_lagrangian(panel: Panel) -> list[Candidate]:
 
 def of_dissipation(panel: Panel) -> list[Candidate]:
     """Candidates of the Rayleigh function D, in the order of the library."""
-    models, truth = _estimators(panel), panel.dissipation_true or {}
+    models, truth = _estimators(panel), panel.dissipation_true
     found = []
     for term in map(str, np.asarray(models[MAIN].get("dissipation_term", np.empty(0)))):
         pieces = {
@@ -157,7 +157,7 @@ def of_volatility(panel: Panel) -> list[Candidate]:
     terms = [str(term) for term in main["volatility_term"].values]
     found = []
     for a, dof in enumerate(main["dof"].values):
-        truth = panel.squared_volatility_true(a, terms) or {}
+        truth = panel.squared_volatility_true(a, terms)
         owner = f" [{panel.label(str(dof))}]" if main.sizes["dof"] > 1 else ""
         for term in terms:
             pieces = {

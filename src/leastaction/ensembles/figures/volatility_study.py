@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.scores import exact_support
 from leastaction.report.style import grid_of, key, legend_on_top, range_bar
 
 LIMIT_PERCENT = 0.3
@@ -45,14 +45,14 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         (panel, a)
         for panel in panels
         for a in range(panel.truth.dof)
-        if panel.volatility_true(a)
+        if panel.law.volatility[a] > 0
     ]
     if not excited:
         raise ValueError("volatility study: no panel has a constant volatility")
     for panel, a in excited:
         number = groups.index(panel.title) % len(MARKERS)
         _draw(left, right, panel, a, number, settings)
-    truths = [panel.volatility_true(a) for panel, a in excited]
+    truths = [panel.law.volatility[a] for panel, a in excited]
     limits = np.array([min(truths) / 1.6, max(truths) * 1.6])
     for axes in (left, right):
         axes.set(xscale="log", xlim=limits)
@@ -71,7 +71,7 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 
 def _draw(left: Axes, right: Axes, panel: Panel, dof: int, number: int, settings):
-    truth, marker = panel.volatility_true(dof), MARKERS[number]
+    truth, marker = panel.law.volatility[dof], MARKERS[number]
     own = look(MAIN).color(settings)
     series = [(MAIN, "volatility_estimate", own, True)]
     if BASELINE in panel.models:
@@ -84,7 +84,8 @@ def _draw(left: Axes, right: Axes, panel: Panel, dof: int, number: int, settings
         model = panel.model(estimator)
         if name not in model:
             continue
-        values = model[name].values[_exact(panel, model), dof]
+        # With other terms the noise means nothing.
+        values = model[name].values[exact_support(model, panel.law), dof]
         if values.size:
             style = {"color": color, "markerfacecolor": color if filled else "none"}
             middle = np.median(values)
@@ -92,14 +93,6 @@ def _draw(left: Axes, right: Axes, panel: Panel, dof: int, number: int, settings
     errors = 100 * (panel.model(MAIN)["volatility_estimate"].values[:, dof] / truth - 1)
     x = truth * (1 + 0.08 * (number - 1))
     range_bar(right, x, errors, fmt=marker, color=own, linewidth=0.9, zorder=3)
-
-
-def _exact(panel: Panel, model: xr.Dataset) -> np.ndarray:
-    """Replicates with exactly the true terms: with others the noise means nothing."""
-    if panel.coefficients_true is None:
-        return np.ones(model.sizes["replicate"], dtype=bool)
-    true = np.array([panel.coefficients_true[str(t)] for t in model["term"].values])
-    return ((model["support"].values != 0) == (true != 0)).all(axis=1)
 
 
 def _handles(groups: Sequence[str], settings: Mapping, panels) -> list:
