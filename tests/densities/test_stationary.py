@@ -21,9 +21,9 @@ from leastaction.densities.stationary_parameters import (
     true_coefficients,
 )
 from leastaction.report import tables
-from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows
+from leastaction.report.style import draw
 
 SYSTEM = {
     "coordinates": {"x": {"unit": "m", "label": ""}},

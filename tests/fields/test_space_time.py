@@ -12,9 +12,9 @@ from field_support import model_of
 from leastaction.core.families import system_from_config
 from leastaction.core.method import validate
 from leastaction.report import tables
-from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows
+from leastaction.report.style import draw
 
 CONFIG = {
     "title": "String",

@@ -10,8 +10,8 @@ from leastaction.ensembles.figures._candidates import (
     of_dissipation,
     selection,
 )
-from leastaction.report.figures import draw
 from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.style import draw
 
 
 def candidate(number, true=0.0, main=0.0, published=0.0, **options):

@@ -7,12 +7,12 @@ import xarray as xr
 from matplotlib import rc_context
 
 from leastaction.core.library import Library
+from leastaction.core.settings import Style
 from leastaction.core.system import System
 from leastaction.core.units import unit
-from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
 from leastaction.report.readable import unit_label
-from leastaction.report.style import DEFAULTS, StyledFigure
+from leastaction.report.style import StyledFigure, draw
 
 ONE = {
     "title": "One mass",
@@ -262,7 +262,7 @@ def test_the_size_is_the_printed_size():
 @pytest.mark.parametrize("engine", ["autolayout", "constrained_layout.use"])
 def test_settings_of_the_user_do_not_change_the_layout(engine):
     def drawn():
-        figure = StyledFigure(DEFAULTS, 60.0)
+        figure = StyledFigure(Style().plain(), 60.0)
         for axes in figure.subplots(1, 2):
             axes.set_ylabel("a label")
         files = [io.BytesIO() for _ in range(2)]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from test_figures import words
 
+from leastaction.core.files import job_seconds
 from leastaction.report.case import make_row
-from leastaction.report.matrix import Entry, entries, matrix, shown
-from leastaction.report.method_matrix import method_matrix
+from leastaction.report.matrix import matrix, method_matrix, shown
 from leastaction.report.pages import results_page
 from leastaction.report.scorecard import _frame
 
@@ -14,6 +14,11 @@ from leastaction.report.scorecard import _frame
 def row(estimator, quantity, value, unit="1", item="added", **more):
     head = {"paper": "p", "example": "e", "estimator": estimator}
     return make_row(head, item, quantity, unit, (value, np.nan, np.nan), 10, **more)
+
+
+def named(*estimators):
+    entry = {"paper": "p", "example": "e", "system": "A system"}
+    return [entry | {"estimator": e, "method": f"method_{e}"} for e in estimators]
 
 
 @pytest.fixture
@@ -36,10 +41,8 @@ def scores():
 @pytest.fixture
 def compared(scores):
     names = ("recommended", "published", "sindy_pi", "lagrangian_sindy")
-    entries = [
-        Entry("p", "e", name, "A system", f"method_{name}", 20, 30.0) for name in names
-    ]
-    return matrix(entries, {("p", "e"): scores}, 0.02)
+    sizes = [{"replicate": 20, "term": 7}] * len(names)
+    return matrix(named(*names), sizes, [30.0] * 4, {("p", "e"): scores}, 0.02)
 
 
 def test_every_estimator_has_a_row_and_only_its_own_numbers(compared):
@@ -68,16 +71,10 @@ def test_the_summary_counts_every_row_and_names_what_misses(scores):
     assert page.index("## What misses") < page.index("## Printed numbers: p")
 
 
-def test_the_cost_of_a_fit_is_shared_by_replicates_and_cases():
-    named = [
-        {"paper": "p", "example": "e", "estimator": e, "system": "s", "method": "m"}
-        for e in ("a", "b")
-    ]
+def test_the_cost_of_a_fit_is_shared_by_replicates_and_cases(scores, tmp_path):
+    path = tmp_path / "identify.tsv"
+    path.write_text("s\tcpu_time\n3.0\tNA\n")
     sizes = [{"replicate": 10, "noise_level": 4, "term": 7}, {"replicate": 2}]
-    benchmarks = [
-        [f"s\tcpu_time\n{t}\tNA\n" for t in times]
-        for times in ((1.0, 2.0), (3.0, 3.0, 1.0))
-    ]
-    first, second = entries(named, sizes, benchmarks)
-    assert (first.fits, first.seconds) == (40, 3.0)
-    assert (second.fits, second.seconds) == (2, 7.0)
+    seconds = [job_seconds(path), 7.0]
+    found = matrix(named("a", "b"), sizes, seconds, {("p", "e"): scores}, 0.02)
+    assert found["seconds"].tolist() == [3.0 / 40, 3.5]

@@ -27,7 +27,6 @@ SETTINGS = {
     "tables": {"table_1": {"shows": "lagrangian"}},
     "examples": {"one": {"title": "One", "section": "2", "settings": {"simulate": 1}}},
 }
-HEAD = "s\th:m:s\tcpu_time\n"
 
 
 def row(estimator, quantity, ours, example="one", paper="p", **more):
@@ -50,9 +49,7 @@ def scorecard():
 
 @pytest.fixture
 def summary(scorecard):
-    return paper_summary(
-        "p", SETTINGS, scorecard, {"logs/p/one/simulate.tsv": HEAD + "2\t0\t3"}
-    )
+    return paper_summary("p", SETTINGS, scorecard, {"logs/p/one/simulate.tsv": 2.0})
 
 
 def picture(width=2000, height=1000):
@@ -92,10 +89,10 @@ def test_the_worst_printed_numbers_come_first_and_are_few():
 def test_time_is_summed_by_stage_and_blocks_belong_to_theirs():
     found = cost(
         {
-            "p/one/simulate.1_of_2.tsv": HEAD + "2\t0\t3\n",
-            "p/one/simulate.2_of_2.tsv": HEAD + "4\t0\t1\n",
-            "p/one/published/identify.tsv": HEAD + "1\t0\t-\n",
-            "p/plot_paper_figure_3.tsv": HEAD + "5\t0\t5\n",
+            "p/one/simulate.1_of_2.tsv": 2.0,
+            "p/one/simulate.2_of_2.tsv": 4.0,
+            "p/one/published/identify.tsv": 1.0,
+            "p/plot_paper_figure_3.tsv": 5.0,
         }
     )
     assert found["stages"]["simulate"] == 6 and found["stages"]["identify"] == 1

@@ -8,9 +8,9 @@ import pytest
 from port_support import identified, rollout, small
 
 from leastaction.core.families import example_figures
-from leastaction.report.figures import draw
 from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows
+from leastaction.report.style import draw
 from leastaction.report.tables import render, table
 
 COARSE = {"dpi": 40}

@@ -13,8 +13,8 @@ from leastaction.configuration.validation import ConfigError
 from leastaction.report import verdict
 from leastaction.report.case import make_row
 from leastaction.report.pages import results_page, scorecard_page
+from leastaction.report.recovery import is_replica
 from leastaction.report.scorecard import example_rows, scorecard
-from leastaction.report.sweep import is_replica
 
 ROOT = Path(__file__).parents[2]
 ROW = {

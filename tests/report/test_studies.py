@@ -18,8 +18,8 @@ from leastaction.ensembles.figures.sensor_study import (
     level_of,
 )
 from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
-from leastaction.report.figures import draw
 from leastaction.report.panel import BASELINE, MAIN, Panel
+from leastaction.report.style import draw
 
 
 def field_panel(method, scheme, rho, used=1, error=1e-3):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import synthetic_shadow as synthetic
 
-from leastaction.report.figures import draw
+from leastaction.report.style import draw
 from leastaction.snapshots.figures.escape_paths import (
     kaplan_meier,
     survival_quantile,

@@ -7,7 +7,7 @@ import pytest
 from synthetic_shadow import box, config, model, panel, rollout
 
 from leastaction.core.families import example_figures, system_from_config
-from leastaction.report.figures import draw
+from leastaction.report.style import draw
 from leastaction.report.tables import render, table
 from leastaction.snapshots.figures._shared import largest_by_window
 

@@ -10,11 +10,10 @@ import xarray as xr
 from synthetic_sweep import PENDULUM, swept
 from test_figures import svg, words
 
-from leastaction.report.figures import draw
 from leastaction.report.panel import BASELINE, MAIN, Panel, joined
+from leastaction.report.recovery import shown_case, shown_mode
 from leastaction.report.study import label_of_level, level_axis
-from leastaction.report.style import StyledFigure
-from leastaction.report.sweep import shown_case, shown_mode
+from leastaction.report.style import StyledFigure, draw
 from leastaction.trajectories.figures.noise_limits import printed_limits
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)

@@ -3,10 +3,9 @@
 import os
 from itertools import groupby
 
-from leastaction.core.files import load_text, save_figure, save_text, sizes
+from leastaction.core.files import job_seconds, load_text, save_figure, save_text, sizes
 from leastaction.core.progress import start_logging
-from leastaction.report.matrix import entries, matrix, shown
-from leastaction.report.method_matrix import method_matrix
+from leastaction.report.matrix import matrix, method_matrix, shown
 from leastaction.report.scorecard import from_csv
 from leastaction.report.tables import Table, render
 
@@ -17,11 +16,12 @@ def main(scores, models, benchmarks, settings, table, figures) -> None:
     keys = dict.fromkeys((entry["paper"], entry["example"]) for entry in named)
     frames = dict(zip(keys, map(from_csv, map(load_text, scores)), strict=True))
     # In the order of the entries, each in a folder of its own.
-    costs = [
-        list(map(load_text, paths)) for _, paths in groupby(benchmarks, os.path.dirname)
+    seconds = [
+        sum(map(job_seconds, paths))
+        for _, paths in groupby(benchmarks, os.path.dirname)
     ]
-    found = entries(named, list(map(sizes, models)), costs)
-    frame = matrix(found, frames, settings["noise_level"])
+    dimensions = list(map(sizes, models))
+    frame = matrix(named, dimensions, seconds, frames, settings["noise_level"])
     save_text(render(Table(frame), "csv"), table["csv"])
     for kind in ("md", "html"):
         save_text(render(Table(shown(frame)), kind), table[kind])

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from leastaction.core.files import load, save_figure
 from leastaction.core.progress import start_logging
-from leastaction.report.figures import draw
 from leastaction.report.panel import panels_from
+from leastaction.report.style import draw
 
 
 def main(models: list, rollouts: list, settings: dict, files: list) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from leastaction.core.files import load_bytes, load_text, save_text
+from leastaction.core.files import job_seconds, load_bytes, load_text, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.pages import paper_summary, papers_page
 from leastaction.report.scorecard import from_csv
@@ -24,7 +24,7 @@ def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) 
         for name in settings["papers"]
     }
     papers = [
-        paper_summary(name, paper, table, {p: load_text(p) for p in paths[name]})
+        paper_summary(name, paper, table, {p: job_seconds(p) for p in paths[name]})
         for name, paper in settings["papers"].items()
     ]
     files = [figure["file"] for one in papers for figure in one["figures"]]

@@ -14,6 +14,7 @@ from leastaction.core.settings import (
     Names,
     Number,
     Settings,
+    Style,
     Text,
     absent,
 )
@@ -87,22 +88,6 @@ class Matrix(Settings):
         0.02, description="Noise at which sweeps over sensor noise are compared."
     )
     examples: dict[str, Listed] = Field({}, description="Its rows, by paper.")
-
-
-class Style(Settings):
-    """Style of every figure."""
-
-    width: Annotated[Number, Field(ge=160)] | None = absent("Width of a figure, mm.")
-    font_size: Annotated[Number, Field(ge=4)] | None = absent("Size of the text, pt.")
-    dpi: Annotated[Number, Field(ge=50)] | None = absent(
-        "Resolution of PNG files, 1/inch."
-    )
-    truth_color: Text | None = absent("Colour of the truth.")
-    estimate_color: Text | None = absent("Colour of our recipe.")
-    published_color: Text | None = absent("Colour of a paper's recipe.")
-    sindy_pi_color: Text | None = absent("Colour of SINDy-PI.")
-    lagrangian_sindy_color: Text | None = absent("Colour of Lagrangian-SINDy.")
-    band_color: Text | None = absent("Colour of bands.")
 
 
 class Project(Settings):

@@ -5,6 +5,7 @@ complete on disk (it is written beside its place and then renamed), and equal co
 gives equal bytes: no time stamp, host or version is stored.
 """
 
+import csv
 import errno
 import glob
 import os
@@ -253,3 +254,9 @@ def load_text(path: str | Path) -> str:
 def load_bytes(path: str | Path) -> bytes:
     """Read a binary file."""
     return Path(path).read_bytes()
+
+
+def job_seconds(path: str | Path) -> float:
+    """Time of a job, s, from its benchmark file as Snakemake writes it."""
+    with open(path, newline="") as file:
+        return sum(float(row["s"]) for row in csv.DictReader(file, delimiter="\t"))

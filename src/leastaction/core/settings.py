@@ -333,3 +333,25 @@ class Library(Settings):
         description="What S dW is taken to mean in the analysis where S depends on the "
         "velocity; data cannot tell.",
     )
+
+
+class Style(Settings):
+    """Style of every figure."""
+
+    width: Annotated[Number, Field(ge=160)] = Field(
+        180.0, description="Width of a figure, mm; two axes stand side by side."
+    )
+    font_size: Annotated[Number, Field(ge=4)] = Field(
+        8.0, description="Size of the text, pt."
+    )
+    dpi: Annotated[Number, Field(ge=50)] = Field(
+        300, description="Resolution of PNG files, 1/inch."
+    )
+    truth_color: Text = Field("#c4242b", description="Colour of the truth.")
+    estimate_color: Text = Field("#1b4f9c", description="Colour of our recipe.")
+    published_color: Text = Field("#e08a00", description="Colour of a paper's recipe.")
+    sindy_pi_color: Text = Field("#7b3fa0", description="Colour of SINDy-PI.")
+    lagrangian_sindy_color: Text = Field(
+        "#5c6b73", description="Colour of Lagrangian-SINDy."
+    )
+    band_color: Text = Field("#a5d8c0", description="Colour of bands.")

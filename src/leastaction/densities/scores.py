@@ -26,7 +26,7 @@ from leastaction.report.case import (
     rows_of,
     share,
 )
-from leastaction.report.sweep import BASELINE, MAIN
+from leastaction.report.recovery import BASELINE, MAIN
 
 PARAMETER_RMS = Key(
     "parameter_rms",

@@ -33,8 +33,8 @@ from leastaction.core import families
 from leastaction.core.library import Library
 from leastaction.report import verdict
 from leastaction.report.panel import Panel
+from leastaction.report.recovery import is_replica
 from leastaction.report.scores import Truth
-from leastaction.report.sweep import is_replica
 
 ADDED = "added"
 COVERAGE = "coverage of the 95 % interval: "

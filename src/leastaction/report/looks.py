@@ -5,8 +5,8 @@ from dataclasses import dataclass, replace
 
 from matplotlib.lines import Line2D
 
+from leastaction.report.recovery import BASELINE, MAIN
 from leastaction.report.style import key
-from leastaction.report.sweep import BASELINE, MAIN
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,20 @@
-"""Methods by systems: what every estimator reaches on every example, side by side."""
+"""Methods by systems: what every estimator reaches on every example, table and plot."""
 
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from io import StringIO
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullFormatter
 
 from leastaction.core.contracts import SWEEP
+from leastaction.report.looks import OTHER, Look, look
 from leastaction.report.readable import number_text
+from leastaction.report.recovery import BASELINE, MAIN
+from leastaction.report.style import StyledFigure, key, legend_on_top, style
 
 # Dimensions whose every entry is a fit.
 SWEPT = ("replicate", "fit", *SWEEP)
@@ -40,75 +44,37 @@ ROLLOUT = (
     "|total variation distance of the densities of .*"
     "|error of .* over .*, unseen input, .*)" + CASE
 )
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One estimator on one example.
-
-    Attributes
-    ----------
-    paper, example, estimator
-        Names.
-    system
-        Title of the example.
-    method
-        Name of the `identify` method.
-    fits
-        Replicates times cases of a sweep.
-    seconds
-        Of differentiate, assemble and identify, on one core, start-up included.
-    """
-
-    paper: str
-    example: str
-    estimator: str
-    system: str
-    method: str
-    fits: int
-    seconds: float
-
-
-def entries(
-    named: Sequence[Mapping],
-    sizes: Sequence[Mapping[str, int]],
-    benchmarks: Sequence[Sequence[str]],
-) -> list[Entry]:
-    """Entries from what the workflow knows of them.
-
-    Parameters
-    ----------
-    named
-        `paper`, `example`, `estimator`, `system` and `method` of each.
-    sizes
-        Dimensions of its models.
-    benchmarks
-        Texts of the benchmark files of its stages or of their blocks.
-    """
-    return [
-        Entry(
-            **entry,
-            fits=math.prod(sizes[i].get(name, 1) for name in SWEPT),
-            seconds=sum(map(seconds_of, benchmarks[i])),
-        )
-        for i, entry in enumerate(named)
-    ]
-
-
-def seconds_of(benchmark: str) -> float:
-    """Time of a job from the text of its benchmark file, as Snakemake writes it."""
-    return float(pd.read_csv(StringIO(benchmark), sep="\t", na_values="-")["s"].sum())
+# In mm.
+HEIGHT_OF_SYSTEM, HEIGHT_OF_REST = 5.2, 26.0
+DISTANCE_OF_MARKS = 0.11
+# Estimators with a mark of their own.
+NAMED = (MAIN, BASELINE, "sindy_pi", "lagrangian_sindy")
+UNNAMED = Look("another recipe of the paper, or a baseline", OTHER.colour, "x")
+PARTS = (
+    ("structure", "Right structure (%)", 100.0, False),
+    ("coefficient_error", "Coefficient error (%)", 100.0, True),
+    ("rollout_error", "Rollout error (own units)", 1.0, True),
+    ("seconds", "Time of a fit (s)", 1.0, True),
+)
 
 
 def matrix(
-    entries: Sequence[Entry], scores: Mapping[tuple[str, str], pd.DataFrame], level
+    named: Sequence[Mapping],
+    sizes: Sequence[Mapping[str, int]],
+    seconds: Sequence[float],
+    scores: Mapping[tuple[str, str], pd.DataFrame],
+    level: float,
 ) -> pd.DataFrame:
     """One row per estimator of an example.
 
     Parameters
     ----------
-    entries
-        In the order of the rows.
+    named
+        `paper`, `example`, `estimator`, `system` and `method` of each row.
+    sizes
+        Dimensions of its models.
+    seconds
+        Of differentiate, assemble and identify, on one core, start-up included.
     scores
         Scores of each example by (paper, example).
     level
@@ -123,25 +89,24 @@ def matrix(
         those of one fit. NaN where an estimator has no such number.
     """
     rows = []
-    for entry in entries:
-        frame = scores[entry.paper, entry.example]
-        own = frame[frame["estimator"] == entry.estimator]
+    for entry, size, spent in zip(named, sizes, seconds, strict=True):
+        frame = scores[entry["paper"], entry["example"]]
+        own = frame[frame["estimator"] == entry["estimator"]]
         structure = _chosen(own, STRUCTURE, level)
         share = structure["ours_median"] / structure["unit"].map(_of)
+        error = _chosen(own, COEFFICIENT, level)["ours_median"]
         rollout = _chosen(own, ROLLOUT, level)
         rows.append(
             {
-                "system": entry.system,
-                "example": f"{entry.paper}/{entry.example}",
-                "method": entry.method.replace("_", " "),
-                "estimator": entry.estimator,
-                "structure": _largest(share),
-                "coefficient_error": _largest(
-                    _chosen(own, COEFFICIENT, level)["ours_median"]
-                ),
-                "rollout_error": _largest(rollout["ours_median"]),
+                "system": entry["system"],
+                "example": f"{entry['paper']}/{entry['example']}",
+                "method": entry["method"].replace("_", " "),
+                "estimator": entry["estimator"],
+                "structure": share.max(),
+                "coefficient_error": error.max(),
+                "rollout_error": rollout["ours_median"].max(),
                 "rollout_error_of": _words(rollout),
-                "seconds": entry.seconds / entry.fits,
+                "seconds": spent / math.prod(size.get(name, 1) for name in SWEPT),
             }
         )
     return pd.DataFrame(rows, columns=list(COLUMNS))
@@ -179,10 +144,6 @@ def _of(unit: str) -> float:
     return float(unit.removeprefix("of "))
 
 
-def _largest(values: pd.Series) -> float:
-    return float(values.max()) if len(values) else np.nan
-
-
 def _words(rows: pd.DataFrame) -> str:
     """What the rollout error is of."""
     if not len(rows):
@@ -195,3 +156,68 @@ def _words(rows: pd.DataFrame) -> str:
 
 def _short(value: float) -> str:
     return number_text(float(f"{value:.2g}"), 3)
+
+
+def method_matrix(frame: pd.DataFrame, settings: Mapping) -> Figure:
+    """Dot plot: one line per system, one mark per estimator, one column per measure.
+
+    Parameters
+    ----------
+    frame
+        Result of :func:`matrix`.
+    settings
+        See :func:`leastaction.report.style.style`.
+    """
+    with style(settings) as complete:
+        return _drawn(frame, complete)
+
+
+def _drawn(frame: pd.DataFrame, settings: Mapping) -> Figure:
+    systems = list(dict.fromkeys(zip(frame["system"], frame["example"], strict=True)))
+    figure = StyledFigure(settings, HEIGHT_OF_SYSTEM * len(systems) + HEIGHT_OF_REST)
+    grid = figure.subplots(1, len(PARTS), sharey=True)
+    for axes, (name, label, factor, logarithmic) in zip(grid, PARTS, strict=True):
+        if logarithmic:
+            axes.set_xscale("log")
+            axes.xaxis.set_minor_formatter(NullFormatter())
+        for y, (_, example) in enumerate(systems):
+            rows = frame[frame["example"] == example]
+            _marks(axes, y, rows, factor * rows[name], settings)
+        axes.set_xlabel(label)
+        axes.grid(axis="both", color="0.92", linewidth=0.5)
+        axes.set_axisbelow(True)
+        axes.tick_params(axis="y", length=0)
+    for axes in grid[1:]:
+        _whole_decades(axes)
+    grid[0].set_xlim(-6, 106)
+    grid[0].set_yticks(range(len(systems)), [title for title, _ in systems])
+    grid[0].set_ylim(len(systems) - 0.4, -0.6)
+    legend_on_top(figure, _handles(frame, settings))
+    return figure
+
+
+def _whole_decades(axes: Axes) -> None:
+    low, high = np.log10(axes.get_xlim())
+    axes.set_xlim(10 ** np.floor(low), 10 ** np.ceil(high))
+
+
+def _look(estimator: str) -> Look:
+    return look(estimator) if estimator in NAMED else UNNAMED
+
+
+def _marks(axes: Axes, y: int, rows: pd.DataFrame, values, settings) -> None:
+    count = len(rows)
+    for i, (estimator, value) in enumerate(zip(rows["estimator"], values, strict=True)):
+        if np.isfinite(value):
+            one, shift = _look(estimator), DISTANCE_OF_MARKS * (i - (count - 1) / 2)
+            style = {"color": one.color(settings), "markersize": 3}
+            axes.plot(value, y + shift, one.marker, **style)
+
+
+def _handles(frame: pd.DataFrame, settings: Mapping) -> list:
+    there = [_look(estimator) for estimator in dict.fromkeys(frame["estimator"])]
+    order = [one for one in (*map(look, NAMED), UNNAMED) if one in there]
+    return [
+        key(one.label, one.color(settings), one.marker, linewidth=0, markersize=3)
+        for one in order
+    ]

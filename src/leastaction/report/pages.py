@@ -18,7 +18,6 @@ import pandas as pd
 import yaml
 from markupsafe import Markup, escape
 
-from leastaction.report.matrix import seconds_of
 from leastaction.report.readable import number_text
 from leastaction.report.tables import markdown
 from leastaction.report.templates import page
@@ -98,7 +97,7 @@ def _texts(row: dict) -> dict:
 
 
 def paper_summary(
-    name: str, settings: Mapping, scorecard: pd.DataFrame, benchmarks: Mapping[str, str]
+    name: str, settings: Mapping, scorecard: pd.DataFrame, seconds: Mapping[str, float]
 ) -> dict:
     """What the results say of the paper `name`.
 
@@ -108,8 +107,8 @@ def paper_summary(
         `title`, `summary`, `figures` and `tables` of the paper, and `examples` by name.
     scorecard
         Result of :func:`leastaction.report.scorecard.scorecard`.
-    benchmarks
-        Text of each benchmark file of the paper, by its path.
+    seconds
+        Time of each job of the paper, by the path of its benchmark file.
 
     Returns
     -------
@@ -134,7 +133,7 @@ def paper_summary(
             {**content, "name": example, "settings": _yaml(content["settings"])}
             for example, content in settings["examples"].items()
         ],
-        "cost": cost(benchmarks),
+        "cost": cost(seconds),
     }
 
 
@@ -181,12 +180,12 @@ def largest_differences(rows: pd.DataFrame) -> list[dict]:
     return sorted(kept[:IN_ALL], key=lambda entry: (entry["example"], entry["item"]))
 
 
-def cost(benchmarks: Mapping[str, str]) -> dict:
+def cost(seconds: Mapping[str, float]) -> dict:
     """Time of the jobs, s: `wall` in all, and `stages` (of each)."""
     stages = dict.fromkeys((*STAGES, "publish"), 0.0)
-    for path, text in benchmarks.items():
+    for path, spent in seconds.items():
         stage = PurePath(path).name.partition(".")[0]
-        stages[stage if stage in STAGES else "publish"] += seconds_of(text)
+        stages[stage if stage in STAGES else "publish"] += spent
     return {"wall": sum(stages.values()), "stages": stages}
 
 

@@ -19,10 +19,10 @@ from leastaction.core.units import (
     units_with_rates,
 )
 from leastaction.report.readable import leading_minus, unit_label
+from leastaction.report.recovery import BASELINE as BASELINE
+from leastaction.report.recovery import MAIN as MAIN
 from leastaction.report.recovery import recovery
 from leastaction.report.scores import Truth, expansion, truth_of
-from leastaction.report.sweep import BASELINE as BASELINE
-from leastaction.report.sweep import MAIN as MAIN
 
 
 @dataclass(frozen=True)

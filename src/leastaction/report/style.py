@@ -1,7 +1,8 @@
-"""House style of the figures: print size, colours, and bytes that repeat."""
+"""Figures by name, and their house style: print size, colours, bytes that repeat."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 
 import numpy as np
 from matplotlib import rc_context
@@ -15,27 +16,17 @@ from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
 from matplotlib.ticker import FuncFormatter
 
+from leastaction.core import families
+from leastaction.core.settings import Style
+
 MILLIMETRES_PER_INCH = 25.4
 POINTS_PER_INCH = 72.0
-NARROWEST = 160.0
 SMALL = 0.85
 # Coordinates of a note: x, or y, in data and the other as a fraction of the axes.
 AT_X, AT_Y = ("data", "axes fraction"), ("axes fraction", "data")
 DASHED = (0, (4, 2.5))
 # What a mark with a bar shows, in legends.
 RANGE = " (median, 5–95 %)"
-
-DEFAULTS = {
-    "font_size": 8.0,
-    "width": 180.0,
-    "truth_color": "#c4242b",
-    "estimate_color": "#1b4f9c",
-    "published_color": "#e08a00",
-    "sindy_pi_color": "#7b3fa0",
-    "lagrangian_sindy_color": "#5c6b73",
-    "band_color": "#a5d8c0",
-    "dpi": 300,
-}
 
 
 class StyledFigure(Figure):
@@ -66,45 +57,26 @@ class StyledFigure(Figure):
             super().savefig(*arguments, **options)
 
 
-def complete(settings: Mapping) -> dict:
-    """Fill in the defaults of `settings`.
-
-    Parameters
-    ----------
-    settings
-        Any of `font_size` (pt), `width` (mm), `dpi`, and the colours `truth_color`,
-        `estimate_color`, `published_color`, `sindy_pi_color`, `lagrangian_sindy_color`,
-        `band_color`.
-
-    Raises
-    ------
-    ValueError
-        If a key is unknown, or the width leaves no room for two axes side by side.
-    """
-    unknown = sorted(set(settings) - set(DEFAULTS))
-    if unknown:
-        raise ValueError(
-            f"style: unknown {', '.join(unknown)}; known: {', '.join(DEFAULTS)}"
-        )
-    settings = DEFAULTS | dict(settings)
-    if settings["width"] < NARROWEST:
-        raise ValueError(
-            f"style: width is {settings['width']:g} mm, but the figures stand two "
-            f"axes side by side; give at least {NARROWEST:g} mm"
-        )
-    return settings
-
-
 @contextmanager
 def style(settings: Mapping) -> Iterator[dict]:
     """Matplotlib parameters of all figures, in force inside the ``with`` block.
 
+    Parameters
+    ----------
+    settings
+        Any keys of :class:`leastaction.core.settings.Style`.
+
     Yields
     ------
     dict
-        The settings with defaults filled in; see :func:`complete`.
+        The settings with defaults filled in.
+
+    Raises
+    ------
+    ValueError
+        If a key is unknown, or its value not allowed.
     """
-    settings = complete(settings)
+    settings = Style(**settings).plain()
     size = settings["font_size"]
     # The STIX fonts come with Matplotlib; a font of the machine would change the bytes.
     parameters = {
@@ -146,6 +118,34 @@ def style(settings: Mapping) -> Iterator[dict]:
     }
     with rc_context(parameters):
         yield settings
+
+
+def draw(name: str, panels: Sequence, settings: Mapping) -> Figure:
+    """Figure `name` of the panels, in the style of `settings`.
+
+    Parameters
+    ----------
+    name
+        A key of :func:`leastaction.core.families.figures`.
+    panels
+        One example, or several for a composite.
+    settings
+        See :func:`style`.
+
+    Raises
+    ------
+    ValueError
+        If no such figure exists, there is nothing to draw, a setting is unknown, or a
+        panel lacks the datasets of the figure.
+    """
+    modules = families.figures()
+    if name not in modules:
+        raise ValueError(f"unknown figure {name!r}; known: {', '.join(modules)}")
+    if not panels:
+        raise ValueError(f"figure {name!r}: no panels; give at least one example")
+    figure = getattr(import_module(modules[name]), name)
+    with style(settings) as full:
+        return figure(panels, full)
 
 
 def grid_of(

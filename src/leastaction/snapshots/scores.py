@@ -23,7 +23,7 @@ from leastaction.report.case import (
     rows_of,
     typical,
 )
-from leastaction.report.sweep import HONEST_MODE, MAIN, case_text
+from leastaction.report.recovery import HONEST_MODE, MAIN, case_text
 from leastaction.snapshots.shadow_panel import Learned, learned_at
 
 # Orders of backward error analysis.

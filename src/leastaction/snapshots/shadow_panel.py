@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.report.panel import Panel
-from leastaction.report.sweep import HONEST_MODE
+from leastaction.report.recovery import HONEST_MODE
 
 # Estimators in the order of every legend: of the paper, then ours.
 ESTIMATORS = (

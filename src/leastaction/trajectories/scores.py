@@ -25,23 +25,21 @@ from leastaction.report.case import (
     share,
 )
 from leastaction.report.recovery import (
+    BASELINE,
+    HONEST_MODE,
+    MAIN,
     NoiseLimit,
+    at_level,
+    case_text,
     coverage,
     is_driven,
     largest_noise,
     law_of,
+    shown_case,
+    shown_mode,
     true_law,
 )
 from leastaction.report.scores import Truth
-from leastaction.report.sweep import (
-    BASELINE,
-    HONEST_MODE,
-    MAIN,
-    at_level,
-    case_text,
-    shown_case,
-    shown_mode,
-)
 
 CHANNELS = ["q", "qdot", "qddot"]
 # Noise levels that methods find as a by-product.

@@ -9,8 +9,13 @@ from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.library import canonical, compare
 from leastaction.report import readable, scores
 from leastaction.report.panel import BASELINE, MAIN, Panel
-from leastaction.report.recovery import is_driven, law_of, true_law
-from leastaction.report.sweep import shown_case, shown_mode
+from leastaction.report.recovery import (
+    is_driven,
+    law_of,
+    shown_case,
+    shown_mode,
+    true_law,
+)
 from leastaction.report.tables import EXTRA, MISSING, Table
 from leastaction.trajectories.scores import PrintedLagrangian, printed_lagrangians
 

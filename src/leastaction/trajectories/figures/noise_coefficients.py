@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from leastaction.report.panel import BASELINE, MAIN, Panel
-from leastaction.report.recovery import relative_coefficients
+from leastaction.report.recovery import relative_coefficients, shown_mode
 from leastaction.report.study import by_title, level_axis, levels_of, places
 from leastaction.report.style import (
     AT_X,
@@ -20,7 +20,6 @@ from leastaction.report.style import (
     range_bar,
     small,
 )
-from leastaction.report.sweep import shown_mode
 from leastaction.trajectories.figures.noise_limits import look_of
 
 COLUMNS = 3

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from leastaction.report.looks import SMOOTHED, Look, look
 from leastaction.report.panel import BASELINE, MAIN, Panel, joined, panel_title
-from leastaction.report.recovery import NoiseLimit, coverage, largest_noise
+from leastaction.report.recovery import NoiseLimit, coverage, largest_noise, shown_mode
 from leastaction.report.study import (
     by_title,
     label_of_level,
@@ -21,7 +21,6 @@ from leastaction.report.study import (
     share_of_exact,
 )
 from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top, small
-from leastaction.report.sweep import shown_mode
 
 # In mm.
 HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 28.0

@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.recovery import shown_case, shown_mode
 from leastaction.report.study import level_text
 from leastaction.report.style import (
     AT_X,
@@ -21,7 +22,6 @@ from leastaction.report.style import (
     small,
     time_axis,
 )
-from leastaction.report.sweep import shown_case, shown_mode
 from leastaction.trajectories.figures.noise_limits import look_of
 
 MOST_LEVELS = 3
