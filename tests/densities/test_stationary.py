@@ -204,7 +204,7 @@ def test_the_curve_without_noise_is_that_of_the_exact_density():
 
 def test_the_study_of_cells_draws_exact_densities_as_lines(panel):
     exact_ones = [without_noise("published", bins) for bins in (25, 50)]
-    left, right = draw("bins_study", [panel, *exact_ones], {"dpi": 40}).axes
+    left, right = draw("bins_study", [panel, *exact_ones], {"dpi": 50}).axes
     for axes, j in ((left, 0), (right, 1)):
         (line,) = [line for line in axes.lines if list(line.get_xdata()) == [25, 50]]
         errors = [
@@ -240,7 +240,7 @@ def test_an_exact_density_is_not_scored():
     ],
 )
 def test_figures_show_truth_and_estimates(panel, figure):
-    drawn_figure = draw(figure, [panel], {"dpi": 40})
+    drawn_figure = draw(figure, [panel], {"dpi": 50})
     assert drawn_figure.axes
 
 
@@ -251,7 +251,7 @@ def test_a_refused_model_has_no_mark():
     texts = [
         t.get_text()
         for name in ("stationary_parameters", "density")
-        for axes in draw(name, [refused], {"dpi": 40}).axes
+        for axes in draw(name, [refused], {"dpi": 50}).axes
         for t in axes.texts
     ]
     assert sum("not identifiable" in text for text in texts) == 3

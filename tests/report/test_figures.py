@@ -236,8 +236,8 @@ def test_a_diverged_model_still_makes_a_figure():
     [
         ("coeficients", [None], {}, "unknown figure 'coeficients'; known: coeff"),
         ("response", [], {}, "no panels"),
-        ("response", [None], {"widht": 90}, "unknown widht; known: font_size"),
-        ("response", [None], {"width": 85}, "width is 85 mm"),
+        ("response", [None], {"widht": 90}, "widht"),
+        ("response", [None], {"width": 85}, "greater than or equal to 160"),
         ("response", [Panel("one", ONE, {}, {})], {}, "'one': no rollout of estimator"),
     ],
 )

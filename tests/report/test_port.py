@@ -13,7 +13,7 @@ from leastaction.report.scorecard import example_rows
 from leastaction.report.style import draw
 from leastaction.report.tables import render, table
 
-COARSE = {"dpi": 40}
+COARSE = {"dpi": 50}
 OF_EXAMPLE = tuple(example_figures()["port_recordings"].values())
 OF_PAPER = ("learning_curves", "effort_reconstruction", "effort_extrapolation")
 

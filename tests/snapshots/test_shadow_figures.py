@@ -15,7 +15,7 @@ OF_EXAMPLE = tuple(example_figures()["snapshots"].values())
 OF_PAPER = ("snapshots", "modified_energy")
 OF_PLANE = ("governing_hamiltonian", "identified_hamiltonian")
 # Figures need fewer pixels in a test.
-COARSE = {"dpi": 40}
+COARSE = {"dpi": 50}
 
 
 def written(figure) -> str:

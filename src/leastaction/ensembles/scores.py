@@ -29,8 +29,8 @@ def _of_lagrangian(subject: tuple[Case, int]) -> Iterator[Found]:
     if not exact.any():
         return
     values = case.model["volatility_of_lagrangian"].values[exact, a]
-    rows = case.publish.get("rows") or []
-    entry = next((r for r in rows if r["ours"].get("volatility") == name), {})
+    about = (r for r in case.panel.printed if r["ours"].get("volatility") == name)
+    entry = next(about, {})
     printed = float(entry.get("printed", np.nan))
     distance = abs(np.median(values) / printed - 1)
     yield Found(

@@ -23,14 +23,12 @@ entry of a table, and its limit stands beside it.
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core import families
-from leastaction.core.library import Library
 from leastaction.report import verdict
 from leastaction.report.panel import Panel
 from leastaction.report.recovery import is_replica
@@ -112,15 +110,6 @@ class Case:
     panel: Panel
 
     @property
-    def head(self) -> dict[str, str]:
-        """`paper`, `example` and `estimator` of each row."""
-        return {
-            "paper": self.paper,
-            "example": self.panel.example,
-            "estimator": self.estimator,
-        }
-
-    @property
     def config(self) -> Mapping:
         """The example."""
         return self.panel.config
@@ -136,59 +125,34 @@ class Case:
         return self.panel.rollouts.get(self.estimator)
 
     @property
-    def library(self) -> Library:
-        """Candidates of L."""
-        return self.panel.library
-
-    @property
     def truth(self) -> Truth | None:
         """The truth in the words of the library; None if it cannot express it."""
         return self.panel.known_law
 
     @property
-    def has_sweep(self) -> bool:
-        """Whether the model holds one case for each noise level."""
-        return "noise_level" in self.model.dims
-
-    @property
-    def recoveries(self) -> Mapping[str, xr.Dataset]:
-        """How the sweeps over noise of all estimators compare with the truth."""
-        return {} if self.truth is None else self.panel.recoveries
-
-    @property
     def recovery(self) -> xr.Dataset | None:
-        """How the cases of this estimator compare with the truth; None without any."""
-        return self.recoveries.get(self.estimator)
-
-    @property
-    def publish(self) -> Mapping:
-        """Section `publish`; an example may have none."""
-        return self.config.get("publish") or {}
+        """How the cases of a sweep compare with the truth; None without any."""
+        return self.panel.recoveries.get(self.estimator)
 
     @property
     def targets(self) -> Mapping:
         """Limits that the example sets us."""
-        return self.publish.get("targets") or {}
+        return self.panel.publish.get("targets") or {}
 
-    @cached_property
+    @property
     def limits(self) -> Mapping:
         """Limits of this estimator: a replica of a paper's own has none."""
         return {} if is_replica(self.estimator) else self.targets
 
     def row(self, *args, **options) -> dict:
         """One row of this case: :func:`make_row` without its `head`."""
-        return make_row(self.head, *args, **options)
+        head = {"paper": self.paper, "example": self.panel.example}
+        return make_row(head | {"estimator": self.estimator}, *args, **options)
 
-    def printed(self, entry: Mapping, values: np.ndarray, **options) -> dict:
-        """Row of an entry of ``publish.rows`` with our values, one per replicate."""
-        return self.printed_summary(
-            entry, verdict.summary_of(values), len(values), **options
-        )
-
-    def printed_summary(
+    def printed(
         self, entry: Mapping, summary: tuple, replicates: int, **options
     ) -> dict:
-        """As :meth:`printed`, of (median, 5th, 95th percentile)."""
+        """Row of an entry of ``publish.rows``; `summary` is (median, 5th, 95th)."""
         about = {
             "target": entry.get("target"),
             "printed": entry["printed"],
@@ -196,14 +160,9 @@ class Case:
             "note": entry.get("note", ""),
             "errata": entry.get("erratum", ()),
         }
-        return self.row(
-            entry["item"],
-            options.pop("quantity", entry["quantity"]),
-            entry["unit"],
-            summary,
-            replicates,
-            **about | options,
-        )
+        quantity = options.pop("quantity", entry["quantity"])
+        item, unit = entry["item"], entry["unit"]
+        return self.row(item, quantity, unit, summary, replicates, **about | options)
 
 
 class Found:
@@ -219,11 +178,6 @@ class Found:
 
     def __init__(self, values: np.ndarray, of: str = "", **about):
         self.values, self.of, self.about = values, of, about
-
-
-def typical(values: np.ndarray) -> tuple[float, float, float]:
-    """Median, 5th and 95th percentile over the replicates."""
-    return verdict.summary_of(values)
 
 
 def rms(error: np.ndarray) -> tuple[float, float, float]:
@@ -263,7 +217,8 @@ class Row:
         of their count. By itself that of the `summary`: ``rms``, ``share``, else
         ``maximum``.
     summary
-        How the values become one number: `typical`, `rms`, `count` or `share`.
+        How the values become one number: `summary_of` (median, 5th and 95th
+        percentile), `rms`, `count` or `share`.
     note
         Text, or a function of the values.
     about
@@ -276,7 +231,7 @@ class Row:
     unit: str = "1"
     limit: str = ""
     kind: str = ""
-    summary: Callable = typical
+    summary: Callable = verdict.summary_of
     note: str | Callable = ""
     about: Mapping | Callable = field(default_factory=dict)
 
@@ -299,31 +254,6 @@ class Row:
         if value is None:
             return None
         return {"minimum": value * number} if kind == "share" else {kind: value}
-
-    def rows(
-        self, case: Case, subject: Any, limits: Mapping, where: str
-    ) -> Iterator[dict]:
-        """Rows of a case; see :func:`rows_of`."""
-        given = self.values(subject)
-        if given is None:
-            return
-        for one in [Found(given)] if isinstance(given, np.ndarray) else given:
-            values = np.ravel(one.values)
-            about = {
-                "unit": f"of {values.size}" if self.summary is count else self.unit,
-                "target": self.target(limits, values.size),
-                "note": self.note(values) if callable(self.note) else self.note,
-                **(self.about(values) if callable(self.about) else self.about),
-                **one.about,
-            }
-            yield case.row(
-                ADDED,
-                self.quantity.format(one.of) + where,
-                about.pop("unit"),
-                about.pop("summary", self.summary)(values),
-                about.pop("replicates", values.size),
-                **about,
-            )
 
 
 def rows_of(
@@ -350,7 +280,22 @@ def rows_of(
     """
     limits = case.limits if limits is None else limits
     for row in table:
-        yield from row.rows(case, case if subject is None else subject, limits, where)
+        given = row.values(case if subject is None else subject)
+        several = [Found(given)] if isinstance(given, np.ndarray) else given or ()
+        for one in several:
+            values = np.ravel(one.values)
+            about = {
+                "unit": f"of {values.size}" if row.summary is count else row.unit,
+                "target": row.target(limits, values.size),
+                "note": row.note(values) if callable(row.note) else row.note,
+                "summary": row.summary,
+                "replicates": values.size,
+                **(row.about(values) if callable(row.about) else row.about),
+                **one.about,
+            }
+            quantity, unit = row.quantity.format(one.of) + where, about.pop("unit")
+            summary, replicates = about.pop("summary")(values), about.pop("replicates")
+            yield case.row(ADDED, quantity, unit, summary, replicates, **about)
 
 
 def coverage(quantity: str, values: Callable) -> Row:
@@ -376,7 +321,7 @@ def own_rows(case: Case) -> list[Mapping]:
     """Entries of ``publish.rows`` that are about this estimator, or about any."""
     return [
         entry
-        for entry in case.publish.get("rows") or []
+        for entry in case.panel.printed
         if entry["ours"].get("estimator", case.estimator) == case.estimator
     ]
 
@@ -426,7 +371,7 @@ def printed_rows(
             )
             continue
         draws = values if right is None else values[right]
-        yield case.printed(entry, values, draws=draws)
+        yield case.printed(entry, verdict.summary_of(values), len(values), draws=draws)
 
 
 def make_row(

@@ -210,13 +210,13 @@ def printed_law_rows(
         If an entry asks for something that the example does not have.
     """
     right = None
-    if case.truth is not None and not case.has_sweep:
+    if case.truth is not None and "noise_level" not in case.model.dims:
         right = scores.exact_support(case.model, case.truth)
     yield from printed_rows(case, entries, kinds, right)
 
 
 def _coefficient(case: Case, ours: Mapping):
-    i = term_position(ours["coefficient"], case.library)
+    i = term_position(ours["coefficient"], case.panel.library)
     factor = float(ours.get("factor", 1))
     values = case.model["coefficient_estimate"].transpose("replicate", "term").values
     truth = case.truth
@@ -278,7 +278,7 @@ def candidates(case: Case, of: str) -> int:
 
 
 def _dof(case: Case, coordinate: str) -> int:
-    names = case.library.coordinates
+    names = case.panel.library.coordinates
     if coordinate not in names:
         raise ValueError(
             f"volatility {coordinate!r} is not a coordinate; these are {list(names)}"

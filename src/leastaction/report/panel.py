@@ -56,6 +56,16 @@ class Panel:
         """Whether the system is a field."""
         return is_field(self.config["system"])
 
+    @property
+    def publish(self) -> Mapping:
+        """Section `publish`; an example may have none."""
+        return self.config.get("publish") or {}
+
+    @property
+    def printed(self) -> list[Mapping]:
+        """Entries of ``publish.rows``: what the paper prints."""
+        return self.publish.get("rows") or []
+
     @cached_property
     def truth(self) -> System:
         """The system behind the data."""
@@ -118,11 +128,15 @@ class Panel:
 
     @cached_property
     def recoveries(self) -> dict[str, xr.Dataset]:
-        """Recovery by estimator, of those with a sweep over noise."""
+        """Recovery by estimator, of those with a sweep over noise.
+
+        Empty if the library cannot express the system.
+        """
+        law = self.known_law
         return {
-            name: recovery(model, self.config, self.law)
+            name: recovery(model, self.config, law)
             for name, model in self.models.items()
-            if "noise_level" in model.dims
+            if law is not None and "noise_level" in model.dims
         }
 
     @property

@@ -21,9 +21,9 @@ from leastaction.report.case import (
     own_rows,
     printed_rows,
     rows_of,
-    typical,
 )
 from leastaction.report.recovery import HONEST_MODE, MAIN, case_text
+from leastaction.report.verdict import summary_of
 from leastaction.snapshots.shadow_panel import Learned, learned_at
 
 # Orders of backward error analysis.
@@ -133,7 +133,7 @@ IDENTIFICATION = (
         _hamiltonian_coverage,
         limit="coverage",
         kind="between",
-        summary=lambda values: (float(values.mean()), *typical(values)[1:]),
+        summary=lambda values: (float(values.mean()), *summary_of(values)[1:]),
         note="mean over replicates; errors of neighbouring states are correlated, so "
         "that it is a bound and no sharp 95 %",
     ),

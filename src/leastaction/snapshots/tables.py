@@ -117,7 +117,7 @@ def _diagnostic(one: Learned, name: str) -> str:
 
 def _printed(panel: Panel, estimator: str, **ours) -> str:
     """Printed number of `ours`, with the digits of the notebook if it has more."""
-    for entry in (panel.config.get("publish") or {}).get("rows") or []:
+    for entry in panel.printed:
         wanted = {**ours, "estimator": estimator}
         if {k: v for k, v in entry["ours"].items() if k != "factor"} != wanted:
             continue

@@ -104,7 +104,7 @@ def _printed_limit(case: Case, entry: Mapping) -> Iterator[dict]:
         yield from equal_data_rows(case, entry, mode)
         return
     limit, note = limit_of(exact, mode)
-    yield case.printed_summary(
+    yield case.printed(
         entry,
         (limit.level, np.nan, np.nan),
         exact.sizes["replicate"],
@@ -117,7 +117,7 @@ def _noise_limits(case: Case) -> Iterator[dict]:
     """Limit in every mode that the paper prints no number for."""
     printed = {
         row["ours"].get("noise_mode")
-        for row in case.publish.get("rows") or []
+        for row in case.panel.printed
         if row["ours"].get("largest_noise") == case.estimator
         and "over" not in row["ours"]
     }
@@ -150,7 +150,7 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
     There is no `corrected`: our ratio is a measurement, and no truth.
     """
     ours, target = entry["ours"], entry.get("target")
-    other = case.recoveries.get(ours["over"])
+    other = case.panel.recoveries.get(ours["over"])
     if other is None:
         return
     mine, my_note = limit_of(case.recovery["exact"], mode)
@@ -167,7 +167,7 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
         f"{ours['over']}: {their_note}",
         UNDECIDED if target and not decided else "",
     )
-    row = case.printed_summary(
+    row = case.printed(
         entry,
         (value, np.nan, np.nan),
         case.recovery.sizes["replicate"],
