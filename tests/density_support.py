@@ -5,7 +5,7 @@ from scipy.stats import norm
 
 from leastaction.core.method import assemble, differentiate, identify, steps
 from leastaction.core.system import System
-from leastaction.densities.gill_histogram import histogram_dataset
+from leastaction.densities.stationary_samples import histogram_dataset
 
 LIBRARY = {
     "reference": "xdot**2/2",

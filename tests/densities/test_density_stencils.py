@@ -5,19 +5,19 @@ import pytest
 from density_support import SETTINGS, dataset, exact, shares
 
 from leastaction.core.contracts import check
-from leastaction.densities import stationary_residual, weak_fokker_planck
-from leastaction.densities.gill_histogram import coarsened
+from leastaction.densities import stencils
+from leastaction.densities.stencils import coarsened
 
 
 def test_the_difference_is_exact_for_quadratics_and_zero_in_the_outer_layer():
     x = np.linspace(-1, 1, 21)
-    found = stationary_residual.central_difference(21, x[1] - x[0]) @ (x**2 + 3 * x)
+    found = stencils.central_difference(21, x[1] - x[0]) @ (x**2 + 3 * x)
     np.testing.assert_allclose(found[1:-1], 2 * x[1:-1] + 3, atol=1e-13)
     assert found[0] == found[-1] == 0
 
 
 def test_the_density_counts_samples_outside():
-    out = stationary_residual.central_stencil(exact(), SETTINGS["central_stencil"], {})
+    out = stencils.central_stencil(exact(), SETTINGS["central_stencil"], {})
     check(out, "density_stencil")
     mass = float(out["density"].isel(replicate=0, batch=0).sum()) * 0.16**2
     assert mass == pytest.approx(shares(50).sum(), rel=1e-12)
@@ -35,19 +35,19 @@ def test_the_sum_over_corrected_cells_is_of_the_fourth_order():
             found.append(abs(mean - np.exp(-0.625)))
         return np.log2(np.divide(found[:-1], found[1:]))
 
-    assert errors(weak_fokker_planck.sheppard)[-1] == pytest.approx(4, abs=0.3)
+    assert errors(stencils.sheppard)[-1] == pytest.approx(4, abs=0.3)
     assert errors(lambda p: p)[-1] == pytest.approx(2, abs=0.2)
 
 
 def test_the_correction_moves_probability_and_makes_none():
     p = np.random.default_rng(0).random((2, 7, 9))
-    corrected = weak_fokker_planck.sheppard(p)
+    corrected = stencils.sheppard(p)
     np.testing.assert_allclose(corrected.sum((1, 2)), p.sum((1, 2)), rtol=1e-13)
 
 
 def test_bumps_have_their_derivatives_and_end_with_the_domain():
     cells = -4 + (np.arange(4000) + 0.5) * 8 / 4000
-    values, slopes, curvatures = weak_fokker_planck.bumps(cells, 5, 0.6)
+    values, slopes, curvatures = stencils.bumps(cells, 5, 0.6)
     h = cells[1] - cells[0]
     for f, derivative in ((values, slopes), (slopes, curvatures)):
         np.testing.assert_allclose(

@@ -16,8 +16,8 @@ from density_support import (
 from leastaction.core.contracts import check
 from leastaction.core.method import assemble, differentiate
 from leastaction.core.multi_index import multi_indices
-from leastaction.densities import gill_moments
-from leastaction.densities.moment_fokker_planck import DegreeError
+from leastaction.densities import stationary_samples
+from leastaction.densities.stationary_equations import DegreeError
 
 BOTH = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
 TRUTH = np.array([1.0, 1.0, 0.5, 1.0, 0.0])
@@ -142,7 +142,7 @@ def test_ito_isometry_on_paths():
         batches=1500,
         moments={"degree": 8, "every": 10},
     )
-    found = gill_moments.simulate(
+    found = stationary_samples.moments(
         oscillator(), settings, example="t", seed=5, replicate=0, units={"x": "m"}
     )
     equations = assembled(found, "monomial_functions", "moment_fokker_planck")

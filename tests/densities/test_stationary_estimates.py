@@ -14,12 +14,12 @@ from density_support import (
 
 from leastaction.core.contracts import check
 from leastaction.core.model import IdentifiedModel
-from leastaction.densities.gill_histogram import simulate
 from leastaction.densities.ito_gmm import Isometry
 from leastaction.densities.residual_least_squares import (
     cross_product,
     without_each_batch,
 )
+from leastaction.densities.stationary_samples import histogram
 
 TRUTH = np.array([1.0, 0.5])
 UNKNOWN_NOISE = {**LIBRARY, "known": {"lagrangian": {"-x**2/2": 1.0}}}
@@ -105,7 +105,7 @@ def test_the_refusal_keeps_what_is_known():
 
 def test_multiplicative_noise_makes_everything_identifiable():
     library = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
-    data = simulate(
+    data = histogram(
         oscillator(a2=0.6),
         simulation(duration=2000.0, trajectories=16, batches=16),
         example="t",
@@ -129,12 +129,12 @@ def test_data_in_detailed_balance_are_refused_whatever_the_library(estimator):
     }
     settings = simulation(duration=500.0, trajectories=32, batches=16)
     key = {"example": "t", "seed": 1, "replicate": 0, "units": {"x": "m"}}
-    model = identified(simulate(oscillator(), settings, **key), estimator, library)
+    model = identified(histogram(oscillator(), settings, **key), estimator, library)
     assert "looks like one in detailed balance" in str(
         model["identifiability"].values[0]
     )
     assert np.isnan(model["volatility_coefficient_estimate"]).all()
-    other = simulate(oscillator(a2=0.6), settings, **key)
+    other = histogram(oscillator(a2=0.6), settings, **key)
     model = identified(other, "recommended", library)
     assert str(model["identifiability"].values[0]) == ""
     assert float(model["scale_score"][0]) > 3
@@ -196,7 +196,7 @@ def test_intervals_cover_the_truth():
     covered = []
     settings = simulation(duration=1000.0)
     for replicate in range(40):
-        data = simulate(
+        data = histogram(
             oscillator(),
             settings,
             example="coverage",

@@ -13,12 +13,11 @@ EVERY_PART = (
     "known",
 )
 # Tables of this family, by name.
-TABLES = {"stationary_errors": "densities.tables:stationary_errors"}
+TABLES = {"stationary_errors": "densities.scores:stationary_errors"}
+# Kind of data by `simulate.method`.
+KIND_OF_DATA = {"gill_histogram": "density", "gill_moments": "density moments"}
 
 
 def measures(example: Mapping) -> bool:
     """Whether an example is one of this family."""
-    return example.get("simulate", {}).get("method") in (
-        "gill_histogram",
-        "gill_moments",
-    )
+    return example.get("simulate", {}).get("method") in KIND_OF_DATA

@@ -12,7 +12,7 @@ coefficient one, holds the streaming by q̇ and what the kinetic energy implies.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -21,6 +21,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.compiled import evaluator
+from leastaction.core.estimate import positions
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse, to_text
 from leastaction.core.families import unknown
@@ -31,32 +32,19 @@ from leastaction.densities.contracts import CONTRACTS
 
 @dataclass(frozen=True)
 class Term:
-    """What one coefficient contributes to drift and diffusion.
+    """What one coefficient contributes to drift and diffusion of the velocities."""
 
-    Attributes
-    ----------
-    kind
-        ``reference``, ``lagrangian``, ``dissipation`` or ``volatility``.
-    name
-        The candidate as text.
-    position
-        Of the candidate in its list; of a volatility, (dof, position).
-    acceleration
-        Drift of the velocities, shape (dof,).
-    diffusion
-        Squared volatility of the accelerations, shape (dof, dof).
-    known
-        Given coefficient; NaN if it is to be estimated.
-    coordinate
-        Whose volatility it is.
-    """
-
+    # reference, lagrangian, dissipation or volatility
     kind: str
+    # The candidate as text, and its place: (position,), or (dof, position) of noise.
     name: str
     position: tuple[int, ...]
+    # Shapes (dof,) and (dof, dof): of noise, the squared volatility of accelerations.
     acceleration: sp.Matrix
     diffusion: sp.Matrix
+    # Given coefficient; NaN if it is to be estimated.
     known: float
+    # Whose volatility it is.
     coordinate: str = ""
 
     @property
@@ -71,15 +59,8 @@ class Term:
 class StationaryEquation:
     """The model whose coefficients are sought: its known structure, term by term.
 
-    Attributes
-    ----------
-    library
-        Candidates of L and of D, all of which are taken as terms.
-    volatility
-        Candidates of the squared volatility, those of every coordinate.
-    given
-        ``{lagrangian: {term: c}, dissipation: {term: d}, volatility: {coordinate:
-        {term: β}}}``: coefficients that are known.
+    `volatility` are candidates of the squared volatility, those of every coordinate;
+    `given` is the section `known` of the library.
     """
 
     library: Library
@@ -106,16 +87,10 @@ class StationaryEquation:
         names = (*library.coordinates, *velocity_names(library.coordinates))
         volatility = candidates(config.get("volatility", []), names)
         equation = cls(library, volatility, config.get("known", {}))
-        equation.check()
+        equation._check()
         return equation
 
-    def check(self) -> None:
-        """Check the conditions of :meth:`from_config`.
-
-        Raises
-        ------
-        ValueError
-        """
+    def _check(self) -> None:
         if not self.volatility:
             raise ValueError(
                 "volatility: a stationary density needs noise; list candidates of the "
@@ -128,15 +103,14 @@ class StationaryEquation:
                 "calculus: the stationary equation is written in the Itô sense; use "
                 "calculus: ito, or a volatility without velocities"
             )
-        for i, term in enumerate(self.library.terms):
+        for term, status in zip(self.library.terms, self.library.status, strict=True):
             mass = sp.hessian(term, velocity)
-            free = self.library.status[i] == "independent"
-            if free and not mass.is_zero_matrix:
+            if status == "independent" and not mass.is_zero_matrix:
                 raise ValueError(
                     f"lagrangian: {term} holds kinetic energy that the reference does "
                     "not; with inertia: given the reference is all of it"
                 )
-        if not any(np.isnan(term.known) for term in self.terms):
+        if not np.isnan(self.known).any():
             raise ValueError(
                 "known: every coefficient is given; leave out those to estimate"
             )
@@ -149,8 +123,7 @@ class StationaryEquation:
     @cached_property
     def terms(self) -> tuple[Term, ...]:
         """The reference, then L, D and the squared volatility of each coordinate."""
-        library, dof = self.library, self.dof
-        known = self._known()
+        library, dof, known = self.library, self.dof, dict(self._known())
         no_noise, no_force = sp.zeros(dof, dof), sp.zeros(dof, 1)
         kinetic = sum(
             (sp.nsimplify(c) * library.terms[i] for i, c in library.references),
@@ -160,53 +133,53 @@ class StationaryEquation:
         found = [
             Term("reference", to_text(kinetic), (), system.acceleration, no_noise, 1.0)
         ]
-        q, qdot = symbols(library.coordinates), system.qdot
-        for i, term in enumerate(library.terms):
-            if library.status[i] != "independent":
-                continue
-            momenta = sp.Matrix([sp.diff(term, v) for v in qdot])
-            force = sp.Matrix([sp.diff(term, x) for x in q])
-            force -= momenta.jacobian(q) * sp.Matrix(qdot)
-            found.append(
-                Term(
-                    "lagrangian",
-                    library.names[i],
-                    (i,),
-                    system.accelerated_by(force),
-                    no_noise,
-                    known["lagrangian"].get(i, np.nan),
-                )
-            )
-        for j, term in enumerate(library.dissipation):
-            if library.dissipation_freedom.status[j] != "independent":
-                continue
-            force = -sp.Matrix([sp.diff(term, v) for v in qdot])
-            found.append(
-                Term(
-                    "dissipation",
-                    library.dissipation_names[j],
-                    (j,),
-                    system.accelerated_by(force),
-                    no_noise,
-                    known["dissipation"].get(j, np.nan),
-                )
-            )
-        for a in range(dof):
+        damping = library.dissipation_freedom.status
+        for kind, names, terms, status in (
+            ("lagrangian", library.names, library.terms, library.status),
+            ("dissipation", library.dissipation_names, library.dissipation, damping),
+        ):
+            for i in (i for i, s in enumerate(status) if s == "independent"):
+                alone = {"lagrangian": sp.Integer(0), kind: terms[i]}
+                force = System(library.coordinates, {}, **alone).forces
+                drift = system.accelerated_by(force)
+                value = known.get((kind, i), np.nan)
+                found.append(Term(kind, names[i], (i,), drift, no_noise, value))
+        for a, coordinate in enumerate(library.coordinates):
             for j, term in enumerate(self.volatility):
                 noise = sp.zeros(dof, dof)
                 noise[a, a] = term
+                value = known.get(("volatility", a, j), np.nan)
+                text = to_text(term)
                 found.append(
-                    Term(
-                        "volatility",
-                        to_text(term),
-                        (a, j),
-                        no_force,
-                        noise,
-                        known["volatility"].get((a, j), np.nan),
-                        library.coordinates[a],
-                    )
+                    Term("volatility", text, (a, j), no_force, noise, value, coordinate)
                 )
         return tuple(found)
+
+    def _known(self) -> Iterator[tuple[tuple, float]]:
+        """Kind and position of every given coefficient, and its value."""
+        library, coordinates = self.library, self.library.coordinates
+        noise = [to_text(term) for term in self.volatility]
+        lists = {
+            ("lagrangian",): (library.names, self.given.get("lagrangian", {})),
+            ("dissipation",): (
+                library.dissipation_names,
+                self.given.get("dissipation", {}),
+            ),
+        }
+        for name, entries in self.given.get("volatility", {}).items():
+            if name not in coordinates:
+                raise ValueError(
+                    f"known.volatility: {unknown('coordinate', name, coordinates)}"
+                )
+            lists["volatility", coordinates.index(name)] = noise, entries
+        for (kind, *dof), (names, entries) in lists.items():
+            where = ".".join(["known", kind, *(coordinates[a] for a in dof)])
+            try:
+                found = positions([str(t) for t in entries], names, coordinates)
+            except ValueError as error:
+                raise ValueError(f"{where}: {error}") from None
+            for i, value in zip(found, entries.values(), strict=True):
+                yield (kind, *dof, i), float(value)
 
     @property
     def known(self) -> np.ndarray:
@@ -240,39 +213,17 @@ class StationaryEquation:
             ratios.add(sp.simplify(ratio))
         return len(ratios) == 1 and not ratios.pop().free_symbols & state
 
-    def _known(self) -> dict[str, dict]:
-        """Given coefficients by kind and position."""
-        library = self.library
-        lists = {"lagrangian": library.names, "dissipation": library.dissipation_names}
-        found: dict[str, dict] = {
-            kind: {
-                _place(text, names, library.coordinates, f"known.{kind}"): float(value)
-                for text, value in self.given.get(kind, {}).items()
-            }
-            for kind, names in lists.items()
-        }
-        names = [to_text(term) for term in self.volatility]
-        found["volatility"] = {}
-        for coordinate, entries in self.given.get("volatility", {}).items():
-            if coordinate not in library.coordinates:
-                raise ValueError(
-                    "known.volatility: "
-                    + unknown("coordinate", coordinate, library.coordinates)
-                )
-            a = library.coordinates.index(coordinate)
-            where = f"known.volatility.{coordinate}"
-            for text, value in entries.items():
-                j = _place(text, names, library.coordinates, where)
-                found["volatility"][a, j] = float(value)
-        return found
+    def on_cells(self, q: np.ndarray, qdot: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Velocity, and accelerations and diffusions of all terms, at centres of cells.
+
+        Shapes (q_bin, qdot_bin), and twice (term, q_bin, qdot_bin).
+        """
+        return _on_cells(self, q.tobytes(), qdot.tobytes())
 
 
-def _place(text, names: Sequence[str], coordinates: Sequence[str], where: str) -> int:
-    """Position of a candidate, however its text is written."""
-    term = to_text(parse(text, (*coordinates, *velocity_names(coordinates))))
-    if term not in names:
-        raise ValueError(f"{where}: " + unknown("candidate", text, names))
-    return names.index(term)
+def equation_of(library: Mapping, coordinates: Iterable[str]) -> StationaryEquation:
+    """The equation of a library; its algebra is done once for all replicates."""
+    return _equation(json.dumps(library, sort_keys=True), tuple(map(str, coordinates)))
 
 
 @lru_cache(maxsize=16)
@@ -280,15 +231,8 @@ def _equation(library: str, coordinates: tuple[str, ...]) -> StationaryEquation:
     return StationaryEquation.from_config(json.loads(library), coordinates)
 
 
-def equation_of(library: Mapping, observations: xr.Dataset) -> StationaryEquation:
-    """The equation of a library; its algebra is done once for all replicates."""
-    coordinates = tuple(str(name) for name in observations.variables["dof"].values)
-    return _equation(json.dumps(library, sort_keys=True), coordinates)
-
-
 @lru_cache(maxsize=16)
-def _on_cells(equation_key: tuple, q: bytes, qdot: bytes):
-    equation = _equation(*equation_key)
+def _on_cells(equation: StationaryEquation, q: bytes, qdot: bytes):
     grid = np.meshgrid(np.frombuffer(q), np.frombuffer(qdot), indexing="ij")
     states = [g.reshape(-1, 1) for g in grid]
     expressions = [
@@ -300,61 +244,24 @@ def _on_cells(equation_key: tuple, q: bytes, qdot: bytes):
     return grid[1], acceleration, diffusion
 
 
-def terms_on_cells(
-    library: Mapping, observations: xr.Dataset, q: np.ndarray, qdot: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Velocity, accelerations and diffusions of all terms at the centres of cells.
-
-    Parameters
-    ----------
-    library
-        See :meth:`StationaryEquation.from_config`.
-    observations
-        Its `dof` names the one coordinate.
-    q, qdot
-        Centres of the cells.
-
-    Returns
-    -------
-    velocity
-        Shape (q_bin, qdot_bin).
-    acceleration, diffusion
-        Shape (term, q_bin, qdot_bin).
-    """
-    coordinates = tuple(str(name) for name in observations.variables["dof"].values)
-    key = (json.dumps(library, sort_keys=True), coordinates)
-    q, qdot = (np.ascontiguousarray(x, dtype=float) for x in (q, qdot))
-    return _on_cells(key, q.tobytes(), qdot.tobytes())
-
-
 def equation_dataset(
     contract: str,
     equation: StationaryEquation,
-    replicate: xr.DataArray,
+    observations: xr.Dataset,
     mean_square: np.ndarray,
     values: Mapping,
 ) -> xr.Dataset:
     """One replicate of an assembled equation, with what is known of its terms.
 
-    Parameters
-    ----------
-    contract
-        ``stationary_residual`` or ``generator_moments``.
-    equation
-        The terms.
-    replicate
-        Coordinate of the replicate.
-    mean_square
-        Mean of every candidate of the squared volatility, shape (1 or dof, candidate).
-    values
-        Variables of the equation.
+    `values` are the variables of the `contract` beside `mean_square`, the mean of every
+    candidate of the squared volatility, shape (1 or dof, candidate).
     """
     each = np.broadcast_to(mean_square, (1, equation.dof, len(equation.volatility)))
     # The words about the terms are the same in every replicate, and slow to put in.
     words, candidates = _words(equation)
+    replicate = observations["replicate"].variable
     return CONTRACTS[contract].dataset(
-        {**words, **values, "mean_square": each, "replicate": replicate.variable},
-        candidates,
+        {**words, **values, "mean_square": each, "replicate": replicate}, candidates
     )
 
 
@@ -364,19 +271,19 @@ def _words(
 ) -> tuple[Mapping[str, xr.Variable], xr.Coordinates]:
     """Kind, position and given coefficient of every term; and the candidates."""
     library, terms = equation.library, equation.terms
-    of_noise = [t for t in terms if t.kind == "volatility"]
     damping = library.dissipation_freedom
-
-    def texts(values) -> np.ndarray:
-        return np.array(list(values), dtype=object)
-
+    # Lists that may be empty, of texts all the same.
+    of_damping = [
+        np.array(texts, dtype=object)
+        for texts in (damping.status, damping.equivalent, library.dissipation_names)
+    ]
     words = CONTRACTS["stationary_residual"].dataset(
         {
-            "status": texts(library.status),
-            "equivalent": texts(library.freedom.equivalent),
-            "dissipation_status": texts(damping.status),
-            "dissipation_equivalent": texts(damping.equivalent),
-            "kind": texts(t.kind for t in terms),
+            "status": library.status,
+            "equivalent": library.freedom.equivalent,
+            "dissipation_status": of_damping[0],
+            "dissipation_equivalent": of_damping[1],
+            "kind": [t.kind for t in terms],
             "position": [t.position[-1] if t.position else 0 for t in terms],
             "of_dof": [t.position[0] if t.kind == "volatility" else 0 for t in terms],
             "known": equation.known,
@@ -387,8 +294,8 @@ def _words(
             "equation_term": [t.label for t in terms],
             "dof": list(library.coordinates),
             "term": library.names,
-            "dissipation_term": texts(library.dissipation_names),
-            "volatility_term": [t.name for t in of_noise][: len(equation.volatility)],
+            "dissipation_term": of_damping[2],
+            "volatility_term": [to_text(term) for term in equation.volatility],
         },
     )
     return words.drop_vars(words.coords).variables, words.coords

@@ -2,7 +2,8 @@
 
 The moments ḡ(θ) = Σ θ_i ḡ_i are linear in the coefficients, and their covariance
 Ω(θ) is known from the noise strengths
-(:mod:`leastaction.densities.weak_fokker_planck`). The estimate minimises (Hansen 1982)
+(:mod:`leastaction.densities.stationary_equations`). The estimate minimises
+(Hansen 1982)
 
 .. math:: J(θ) = ḡ(θ)^T Ω^{-1} ḡ(θ),
 
@@ -53,7 +54,13 @@ def identify(
         ).reshape(*known.shape[:-1], -1)
         residual = values @ moments.T
         j = (residual[..., None, :] @ weights @ residual[..., None])[..., 0, 0]
-        return Solution(values, spread, _diagnostics(j, len(moments) - free.sum()))
+        degrees = len(moments) - free.sum()
+        diagnostics = {
+            "j_statistic": (j, "1", "J of all moments"),
+            "j_degrees": (degrees, "1", "degrees of freedom of J"),
+            "j_p_value": (chdtrc(degrees, j), "1", "p-value of J"),
+        }
+        return Solution(values, spread, diagnostics)
 
     def products(values: np.ndarray) -> np.ndarray:
         even = noise.sum(axis=0)
@@ -82,12 +89,8 @@ def _weighted(moments, weights, known) -> tuple[np.ndarray, np.ndarray]:
 class Isometry:
     """Ω(θ) of the moments, and the weights that are its inverse.
 
-    Parameters
-    ----------
-    noise
-        Of every term with the coefficient one, shape (term, moment, moment).
-    ridge
-        Fraction of the largest eigenvalue that is added to all.
+    `noise` is that of every term with the coefficient one, (term, moment, moment); the
+    fraction `ridge` of the largest eigenvalue is added to all.
     """
 
     def __init__(self, noise: np.ndarray, ridge: float):
@@ -126,11 +129,3 @@ def _inverse(covariance: np.ndarray, ridge: float) -> np.ndarray:
     values, vectors = np.linalg.eigh(covariance)
     scaled = vectors / (values + ridge * values[..., -1:])[..., None, :]
     return scaled @ vectors.swapaxes(-1, -2)
-
-
-def _diagnostics(j: np.ndarray, degrees: int) -> dict[str, tuple]:
-    return {
-        "j_statistic": (j, "1", "J of all moments"),
-        "j_degrees": (degrees, "1", "degrees of freedom of J"),
-        "j_p_value": (chdtrc(degrees, j), "1", "p-value of J"),
-    }

@@ -23,9 +23,12 @@ from leastaction.core.settings import (
     Share,
     absent,
 )
-from leastaction.densities import EVERY_PART
+from leastaction.densities import EVERY_PART, KIND_OF_DATA
 
-# Cells along each side of the histogram that a method reads.
+# Of the histogram that a method reads.
+BINS = Field(
+    None, description="Cells along each side; null for those of the simulation."
+)
 Bins = Annotated[Integer, Field(ge=5)] | None
 
 
@@ -52,7 +55,7 @@ class Histogram(Settings):
 class GillHistogram(StationaryPath):
     """A long path by the Runge–Kutta–Gill scheme, streamed into a histogram."""
 
-    run = "densities.gill_histogram:simulate"
+    run = "densities.stationary_samples:histogram"
     makes = "histogram"
 
     method: Literal["gill_histogram"] = "gill_histogram"
@@ -75,7 +78,7 @@ class StateMoments(Settings):
 class GillMoments(StationaryPath):
     """A long path by the Runge–Kutta–Gill scheme, streamed into moments."""
 
-    run = "densities.gill_moments:simulate"
+    run = "densities.stationary_samples:moments"
     makes = "state_moments"
 
     method: Literal["gill_moments"] = "gill_moments"
@@ -88,27 +91,23 @@ class GillMoments(StationaryPath):
 class CentralStencil(Differentiate):
     """The density from a histogram, and central differences that act on it."""
 
-    run = "densities.stationary_residual:central_stencil"
+    run = "densities.stencils:central_stencil"
     reads = ("histogram",)
     makes = "density_stencil"
 
     method: Literal["central_stencil"] = "central_stencil"
-    bins: Bins = Field(
-        None, description="Cells along each side; null for those of the simulation."
-    )
+    bins: Bins = BINS
 
 
 class BumpFunctions(Differentiate):
     """Compact test functions on a histogram, corrected for the size of its cells."""
 
-    run = "densities.weak_fokker_planck:bump_functions"
+    run = "densities.stencils:bump_functions"
     reads = ("histogram",)
     makes = "density_tests"
 
     method: Literal["bump_functions"] = "bump_functions"
-    bins: Bins = Field(
-        None, description="Cells along each side; null for those of the simulation."
-    )
+    bins: Bins = BINS
     centres: Integer = Field(5, ge=2, description="Test functions along each side.")
     half_width: Number = Field(
         0.6, gt=0, le=1, description="Of a test function, over that of the domain."
@@ -118,7 +117,7 @@ class BumpFunctions(Differentiate):
 class MonomialFunctions(Differentiate):
     """Monomials of the state as test functions, for data that are moments."""
 
-    run = "densities.moment_fokker_planck:monomial_functions"
+    run = "densities.stencils:monomial_functions"
     reads = ("state_moments",)
     makes = "monomial_tests"
 
@@ -129,7 +128,7 @@ class MonomialFunctions(Differentiate):
 class StationaryResidual(Assemble):
     """Residual of the stationary Fokker–Planck equation by finite differences."""
 
-    run = "densities.stationary_residual:stationary_residual"
+    run = "densities.stationary_equations:stationary_residual"
     reads = ("density_stencil",)
     makes = "stationary_residual"
     uses = EVERY_PART
@@ -140,7 +139,7 @@ class StationaryResidual(Assemble):
 class WeakFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with compact test functions."""
 
-    run = "densities.weak_fokker_planck:weak_fokker_planck"
+    run = "densities.stationary_equations:weak_fokker_planck"
     reads = ("density_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
@@ -151,7 +150,7 @@ class WeakFokkerPlanck(Assemble):
 class MomentFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with monomials over samples."""
 
-    run = "densities.moment_fokker_planck:moment_fokker_planck"
+    run = "densities.stationary_equations:moment_fokker_planck"
     reads = ("monomial_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
@@ -236,5 +235,4 @@ RECOMMENDED = {
 
 def kind_of_data(example: Mapping) -> str | None:
     """Key of `RECOMMENDED` for a stationary density; else None."""
-    kinds = {"gill_histogram": "density", "gill_moments": "density moments"}
-    return kinds.get(part(example, "simulate").get("method"))
+    return KIND_OF_DATA.get(part(example, "simulate").get("method"))

@@ -42,35 +42,34 @@ def residual_least_squares(
     """Minimise the residual, as published; the paper names no minimiser."""
     gram = equations.variables["gram"].values[0].mean(axis=(0, 1))
     kind = equations.variables["kind"].values
-    minimise = MINIMISERS[settings["minimiser"]]
 
     def solve(known: np.ndarray) -> Solution:
-        values = minimise(gram, known, kind)
+        if settings["minimiser"] == "nelder_mead":
+            values = _nelder_mead(gram, known, kind)
+        else:
+            values = _minimum(gram, known)
         nothing = np.where(unknown(known), np.nan, 0.0)
         covariance = np.broadcast_to(np.diag(nothing), (*known.shape, nothing.size))
-        return Solution(values, covariance, _objective(gram, values))
+        least = (values @ gram * values).sum(axis=-1)
+        meaning = "sum of squared residuals at the minimum"
+        return Solution(values, covariance, {"objective": (least, "mixed", meaning)})
 
     return stationary_estimate(
-        equations, settings, nonnegative(solve, kind), form_arrays(gram)
+        equations, settings, nonnegative(solve, kind), _form(gram)
     )
 
 
-def form_arrays(gram: np.ndarray) -> dict[str, tuple]:
+def _form(gram: np.ndarray) -> dict[str, tuple]:
     """The quadratic form E(θ) for the model, from which its surfaces are drawn."""
     dims = ("equation_term", "equation_term_other")
     return {"objective_form": (dims, gram, "mixed", "E = theta^T G theta")}
 
 
-def minimum(gram: np.ndarray, known: np.ndarray) -> np.ndarray:
-    """Minimum of θᵀ G θ over the unknown coefficients.
+def _minimum(gram: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Minimum of θᵀ G θ over the unknown coefficients, NaN in `known`.
 
-    Parameters
-    ----------
-    gram
-        Shape (..., term, term), symmetric.
-    known
-        Given coefficients, NaN for unknown ones; shape (..., term). Forms and given
-        coefficients are broadcast against each other.
+    Forms (..., term, term) and given coefficients (..., term) are broadcast against
+    each other.
     """
     free = unknown(known)
     given = np.where(free, 0.0, known)
@@ -82,10 +81,6 @@ def minimum(gram: np.ndarray, known: np.ndarray) -> np.ndarray:
     values[...] = given
     values[..., free] = (inverse @ (right / size)[..., None])[..., 0] / size
     return values
-
-
-def _closed_form(gram, known, kind) -> np.ndarray:
-    return minimum(gram, known)
 
 
 def _nelder_mead(gram, known, kind) -> np.ndarray:
@@ -115,14 +110,6 @@ def _nelder_mead(gram, known, kind) -> np.ndarray:
     return coefficients(found.x)
 
 
-def _objective(gram: np.ndarray, values: np.ndarray) -> dict[str, tuple]:
-    value = (values @ gram * values).sum(axis=-1)
-    return {"objective": (value, "mixed", "sum of squared residuals at the minimum")}
-
-
-MINIMISERS = {"closed_form": _closed_form, "nelder_mead": _nelder_mead}
-
-
 def split_sample_residual(
     equations: xr.Dataset, settings: Mapping
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
@@ -144,7 +131,7 @@ def split_sample_residual(
     forms = np.stack([total, *without_each_batch(gram)])
 
     def solve(known: np.ndarray) -> Solution:
-        values = minimum(forms, known[..., None, :])
+        values = _minimum(forms, known[..., None, :])
         others = values[..., 1:, :]
         centred = others - others.mean(axis=-2, keepdims=True)
         covariance = (batches - 1) / batches * centred.swapaxes(-1, -2) @ centred
@@ -154,9 +141,7 @@ def split_sample_residual(
         return np.einsum("bcij,i,j->bc", gram, values, values)
 
     solver = nonnegative(solve, equations.variables["kind"].values)
-    return stationary_estimate(
-        equations, settings, solver, form_arrays(total), products
-    )
+    return stationary_estimate(equations, settings, solver, _form(total), products)
 
 
 def cross_product(gram: np.ndarray) -> np.ndarray:
@@ -168,10 +153,7 @@ def cross_product(gram: np.ndarray) -> np.ndarray:
 
 
 def without_each_batch(gram: np.ndarray) -> np.ndarray:
-    """:func:`cross_product` of the other batches, one by one left out.
-
-    Shape (batch, term, term).
-    """
+    """:func:`cross_product` without each batch in turn, shape (batch, term, term)."""
     batches, terms = len(gram), gram.shape[-1]
     kept = 1.0 - np.eye(batches)
     pairs = kept[:, :, None] * kept[:, None, :] * kept

@@ -13,7 +13,6 @@ coordinates alone.
 Long stationary paths are handed on in pieces and never stored.
 """
 
-import math
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -45,23 +44,21 @@ def integrate(states, normals, dt, parameters, paths):
         for m in range(normals.shape[0]):
             {load}
             {noise}
-            {first}
-            {second}
-            {third}
-            {fourth}
+            {stages}
             {advance}
             {store}
         for m in range(normals.shape[0]):
             for i in range(states.shape[0]):
                 paths[m, n, i] = states[i, m]
 """
-# Weights of the earlier slopes in the stages 2, 3 and 4, as texts (Gill 1951).
+# Weights of the earlier slopes in the four stages, as texts (Gill 1951).
 STAGES = (
+    {},
     {0: "half"},
     {0: "half * (root - 1.0)", 1: "half * (2.0 - root)"},
     {1: "-half * root", 2: "half * (2.0 + root)"},
 )
-WEIGHTS = ("1.0", "(2.0 - root)", "(2.0 + root)", "1.0")
+WEIGHTS = {0: "1.0", 1: "(2.0 - root)", 2: "(2.0 + root)", 3: "1.0"}
 
 # Steps that are handed on at once, and trajectories that are integrated side by side.
 STEPS_PER_PIECE = 4096
@@ -69,15 +66,10 @@ TRAJECTORIES_SIDE_BY_SIDE = 8
 
 
 def integrator(system: System) -> Callable:
-    """Compiled integrator of `system`.
+    """Compiled ``integrate(states, normals, time_step, paths)``.
 
-    Returns
-    -------
-    callable
-        ``integrate(states, normals, time_step, paths)``: advances `states` of shape
-        (state, trajectory) in place over `normals` of shape (trajectory, steps,
-        wiener), and puts the states after every step into `paths` of shape
-        (trajectory, steps, state).
+    It advances `states` (state, trajectory) over `normals` (trajectory, steps, wiener),
+    and puts them after every step into `paths` (trajectory, steps, state).
     """
     functions = kernel(KERNEL, _blocks(system))
     parameters = system.parameter_values
@@ -105,38 +97,33 @@ def _blocks(system: System) -> dict[str, str]:
     if system.wiener_processes:
         slope = slope + system.diffusion * noise
     slopes = [*system.qdot, *slope]
-    blocks = {
+
+    def mean(weights, s):
+        return " + ".join(f"{w} * k{i}_{s}" for i, w in weights.items())
+
+    stages = []
+    for stage, weights in enumerate(STAGES):
+        here = {s: f"at{stage}_{s}" if weights else s for s in state}
+        if weights:
+            stages += [
+                f"{local(here[s])} = {local(s)} + {mean(weights, s)}" for s in state
+            ]
+        swap = {symbol(s): symbol(name) for s, name in here.items()}
+        moved = [sp.sympify(e).xreplace(swap) for e in slopes]
+        targets = [f"k{stage}_{s}" for s in state]
+        stages.append(assignments(targets, moved, f"shared{stage}_"))
+    return {
         "parameters": unpack(list(system.parameters), "parameters"),
         "load": assigned(state, [f"states[{i}, m]" for i in range(len(state))]),
         "noise": assigned(
             [f"w_{j}" for j in wiener], [f"scale * drawn[{j}, m]" for j in wiener]
         ),
-        "first": assignments([f"k0_{s}" for s in state], slopes, "shared0_"),
+        "stages": "\n".join(stages),
         "advance": "\n".join(
-            f"{local(s)} += sixth * ("
-            + " + ".join(f"{w} * k{i}_{s}" for i, w in enumerate(WEIGHTS))
-            + ")"
-            for s in state
+            f"{local(s)} += sixth * ({mean(WEIGHTS, s)})" for s in state
         ),
         "store": "\n".join(f"states[{i}, m] = {local(s)}" for i, s in enumerate(state)),
     }
-    names = ("second", "third", "fourth")
-    for stage, (name, weights) in enumerate(zip(names, STAGES, strict=True), start=1):
-        inner = {s: symbol(f"at{stage}_{s}") for s in state}
-        shifted = [
-            f"{local(f'at{stage}_{s}')} = {local(s)} + "
-            + " + ".join(f"{w} * k{i}_{s}" for i, w in weights.items())
-            for s in state
-        ]
-        swap = {symbol(s): inner[s] for s in state}
-        moved = [sp.sympify(e).xreplace(swap) for e in slopes]
-        blocks[name] = "\n".join(
-            [
-                *shifted,
-                assignments([f"k{stage}_{s}" for s in state], moved, f"shared{stage}_"),
-            ]
-        )
-    return blocks
 
 
 def stream(
@@ -153,27 +140,8 @@ def stream(
 ) -> None:
     """Integrate every trajectory of one replicate and hand its samples to `sink`.
 
-    Parameters
-    ----------
-    system
-        Its drift and diffusion.
-    settings
-        `time_step`, `duration` of each trajectory and `burn_in` before it (s),
-        `trajectories`, `initial_state`.
-    sink
-        ``sink(trajectory, path)`` gets pieces of shape (steps, state), those of one
-        trajectory in their order; it must not keep them.
-    example, seed, replicate, purpose
-        Key of the random numbers: the same whatever the length of a `piece`.
-    piece
-        Steps per piece.
-    side_by_side
-        Trajectories that are integrated side by side, which changes no sample.
-
-    Raises
-    ------
-    DivergenceError
-        If a trajectory does not stay finite.
+    ``sink(trajectory, path)`` gets pieces of shape (steps, state), those of one
+    trajectory in order. Neither their length nor the division changes a sample.
     """
     integrate = integrator(system)
     dt = settings["time_step"]
@@ -184,9 +152,6 @@ def stream(
     groups = [
         range(t, min(t + side_by_side, total)) for t in range(0, total, side_by_side)
     ]
-    wiener = system.wiener_processes
-    normals_room = np.empty(side_by_side * piece * wiener)
-    paths_room = np.empty(side_by_side * piece * 2 * system.dof)
     what = f"replicate {replicate}, {side_by_side} trajectories at once"
     for group in tracked(groups, what, summary=False):
         rngs = [generator(seed, example, purpose, replicate, t) for t in group]
@@ -194,8 +159,8 @@ def stream(
         for kept, duration in ((False, skipped), (True, steps)):
             for start in range(0, duration, piece):
                 count = min(piece, duration - start)
-                normals = _front(normals_room, len(group), count, wiener)
-                paths = _front(paths_room, len(group), count, 2 * system.dof)
+                normals = np.empty((len(group), count, system.wiener_processes))
+                paths = np.empty((len(group), count, 2 * system.dof))
                 for rng, drawn in zip(rngs, normals, strict=True):
                     rng.standard_normal(out=drawn)
                 integrate(states, normals, dt, paths)
@@ -209,8 +174,3 @@ def stream(
                     f"finite; reduce simulate.time_step ({dt:g} s), or see whether the "
                     "system is stable"
                 )
-
-
-def _front(room: np.ndarray, *shape: int) -> np.ndarray:
-    """Array of that shape in the front part of a buffer, without gaps."""
-    return room[: math.prod(shape)].reshape(shape)

@@ -1,16 +1,15 @@
-"""Scorecard of models that were identified from a stationary density."""
+"""Scorecard and table of errors of models identified from a stationary density."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
-from leastaction.core.families import system_from_config
 from leastaction.densities.stationary_parameters import (
     Parameter,
-    equation_of,
     parameters,
-    true_coefficients,
+    true_level,
 )
 from leastaction.report.case import (
     COVERAGE,
@@ -27,6 +26,7 @@ from leastaction.report.case import (
     share,
 )
 from leastaction.report.recovery import BASELINE, MAIN
+from leastaction.report.tables import Table
 
 PARAMETER_RMS = Key(
     "parameter_rms",
@@ -35,6 +35,10 @@ PARAMETER_RMS = Key(
     dict[str, float],
 )
 LIMITS = (PARAMETER_RMS,)
+NOTE_OF_TABLE = (
+    "Noise strengths are roots of squared volatilities. Without a standard error "
+    "an estimator gives none."
+)
 
 
 def rows(case: Case) -> Iterator[dict]:
@@ -108,8 +112,8 @@ DISTANCE = Row(
 )
 
 
-def _of_parameter(key: str, values: Callable[[Parameter], np.ndarray]) -> Callable:
-    """Values of the parameter whose label stands under `key`."""
+def _of_parameter(key: str, meaning: str, values: Callable) -> Printed:
+    """Number that ``values(parameter)`` gives of the one whose label is under `key`."""
 
     def of(case: Case, ours: Mapping) -> np.ndarray:
         by_label = {p.label: p for p in parameters(case.config, case.model)}
@@ -120,16 +124,12 @@ def _of_parameter(key: str, values: Callable[[Parameter], np.ndarray]) -> Callab
             )
         return values(by_label[ours[key]])
 
-    return of
+    return Printed(key, meaning, str, values=of)
 
 
 def _level_set_error(case: Case, ours: Mapping) -> np.ndarray:
     """Error of the damping on the level set, in per cent of its true ratio c / a²."""
-    equation = equation_of(case.config)
-    truth = true_coefficients(equation, system_from_config(case.config["system"]))
-    kinds = [term.kind for term in equation.terms]
-    level = truth[kinds.index("dissipation")] / truth[kinds.index("volatility")]
-    exact = level * case.model["level_volatility"].values ** 2
+    exact = true_level(case.config) * case.model["level_volatility"].values ** 2
     error = case.model["level_dissipation_estimate"].values / exact - 1
     return 100 * np.abs(error).max(axis=1)
 
@@ -147,18 +147,57 @@ PRINTED = (
         Literal[True],
         values=_level_set_error,
     ),
-    Printed(
+    _of_parameter(
         "parameter",
         "Of a stationary density, a parameter by its label.",
-        str,
-        values=_of_parameter("parameter", lambda parameter: parameter.values),
+        lambda parameter: parameter.values,
     ),
-    Printed(
+    _of_parameter(
         "parameter_percent",
         "Its relative error in per cent.",
-        str,
-        values=_of_parameter(
-            "parameter_percent", lambda parameter: 100 * parameter.error
-        ),
+        lambda parameter: 100 * parameter.error,
     ),
 )
+
+
+def stationary_errors(panels: Sequence) -> Table:
+    """Table of bias, scatter, root mean square and coverage over the replicates.
+
+    Parameters
+    ----------
+    panels
+        Examples whose models come from stationary densities.
+
+    Returns
+    -------
+    Table
+        One row per example, estimator and parameter; errors in per cent of the truth.
+    """
+    rows = []
+    for panel in panels:
+        simulation = panel.config["simulate"]
+        steps = round(simulation["duration"] / simulation["time_step"])
+        for estimator, model in panel.models.items():
+            for parameter in parameters(panel.config, model):
+                error = 100 * parameter.error
+                count = len(error)
+                std = 100 * np.abs(parameter.std / parameter.truth)
+                known = np.isfinite(parameter.std).all() and np.isfinite(error).all()
+                rows.append(
+                    {
+                        "system": panel.title,
+                        "samples": f"{steps * simulation['trajectories']:.0e}",
+                        "estimator": estimator,
+                        "parameter": parameter.label,
+                        "truth": parameter.truth,
+                        "mean error (%)": error.mean(),
+                        "standard deviation (%)": error.std() if count > 1 else np.nan,
+                        "rms error (%)": np.sqrt(np.mean(error**2)),
+                        "standard error (%)": np.median(std) if known else np.nan,
+                        "covered by 95 % intervals": f"{int(parameter.covered.sum())} "
+                        f"of {count}"
+                        if known
+                        else "",
+                    }
+                )
+    return Table(pd.DataFrame(rows), NOTE_OF_TABLE)

@@ -28,22 +28,20 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Solution:
-    """Coefficients of all terms, or of all terms in many cases.
+    """Coefficients of all terms, or of all terms in many cases."""
 
-    Attributes
-    ----------
-    values
-        θ, given ones included; shape (..., term).
-    covariance
-        Of `values`, shape (..., term, term); zero for given ones, NaN where the method
-        gives none.
-    diagnostics
-        Name to (value, unit, meaning).
-    """
-
+    # θ, given ones included, shape (..., term).
     values: np.ndarray
+    # Shape (..., term, term); zero for given ones, NaN where the method gives none.
     covariance: np.ndarray
+    # Name to (value, unit, meaning).
     diagnostics: Mapping[str, tuple]
+
+    @property
+    def std(self) -> np.ndarray:
+        """Standard errors, zero for given coefficients."""
+        variance = np.diagonal(self.covariance, axis1=-2, axis2=-1)
+        return np.sqrt(np.clip(variance, 0.0, None))
 
 
 # Coefficients for given ones: ``solve(known)``, NaN where one is to be estimated. Cases
@@ -56,7 +54,7 @@ def unknown(known: np.ndarray) -> np.ndarray:
     return np.isnan(known.reshape(-1, known.shape[-1])[0])
 
 
-def nonnegative(solve: Callable[[np.ndarray], Solution], kind: np.ndarray) -> Solver:
+def nonnegative(solve: Solver, kind: np.ndarray) -> Solver:
     """Solver whose squared volatilities are not negative, by an active set.
 
     Stacked cases must have all of these given: their active sets would differ.
@@ -75,77 +73,30 @@ def nonnegative(solve: Callable[[np.ndarray], Solution], kind: np.ndarray) -> So
     return solver
 
 
-def standard_errors(solution: Solution) -> np.ndarray:
-    """Standard errors of all coefficients, zero for given ones."""
-    variance = np.diagonal(solution.covariance, axis1=-2, axis2=-1)
-    return np.sqrt(np.clip(variance, 0.0, None))
-
-
-def replaced(known: np.ndarray, place: int, value: float) -> np.ndarray:
+def _replaced(known: np.ndarray, place: int, value: float) -> np.ndarray:
     """`known` with one coefficient given, or with NaN no longer."""
     changed = known.copy()
     changed[place] = value
     return changed
 
 
-def scale_score(products: np.ndarray) -> float:
+def _scale_score(products: np.ndarray) -> float:
     """Score of a common factor of damping and noise, about standard normal without any.
 
-    In detailed balance the conservative part of the equation alone leaves no residual:
-    nothing fixes the scale of the rest. Its residuals in independent batches have then
-    products with mean zero; the score is their sum over its standard error.
-
-    Parameters
-    ----------
-    products
-        Of the residuals of the conservative part in each two batches, (batch, batch).
+    In detailed balance the conservative part of the equation alone leaves no residual,
+    and `products` of those of each two independent batches have mean zero.
     """
     pairs = products[np.triu_indices(len(products), 1)]
     return float(pairs.sum() / np.sqrt((pairs**2).sum()))
 
 
-def ratios(solution: Solution, thermal: np.ndarray) -> dict[str, tuple]:
-    """Damping and volatility in units of the first squared volatility."""
-    values = np.where(thermal, solution.values, np.nan)
-    std = np.where(thermal, standard_errors(solution), np.nan)
-    dims = ("equation_term",)
-    return {
-        "ratio_estimate": (
-            dims,
-            values,
-            "mixed",
-            "coefficient over that of the first squared volatility",
-        ),
-        "ratio_std": (dims, std, "mixed", "its standard error"),
-    }
-
-
-def explanation(
-    equations: xr.Dataset,
-    solution: Solution,
-    unknown: np.ndarray,
-    first: int,
-    balanced: bool,
-    score: float,
-) -> str:
+def _explanation(labels, solution, unknown, first: int, balanced: bool, score) -> str:
     """Which coefficients stay unknown, why, and what is known of them.
 
-    Parameters
-    ----------
-    equations
-        As in :func:`level_set`.
-    solution
-        With the squared volatility `first` set to one.
-    unknown
-        Coefficients that the density does not determine, shape (term,).
-    first
-        Position of that squared volatility.
-    balanced
-        Whether detailed balance follows from the structure; otherwise it is a finding
-        in the data, with that `score`.
+    The `solution` has the squared volatility `first` set to one. Detailed balance
+    follows from the structure, or is a finding in the data with that `score`.
     """
-    labels = [str(name) for name in equations["equation_term"].values]
-    errors = standard_errors(solution)
+    errors = solution.std
     level = ", ".join(
         f"{labels[i]} / {labels[first]} = {solution.values[i]:.6g}"
         + (f" +- {errors[i]:.2g}" if errors[i] > 0 else "")
@@ -168,27 +119,12 @@ def explanation(
     )
 
 
-def level_set(
+def _level_set(
     equations: xr.Dataset, settings: Mapping, solve: Solver
 ) -> dict[str, tuple]:
     """Damping as a function of the volatility, for given coefficients of L.
 
     Yoshida and Yamanaka (2020), section 4.1.2.
-
-    Parameters
-    ----------
-    equations
-        As in :func:`stationary_estimate`; one volatility, one term of damping.
-    settings
-        `volatility`, values a at which the coefficient c of the damping is estimated;
-        `given`, coefficients of L by term.
-    solve
-        The method.
-
-    Returns
-    -------
-    dict
-        Arrays `level_volatility`, `level_dissipation_estimate` and ``..._std``.
     """
     given = equations.variables
     kind, known = given["kind"].values, given["known"].values
@@ -206,27 +142,16 @@ def level_set(
     for text, value in settings["given"].items():
         (place,) = positions([text], terms, coordinates)
         (i,) = of_lagrangian[places == place]
-        known = replaced(known, i, value)
+        known = _replaced(known, i, value)
     volatility = np.array(settings["volatility"])
-    at = np.tile(replaced(known, damping[0], np.nan), (volatility.size, 1))
+    at = np.tile(_replaced(known, damping[0], np.nan), (volatility.size, 1))
     at[:, noise[0]] = volatility**2
     solution = solve(at)
-    damping_values = solution.values[:, damping[0]]
-    std = standard_errors(solution)[:, damping[0]]
-    level = ("level",)
+    values, std = solution.values[:, damping[0]], solution.std[:, damping[0]]
+    level, same = ("level",), "coefficient of the damping with the same density"
     return {
-        "level_volatility": (
-            level,
-            volatility,
-            "mixed",
-            "given volatility",
-        ),
-        "level_dissipation_estimate": (
-            level,
-            damping_values,
-            "mixed",
-            "coefficient of the damping with the same density",
-        ),
+        "level_volatility": (level, volatility, "mixed", "given volatility"),
+        "level_dissipation_estimate": (level, values, "mixed", same),
         "level_dissipation_std": (level, std, "mixed", "its standard error"),
     }
 
@@ -240,52 +165,34 @@ def stationary_estimate(
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
     """Estimate what the density determines, and report what it does not.
 
-    With damping and noise in detailed balance, a common factor of both changes nothing
-    in the density. If neither has a given coefficient, both stay unknown (NaN); the
-    model holds their ratio instead, and the level set on which they lie. The same
-    holds if the equation determines the factor in principle, but these data do not.
-
-    Parameters
-    ----------
-    equations
-        Contract ``stationary_residual`` or ``generator_moments``.
-    settings
-        Its `level_set` is None, or holds values of the `volatility` and the
-        coefficients of L that are `given` there.
-    solve
-        The method.
-    arrays
-        More arrays for the model (see `by_node` of :class:`LagrangianEstimate`).
-    products
-        ``products(coefficients)``: products of the residuals of each two batches, shape
-        (batch, batch), which test whether the data determine the factor.
+    `arrays` are more of them for the model. ``products(coefficients)`` are those of
+    the residuals of each two batches, shape (batch, batch), which test the data.
     """
     given = equations.variables
     known, kind = given["known"].values, given["kind"].values
     balanced = bool(given["detailed_balance"].values)
     thermal = np.isin(kind, ["dissipation", "volatility"])
-    scaled = thermal & ~np.isnan(known) & (known != 0)
-    arrays = dict(arrays or {})
-    solution, reason = solve(known), ""
-    std = standard_errors(solution)
-    if not scaled.any():
+    arrays, reason = dict(arrays or {}), ""
+    solution = solve(known)
+    values, std, covariance = solution.values, solution.std, solution.covariance
+    if not (thermal & ~np.isnan(known) & (known != 0)).any():
         fixed, reason, more = _without_scale(equations, solve, thermal, products)
         arrays |= more
         if reason:
             unknown = thermal & np.isnan(known)
             values = np.where(unknown, np.nan, fixed.values)
-            std = np.where(unknown, np.nan, standard_errors(fixed))
-            solution = Solution(values, fixed.covariance, fixed.diagnostics)
+            std = np.where(unknown, np.nan, fixed.std)
+            solution, covariance = fixed, fixed.covariance
     if settings["level_set"] and balanced:
-        arrays |= level_set(equations, settings["level_set"], solve)
+        arrays |= _level_set(equations, settings["level_set"], solve)
     arrays["identifiability"] = (
         (),
         np.array(reason, dtype=object),
         "1",
         "what the density does not determine, and why; empty if nothing",
     )
-    volatility = _volatility(equations, solution, std)
-    return _lagrangian(equations, solution, std, arrays), volatility
+    lagrangian = _lagrangian(equations, values, std, solution.diagnostics, arrays)
+    return lagrangian, _volatility(equations, values, std, covariance)
 
 
 def _without_scale(
@@ -300,58 +207,52 @@ def _without_scale(
     known, kind = given["known"].values, given["kind"].values
     balanced = bool(given["detailed_balance"].values)
     first = int(np.flatnonzero((kind == "volatility") & (known != 0))[0])
-    fixed = solve(replaced(known, first, 1.0))
+    fixed = solve(_replaced(known, first, 1.0))
     score, arrays = np.inf, {}
     if products is not None and not balanced:
-        score = scale_score(products(np.where(thermal, 0.0, fixed.values)))
-        arrays["scale_score"] = (
-            (),
-            score,
-            "1",
-            "whether the data tell a common factor of damping and noise",
-        )
+        score = _scale_score(products(np.where(thermal, 0.0, fixed.values)))
+        meaning = "whether the data tell a common factor of damping and noise"
+        arrays["scale_score"] = ((), score, "1", meaning)
     if not (balanced or score < LEAST_SCORE_OF_SCALE):
         return fixed, "", arrays
+    labels = [str(name) for name in given["equation_term"].values]
     unknown = thermal & np.isnan(known)
-    reason = explanation(equations, fixed, unknown, first, balanced, score)
+    reason = _explanation(labels, fixed, unknown, first, balanced, score)
     log.warning("%s", reason)
-    return fixed, reason, arrays | ratios(fixed, thermal)
+    of_terms = ("equation_term",)
+    ratio, std = (np.where(thermal, x, np.nan) for x in (fixed.values, fixed.std))
+    meaning = "coefficient over that of the first squared volatility"
+    arrays["ratio_estimate"] = (of_terms, ratio, "mixed", meaning)
+    arrays["ratio_std"] = (of_terms, std, "mixed", "its standard error")
+    return fixed, reason, arrays
 
 
-def _lagrangian(equations, solution, std, arrays) -> LagrangianEstimate:
+def _lagrangian(equations, found, std, diagnostics, arrays) -> LagrangianEstimate:
     given = equations.variables
-    counts = given["term"].size, given["dissipation_term"].size
-    values, errors = (np.zeros(sum(counts)) for _ in range(2))
+    count = given["term"].size
     kind, position = given["kind"].values, given["position"].values
-    for i, name in enumerate(kind):
-        if name in ("lagrangian", "dissipation"):
-            place = position[i] + (counts[0] if name == "dissipation" else 0)
-            values[place], errors[place] = solution.values[i], std[i]
+    values, errors = np.zeros((2, count + given["dissipation_term"].size))
+    for name, start in (("lagrangian", 0), ("dissipation", count)):
+        of_kind = kind == name
+        values[start + position[of_kind]] = found[of_kind]
+        errors[start + position[of_kind]] = std[of_kind]
     fixed = given["status"].values == "reference"
-    values[: counts[0]][fixed] = given["reference_value"].values[fixed]
-    return lagrangian_estimate(
-        equations, values, solution.diagnostics, arrays, std=errors
-    )
+    values[:count][fixed] = given["reference_value"].values[fixed]
+    return lagrangian_estimate(equations, values, diagnostics, arrays, std=errors)
 
 
-def _volatility(equations, solution, std) -> VolatilityEstimate:
+def _volatility(equations, found, std, covariance) -> VolatilityEstimate:
     """Volatility of each coordinate; a root mean square if it is no constant."""
     given = equations.variables
-    shape = given["dof"].size, given["volatility_term"].size
-    beta, errors = np.zeros(shape), np.zeros(shape)
-    mean_square = given["mean_square"].values[0]
-    covariance = np.zeros((shape[0], shape[1], shape[1]))
-    noisy = np.flatnonzero(given["kind"].values == "volatility")
-    dof, position = given["of_dof"].values, given["position"].values
-    for i in noisy:
-        beta[dof[i], position[i]] = solution.values[i]
-        errors[dof[i], position[i]] = std[i]
-        for j in noisy:
-            if dof[i] == dof[j]:
-                covariance[dof[i], position[i], position[j]] = solution.covariance[i, j]
-    square = (beta * mean_square).sum(axis=1)
-    variance = np.einsum("ai,aij,aj->a", mean_square, covariance, mean_square)
     names = [str(name) for name in given["volatility_term"].values]
+    # The terms of the volatility end the list, coordinate by coordinate.
+    shape = given["dof"].size, len(names)
+    noisy = slice(len(found) - shape[0] * shape[1], None)
+    beta, errors = found[noisy].reshape(shape), std[noisy].reshape(shape)
+    blocks = covariance[noisy, noisy].reshape(*shape, *shape)
+    mean_square = given["mean_square"].values[0]
+    square = (beta * mean_square).sum(axis=1)
+    variance = np.einsum("ai,aiaj,aj->a", mean_square, blocks, mean_square)
     varying = np.array([name != "1" for name in names])
     with np.errstate(invalid="ignore", divide="ignore"):
         volatility = np.sqrt(square)

@@ -8,32 +8,29 @@ import xarray as xr
 
 from leastaction.core.compiled import evaluator
 from leastaction.core.families import system_from_config
-from leastaction.core.system import System
 from leastaction.densities import EVERY_PART
-from leastaction.densities.fokker_planck import StationaryEquation
+from leastaction.densities.fokker_planck import StationaryEquation, equation_of
 
 # States at which the truth is expressed by the terms, and what of it is round-off.
 STATES_OF_TRUTH = 60
 RELATIVE_ROUNDOFF_OF_TRUTH = 1e-8
+# Variables of a model, by the kind of a term.
+ESTIMATE_OF = {
+    "lagrangian": "coefficient",
+    "dissipation": "dissipation_coefficient",
+    "volatility": "volatility_coefficient",
+}
 
 
 @dataclass(frozen=True)
 class Parameter:
-    """One estimated parameter.
+    """One estimated parameter; of a squared volatility its root, a noise strength."""
 
-    Attributes
-    ----------
-    label
-        Kind and candidate.
-    truth
-        In the scale of the reference term; NaN if the terms cannot express the system.
-    values, std
-        Estimates and standard errors, shape (replicate,). Of a squared volatility, the
-        root is given: a noise strength.
-    """
-
+    # Kind and candidate.
     label: str
+    # In the scale of the reference; NaN if the terms cannot express the system.
     truth: float
+    # Estimates and standard errors, shape (replicate,).
     values: np.ndarray
     std: np.ndarray
 
@@ -48,29 +45,16 @@ class Parameter:
         return np.abs(self.values - self.truth) <= 1.96 * self.std
 
 
-def equation_of(config: Mapping) -> StationaryEquation:
-    """The stationary equation of an example."""
-    return StationaryEquation.from_config(
-        stationary_library(config), tuple(config["system"]["coordinates"])
-    )
+def true_coefficients(config: Mapping) -> tuple[StationaryEquation, np.ndarray]:
+    """The equation of an example, and the coefficients that give its true system.
 
-
-def stationary_library(config: Mapping) -> dict:
-    """The candidates that a stationary equation is made of."""
-    return {k: v for k, v in config["library"].items() if k in EVERY_PART}
-
-
-def true_coefficients(equation: StationaryEquation, system: System) -> np.ndarray:
-    """Coefficients of all terms that give drift and diffusion of `system`.
-
-    Returns
-    -------
-    ndarray
-        Shape (term,); NaN if the terms cannot express the system.
+    Shape (term,); NaN if the terms cannot express drift and diffusion.
     """
-    dof = equation.dof
+    library = {k: v for k, v in config["library"].items() if k in EVERY_PART}
+    equation = equation_of(library, config["system"]["coordinates"])
+    system = system_from_config(config["system"])
     rng = np.random.default_rng(0)
-    q, qdot = rng.uniform(-1.5, 1.5, (2, STATES_OF_TRUTH, dof))
+    q, qdot = rng.uniform(-1.5, 1.5, (2, STATES_OF_TRUTH, equation.dof))
     expressions = [e for t in equation.terms for e in (*t.acceleration, *t.diffusion)]
     columns = evaluator(expressions, equation.library.coordinates)(q, qdot)
     columns = columns.reshape(STATES_OF_TRUTH, len(equation.terms), -1)
@@ -83,44 +67,35 @@ def true_coefficients(equation: StationaryEquation, system: System) -> np.ndarra
     found, *_ = np.linalg.lstsq(free, target, rcond=None)
     roundoff = RELATIVE_ROUNDOFF_OF_TRUTH * np.abs(target).max()
     if np.abs(free @ found - target).max() > roundoff:
-        return np.full(len(equation.terms), np.nan)
-    return np.concatenate([[1.0], found])
+        return equation, np.full(len(equation.terms), np.nan)
+    return equation, np.concatenate([[1.0], found])
+
+
+def true_level(config: Mapping) -> float:
+    """Coefficient of the damping over the squared volatility, c / a², of the truth."""
+    equation, truth = true_coefficients(config)
+    kinds = [term.kind for term in equation.terms]
+    return truth[kinds.index("dissipation")] / truth[kinds.index("volatility")]
 
 
 def parameters(config: Mapping, model: xr.Dataset) -> list[Parameter]:
     """Every coefficient that was to be estimated, in the order of the terms.
 
-    Parameters
-    ----------
-    config
-        Sections `system` and `library` of the example.
-    model
-        Contract ``model``, all replicates.
+    Of all replicates of a `model` of the example.
     """
-    equation = equation_of(config)
-    truth = true_coefficients(equation, system_from_config(config["system"]))
+    equation, truth = true_coefficients(config)
     found = []
     for term, exact in zip(equation.terms, truth, strict=True):
         if not np.isnan(term.known):
             continue
-        kind = {
-            "lagrangian": "coefficient",
-            "dissipation": "dissipation_coefficient",
-            "volatility": "volatility_coefficient",
-        }[term.kind]
-        place = (slice(None), *term.position)
-        values = model[f"{kind}_estimate"].values[place]
-        std = model[f"{kind}_std"].values[place]
-        label = term.label
+        place, name = (slice(None), *term.position), ESTIMATE_OF[term.kind]
+        values = model[f"{name}_estimate"].values[place]
+        std, label = model[f"{name}_std"].values[place], term.label
         if term.kind == "volatility":
             label = label.replace("squared volatility", "noise strength")
-            exact, values, std = _strength(exact, values, std)
+            exact = np.sqrt(max(exact, 0.0))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                values = np.sqrt(values)
+                std = std / (2 * values)
         found.append(Parameter(label, float(exact), values, std))
     return found
-
-
-def _strength(square, values, std):
-    """Square roots of squared volatilities, with their standard errors."""
-    with np.errstate(invalid="ignore", divide="ignore"):
-        root = np.sqrt(values)
-        return np.sqrt(max(square, 0.0)), root, std / (2 * root)

@@ -1,7 +1,7 @@
 """Tables: found by name in the families, and written as CSV, Markdown, LaTeX, HTML.
 
-A table is a function ``name(panels)`` of ``<family>/tables.py`` that returns a
-:class:`Table`; the family's package names it in ``TABLES``.
+A table is a function ``name(panels)`` of a family that returns a :class:`Table`; the
+family's package names it in ``TABLES``.
 """
 
 import re

@@ -13,14 +13,13 @@ SHARED = {
     "stationary_parameters": (
         "samples_study",
         "bins_study",
+        "objective_independent",
+        "objective_dependent",
+        "level_set",
     ),
     "density": (
         "density_surface",
         "marginals",
-    ),
-    "objective_independent": (
-        "objective_dependent",
-        "level_set",
     ),
 }
 # Estimators in the order of every legend.

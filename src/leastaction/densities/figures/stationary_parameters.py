@@ -1,19 +1,23 @@
-"""Errors of the parameters that were estimated from a stationary density."""
+"""Parameters estimated from a stationary density: errors, objective, level set."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from leastaction.densities.figures import ORDER
-from leastaction.densities.stationary_parameters import parameters
+from leastaction.densities.stationary_parameters import (
+    parameters,
+    true_coefficients,
+    true_level,
+)
 from leastaction.report.looks import look, marked
-from leastaction.report.panel import MAIN, Panel, panel_title
+from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.style import (
     AT_X,
     RANGE,
+    StyledFigure,
     grid_of,
     legend_on_top,
     note,
@@ -29,6 +33,13 @@ KINDS = {"lagrangian": "$L$", "dissipation": "damping"}
 # Of the marks of two estimators, over the number of cells.
 RELATIVE_DISTANCE = 0.04
 
+POINTS = 61
+# Ranges of the axes of Figures 3 and 4, in the true value.
+RANGES = {"k": (0.6, 1.4), "a": (0.6, 1.4), "c": (0.4, 1.6)}
+KIND_OF = {"k": "lagrangian", "c": "dissipation", "a": "volatility"}
+NAMES = {"k": "$k$ (N/m)", "c": "$c$ (N s/m)", "a": "$a$ (N s$^{0.5}$)"}
+VIEW = {"elev": 32, "azim": -125}
+
 
 def stationary_parameters(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Relative errors in per cent: medians and 5–95 % ranges over the replicates.
@@ -40,8 +51,7 @@ def stationary_parameters(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for i, (axes, panel) in enumerate(zip(grid[:, 0], panels, strict=True)):
         _errors(axes, panel, settings)
         axes.set_title(panel_title(panels, i))
-    names = {name for panel in panels for name in panel.models}
-    legend_on_top(figure, estimator_handles(names, settings, RANGE))
+    _legend(figure, panels, settings, RANGE)
     return figure
 
 
@@ -58,23 +68,26 @@ def _errors(axes: Axes, panel: Panel, settings: Mapping) -> None:
             if not range_bar(axes, x, error, **style) and not k:
                 centre = {"ha": "center", "fontsize": small(settings)}
                 note(axes, "not identifiable", i, 0.5, AT_X, **centre)
-    axes.axhline(0, color=settings["truth_color"], linewidth=0.8, zorder=0)
-    axes.set_xticks(range(len(labels)), [parameter_label(panel, n) for n in labels])
+    axes.set_xticks(range(len(labels)), [_label(panel, n) for n in labels])
     axes.set_xlim(-0.6, len(labels) - 0.4)
-    axes.set_yscale("symlog", linthresh=1.0)
-    plain_numbers(axes.yaxis)
+    _error_axis(axes, settings)
     axes.set_ylabel("Relative error (%)")
 
 
-def estimator_handles(
-    estimators: Iterable[str], settings: Mapping, note: str = ""
-) -> list[Line2D]:
-    """Legend of estimators, each with a `note`."""
-    there = set(estimators)
-    return marked([name for name in ORDER if name in there], settings, note)
+def _legend(figure: Figure, panels: Sequence[Panel], settings, note: str = "") -> None:
+    """Legend of the estimators that some panel has, each with a `note`."""
+    shown = [name for name in ORDER if any(name in p.models for p in panels)]
+    legend_on_top(figure, marked(shown, settings, note))
 
 
-def parameter_label(panel: Panel, label: str, separator: str = "\n") -> str:
+def _error_axis(axes: Axes, settings: Mapping, linear: float = 1.0) -> None:
+    """Per cent, linear up to some number and logarithmic beyond it, and the truth."""
+    axes.set_yscale("symlog", linthresh=linear)
+    plain_numbers(axes.yaxis)
+    axes.axhline(0, color=settings["truth_color"], linewidth=0.8, zorder=0)
+
+
+def _label(panel: Panel, label: str, separator: str = "\n") -> str:
     """Label of a parameter for an axis: what it belongs to, and the candidate."""
     kind, _, term = label.partition(": ")
     shown = panel.label(term)
@@ -107,15 +120,14 @@ def samples_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
             axes.set_yscale("log")
             axes.set_xlabel("Samples")
             plain_numbers(axes.yaxis)
-            text = parameter_label(members[0], label, " ")
+            text = _label(members[0], label, " ")
             axes.set_ylabel(f"Relative error of {text} (%)")
         row[0].set_title(members[0].title)
-    names = {name for panel in panels for name in panel.models}
-    legend_on_top(figure, estimator_handles(names, settings, " (rms)"))
+    _legend(figure, panels, settings, " (rms)")
     return figure
 
 
-def samples_of(panel: Panel) -> float:
+def _samples(panel: Panel) -> float:
     """Number of samples of one replicate."""
     given = panel.config["simulate"]
     return given["duration"] / given["time_step"] * given["trajectories"]
@@ -129,7 +141,7 @@ def _rms_errors(
         if name in panel.models:
             error = parameters(panel.config, panel.models[name])[j].error
             rms = 100 * np.sqrt(np.mean(error**2))
-            points.append((samples_of(panel), rms, len(error)))
+            points.append((_samples(panel), rms, len(error)))
     points.sort()
     if not points:
         return
@@ -166,14 +178,93 @@ def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 axes.plot(x, errors, linewidth=0.9, **style)
     for axes, label in zip(grid, labels, strict=True):
         axes.set_xscale("log")
-        axes.set_yscale("symlog", linthresh=0.1)
-        plain_numbers(axes.yaxis)
+        _error_axis(axes, settings, 0.1)
         axes.set_xticks([25, 50, 100, 200], ["25", "50", "100", "200"])
         axes.minorticks_off()
-        axes.axhline(0, color=settings["truth_color"], linewidth=0.8, zorder=0)
         axes.set_xlabel("Cells along each side")
-        name = parameter_label(panels[0], label, " ")
+        name = _label(panels[0], label, " ")
         axes.set_ylabel(f"Relative error of {name} (%)")
-    names = {name for panel in panels for name in panel.models}
-    legend_on_top(figure, estimator_handles(names, settings))
+    _legend(figure, panels, settings)
+    return figure
+
+
+def objective_independent(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """√E over stiffness and damping, which the density tells apart (Fig. 3)."""
+    return _surface(panels, settings, "k", "c")
+
+
+def objective_dependent(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """√E over noise strength and damping: a ravine along the level set (Fig. 4)."""
+    return _surface(panels, settings, "a", "c")
+
+
+def _surface(panels, settings: Mapping, first: str, second: str) -> Figure:
+    (panel,) = panels
+    equation, truth = true_coefficients(panel.config)
+    kinds = [term.kind for term in equation.terms]
+    form = panel.model(BASELINE)["objective_form"].values[0]
+    place = {name: kinds.index(KIND_OF[name]) for name in (first, second)}
+    exact = {n: np.sqrt(truth[i]) if n == "a" else truth[i] for n, i in place.items()}
+    x, y = (exact[n] * np.linspace(*RANGES[n], POINTS) for n in (first, second))
+    grid = np.meshgrid(x, y, indexing="ij")
+    theta = np.broadcast_to(truth, (POINTS, POINTS, len(truth))).copy()
+    for n, values in zip((first, second), grid, strict=True):
+        theta[..., place[n]] = values**2 if n == "a" else values
+    root = np.sqrt(np.einsum("xyi,ij,xyj->xy", theta, form, theta))
+    figure = StyledFigure(settings, 85, layout="none")
+    solid = figure.add_axes((0.0, 0.04, 0.5, 0.94), projection="3d")
+    mesh = {"rcount": 30, "ccount": 30, "linewidth": 0.1, "edgecolor": "0.3"}
+    solid.plot_surface(*grid, root, cmap="viridis", **mesh)
+    contours = {"levels": 12, "cmap": "viridis"}
+    solid.contour(*grid, root, offset=0.0, linewidths=0.7, **contours)
+    solid.set_zlim(0, None)
+    solid.view_init(**VIEW)
+    flat = figure.add_axes((0.6, 0.14, 0.38, 0.8))
+    lines = flat.contour(*grid, root, linewidths=0.8, **contours)
+    flat.clabel(lines, fontsize=0.75 * settings["font_size"])
+    red = {"color": settings["truth_color"]}
+    mark = {"label": "exact", "markersize": 6, "linestyle": "none"}
+    flat.plot(exact[first], exact[second], "x", **mark, **red)
+    if first == "a":
+        ratio = exact[second] / exact[first] ** 2
+        flat.plot(x, ratio * x**2, lw=0.8, label="level set $c = a^2/2$", **red)
+    flat.set_xlim(x[0], x[-1])
+    flat.set_ylim(y[0], y[-1])
+    flat.legend(loc="upper left", frameon=True, framealpha=0.9)
+    for axes in (solid, flat):
+        axes.set_xlabel(NAMES[first])
+        axes.set_ylabel(NAMES[second])
+    solid.set_zlabel(r"$\sqrt{E}$")
+    return figure
+
+
+def level_set(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Damping as a function of the noise strength, and its error (Fig. 5).
+
+    First replicate; the curve is the exact level set c = a² c₀/a₀².
+    """
+    (panel,) = panels
+    ratio = true_level(panel.config)
+    figure, ((left, right),) = grid_of(settings, 1, 2, row=75)
+    estimators = [name for name in ORDER if name in panel.models]
+    for name in estimators:
+        model = panel.models[name]
+        a = model["level_volatility"].values[0]
+        c = model["level_dissipation_estimate"].values[0]
+        style = {"color": look(name).color(settings), "marker": look(name).marker}
+        style |= {"markersize": 3.6, "markerfacecolor": "none"}
+        left.plot(a, c, linestyle="none", **style)
+        right.plot(a, 100 * (c / (ratio * a**2) - 1), linewidth=0.7, **style)
+    fine = np.linspace(0, a.max(), 200)
+    red = {"color": settings["truth_color"]}
+    left.plot(fine, ratio * fine**2, lw=1.0, zorder=0, **red)
+    place = (0.6 * a.max(), ratio * (0.6 * a.max()) ** 2)
+    offset = {"xytext": (6, -10), "textcoords": "offset points"}
+    left.annotate("exact level set", place, **offset, **red)
+    left.set_ylabel("Damping $c$ (N s/m)")
+    right.set_ylabel("Relative error of $c$ (%)")
+    _error_axis(right, settings)
+    for axes in (left, right):
+        axes.set_xlabel("Noise strength $a$ (N s$^{0.5}$)")
+    legend_on_top(figure, marked(estimators, settings))
     return figure

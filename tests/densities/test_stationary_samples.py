@@ -6,7 +6,7 @@ from density_support import oscillator, simulation
 
 from leastaction.core.contracts import check
 from leastaction.core.multi_index import multi_indices
-from leastaction.densities import gill_histogram, gill_moments
+from leastaction.densities import stationary_samples
 from leastaction.densities.runge_kutta_gill import stream
 
 KEY = {"example": "test", "seed": 3, "replicate": 0}
@@ -27,7 +27,7 @@ def stored(settings, system=None, **division):
 @pytest.fixture(scope="module")
 def histogram():
     settings = simulation()
-    return gill_histogram.simulate(oscillator(), settings, **KEY, units={"x": "m"})
+    return stationary_samples.histogram(oscillator(), settings, **KEY, units={"x": "m"})
 
 
 def test_streaming_is_storing(histogram):
@@ -58,7 +58,7 @@ def test_the_number_of_trajectories_side_by_side_changes_nothing(side_by_side):
 
 def test_moments_of_a_path_do_not_depend_on_its_cuts():
     path = np.random.default_rng(2).standard_normal((1003, 2))
-    moments = gill_moments.MomentSums(2, 2, 5, 7)
+    moments = stationary_samples.MomentSums(2, 2, 5, 7)
     moments.add(0, path)
     for piece in np.split(path, [1, 6, 8, 300, 301, 977]):
         moments.add(1, np.ascontiguousarray(piece))
@@ -69,14 +69,14 @@ def test_moments_of_a_path_do_not_depend_on_its_cuts():
 
 def test_samples_outside_of_the_cells_count_as_samples():
     narrow = simulation(histogram={"low": [-1, -1], "high": [1, 1], "bins": 10})
-    found = gill_histogram.simulate(oscillator(), narrow, **KEY, units={"x": "m"})
+    found = stationary_samples.histogram(oscillator(), narrow, **KEY, units={"x": "m"})
     share = found["count"].sum(("q_bin", "qdot_bin")) / found["samples"]
     assert 0.3 < float(share.mean()) < 0.6  # (0.683)² of a standard Gaussian
 
 
 def test_replicates_and_burn_in_are_other_samples(histogram):
     other = dict(KEY, replicate=1)
-    fresh = gill_histogram.simulate(
+    fresh = stationary_samples.histogram(
         oscillator(), simulation(), **other, units={"x": "m"}
     )
     assert not np.array_equal(fresh["count"], histogram["count"])
@@ -86,7 +86,7 @@ def test_replicates_and_burn_in_are_other_samples(histogram):
 
 def test_moments_are_means_over_the_same_samples():
     settings = simulation(moments=MOMENTS)
-    found = gill_moments.simulate(oscillator(), settings, **KEY, units={"x": "m"})
+    found = stationary_samples.moments(oscillator(), settings, **KEY, units={"x": "m"})
     check(found, "state_moments")
     paths = [p[6::7] for p in stored(settings)]
     for batch in range(4):
@@ -117,9 +117,9 @@ def test_a_histogram_is_refused_where_it_ends():
         }
     )
     with pytest.raises(ValueError, match=r"6.2e\+06 cells; use 'gill_moments'"):
-        gill_histogram.check(two, simulation())
+        stationary_samples.check(two, simulation())
     with pytest.raises(ValueError, match="8 trajectories cannot be dealt out to 3"):
-        gill_histogram.check(oscillator(), simulation(batches=3))
+        stationary_samples.check(oscillator(), simulation(batches=3))
     wrong = {"low": [-4, 4], "high": [4, 4], "bins": 50}
     with pytest.raises(ValueError, match=r"low\[1\] = 4 is not below high 4"):
-        gill_histogram.check(oscillator(), simulation(histogram=wrong))
+        stationary_samples.check(oscillator(), simulation(histogram=wrong))
