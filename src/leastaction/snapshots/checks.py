@@ -1,16 +1,18 @@
-"""Comparisons of a learned model with the truth, beside its long rollout.
+"""Comparisons of a learned model with the truth, along its long rollout and beside it.
 
-A function returns values by name, of one replicate; dimensions, units and meanings are
-in the contract ``shadow_rollout``. Values are NaN where the learned motion failed. The
-truth is a :class:`leastaction.snapshots.rollout.Truth`.
+Functions return values by name, of one replicate and case; dimensions, units and
+meanings are in the contract ``shadow_rollout``. Values are NaN where the learned motion
+failed. The truth is a :class:`leastaction.snapshots.rollout.Truth`.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.ndimage
 
 from leastaction.core.simulation import first_index, halton_starts
+from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
 # Degree of the monotone map between two Hamiltonians of one degree of freedom.
 DEGREE_OF_MONOTONE_MAP = 5
@@ -25,347 +27,87 @@ STEPS_OF_PASSAGE_END = 400
 STATES_BETWEEN_SNAPSHOTS = 20
 
 
-def box_points(box: Mapping) -> np.ndarray:
-    """States (sample, 2 dof) in a box: a grid if it is a plane, else Halton's."""
-    low, high = np.asarray(box["low"], float), np.asarray(box["high"], float)
-    if low.size == 2:
-        axes = [
-            np.linspace(a, b, box["points"]) for a, b in zip(low, high, strict=True)
-        ]
-        return np.stack(np.meshgrid(*axes, indexing="ij"), axis=-1).reshape(-1, 2)
-    return halton_starts(first_index(low.size), low, high, box["points"])
-
-
-def alignment(model, truth, settings: Mapping, orders) -> dict:
-    """Gradients of H^[k] compared with those of H at the points of a box."""
+def of_truth(truth, settings: Mapping) -> dict:
+    """What every model is compared with: the box, snapshots, the potential."""
     points = box_points(settings["box"])
-    true = truth.gradient(points)
-    found = [model.hamiltonian_derivatives(points, k, 1) for k in orders]
+    start = np.array(settings["start"], dtype=float)
+    fine = truth.path(start, _snapshots(settings) - 1, STATES_BETWEEN_SNAPSHOTS)
     values = {
-        "misalignment": [misalignment(f[1:], true) for f in found],
-        "scale": [slope(f[1:], true) for f in found],
-        "hamiltonian_point": [f[0] for f in found],
-    }
-    rule = getattr(model, "rule", None)
-    # Derivatives of the truth up to order 6 are many where there are many states.
-    if rule and truth.dof == 1:
-        of_truth = truth.integrated(points, orders, rule)
-        values["misalignment_integrated"] = [
-            misalignment(f[1:], true) for f in of_truth
-        ]
-        values["hamiltonian_point_integrated"] = [f[0] for f in of_truth]
-    return values
-
-
-def misalignment(found: np.ndarray, true: np.ndarray) -> float:
-    """Mean sine of the angle between gradients, ν of Ober-Blöbaum and Offen.
-
-    Zero if both functions have the same level sets, whatever their scale and sign.
-    Points where the true gradient vanishes have no angle and are left out.
-
-    Parameters
-    ----------
-    found, true
-        Shape (component, sample).
-    """
-    with np.errstate(all="ignore"):
-        there = np.abs(true).max(axis=0) > 0
-        a, b = (
-            g[:, there] / np.linalg.norm(g[:, there], axis=0) for g in (found, true)
-        )
-        sine = np.linalg.norm(a - b * (a * b).sum(axis=0), axis=0)
-    return float(sine.mean())
-
-
-def slope(found: np.ndarray, true: np.ndarray) -> float:
-    """Factor c with which `found` is closest to c · `true`, that of a learned H."""
-    return float((found * true).sum() / (true**2).sum())
-
-
-def mass(model, truth, settings: Mapping, orders, scales) -> dict:
-    """∂²L^[k]/∂q̇∂q̇ over its scale, in the middle of the box of states."""
-    box = settings["box"]
-    middle = (np.asarray(box["low"], float) + np.asarray(box["high"], float)) / 2
-    scaled = zip(orders, scales, strict=True)
-    return {
-        "mass": [model.mass(middle, k) / scale for k, scale in scaled],
-        "mass_true": truth.mass(middle),
-    }
-
-
-def momenta(truth, runs, states, at: np.ndarray) -> dict:
-    """Momenta along long rollouts, one per order, at samples `at`.
-
-    Those of the model have a part of its gauge. Those of the truth, in the states of
-    the model, have none.
-    """
-    found = np.array([run.momenta for run in runs])
-    return {
-        "momentum_estimate": found[:, at],
-        "momentum_physical": [truth.momentum(s) for s in states],
-        "momentum_range": np.nanmax(found, axis=1) - np.nanmin(found, axis=1),
-        "momentum_start": found[:, 0],
-    }
-
-
-def snapshots(model, order: int, start: np.ndarray, settings: Mapping) -> dict:
-    """States of the model at the first snapshots of the long rollout.
-
-    Velocities are those that have the model's momenta by L^[k], k = `order`
-    (Ober-Blöbaum and Offen, section 2.3).
-    """
-    count = min(settings["snapshots"], settings["steps"] + 1)
-    run = model.rollout(start, count - 1, order, **settings.get("domain", {}))
-    return {"state_snapshot": model.states(run, np.arange(count), order)}
-
-
-def true_snapshots(truth, start: np.ndarray, settings: Mapping) -> dict:
-    """The same of the truth, a fine path for a line, and the energy of the start."""
-    count = min(settings["snapshots"], settings["steps"] + 1)
-    fine = truth.path(start, count - 1, STATES_BETWEEN_SNAPSHOTS)
-    return {
+        "state_point": points,
         "state_snapshot_true": fine[::STATES_BETWEEN_SNAPSHOTS],
         "state_line_true": fine,
         "hamiltonian_start_true": truth.energy(fine[:1])[0],
+        "hamiltonian_point_true": truth.energy(points),
     }
-
-
-def potential(model, truth, settings: Mapping, orders, scales, start) -> dict:
-    """H^[k] at rest over its scale, on a grid and at saddles.
-
-    A margin is the energy of a saddle over that of the start: the motion stays inside
-    if all are positive.
-    """
-    recipe = settings["potential"]
-    positions, inside = rest_region(truth, recipe)
-    true = truth.energy(at_rest(positions))
-    saddles = np.asarray(recipe["saddles"], dtype=float).reshape(-1, truth.dof)
-    queried = np.concatenate([at_rest(saddles), start[None]])
-    heights, errors, margins = [], [], []
-    for k, scale in zip(orders, scales, strict=True):
-        found = model.hamiltonian(at_rest(positions), k) / scale
-        shift = np.mean((found - true)[inside])
-        heights.append(found - shift)
-        errors.append(np.abs(heights[-1] - true)[inside].max())
-        energies = model.hamiltonian(queried, k) / scale
-        margins.append(energies[:-1] - energies[-1])
-    expected = truth.energy(queried)
-    values = {"potential_estimate": heights, "potential_error": errors}
-    if len(saddles):
-        values["saddle_margin"] = margins
-        values["saddle_margin_true"] = expected[:-1] - expected[-1]
+    if "potential" in settings:
+        values |= rest_region(truth, settings["potential"])
     return values
 
 
-def true_potential(truth, settings: Mapping) -> dict:
-    """H at rest on the same grid, and the region below the level."""
-    positions, inside = rest_region(truth, settings["potential"])
-    return {
-        "q_rest": positions,
-        "potential_true": truth.energy(at_rest(positions)),
-        "inside": inside.astype(float),
-    }
+def _snapshots(settings: Mapping) -> int:
+    return min(settings["snapshots"], settings["steps"] + 1)
 
 
-def rest_region(truth, recipe: Mapping) -> tuple[np.ndarray, np.ndarray]:
-    """Grid of positions (sample, dof), and which are in the region below the level.
+def grid_points(low, high, points: int) -> np.ndarray:
+    """All points (sample, dimension) of a grid in a box."""
+    sides = [np.linspace(a, b, points) for a, b in zip(low, high, strict=True)]
+    grid = np.meshgrid(*sides, indexing="ij")
+    return np.stack(grid, axis=-1).reshape(-1, len(sides))
+
+
+def box_points(box: Mapping) -> np.ndarray:
+    """States (sample, 2 dof) in a box: a grid if it is a plane, else Halton's."""
+    if len(box["low"]) == 2:
+        return grid_points(**box)
+    return halton_starts(
+        first_index(len(box["low"])), box["low"], box["high"], box["points"]
+    )
+
+
+def rest_region(truth, recipe: Mapping) -> dict:
+    """Energy at rest on a grid, and the region below the level.
 
     The region is the connected part around the lowest of the energy's minima.
     """
-    sides = [
-        np.linspace(a, b, recipe["points"])
-        for a, b in zip(recipe["low"], recipe["high"], strict=True)
-    ]
-    grid = np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1)
-    positions = grid.reshape(-1, truth.dof)
-    energy = truth.energy(at_rest(positions)).reshape(grid.shape[:-1])
-    below = energy < recipe["below"]
+    positions = grid_points(recipe["low"], recipe["high"], recipe["points"])
+    energy = truth.energy(at_rest(positions))
+    grid = energy.reshape((recipe["points"],) * truth.dof)
+    below = grid < recipe["below"]
     if not below.any():
         raise ValueError(
             f"validate.shadow.potential: no position is below {recipe['below']:g} J; "
             f"the lowest of the grid has {energy.min():g} J"
         )
     parts, _ = scipy.ndimage.label(below)
-    lowest = np.unravel_index(np.argmin(_central(energy, below)), energy.shape)
-    return positions, (parts == parts[lowest]).ravel()
-
-
-def _central(energy: np.ndarray, below: np.ndarray) -> np.ndarray:
-    """Energy where it has a local minimum of the region, infinite elsewhere."""
-    smallest = scipy.ndimage.minimum_filter(
-        energy, size=3, mode="constant", cval=-np.inf
-    )
-    return np.where(below & (energy == smallest), energy, np.inf)
-
-
-def close_ups(
-    model, truth, orders: Sequence[int], scales, found: Mapping, settings
-) -> dict:
-    """H^[k] at rest minus that of the start, on small grids around the saddles.
-
-    There a margin decides whether a channel is open. A grid is as wide as the widest
-    channel that the margins of the second order, or of the truth, open or close. Only
-    positions of two dimensions have a map.
-
-    Parameters
-    ----------
-    found
-        Values of :func:`potential`.
-    settings
-        The `shadow` section, of which `start` and `potential` are used.
-    """
-    saddles = np.asarray(settings["potential"]["saddles"], float)
-    if not saddles.size or truth.dof != 2:
-        return {}
-    start = np.array(settings["start"], dtype=float)[None]
-    order = min(orders, key=lambda k: abs(k - 2))
-    margins = np.append(
-        found["saddle_margin"][orders.index(order)], found["saddle_margin_true"]
-    )
-    if not np.isfinite(margins).all():
-        return {}
-    width = CHANNELS_PER_CLOSE_UP * max(
-        np.sqrt(2 * np.abs(margins).max() / _curvature(truth, saddle))
-        for saddle in saddles
-    )
-    side = np.linspace(-width, width, POINTS_OF_CLOSE_UP)
-    offsets = np.stack(np.meshgrid(side, side, indexing="ij"), axis=-1).reshape(-1, 2)
-    rest = at_rest((saddles[:, None] + offsets).reshape(-1, 2))
-    shape = (len(saddles), len(offsets))
+    lowest = scipy.ndimage.minimum_filter(grid, size=3, mode="constant", cval=-np.inf)
+    minima = np.where(below & (grid == lowest), grid, np.inf)
+    inside = parts == parts[np.unravel_index(np.argmin(minima), grid.shape)]
     return {
-        "near_offset": offsets,
-        "near_estimate": [
-            (model.hamiltonian(rest, k) - model.hamiltonian(start, k)).reshape(shape)
-            / scale
-            for k, scale in zip(orders, scales, strict=True)
-        ],
-        "near_true": (truth.energy(rest) - truth.energy(start)).reshape(shape),
+        "q_rest": positions,
+        "potential_true": energy,
+        "inside": inside.ravel().astype(float),
     }
 
 
-def _curvature(truth, position: np.ndarray, step: float = 1e-3) -> float:
-    """Smallest magnitude of the curvatures of the energy at rest, by differences."""
-    n = position.size
-    hessian = np.empty((n, n))
-    for i in range(n):
-        states = np.zeros((2, 2 * n))
-        states[:, :n] = position
-        states[0, i] += step
-        states[1, i] -= step
-        up, down = truth.gradient(states)[:n].T
-        hessian[i] = (up - down) / (2 * step)
-    return float(np.abs(np.linalg.eigvalsh((hessian + hessian.T) / 2)).min())
+def at_rest(positions: np.ndarray) -> np.ndarray:
+    """States (sample, 2 dof) of positions (sample, dof) without velocity."""
+    return np.concatenate([positions, np.zeros_like(positions)], axis=1)
 
 
-def horizon(model, order: int, truth, settings: Mapping) -> dict:
-    """Errors of many rollouts up to a fixed time."""
-    recipe, domain = settings["horizon"], settings.get("domain", {})
-    starts = horizon_starts(truth, recipe)
-    errors, done = np.full(len(starts), np.nan), np.zeros(len(starts))
-    for i, start in enumerate(starts):
-        run = model.rollout(start, recipe["steps"], order, **domain)
-        path = truth.path(start, recipe["steps"])[:, : truth.dof]
-        done[i] = run.steps
-        if run.complete:
-            errors[i] = np.abs(run.positions - path).max()
-    return {"horizon_error": errors, "horizon_steps": done}
+def misalignment(found: np.ndarray, true: np.ndarray) -> float:
+    """Mean sine of the angle between gradients, ν of Ober-Blöbaum and Offen.
 
-
-def horizon_starts(truth, recipe: Mapping) -> np.ndarray:
-    """Starts (start, 2 dof): points of a Halton sequence below an energy.
-
-    Raises
-    ------
-    ValueError
-        If hardly any point of the box is below it.
+    Of gradients (component, sample): zero if both functions have the same level sets,
+    whatever their scale and sign.
     """
-    low, high = np.asarray(recipe["low"], float), np.asarray(recipe["high"], float)
-    candidates = halton_starts(first_index(low.size), low, high, 100 * recipe["starts"])
-    if "below" in recipe:
-        candidates = candidates[truth.energy(candidates) < recipe["below"]]
-    if len(candidates) < recipe["starts"]:
-        raise ValueError(
-            f"validate.shadow.horizon: only {len(candidates)} of {recipe['starts']} "
-            f"starts are below {recipe['below']:g} J; move the box"
+    with np.errstate(all="ignore"):
+        # Where the true gradient vanishes there is no angle.
+        there = np.abs(true).max(axis=0) > 0
+        a, b = (
+            g[:, there] / np.linalg.norm(g[:, there], axis=0) for g in (found, true)
         )
-    return candidates[: recipe["starts"]]
-
-
-def survival(model, order: int, truth, settings: Mapping) -> dict:
-    """Steps before escape, censored at the end, and the motion of the first start.
-
-    Starts differ by round-off in the first coordinate. Whether one escapes may be a
-    matter of the last bit, so the time of a single one means nothing.
-
-    Parameters
-    ----------
-    order
-        Of the first momenta and of velocities.
-    settings
-        The `shadow` section, of which `start`, `domain` and `survival` are used. Steps
-        beyond a multiple of the stored samples are not done.
-    """
-    recipe, domain = settings["survival"], settings.get("domain", {})
-    every = max(recipe["steps"] // SAMPLES_OF_PASSAGE, 1)
-    steps = recipe["steps"] // every * every
-    start = np.array(settings["start"], dtype=float)
-    first = model.rollout(start, steps, order, every, **domain)
-    done = [first.steps]
-    for i in range(1, recipe["starts"]):
-        other = start.copy()
-        other[0] += i * recipe["perturbation"]
-        done.append(model.rollout(other, steps, order, steps, **domain).steps)
-    done = np.array(done, dtype=float)
-    return {
-        "survival_steps": done,
-        "survival_time": done * truth.time_step,
-        "survival_censored": (done >= steps).astype(float),
-    } | _passage(model, order, truth, first, every, start, domain)
-
-
-def _passage(model, order, truth, run, every: int, start, domain) -> dict:
-    """Positions and true energy of a rollout in coarse samples, and its last steps."""
-    count = len(run.positions)
-    energy = truth.energy(model.states(run, np.arange(count), order, every))
-    time = truth.time_step * every * np.arange(count)
-    sample = max(run.steps - STEPS_OF_PASSAGE_END, 0) // every
-    before = run.steps - sample * every
-    # Its rounding errors differ, but so soon after that does not show.
-    further = model.further(run, sample, before, order, **domain).positions
-    end = np.full((STEPS_OF_PASSAGE_END + 1, run.positions.shape[1]), np.nan)
-    kept = further[-(STEPS_OF_PASSAGE_END + 1) :]
-    end[: len(kept)] = kept
-    return {
-        "passage_time": time,
-        "passage_q": run.positions,
-        "passage_energy": energy - truth.energy(start[None])[0],
-        "passage_drift": slope_in_time(time, energy),
-        "passage_end": end,
-    }
-
-
-def posterior(model, order: int, truth, settings: Mapping, rng) -> dict:
-    """Standard deviation of the learned H^[k] and its error, of one degree of freedom.
-
-    There H is known up to a monotone function. Each draw is brought to the truth by a
-    polynomial; the highest order counts.
-    """
-    points = box_points(settings["box"])
-    true = truth.energy(points)
-    draws = model.samples(settings["posterior"]["draws"], rng)
-
-    def matched(values):
-        polynomial = np.polynomial.Polynomial.fit(values, true, DEGREE_OF_MONOTONE_MAP)
-        return polynomial(values)
-
-    mean = matched(model.hamiltonian(points, order))
-    values = [matched(draw.hamiltonian(points, order)) for draw in draws]
-    std, error = np.std(values, axis=0), mean - true
-    return {
-        "hamiltonian_error": error,
-        "hamiltonian_std": std,
-        "hamiltonian_coverage": np.mean(np.abs(error) <= 2 * std),
-    }
+        sine = np.linalg.norm(a - b * (a * b).sum(axis=0), axis=0)
+    return float(sine.mean())
 
 
 def slope_in_time(time: np.ndarray, values: np.ndarray) -> float:
@@ -376,6 +118,282 @@ def slope_in_time(time: np.ndarray, values: np.ndarray) -> float:
     return float(np.polynomial.polynomial.polyfit(time[there], values[there], 1)[1])
 
 
-def at_rest(positions: np.ndarray) -> np.ndarray:
-    """States (sample, 2 dof) of positions (sample, dof) without velocity."""
-    return np.concatenate([positions, np.zeros_like(positions)], axis=1)
+@dataclass
+class Comparison:
+    """One learned model beside the truth, by the section `shadow` of the settings.
+
+    `true` are the values of :func:`of_truth`. The order `main` starts the motion; the
+    energies of every order are divided by its entry of `scales`.
+    """
+
+    model: LearnedLagrangian | LearnedFlow
+    truth: object
+    settings: Mapping
+    true: Mapping
+
+    def __post_init__(self):
+        self.orders = list(self.settings["orders"])
+        self.main = self.model.main_order(self.orders)
+        self.start = np.array(self.settings["start"], dtype=float)
+        self.domain = self.settings.get("domain", {})
+        self.scales: list[float] = []
+
+    def _scaled(self, states: np.ndarray) -> list[np.ndarray]:
+        """H^[k] of states over its scale, by order."""
+        return [
+            self.model.hamiltonian(states, k) / scale
+            for k, scale in zip(self.orders, self.scales, strict=True)
+        ]
+
+    def alignment(self) -> dict:
+        """Gradients of H^[k] compared with those of H at the points of the box.
+
+        A scale is the factor c with which ∂H^[k] is closest to c · ∂H.
+        """
+        points, truth = self.true["state_point"], self.truth
+        true = truth.gradient(points)
+        found = [self.model.hamiltonian_derivatives(points, k, 1) for k in self.orders]
+        self.scales = [float((f[1:] * true).sum() / (true**2).sum()) for f in found]
+        values = {
+            "misalignment": [misalignment(f[1:], true) for f in found],
+            "scale": self.scales,
+            "hamiltonian_point": [f[0] for f in found],
+        }
+        rule = getattr(self.model, "rule", None)
+        # Derivatives of the truth up to order 6 are many where there are many states.
+        if rule and truth.dof == 1:
+            given = truth.integrated(points, self.orders, rule)
+            values["misalignment_integrated"] = [
+                misalignment(f[1:], true) for f in given
+            ]
+            values["hamiltonian_point_integrated"] = [f[0] for f in given]
+        return values
+
+    def mass(self) -> dict:
+        """∂²L^[k]/∂q̇∂q̇ over its scale, in the middle of the box of states."""
+        middle = np.mean([self.settings["box"][end] for end in ("low", "high")], axis=0)
+        scaled = zip(self.orders, self.scales, strict=True)
+        return {
+            "mass": [self.model.mass(middle, k) / scale for k, scale in scaled],
+            "mass_true": self.truth.mass(middle),
+        }
+
+    def rollouts(self, path: np.ndarray, stored: np.ndarray, at: np.ndarray) -> dict:
+        """Long rollouts from the momentum of every order, beside the true `path`.
+
+        Positions at the samples `stored`, energies and momenta at the samples `at`.
+        Momenta of the model have a part of its gauge; those of the truth, in the states
+        of the model, have none.
+        """
+        model, truth, n = self.model, self.truth, self.truth.dof
+        steps, short = self.settings["steps"], self.settings["short"] + 1
+        runs = [model.rollout(self.start, steps, k, **self.domain) for k in self.orders]
+        momenta = np.array([run.momenta for run in runs])
+        # NaN after a failure: the error is that of the steps that were done.
+        errors = [np.abs(run.positions - path[:, :n]).max(axis=1) for run in runs]
+        states = [
+            model.states(run, at, k) for run, k in zip(runs, self.orders, strict=True)
+        ]
+        energy = np.array([truth.energy(s) for s in states])
+        # Paper: H^[0] has the velocities of L^[2], too, and only so a wide band.
+        along = runs[self.orders.index(self.main)]
+        higher = [max(k, self.main) for k in self.orders]
+        on_path = {k: model.states(along, at, k) for k in set(higher)}
+        modified = np.array(
+            [
+                model.hamiltonian(on_path[h], k) / scale
+                for h, k, scale in zip(higher, self.orders, self.scales, strict=True)
+            ]
+        )
+        time = at * truth.time_step
+        change = np.abs(energy - truth.energy(self.start[None])[0])
+        return {
+            "momentum_estimate": momenta[:, at],
+            "momentum_physical": [truth.momentum(s) for s in states],
+            "momentum_range": np.nanmax(momenta, axis=1) - np.nanmin(momenta, axis=1),
+            "momentum_start": momenta[:, 0],
+            "q_true": path[stored, :n],
+            "q_estimate": [run.positions[stored] for run in runs],
+            "position_error": [np.nanmax(error) for error in errors],
+            "position_error_short": [np.nanmax(error[:short]) for error in errors],
+            "steps_done": [float(run.steps) for run in runs],
+            "failure": [run.reason for run in runs],
+            "hamiltonian_estimate": energy,
+            "hamiltonian_modified": modified,
+            "energy_deviation": np.fmax.reduce(change, axis=-1),
+            "energy_band": np.fmax.reduce(modified, axis=-1)
+            - np.fmin.reduce(modified, axis=-1),
+            "energy_drift": [slope_in_time(time, values) for values in energy],
+        }
+
+    def snapshots(self) -> dict:
+        """States of the model at the first snapshots of the long rollout.
+
+        Velocities are those that have the model's momenta by L^[k], k = `main`
+        (Ober-Blöbaum and Offen, section 2.3).
+        """
+        count = _snapshots(self.settings)
+        run = self.model.rollout(self.start, count - 1, self.main, **self.domain)
+        return {"state_snapshot": self.model.states(run, np.arange(count), self.main)}
+
+    def potential(self) -> dict:
+        """H^[k] at rest over its scale, on the grid and at saddles.
+
+        A margin is the energy of a saddle over that of the start: the motion stays
+        inside if all are positive.
+        """
+        true, inside = self.true["potential_true"], self.true["inside"] > 0
+        found = self._scaled(at_rest(self.true["q_rest"]))
+        heights = [values - np.mean((values - true)[inside]) for values in found]
+        values = {
+            "potential_estimate": heights,
+            "potential_error": [np.abs(h - true)[inside].max() for h in heights],
+        }
+        saddles = np.array(self.settings["potential"]["saddles"], dtype=float)
+        if not saddles.size:
+            return values
+        queried = np.concatenate([at_rest(saddles), self.start[None]])
+        margins = [e[:-1] - e[-1] for e in self._scaled(queried)]
+        expected = self.truth.energy(queried)
+        values["saddle_margin"] = margins
+        values["saddle_margin_true"] = expected[:-1] - expected[-1]
+        if self.truth.dof == 2:
+            values |= self._close_ups(saddles, margins, values["saddle_margin_true"])
+        return values
+
+    def _close_ups(self, saddles: np.ndarray, margins, expected: np.ndarray) -> dict:
+        """H^[k] at rest minus that of the start, on small grids around the saddles.
+
+        There a margin decides whether a channel is open. A grid is as wide as the
+        widest channel that the margins of the second order, or of the truth, open.
+        """
+        order = min(self.orders, key=lambda k: abs(k - 2))
+        margins = np.append(margins[self.orders.index(order)], expected)
+        if not np.isfinite(margins).all():
+            return {}
+        width = CHANNELS_PER_CLOSE_UP * max(
+            np.sqrt(2 * np.abs(margins).max() / _curvature(self.truth, saddle))
+            for saddle in saddles
+        )
+        offsets = grid_points([-width] * 2, [width] * 2, POINTS_OF_CLOSE_UP)
+        rest = at_rest((saddles[:, None] + offsets).reshape(-1, 2))
+        start, shape = self.start[None], (len(saddles), len(offsets))
+
+        def near(energy, *order):
+            return (energy(rest, *order) - energy(start, *order)).reshape(shape)
+
+        return {
+            "near_offset": offsets,
+            "near_estimate": [
+                near(self.model.hamiltonian, k) / scale
+                for k, scale in zip(self.orders, self.scales, strict=True)
+            ],
+            "near_true": near(self.truth.energy),
+        }
+
+    def horizon(self) -> dict:
+        """Errors of many rollouts up to a fixed time."""
+        steps, truth = self.settings["horizon"]["steps"], self.truth
+        starts = horizon_starts(truth, self.settings["horizon"])
+        errors, done = np.full(len(starts), np.nan), np.zeros(len(starts))
+        for i, start in enumerate(starts):
+            run = self.model.rollout(start, steps, self.main, **self.domain)
+            done[i] = run.steps
+            if run.complete:
+                path = truth.path(start, steps)[:, : truth.dof]
+                errors[i] = np.abs(run.positions - path).max()
+        return {"horizon_error": errors, "horizon_steps": done}
+
+    def survival(self) -> dict:
+        """Steps before escape, censored at the end, and the motion of the first start.
+
+        Starts differ by round-off in the first coordinate. Whether one escapes may be a
+        matter of the last bit, so the time of a single one means nothing. Steps beyond
+        a multiple of the stored samples are not done.
+        """
+        recipe = self.settings["survival"]
+        every = max(recipe["steps"] // SAMPLES_OF_PASSAGE, 1)
+        steps = recipe["steps"] // every * every
+        order, options = self.main, self.domain
+        first = self.model.rollout(self.start, steps, order, every, **options)
+        done = [first.steps]
+        for i in range(1, recipe["starts"]):
+            other = self.start.copy()
+            other[0] += i * recipe["perturbation"]
+            run = self.model.rollout(other, steps, order, steps, **options)
+            done.append(run.steps)
+        done = np.array(done, dtype=float)
+        return {
+            "survival_steps": done,
+            "survival_time": done * self.truth.time_step,
+            "survival_censored": (done >= steps).astype(float),
+        } | self._passage(first, every)
+
+    def _passage(self, run, every: int) -> dict:
+        """Positions and true energy of a rollout in coarse samples; its last steps."""
+        count, truth = len(run.positions), self.truth
+        states = self.model.states(run, np.arange(count), self.main, every)
+        energy = truth.energy(states)
+        time = truth.time_step * every * np.arange(count)
+        sample = max(run.steps - STEPS_OF_PASSAGE_END, 0) // every
+        before = run.steps - sample * every
+        # Its rounding errors differ, but so soon after that does not show.
+        further = self.model.further(run, sample, before, self.main, **self.domain)
+        kept = further.positions[-(STEPS_OF_PASSAGE_END + 1) :]
+        end = np.full((STEPS_OF_PASSAGE_END + 1, run.positions.shape[1]), np.nan)
+        end[: len(kept)] = kept
+        return {
+            "passage_time": time,
+            "passage_q": run.positions,
+            "passage_energy": energy - truth.energy(self.start[None])[0],
+            "passage_drift": slope_in_time(time, energy),
+            "passage_end": end,
+        }
+
+    def posterior(self, rng: np.random.Generator) -> dict:
+        """Standard deviation of the learned H^[k] and its error, of one coordinate.
+
+        There H is known up to a monotone function. Each draw is brought to the truth by
+        a polynomial.
+        """
+        points, true = self.true["state_point"], self.true["hamiltonian_point_true"]
+        draws = self.model.samples(self.settings["posterior"]["draws"], rng)
+
+        def matched(model):
+            values, degree = (
+                model.hamiltonian(points, self.main),
+                DEGREE_OF_MONOTONE_MAP,
+            )
+            return np.polynomial.Polynomial.fit(values, true, degree)(values)
+
+        error = matched(self.model) - true
+        std = np.std([matched(draw) for draw in draws], axis=0)
+        return {
+            "hamiltonian_error": error,
+            "hamiltonian_std": std,
+            "hamiltonian_coverage": np.mean(np.abs(error) <= 2 * std),
+        }
+
+
+def _curvature(truth, position: np.ndarray, step: float = 1e-3) -> float:
+    """Smallest magnitude of the curvatures of the energy at rest, by differences."""
+    n = position.size
+    shifts = step * np.eye(n)
+    states = at_rest(np.concatenate([position + shifts, position - shifts]))
+    up, down = np.split(truth.gradient(states)[:n].T, 2)
+    hessian = (up - down) / (2 * step)
+    return float(np.abs(np.linalg.eigvalsh((hessian + hessian.T) / 2)).min())
+
+
+def horizon_starts(truth, recipe: Mapping) -> np.ndarray:
+    """Starts (start, 2 dof): points of a Halton sequence below an energy."""
+    index, count = first_index(len(recipe["low"])), recipe["starts"]
+    candidates = halton_starts(index, recipe["low"], recipe["high"], 100 * count)
+    if "below" in recipe:
+        candidates = candidates[truth.energy(candidates) < recipe["below"]]
+    if len(candidates) < count:
+        raise ValueError(
+            f"validate.shadow.horizon: only {len(candidates)} of {count} starts are "
+            f"below {recipe['below']:g} J; move the box"
+        )
+    return candidates[:count]

@@ -18,7 +18,6 @@ import xarray as xr
 from numba import njit
 
 from leastaction.core.euler_lagrange import velocity_names
-from leastaction.core.multi_index import factors
 from leastaction.snapshots import backward_error_numerical as backward
 from leastaction.snapshots.bases import Basis, basis_of
 from leastaction.snapshots.contracts import BASIS
@@ -104,18 +103,16 @@ class LearnedLagrangian:
     def modified(
         self, states: np.ndarray, order: int, derivatives: int = 0
     ) -> np.ndarray:
-        """Partial derivatives up to `derivatives` of L^[k], k = `order`.
-
-        Shape (index, sample).
-        """
+        """Partial derivatives of L^[k], k = `order`, shape (index, sample)."""
         needed = backward.needed_order(order, derivatives)
-        given = self.basis.derivatives(states, self.coefficients, needed)
-        if order:
-            velocity = states[:, self.basis.dof :]
-            given = backward.modified_lagrangian(
-                given, velocity, self.time_step, order, self.rule
-            )
-        return given[: len(factors(states.shape[1], derivatives))]
+        found = backward.modified_lagrangian(
+            self.basis.derivatives(states, self.coefficients, needed),
+            states[:, self.basis.dof :],
+            self.time_step,
+            order,
+            self.rule,
+        )
+        return found[: backward.monomials(states.shape[1], derivatives)]
 
     def hamiltonian_derivatives(
         self, states: np.ndarray, order: int, derivatives: int = 0
@@ -158,13 +155,7 @@ class LearnedLagrangian:
     ) -> np.ndarray:
         """Velocities whose momenta ∂L^[k]/∂q̇ are given, by Newton's method.
 
-        It ends where corrections no longer shrink because of round-off, which an
-        ill-conditioned L (large coefficients, small mass) meets at 1e-7.
-
-        Raises
-        ------
-        RuntimeError
-            If it does not converge.
+        A RuntimeError tells that it does not converge.
         """
         n, velocity = self.basis.dof, np.array(guess, dtype=float)
         before = np.inf
@@ -176,6 +167,8 @@ class LearnedLagrangian:
             step = np.linalg.solve(mass, residual[..., None])[..., 0]
             velocity += step
             size = np.abs(step).max() / max(1.0, np.abs(velocity).max())
+            # An ill-conditioned L (large coefficients, small mass) no longer gets
+            # nearer at 1e-7, because of round-off.
             if size <= 1e-12 or before / 2 < size < LARGEST_ROUND_OFF_OF_VELOCITIES:
                 return velocity
             before = size

@@ -1,7 +1,6 @@
 """Rollout of a model that was learned from snapshots, and what it conserves."""
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -58,7 +57,7 @@ def validate(
             "steps of its rollout and a box of states"
         )
     rng = generator(seed, example, "validate", int(model["replicate"].values[0]), 0)
-    compared = partial(_Comparison(system, simulation, settings["shadow"]).of, rng=rng)
+    compared = _comparison(system, simulation, settings["shadow"], rng)
     if "noise_level" not in model.dims:
         return compared(model)
     done = {
@@ -68,122 +67,43 @@ def validate(
     return gathered(done, same=("q_true",))
 
 
-class _Comparison:
-    """The truth's rollout, which every model is compared with."""
+def _comparison(
+    system: System, simulation: Mapping, settings: Mapping, rng: np.random.Generator
+) -> Callable[[xr.Dataset], xr.Dataset]:
+    """Comparison of a model with the truth, whose own motion is computed once."""
+    truth, steps = Truth(system, simulation), settings["steps"]
+    path = truth.path(np.array(settings["start"], dtype=float), steps)
+    true = checks.of_truth(truth, settings)
+    stored, energies = (
+        np.unique(np.linspace(0, steps, min(settings[of], steps + 1)).astype(int))
+        for of in ("samples", "energies")
+    )
+    about = {"units": "s", "long_name": "time"}
+    coords = {
+        "order": list(settings["orders"]),
+        "time": ("time", stored * truth.time_step, about),
+        "time_energy": ("time_energy", energies * truth.time_step, about),
+        "dof": truth.coordinates,
+    }
 
-    def __init__(self, system: System, simulation: Mapping, settings: Mapping):
-        self.settings, self.truth = settings, Truth(system, simulation)
-        self.orders, self.domain = list(settings["orders"]), settings.get("domain", {})
-        self.start = np.array(settings["start"], dtype=float)
-        self.steps = settings["steps"]
-        self.path = self.truth.path(self.start, self.steps)
-        self.stored, self.energies = (
-            np.unique(
-                np.linspace(0, self.steps, min(count, self.steps + 1)).astype(int)
-            )
-            for count in (settings["samples"], settings["energies"])
-        )
-
-    def of(self, dataset: xr.Dataset, rng: np.random.Generator) -> xr.Dataset:
-        """Everything about one model."""
-        settings, truth, orders = self.settings, self.truth, self.orders
-        kind = CONTRACTS[dataset.attrs["contract"]].model
-        model = implementation(kind)(dataset)
-        main = model.main_order(orders)
-        values = checks.alignment(model, truth, settings, orders)
-        scales = values["scale"]
-        values |= checks.mass(model, truth, settings, orders, scales)
-        values |= self._rollouts(model, main, scales)
-        values |= checks.snapshots(model, main, self.start, settings)
-        if "potential" in settings:
-            values |= checks.potential(
-                model, truth, settings, orders, scales, self.start
-            )
-            values |= checks.close_ups(model, truth, orders, scales, values, settings)
-        if "horizon" in settings:
-            values |= checks.horizon(model, main, truth, settings)
-        if "survival" in settings:
-            values |= checks.survival(model, main, truth, settings)
+    def compared(dataset: xr.Dataset) -> xr.Dataset:
+        model = implementation(CONTRACTS[dataset.attrs["contract"]].model)(dataset)
+        here = checks.Comparison(model, truth, settings, true)
+        values = here.alignment() | here.mass()
+        values |= here.rollouts(path, stored, energies) | here.snapshots()
+        for check in ("potential", "horizon", "survival"):
+            if check in settings:
+                values |= getattr(here, check)()
         if "posterior" in settings and "factor" in dataset:
-            values |= checks.posterior(model, main, truth, settings, rng)
-        return self._dataset(values, dataset["replicate"].values)
+            values |= here.posterior(rng)
+        replicate = {"replicate": dataset["replicate"].values}
+        return CONTRACTS["shadow_rollout"].dataset(values | true, replicate | coords)
 
-    def _rollouts(self, model, main: int, scales) -> dict:
-        """Long rollouts from the momentum of every order."""
-        n, h, orders = self.truth.dof, self.truth.time_step, self.orders
-        runs = [model.rollout(self.start, self.steps, k, **self.domain) for k in orders]
-        errors = [np.abs(r.positions - self.path[:, :n]).max(axis=1) for r in runs]
-        # NaN after a failure: the error is that of the steps that were done.
-        short = self.settings["short"] + 1
-        states = [
-            model.states(run, self.energies, k)
-            for run, k in zip(runs, orders, strict=True)
-        ]
-        energy = np.array([self.truth.energy(s) for s in states])
-        along = runs[orders.index(main)]
-        # Paper: H^[0] has the velocities of L^[2], too, and only so a wide band.
-        on_path = {
-            k: model.states(along, self.energies, k)
-            for k in {max(k, main) for k in orders}
-        }
-        modified = np.array(
-            [
-                model.hamiltonian(on_path[max(k, main)], k) / scale
-                for k, scale in zip(orders, scales, strict=True)
-            ]
-        )
-        start = self.truth.energy(self.start[None])[0]
-        time = self.energies * h
-        return checks.momenta(self.truth, runs, states, self.energies) | {
-            "q_true": self.path[self.stored, :n],
-            "q_estimate": [r.positions[self.stored] for r in runs],
-            "position_error": [np.nanmax(e) for e in errors],
-            "position_error_short": [np.nanmax(e[:short]) for e in errors],
-            "steps_done": [float(r.steps) for r in runs],
-            "failure": [r.reason for r in runs],
-            "hamiltonian_estimate": energy,
-            "hamiltonian_modified": modified,
-            "energy_deviation": _largest(np.abs(energy - start)),
-            "energy_band": _largest(modified) - -_largest(-modified),
-            "energy_drift": [checks.slope_in_time(time, values) for values in energy],
-        }
-
-    def _dataset(self, values: Mapping, replicate) -> xr.Dataset:
-        h, about = self.truth.time_step, {"units": "s", "long_name": "time"}
-        points = checks.box_points(self.settings["box"])
-        true = {"state_point": points}
-        true |= checks.true_snapshots(self.truth, self.start, self.settings)
-        true["hamiltonian_point_true"] = self.truth.energy(points)
-        if "potential" in self.settings:
-            true |= checks.true_potential(self.truth, self.settings)
-        return CONTRACTS["shadow_rollout"].dataset(
-            {**values, **true},
-            coords={
-                "replicate": replicate,
-                "order": self.orders,
-                "time": ("time", self.stored * h, about),
-                "time_energy": ("time_energy", self.energies * h, about),
-                "dof": self.truth.coordinates,
-            },
-        )
-
-
-def _largest(values: np.ndarray) -> np.ndarray:
-    """Largest value along the last axis; NaN where all are."""
-    held = np.where(np.isnan(values), -np.inf, values).max(axis=-1)
-    return np.where(np.isnan(values).all(axis=-1), np.nan, held)
+    return compared
 
 
 class Truth:
-    """Motion and Hamiltonian H(q, q̇) of the system behind the data.
-
-    Parameters
-    ----------
-    system
-        The truth.
-    simulation
-        The `simulate` section: `time_step` h and `integration_step`.
-    """
+    """Motion and Hamiltonian H(q, q̇) of the system behind the data."""
 
     def __init__(self, system: System, simulation: Mapping):
         self.dof, self.coordinates = system.dof, list(system.coordinates)
@@ -225,12 +145,8 @@ class Truth:
     def integrated(self, states: np.ndarray, orders: Sequence[int], rule: str):
         """H^[k] that a variational integrator of the true L conserves, k in `orders`.
 
-        The level sets that its motion has, were L learned perfectly and not a shadow.
-
-        Returns
-        -------
-        list
-            For every order the value and the gradient, shape (1 + 2 dof, sample).
+        The level sets that its motion has, were L learned perfectly and not a shadow:
+        for every order the value and the gradient, shape (1 + 2 dof, sample).
         """
         system, n = self._system, self.dof
         needed = factors(2 * n, backward.needed_order(max(orders), 2))
@@ -243,15 +159,11 @@ class Truth:
         evaluate = evaluator(functions, system.coordinates, list(system.parameters))
         velocity = states[:, n:]
         given = evaluate(states[:, :n], velocity, self._parameters).T
-        found = []
-        for order in orders:
-            lagrangian = given
-            if order:
-                lagrangian = backward.modified_lagrangian(
-                    given, velocity, self.time_step, order, rule
-                )
-            found.append(backward.energy(lagrangian, velocity)[: 1 + 2 * n])
-        return found
+        found = (
+            backward.modified_lagrangian(given, velocity, self.time_step, order, rule)
+            for order in orders
+        )
+        return [backward.energy(one, velocity)[: 1 + 2 * n] for one in found]
 
     def _values(self, states: np.ndarray) -> np.ndarray:
         n = self.dof
