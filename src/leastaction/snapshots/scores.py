@@ -46,6 +46,12 @@ class AtLevel:
         return steps * self.found.model.attrs["time_step"]
 
     @property
+    def steps(self) -> int:
+        """Steps of the long rollout."""
+        end = float(self.found.rollout["time"][-1])
+        return round(end / self.found.model.attrs["time_step"])
+
+    @property
     def position_unit(self) -> str:
         """Unit of all positions, in words if they have several or none."""
         coordinates = self.case.config["system"]["coordinates"]
@@ -102,16 +108,16 @@ def _misalignment(at: AtLevel) -> Iterator[Found]:
         yield Found(values, str(order), target=target)
 
 
-def _hamiltonian_error(at: AtLevel) -> np.ndarray | None:
-    if "hamiltonian_coverage" not in at.found.rollout:
-        return None
-    return np.sqrt((at.found.rollout["hamiltonian_error"].values ** 2).mean(axis=-1))
+def _of(name: str, of: Callable = np.asarray) -> Callable:
+    """Variable of the rollout, of the main order if it has several; None without it."""
 
+    def values(at: AtLevel) -> np.ndarray | None:
+        if name not in at.found.rollout:
+            return None
+        array = at.found.rollout[name]
+        return of(at.found.at_main(name) if "order" in array.dims else array.values)
 
-def _hamiltonian_coverage(at: AtLevel) -> np.ndarray | None:
-    if "hamiltonian_coverage" not in at.found.rollout:
-        return None
-    return at.found.rollout["hamiltonian_coverage"].values
+    return values
 
 
 # And how far H is off where the posterior tells how far it may be.
@@ -124,13 +130,13 @@ IDENTIFICATION = (
     ),
     Row(
         "error of H, rms over the box",
-        _hamiltonian_error,
+        _of("hamiltonian_error", lambda error: np.sqrt((error**2).mean(axis=-1))),
         unit="J",
         note="after a monotone map to the true H: more is not known of it",
     ),
     Row(
         "share of states whose H is within two standard deviations",
-        _hamiltonian_coverage,
+        _of("hamiltonian_coverage"),
         limit="coverage",
         kind="between",
         summary=lambda values: (float(values.mean()), *summary_of(values)[1:]),
@@ -140,33 +146,21 @@ IDENTIFICATION = (
 )
 
 
-def _at_main(name: str, of: Callable = np.asarray) -> Callable:
-    return lambda at: of(at.found.at_main(name))
-
-
-def _steps(at: AtLevel) -> int:
-    return round(
-        float(at.found.rollout["time"][-1]) / at.found.model.attrs["time_step"]
-    )
-
-
 def _steps_done(at: AtLevel) -> Iterator[Found]:
-    done, steps = at.found.at_main("steps_done"), _steps(at)
     yield Found(
-        done,
-        unit=f"of {steps}",
+        at.found.at_main("steps_done"),
+        unit=f"of {at.steps}",
         summary=lambda done: (float(done.min()), np.nan, np.nan),
-        target={"minimum": steps} if at.limits else None,
+        target={"minimum": at.steps} if at.limits else None,
         note=at.found.failed or "no step failed",
     )
 
 
 def _position_error(at: AtLevel) -> Iterator[Found]:
-    steps = _steps(at)
-    whole = (at.found.at_main("steps_done") == steps).all()
+    whole = (at.found.at_main("steps_done") == at.steps).all()
     note = "" if whole else "of the steps before it failed"
     error = at.found.at_main("position_error")
-    yield Found(error, str(steps), unit=at.position_unit, note=note)
+    yield Found(error, str(at.steps), unit=at.position_unit, note=note)
 
 
 def _energy_band(at: AtLevel) -> Iterator[Found]:
@@ -235,13 +229,13 @@ MOTION = (
     ),
     Row(
         "largest deviation of the true energy",
-        _at_main("energy_deviation"),
+        _of("energy_deviation"),
         unit="J",
         limit="energy_deviation",
     ),
     Row(
         "drift of the true energy, size",
-        _at_main("energy_drift", np.abs),
+        _of("energy_drift", np.abs),
         unit="W",
         limit="energy_drift",
         note="slope of a line through the energies along the long rollout",

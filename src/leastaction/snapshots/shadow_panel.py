@@ -7,7 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.report.panel import Panel
-from leastaction.report.recovery import HONEST_MODE
+from leastaction.report.recovery import MAIN, at_level, shown_mode
 
 # Estimators in the order of every legend: of the paper, then ours.
 ESTIMATORS = (
@@ -24,17 +24,7 @@ ESTIMATORS = (
 
 @dataclass(frozen=True)
 class Learned:
-    """One estimator at one level of noise.
-
-    Attributes
-    ----------
-    estimator
-        Its name.
-    model
-        Contract ``learned_lagrangian`` or ``learned_flow``, all replicates.
-    rollout
-        Contract ``shadow_rollout``, all replicates.
-    """
+    """Model and rollout of one estimator at one level of noise, all replicates."""
 
     estimator: str
     model: xr.Dataset
@@ -86,30 +76,19 @@ def learned_at(
 
     None if it was not done there. The noise is independent where there is a choice.
     """
+    if level is None and "noise_level" in rollout.dims:
+        level = rollout["noise_level"].values.min()
     chosen = []
-    for dataset in (rollout, model):
-        if "noise_level" not in dataset.dims:
-            chosen.append(dataset)
-            continue
-        levels = dataset["noise_level"].values
-        wanted = rollout["noise_level"].values.min() if level is None else level
-        near = np.flatnonzero(np.isclose(levels, wanted, rtol=1e-9, atol=0))
-        if not near.size:
-            return None
-        modes = list(map(str, dataset["noise_mode"].values))
-        mode = HONEST_MODE if HONEST_MODE in modes else modes[0]
-        chosen.append(dataset.sel(noise_mode=mode).isel(noise_level=int(near[0])))
-    return Learned(estimator, chosen[1], chosen[0])
+    for dataset in (model, rollout):
+        if "noise_level" in dataset.dims:
+            # Only in another paper has `published` a noise of its own.
+            dataset = at_level(dataset, shown_mode(MAIN, dataset), level)
+        chosen.append(dataset)
+    return None if any(one is None for one in chosen) else Learned(estimator, *chosen)
 
 
 def learned(panel: Panel) -> dict[str, Learned]:
-    """Estimators of an example at their lowest noise, in the order of the legends.
-
-    Raises
-    ------
-    ValueError
-        If none has a rollout of a learned Lagrangian.
-    """
+    """Estimators of an example at their lowest noise, in the order of the legends."""
     names = sorted(panel.rollouts, key=_place)
     found = {
         name: learned_at(name, panel.model(name), panel.rollout(name))
@@ -125,13 +104,7 @@ def learned(panel: Panel) -> dict[str, Learned]:
 
 
 def chosen(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
-    """Those of the estimators `wanted` that an example has.
-
-    Raises
-    ------
-    ValueError
-        If it has none of them.
-    """
+    """Those of the estimators `wanted` that an example has, at least one."""
     there = learned(panel)
     if not there.keys() & set(wanted):
         raise ValueError(

@@ -6,14 +6,17 @@ the quadrature rule (:mod:`backward_error`), and the printed ones, read as expre
 are subtracted from them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import sympy as sp
+import xarray as xr
 
 from leastaction.core.expressions import symbol
+from leastaction.core.system import System
 from leastaction.report import readable
 from leastaction.report.panel import Panel
 from leastaction.report.readable import number_text
@@ -39,17 +42,9 @@ IDENTIFICATION_NOTE = (
 def identification(panels: Sequence[Panel]) -> Table:
     """Misalignment ν by estimator and order, with rank and residual.
 
-    Parameters
-    ----------
-    panels
-        With models and rollouts; printed values are those of ``publish.rows`` that name
-        an estimator.
-
-    Returns
-    -------
-    Table
-        A row per estimator of every system, and one for its true Lagrangian where it
-        is integrated as well; printed values stand in columns of their own.
+    A row per estimator of every system, and one for its true Lagrangian where it is
+    integrated as well. Printed values, those of ``publish.rows`` that name an
+    estimator, stand in columns of their own.
     """
     found = [learned(panel) for panel in panels]
     orders = sorted({k for each in found for one in each.values() for k in one.orders})
@@ -73,24 +68,22 @@ def _nu(order: int) -> str:
 
 
 def _identified(panel: Panel, one: Learned, orders: Sequence[int]) -> dict:
+    def printed(**ours) -> str:
+        return _printed(panel, {**ours, "estimator": one.estimator})
+
     row = {
         "system": panel.title,
         "estimator": one.estimator,
         "functions": str(one.model.sizes["function"]),
-        "rank": _diagnostic(one, "rank"),
-        "rank, printed": _printed(panel, one.estimator, model="rank"),
-        "residual squared": _diagnostic(one, "residual_square"),
-        "residual squared, printed": _printed(
-            panel, one.estimator, model="residual_square"
-        ),
-        "scale": _median(one.rollout["scale"].sel(order=one.main).values),
+        "scale": _median(one.rollout["scale"].sel(order=one.main)),
     }
-    for order in one.orders:
-        row[_nu(order)] = _median(one.rollout["misalignment"].sel(order=order).values)
-    for order in orders:
-        row[f"{_nu(order)}, printed"] = _printed(
-            panel, one.estimator, rollout="misalignment", order=order
-        )
+    for column, name in (("rank", "rank"), ("residual squared", "residual_square")):
+        row[column] = _median(one.model[name]) if name in one.model else ""
+        row[f"{column}, printed"] = printed(model=name)
+    for k in one.orders:
+        row[_nu(k)] = _median(one.rollout["misalignment"].sel(order=k))
+    for k in orders:
+        row[f"{_nu(k)}, printed"] = printed(rollout="misalignment", order=k)
     return row
 
 
@@ -99,26 +92,19 @@ def _integrated(panel: Panel, found, orders: Sequence[int]) -> list[dict]:
     for one in found:
         if "misalignment_integrated" in one.rollout:
             values = one.first["misalignment_integrated"]
-            return [
-                {"system": panel.title, "estimator": TRUE}
-                | {
-                    # Of order 0 it is round-off.
-                    _nu(k): _median(values.sel(order=k).values) if k else "0"
-                    for k in one.orders
-                    if k in orders
-                }
-            ]
+            nus = {
+                # Of order 0 it is round-off.
+                _nu(k): _median(values.sel(order=k)) if k else "0"
+                for k in one.orders
+                if k in orders
+            }
+            return [{"system": panel.title, "estimator": TRUE} | nus]
     return []
 
 
-def _diagnostic(one: Learned, name: str) -> str:
-    return _median(one.model[name].values) if name in one.model else ""
-
-
-def _printed(panel: Panel, estimator: str, **ours) -> str:
+def _printed(panel: Panel, wanted: Mapping) -> str:
     """Printed number of `ours`, with the digits of the notebook if it has more."""
     for entry in panel.printed:
-        wanted = {**ours, "estimator": estimator}
         if {k: v for k, v in entry["ours"].items() if k != "factor"} != wanted:
             continue
         more = entry.get("corrected", entry["printed"])
@@ -127,7 +113,7 @@ def _printed(panel: Panel, estimator: str, **ours) -> str:
     return ""
 
 
-def _median(values) -> str:
+def _median(values: xr.DataArray) -> str:
     return number_text(float(np.median(values)), DIGITS)
 
 
@@ -146,17 +132,8 @@ FORMULAS_NOTE = (
 def modified_lagrangians(panels: Sequence[Panel]) -> Table:
     """Modified and inverse modified Lagrangians: of a general L, and of each system.
 
-    Parameters
-    ----------
-    panels
-        One per system with one coordinate; the first with ``publish.formulas`` tells
-        what is printed.
-
-    Returns
-    -------
-    Table
-        A row per rule, kind and order. For the systems the printed formula is evaluated
-        on their Lagrangian.
+    A row per rule, kind and order. The first panel with ``publish.formulas`` tells what
+    is printed; for the systems that is evaluated on their Lagrangian.
 
     Raises
     ------
@@ -164,56 +141,51 @@ def modified_lagrangians(panels: Sequence[Panel]) -> Table:
         If a system has several coordinates.
     """
     printed = next((found for p in panels if (found := printed_formulas(p.config))), {})
-    rows = list(_general_rows(printed))
+    rows = [_row("any L(q, v)", *case, printed, {}) for case in _CASES]
     for panel in panels:
-        rows += _system_rows(panel, printed)
+        if panel.is_field or panel.truth.dof != 1:
+            raise ValueError(
+                f"example {panel.example!r}: modified Lagrangians are shown of systems "
+                "with one coordinate; take it out of the table's examples"
+            )
+        names = readable.names_on_paper(panel.config["system"])
+        rows += [
+            _row(panel.title, *case, printed, names, panel.truth) for case in _CASES
+        ]
     return Table(pd.DataFrame(rows), FORMULAS_NOTE)
 
 
-def _cases() -> Iterator[tuple[str, str, int]]:
-    for rule in RULES:
-        for kind in KINDS:
-            for order in ORDERS:
-                yield rule, kind, order
+_CASES = tuple(product(RULES, KINDS, ORDERS))
+_SHORT = {symbol("L_10"): symbol("w") + symbol("L_11") * symbol("v")}
 
 
-def _general_rows(printed: Mapping) -> Iterator[dict]:
-    short = {symbol("L_10"): symbol("w") + symbol("L_11") * symbol("v")}
-    for case in _cases():
-        item, expression = printed.get(case, ("", None))
-        found = _generated(*case)
-        yield {
-            "Lagrangian": "any L(q, v)",
-            **_described(case),
-            "generated": _formula(sp.expand(found.subs(short)), {}),
-            "printed": "" if expression is None else _formula(expression, {}),
-            "where": item,
-            "verdict": _comparison(found, expression),
-        }
-
-
-def _system_rows(panel: Panel, printed: Mapping) -> Iterator[dict]:
-    system = panel.truth
-    if panel.is_field or system.dof != 1:
-        raise ValueError(
-            f"example {panel.example!r}: modified Lagrangians are shown of systems "
-            "with one coordinate; take it out of the table's examples"
-        )
-    names = readable.names_on_paper(panel.config["system"])
-    given = system.lagrangian, *system.state
-    for case in _cases():
-        item, expression = printed.get(case, ("", None))
-        found = sp.expand(_evaluated(_generated(*case), *given))
-        if expression is not None:
-            expression = sp.expand(_evaluated(expression, *given))
-        yield {
-            "Lagrangian": panel.title,
-            **_described(case),
-            "generated": _formula(found, names),
-            "printed": "" if expression is None else _formula(expression, names),
-            "where": item,
-            "verdict": _comparison(found, expression),
-        }
+def _row(
+    title: str,
+    rule: str,
+    kind: str,
+    order: int,
+    printed: Mapping,
+    names: Mapping,
+    system: System | None = None,
+) -> dict:
+    """Row of a system, or without one of a general L."""
+    item, expression = printed.get((rule, kind, order), ("", None))
+    found = _generated(rule, kind, order)
+    if system is None:
+        shown = sp.expand(found.subs(_SHORT))
+    else:
+        shown = found = _evaluated(found, system)
+        expression = None if expression is None else _evaluated(expression, system)
+    return {
+        "Lagrangian": title,
+        "rule": rule,
+        "of": "L_mod" if kind == "modified" else "L_invmod",
+        "term": f"h^{order}",
+        "generated": _formula(shown, names),
+        "printed": "" if expression is None else _formula(expression, names),
+        "where": item,
+        "verdict": _comparison(found, expression),
+    }
 
 
 @lru_cache
@@ -221,20 +193,14 @@ def _generated(rule: str, kind: str, order: int) -> sp.Expr:
     return general_coefficient(order, rule, KINDS[kind])
 
 
-def _described(case: tuple[str, str, int]) -> dict:
-    rule, kind, order = case
-    name = "L_mod" if kind == "modified" else "L_invmod"
-    return {"rule": rule, "of": name, "term": f"h^{order}"}
-
-
-def _evaluated(
-    formula: sp.Expr, lagrangian: sp.Expr, q: sp.Symbol, v: sp.Symbol
-) -> sp.Expr:
-    """Formula in v and L_ij for a given L(q, v) of one coordinate."""
+def _evaluated(formula: sp.Expr, system: System) -> sp.Expr:
+    """Formula in v and L_ij for the L(q, v) of a system with one coordinate."""
+    q, v = system.state
     values = {symbol("v"): v}
     for name in GENERAL[1:]:
-        values[symbol(name)] = sp.diff(lagrangian, q, int(name[2]), v, int(name[3]))
-    return formula.subs(values, simultaneous=True)
+        i, j = int(name[2]), int(name[3])
+        values[symbol(name)] = sp.diff(system.lagrangian, q, i, v, j)
+    return sp.expand(formula.subs(values, simultaneous=True))
 
 
 def _comparison(found: sp.Expr, printed: sp.Expr | None) -> str:
