@@ -12,6 +12,7 @@ SHARED = {
     "escape_paths": (
         "escape_energy",
         "survival_study",
+        "saddle_channels",
     ),
     "governing_hamiltonian": ("identified_hamiltonian",),
     "shadow_path": (

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
@@ -18,10 +17,6 @@ ORDER_MARKERS = {0: "o", 2: "s", 4: "^"}
 GREYS = {0: "0.72", 2: "0.45", 4: "0.1"}
 # Smaller deviations of the energy, in J, are round-off.
 LEAST_ENERGY = 1e-10
-# Levels of equal potential below and above the separatrix, in units of its own.
-BELOW = (0.04, 0.16, 0.36, 0.64)
-ABOVE = (1.4, 2.0)
-TRUTH_DASHES = (0, (3, 2))
 
 
 def look_of(estimator: str) -> Look:
@@ -32,6 +27,18 @@ def look_of(estimator: str) -> Look:
 def hamiltonian_label(order: int) -> str:
     """Mathtext of H^[k]."""
     return rf"$H^{{[\![{order}]\!]}}$"
+
+
+def line_style(one: Learned, settings: Mapping, **more) -> dict:
+    """Colour and dashes of the line of an estimator."""
+    look = look_of(one.estimator)
+    return {"color": look.color(settings), "linestyle": look.dashes, **more}
+
+
+def dots(one: Learned, settings: Mapping, size: float) -> dict:
+    """Style of small dots in the colour of an estimator."""
+    style = {"marker": ".", "markersize": size, "markeredgewidth": 0}
+    return line_style(one, settings, **style) | {"linestyle": "none"}
 
 
 def line_handles(
@@ -59,17 +66,15 @@ def true_energy(
     Dots at the stored times, or lines of the largest in each of so many windows.
     """
     for one in found:
-        look, case = look_of(one.estimator), one.first.sel(order=one.main)
-        time = case["time_energy"].values
+        case = one.first.sel(order=one.main)
+        time = middle = case["time_energy"].values
         # The model's own energy of the start would hide an error of its velocity.
         start = case["hamiltonian_start_true"]
         change = np.abs(case["hamiltonian_estimate"] - start).values
-        style = {"linestyle": "none", "marker": ".", "markersize": 2.2}
-        middle = time
+        style = dots(one, settings, 2.2)
         if windows:
-            style = {"linestyle": look.dashes, "linewidth": 1.0}
+            style = line_style(one, settings, linewidth=1.0)
             middle, change = largest_by_window(time, change, windows)
-        style |= {"color": look.color(settings), "markeredgewidth": 0}
         axes.plot(middle, np.maximum(change, LEAST_ENERGY), **style)
         time_axis(axes, time)
     axes.set_yscale("log")
@@ -82,32 +87,9 @@ def largest_by_window(time, values, windows: int) -> tuple[np.ndarray, np.ndarra
     NaN where no value of a window is finite.
     """
     parts = np.array_split(np.arange(len(time)), min(windows, len(time)))
-    finite = np.where(np.isfinite(values), values, -np.inf)
-    largest = np.array([finite[part].max() for part in parts])
-    middle = np.array([time[part].mean() for part in parts])
-    return middle, np.where(np.isfinite(largest), largest, np.nan)
-
-
-def on_grid(first: xr.Dataset, values: np.ndarray) -> tuple[np.ndarray, ...]:
-    """Sides x and y of the grid of positions at rest, and values as a map (y, x)."""
-    x, y = (np.unique(side) for side in first["q_rest"].values.T)
-    return x, y, np.reshape(values, (x.size, y.size)).T
-
-
-def separatrix(panel: Panel) -> float:
-    """Level of the separatrix above the lowest energy at rest, J."""
-    return float(panel.config["validate"]["shadow"]["potential"]["below"])
-
-
-def levels(panel: Panel) -> list[float]:
-    """Levels to draw without that of the separatrix, J."""
-    return [share * separatrix(panel) for share in (*BELOW, *ABOVE)]
-
-
-def square(axes: Axes, panel: Panel) -> None:
-    """Equal scales and labels of the two coordinates."""
-    axes.set_aspect("equal")
-    name_axes(axes, panel, *panel.truth.coordinates)
+    finite = np.where(np.isfinite(values), values, np.nan)
+    largest = np.array([np.fmax.reduce(finite[part]) for part in parts])
+    return np.array([time[part].mean() for part in parts]), largest
 
 
 def name_axes(axes: Axes, panel: Panel, x: str, y: str) -> None:

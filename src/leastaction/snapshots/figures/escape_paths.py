@@ -1,27 +1,34 @@
-"""Motions close to the separatrix, and when they escape: Figures 7 and 8."""
+"""Motions close to the separatrix: when and where they escape, Figures 7 to 9."""
 
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from leastaction.report.panel import Panel
 from leastaction.report.readable import scientific
 from leastaction.report.study import by_title
 from leastaction.report.style import DASHED, grid_of, key, legend_on_top, small
 from leastaction.snapshots.figures._shared import (
+    dots,
     grid_lines,
-    levels,
+    line_style,
     look_of,
-    on_grid,
-    separatrix,
-    square,
+    name_axes,
 )
 from leastaction.snapshots.shadow_panel import ESTIMATORS, Learned, chosen
 
 SHOWN = ("published", "published_lgp", "published_gp_flow", "recommended")
+SHOWN_CHANNELS, SHOWN_ORDER = ("published", "recommended"), 2
+# Levels of equal potential, in units of that of the separatrix.
+LEVELS = (0.04, 0.16, 0.36, 0.64, 1.4, 2.0)
+FORBIDDEN = "0.88"
+TRUTH_DASHES = (0, (3, 2))
+TRUE_CONTOURS = {"colors": "black", "linewidths": 0.6, "linestyles": [TRUTH_DASHES]}
 
 
 def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -47,7 +54,7 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
             _equipotentials(axes, panel, one)
             _path(axes, one, settings)
             axes.set_title(f"{look_of(one.estimator).label}\n{fate(one)}")
-            square(axes, panel)
+            _square(axes, panel)
         for axes in row[1:]:
             axes.set_ylabel("")
         for axes in row[len(each) :]:
@@ -56,13 +63,7 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 
 def passing(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
-    """Estimators whose rollouts have a passage to escape.
-
-    Raises
-    ------
-    ValueError
-        If one has none.
-    """
+    """Estimators of a panel, whose rollouts must have a passage to escape."""
     found = chosen(panel, wanted)
     for one in found:
         if "passage_q" not in one.rollout:
@@ -88,18 +89,42 @@ def seconds(time: float) -> str:
 
 def _equipotentials(axes: Axes, panel: Panel, one: Learned) -> None:
     """Thin lines of equal true potential, and its separatrix in black."""
-    grid = on_grid(one.first, one.first["potential_true"].values)
-    axes.contour(*grid, levels(panel), colors="0.78", linewidths=0.5, zorder=1)
-    border = [separatrix(panel)]
+    grid = _on_grid(one.first["q_rest"], one.first["potential_true"])
+    axes.contour(*grid, _levels(panel), colors="0.78", linewidths=0.5, zorder=1)
+    border = [_separatrix(panel)]
     axes.contour(*grid, border, colors="black", linewidths=0.7, zorder=1)
 
 
+def _on_grid(places: xr.DataArray, values: xr.DataArray) -> tuple[np.ndarray, ...]:
+    """Sides x and y of a grid of positions, and values on it as a map (y, x)."""
+    x, y = (np.unique(side) for side in places.values.T)
+    return x, y, np.reshape(values.values, (x.size, y.size)).T
+
+
+def _potential(panel: Panel) -> Mapping:
+    return panel.config["validate"]["shadow"]["potential"]
+
+
+def _separatrix(panel: Panel) -> float:
+    """Level of the separatrix above the lowest energy at rest, J."""
+    return float(_potential(panel)["below"])
+
+
+def _levels(panel: Panel) -> list[float]:
+    """Levels to draw without that of the separatrix, J."""
+    return [share * _separatrix(panel) for share in LEVELS]
+
+
+def _square(axes: Axes, panel: Panel) -> None:
+    axes.set_aspect("equal")
+    name_axes(axes, panel, *panel.truth.coordinates)
+
+
 def _path(axes: Axes, one: Learned, settings: Mapping) -> None:
-    colour = look_of(one.estimator).color(settings)
-    x, y = one.first["passage_q"].values.T
-    axes.plot(x, y, ".", color=colour, markersize=0.9, markeredgewidth=0, zorder=2)
-    x, y = one.first["passage_end"].values.T
-    axes.plot(x, y, color=colour, linewidth=0.5, zorder=3)
+    style = dots(one, settings, 0.9)
+    axes.plot(*one.first["passage_q"].values.T, **style, zorder=2)
+    end = one.first["passage_end"].values.T
+    axes.plot(*end, color=style["color"], linewidth=0.5, zorder=3)
 
 
 def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -135,11 +160,9 @@ def _lacking(one: Learned) -> float:
 
 
 def _energy(axes: Axes, one: Learned, settings: Mapping) -> None:
-    first, look = one.first, look_of(one.estimator)
-    time, energy = first["passage_time"].values, first["passage_energy"].values
-    style = {"color": look.color(settings), "markersize": 1.8, "markeredgewidth": 0}
-    axes.plot(time, energy, ".", **style)
-    axes.set_title(f"{look.label}: {fate(one)}")
+    first, time = one.first, one.first["passage_time"].values
+    axes.plot(time, first["passage_energy"].values, **dots(one, settings, 1.8))
+    axes.set_title(f"{look_of(one.estimator).label}: {fate(one)}")
     drift = f"drift {scientific(float(first['passage_drift']))} W"
     axes.set_title(drift, loc="right", fontsize=small(settings))
     if "saddle_margin_true" in first:
@@ -177,30 +200,16 @@ def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def kaplan_meier(
     times: np.ndarray, censored: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Estimate the share of survivors (Kaplan and Meier 1958).
+    """Times of the events, and the share of survivors just after each.
 
-    .. math::  S(t) = \\prod_{t_i \\le t} (1 - d_i/n_i)
-
-    with d_i events among the n_i at risk at t_i; who is stopped counts until then.
-
-    Parameters
-    ----------
-    times
-        Of the event or of the stop, shape (start,).
-    censored
-        Whether it was stopped.
-
-    Returns
-    -------
-    times of the events, and S just after each; both begin with time 0, S = 1.
+    Both begin with time 0. Who is stopped (`censored`) counts until then.
     """
-    times, ended = np.asarray(times, float), ~np.asarray(censored, bool)
-    events, share = np.unique(times[ended]), [1.0]
-    for t in events:
-        share.append(
-            share[-1] * (1 - (ended & (times == t)).sum() / (times >= t).sum())
-        )
-    return np.concatenate([[0.0], events]), np.array(share)
+    from scipy.stats import CensoredData, ecdf  # a second to import
+
+    found = ecdf(CensoredData.right_censored(times, np.asarray(censored, bool))).sf
+    fallen = np.diff(found.probabilities, prepend=1.0) < 0
+    events, share = found.quantiles[fallen], found.probabilities[fallen]
+    return np.append(0.0, events), np.append(1.0, share)
 
 
 def survival_quantile(times: np.ndarray, censored: np.ndarray, share: float) -> float:
@@ -215,9 +224,7 @@ def _survival(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
     times = first["survival_time"].values
     stopped = first["survival_censored"].values > 0
     events, share = kaplan_meier(times, stopped)
-    look = look_of(one.estimator)
-    style = {"color": look.color(settings), "linestyle": look.dashes}
-    style["linewidth"] = 1.2 if times.size > 1 else 0.8
+    style = line_style(one, settings, linewidth=1.2 if times.size > 1 else 0.8)
     end = times.max()
     x, y = np.append(events, end), np.append(share, share[-1])
     axes.step(np.maximum(x, 1e-9), 100 * y, where="post", **style)
@@ -227,8 +234,8 @@ def _survival(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
     median = survival_quantile(times, stopped, 0.5)
     text = f"median {seconds(median) if np.isfinite(median) else '> ' + seconds(end)}"
     count = f"{times.size} starts" if times.size > 1 else "1 start"
-    label = f"{look.label} ({count}): {(~stopped).sum()} escaped, {text}"
-    return key(label, **style)
+    name = look_of(one.estimator).label
+    return key(f"{name} ({count}): {(~stopped).sum()} escaped, {text}", **style)
 
 
 def _survival_axes(axes: Axes, found: Sequence[Learned], title: str) -> None:
@@ -241,3 +248,93 @@ def _survival_axes(axes: Axes, found: Sequence[Learned], title: str) -> None:
     axes.set_ylabel("Still inside (%)")
     axes.set_title(title)
     grid_lines(axes)
+
+
+def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Energy at rest V^[2](q) = H^[2](q, 0) of LSI beside the true potential.
+
+    Left: its contour lines over those of the truth (dashed), shifted to the same mean
+    inside the separatrix. Then a close-up of each saddle: grey is where the motion of
+    the start has not enough energy to be, V^[2] > H^[2](start). A white channel from
+    one side to the other is open. Dashed: the border of the true region. Printed: the
+    margin, V^[2] at the saddle minus H^[2] of the start over the scale, for the true
+    saddle's position and for the true potential. First replicate, lowest noise.
+
+    Raises
+    ------
+    ValueError
+        If a panel lacks rollouts with a `potential` of two coordinates and saddles.
+    """
+    found = [(panel, one) for panel in panels for one in chosen(panel, SHOWN_CHANNELS)]
+    for panel, one in found:
+        if "near_estimate" not in one.rollout:
+            raise ValueError(
+                f"example {panel.example!r}: the rollout of {one.estimator!r} has no "
+                "close-ups of saddles; give it validate.shadow.potential with saddles "
+                "in two coordinates"
+            )
+    columns = 1 + max(one.rollout.sizes["saddle"] for _, one in found)
+    figure, grid = grid_of(settings, len(found), columns, row=52, rest=12)
+    handles = []
+    for row, (panel, one) in zip(grid, found, strict=True):
+        _whole(row[0], panel, one, settings)
+        for i, axes in enumerate(row[1:]):
+            _close_up(axes, panel, one, i, settings)
+        look, potential = look_of(one.estimator), rf"$V^{{[\![{_order(one)}]\!]}}$"
+        text, colour = f"{potential}, {look.label}", look.color(settings)
+        handles.append(key(text, colour, linewidth=0.9))
+    margin = float(found[0][1].first["saddle_margin_true"].min())
+    style = {"linewidth": 0.6, "linestyle": TRUTH_DASHES}
+    handles += [
+        key(f"truth, margin {scientific(margin)} J", "black", **style),
+        Patch(facecolor=FORBIDDEN, label="not enough energy"),
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _order(one: Learned) -> int:
+    return SHOWN_ORDER if SHOWN_ORDER in one.orders else one.main
+
+
+def _whole(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
+    first, look = one.first, look_of(one.estimator)
+    drawn = sorted([*_levels(panel), _separatrix(panel)])
+    values = first["potential_estimate"].sel(order=_order(one))
+    own = {"colors": look.color(settings), "linewidths": 0.9}
+    places = first["q_rest"]
+    axes.contour(*_on_grid(places, values), levels=drawn, **own)
+    true = _on_grid(places, first["potential_true"])
+    axes.contour(*true, levels=drawn, **TRUE_CONTOURS)
+    error = scientific(float(first["potential_error"].sel(order=_order(one))))
+    axes.set_title(f"{look.label}\nerror inside ≤ {error} J")
+    _square(axes, panel)
+
+
+def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
+    first = one.first.isel(saddle=i)
+    near = first["near_estimate"].sel(order=_order(one))
+    x, y, near = _on_grid(first["near_offset"], near)
+    _, _, true = _on_grid(first["near_offset"], first["near_true"])
+    if near.max() > 0:
+        axes.contourf(x, y, near, levels=[0, near.max()], colors=[FORBIDDEN])
+    own = {"colors": look_of(one.estimator).color(settings), "linewidths": 0.9}
+    axes.contour(x, y, near, levels=[0], **own)
+    axes.contour(x, y, true, levels=[0], **TRUE_CONTOURS)
+    margins = first["saddle_margin"]
+    margin = float(margins.sel(order=_order(one)))
+    lines = [f"{'closed' if margin > 0 else 'open'}, margin {scientific(margin)} J"]
+    others = [k for k in one.orders if k > _order(one)]
+    lines += [
+        f"with $h^{k}$: {scientific(float(margins.sel(order=k)))} J" for k in others
+    ]
+    axes.set_title("\n".join(lines), fontsize=small(settings))
+    axes.set_aspect("equal")
+    at = _potential(panel)["saddles"][i]
+    for name, value, put in zip(
+        panel.truth.coordinates, at, (axes.set_xlabel, axes.set_ylabel), strict=True
+    ):
+        sign = "-" if value >= 0 else "+"
+        put(f"{panel.label(name)} ${sign}\\,{abs(value):.4g}$", labelpad=1)
+    axes.ticklabel_format(style="sci", scilimits=(-2, 3))
+    axes.locator_params(nbins=3)

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from leastaction.report.panel import Panel
 from leastaction.report.readable import scientific
 from leastaction.report.style import grid_of, key, legend_on_top, small
-from leastaction.snapshots.figures._shared import hamiltonian_label, look_of
+from leastaction.snapshots.figures._shared import hamiltonian_label, look_of, name_axes
 from leastaction.snapshots.shadow_panel import chosen, learned
 
 # Contours through so many points of the positive half of the axis of positions.
@@ -23,17 +23,7 @@ POINTS_OF_FINE_GRID = 121
 
 
 class LevelSets(NamedTuple):
-    """One Hamiltonian in the box.
-
-    Attributes
-    ----------
-    title, note
-        What it is; its misalignment.
-    values
-        Shape (position, velocity).
-    color
-        Of its contours.
-    """
+    """One Hamiltonian in the box, its `values` (position, velocity)."""
 
     title: str
     note: str
@@ -96,11 +86,9 @@ def _draw(panels, wanted, integrated: bool, settings: Mapping, columns: int) -> 
     for axes in grid.flat[len(shown) :]:
         axes.axis("off")
     (name,) = panel.truth.coordinates
-    for axes in grid[-1]:
-        axes.set_xlabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
-    name = f"{name}dot"
-    for axes in grid[:, 0]:
-        axes.set_ylabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
+    for axes in grid.flat:
+        name_axes(axes, panel, name, f"{name}dot")
+        axes.label_outer()
     handles = [
         key("of the title", "0.3", linewidth=1.0),
         key("of the true $H$", "black", linestyle="dotted"),

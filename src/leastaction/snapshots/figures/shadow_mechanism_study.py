@@ -10,6 +10,7 @@ from leastaction.report.panel import Panel, lettered
 from leastaction.report.readable import scientific
 from leastaction.report.style import grid_of, legend_on_top, small, time_axis
 from leastaction.snapshots.figures._shared import (
+    dots,
     line_handles,
     look_of,
     names_of,
@@ -99,14 +100,12 @@ def _momentum(axes: Axes, panel, each, name: str, settings: Mapping) -> list[str
         first = one.first.sel(order=one.main, dof=name)
         values = first["momentum_physical"].values
         time = first["time_energy"].values
-        look = look_of(one.estimator)
         change = np.maximum(np.abs(values - values[0])[1:], LEAST_MOMENTUM)
-        style = {"linestyle": "none", "marker": ".", "markersize": 2.4}
-        style |= {"color": look.color(settings), "markeredgewidth": 0}
-        axes.plot(time[1:], change, **style)
+        axes.plot(time[1:], change, **dots(one, settings, 2.4))
         time_axis(axes, time)
         change = abs(float(first["momentum_range"]) / float(first["scale"]))
-        texts.append(f"{look.label}: discrete momentum within {scientific(change)}")
+        label = look_of(one.estimator).label
+        texts.append(f"{label}: discrete momentum within {scientific(change)}")
         if one.failed:
             texts[-1] += f", failed at step {int(first['steps_done']) + 1}"
     letter = panel.label(name).strip("$")

@@ -37,20 +37,19 @@ def shadow_noise_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     figure, grid = grid_of(settings, len(panels), 3, row=54, rest=16)
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
         found = {name: _sweep(panel, name, levels) for name in _names([panel])}
+        ours = found.get(MAIN, {})
         first, second, third = row
+        posterior = any("hamiltonian_std" in one.rollout for one in ours.values())
         for name, sweep in found.items():
-            look = look_of(name)
-            _misalignment(first, sweep, None, look.color(settings), look.marker)
-        posterior = [one for one in found.get(MAIN, ()) if one]
-        for order in posterior[0].orders if MAIN in found else ():
-            style = (GREYS[order], ORDER_MARKERS[order])
-            _misalignment(second, found[MAIN], order, *style)
-        if any("hamiltonian_std" in one.rollout for one in posterior):
-            _posterior(third, found[MAIN], settings)
+            style = (look_of(name).color(settings), look_of(name).marker)
+            _misalignment(first, sweep, None, *style)
+            if not posterior:
+                _positions(third, sweep, *style)
+        for order in next(iter(ours.values())).orders if ours else ():
+            _misalignment(second, ours, order, GREYS[order], ORDER_MARKERS[order])
+        if posterior:
+            _posterior(third, ours, settings)
         else:
-            for name, sweep in found.items():
-                look = look_of(name)
-                _positions(third, sweep, look.color(settings), look.marker)
             unit = panel.coordinate_unit(panel.truth.coordinates[0])
             third.set_ylabel(f"Median error of a position ({unit})")
         first.set_title(lettered(panel.title, i))
@@ -84,99 +83,80 @@ def _levels(panel: Panel) -> list[float]:
     return found
 
 
-def _sweep(panel: Panel, name: str, levels: Sequence[float]) -> list[Learned | None]:
+def _sweep(panel: Panel, name: str, levels: Sequence[float]) -> dict[int, Learned]:
+    """What an estimator learned, by the place of the level among all."""
     model, rollout = panel.model(name), panel.rollout(name)
-    return [learned_at(name, model, rollout, level) for level in levels]
+    found = (learned_at(name, model, rollout, level) for level in levels)
+    return {place: one for place, one in enumerate(found) if one is not None}
 
 
-def _line(axes: Axes, values: Sequence[np.ndarray | None], colour: str, marker) -> None:
-    """Medians and ranges over replicates by level; None and NaN are left out."""
-    x, middle, low, high = [], [], [], []
-    for place, found in enumerate(values):
-        found = np.ravel([] if found is None else found)
-        found = found[np.isfinite(found)]
-        if not found.size:
-            continue
-        x.append(place)
-        middle.append(np.median(found))
-        low.append(found.min())
-        high.append(found.max())
-    middle = np.array(middle)
+def _line(axes: Axes, values: Mapping[int, np.ndarray], colour: str, marker) -> None:
+    """Medians and ranges over replicates by level; NaN are left out."""
+    finite = {place: v[np.isfinite(v)] for place, v in values.items()}
+    shown = {place: v for place, v in finite.items() if v.size}
+    middle = np.array([np.median(v) for v in shown.values()])
+    low, high = ([end(v) for v in shown.values()] for end in (np.min, np.max))
     style = {"color": colour, "marker": marker, "elinewidth": 0.6} | STYLE
-    axes.errorbar(x, middle, [middle - low, high - middle], **style)
+    axes.errorbar(list(shown), middle, [middle - low, high - middle], **style)
 
 
 def _misalignment(axes: Axes, sweep, order: int | None, colour: str, marker) -> None:
-    values = [
-        None
-        if one is None
-        else one.rollout["misalignment"]
-        .sel(order=one.main if order is None else order)
-        .values
-        for one in sweep
-    ]
-    _line(axes, values, colour, marker)
+    values = {
+        place: one.rollout["misalignment"].sel(
+            order=one.main if order is None else order
+        )
+        for place, one in sweep.items()
+    }
+    _line(axes, {k: v.values for k, v in values.items()}, colour, marker)
 
 
 def _positions(axes: Axes, sweep, colour: str, marker) -> None:
     """Median over the starts; a cross where more than half of the motions failed."""
-    values, failed = [], []
-    for place, one in enumerate(sweep):
-        if one is None:
-            values.append(None)
-            continue
+    values = {}
+    for place, one in sweep.items():
         errors = one.rollout["horizon_error"].values
-        lost = np.isnan(errors)
         with np.errstate(invalid="ignore"):
-            middle = np.median(np.where(lost, np.inf, errors), axis=-1)
-        values.append(middle)
-        if not np.isfinite(middle).any():
-            failed.append(place)
+            errors = np.where(np.isnan(errors), np.inf, errors)
+            values[place] = np.median(errors, axis=-1)
     _line(axes, values, colour, marker)
     at_edge = {"transform": axes.get_xaxis_transform(), "markersize": 4}
-    for place in failed:
-        axes.plot(place, 0.97, "x", color=colour, **at_edge)
+    for place, middle in values.items():
+        if not np.isfinite(middle).any():
+            axes.plot(place, 0.97, "x", color=colour, **at_edge)
 
 
-def _posterior(axes: Axes, sweep: Sequence[Learned | None], settings: Mapping) -> None:
+def _posterior(axes: Axes, sweep: Mapping[int, Learned], settings: Mapping) -> None:
     """Rms error and rms standard deviation of H over the box, coverage above."""
     for name, colour, marker in (
         ("hamiltonian_error", settings["estimate_color"], "o"),
         ("hamiltonian_std", "0.45", "s"),
     ):
-        rms = [
-            None
-            if one is None
-            else np.sqrt((one.rollout[name] ** 2).mean("point").values)
-            for one in sweep
-        ]
+        squares = {
+            k: (one.rollout[name] ** 2).mean("point") for k, one in sweep.items()
+        }
+        rms = {place: np.sqrt(square.values) for place, square in squares.items()}
         _line(axes, rms, colour, marker)
-    above = {"ha": "center", "va": "bottom", "color": "0.35"}
-    for place, one in enumerate(sweep):
-        if one is not None:
-            share = 100 * float(one.rollout["hamiltonian_coverage"].mean())
-            size = 0.75 * settings["font_size"]
-            note(axes, f"{share:.0f} %", place, 1.0, AT_X, fontsize=size, **above)
+    style = {"ha": "center", "va": "bottom", "color": "0.35"}
+    style["fontsize"] = 0.75 * settings["font_size"]
+    for place, one in sweep.items():
+        share = 100 * float(one.rollout["hamiltonian_coverage"].mean())
+        note(axes, f"{share:.0f} %", place, 1.0, AT_X, **style)
     axes.set_ylabel("rms of H over the box (J)")
 
 
 def _handles(panels: Sequence[Panel], settings: Mapping) -> list:
-    lines = [
-        key(
-            look.label, look.color(settings), look.marker, linewidth=1.1, markersize=3.4
-        )
-        for look in map(look_of, _names(panels))
-    ]
     orders = sorted(
         {int(k) for p in panels for r in p.rollouts.values() for k in r["order"].values}
     )
-    of_orders = [
-        key(hamiltonian_label(k), GREYS[k], ORDER_MARKERS[k], **STYLE) for k in orders
-    ]
     std = "posterior standard deviation, coverage above"
+    wide = {"linewidth": 1.1, "markersize": 3.4}
+    looks = map(look_of, _names(panels))
     return [
-        *lines,
-        *of_orders,
+        *(key(one.label, one.color(settings), one.marker, **wide) for one in looks),
+        *(
+            key(hamiltonian_label(k), GREYS[k], ORDER_MARKERS[k], **STYLE)
+            for k in orders
+        ),
         key("error of $H$", settings["estimate_color"], "o", **STYLE),
         key(std, "0.45", "s", **STYLE),
     ]

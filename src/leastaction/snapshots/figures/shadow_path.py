@@ -14,9 +14,11 @@ from leastaction.snapshots.figures._shared import (
     GREYS,
     LEAST_ENERGY,
     ORDER_MARKERS,
+    dots,
     hamiltonian_label,
     largest_by_window,
     line_handles,
+    line_style,
     look_of,
     name_axes,
     names_of,
@@ -97,9 +99,7 @@ def _path(one: Learned, name: str) -> xr.DataArray:
 
 
 def _line(axes: Axes, time, values, one: Learned, settings: Mapping) -> None:
-    look = look_of(one.estimator)
-    style = {"linestyle": look.dashes, "linewidth": 1.0, "zorder": 3}
-    axes.plot(time, values, color=look.color(settings), **style)
+    axes.plot(time, values, **line_style(one, settings, linewidth=1.0, zorder=3))
 
 
 def _failures(found: Mapping[str, Learned]) -> str:
@@ -246,8 +246,7 @@ def modified_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def _modified(axes: Axes, one: Learned, order: int, settings: Mapping) -> None:
     case = one.first.sel(order=order)
     values, time = case["hamiltonian_modified"].values, case["time_energy"].values
-    style = {"color": look_of(one.estimator).color(settings), "linewidth": 0.5}
-    style |= {"marker": ".", "markersize": 1.5, "markeredgewidth": 0}
+    style = dots(one, settings, 1.5) | {"linestyle": "-", "linewidth": 0.5}
     axes.plot(time, values - values[0], **style)
     band, scale = float(case["energy_band"]), abs(float(case["scale"]))
     axes.set_title(hamiltonian_label(order))
