@@ -1,8 +1,14 @@
-"""Rollout of a model that was learned from snapshots, and what it conserves."""
+"""Rollout of a model that was learned from snapshots, compared with the truth.
 
-from collections.abc import Callable, Mapping, Sequence
+Parts of the comparison return values by name, of one replicate and case; dimensions,
+units and meanings are in the contract ``shadow_rollout``. Values are NaN where the
+learned motion failed.
+"""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import scipy.ndimage
 import sympy as sp
 import xarray as xr
 
@@ -11,11 +17,22 @@ from leastaction.core.families import implementation
 from leastaction.core.multi_index import factors
 from leastaction.core.noise_sweep import cases, gathered
 from leastaction.core.runge_kutta import motion_of, substeps_of
-from leastaction.core.simulation import generator
+from leastaction.core.simulation import first_index, generator, halton_starts
 from leastaction.core.system import System
 from leastaction.snapshots import backward_error_numerical as backward
-from leastaction.snapshots import checks
 from leastaction.snapshots.contracts import CONTRACTS
+
+# Degree of the monotone map between two Hamiltonians of one degree of freedom.
+DEGREE_OF_MONOTONE_MAP = 5
+# A close-up of a saddle: points of a side, and half width over the half width
+# √|2 margin/curvature| of the channel.
+POINTS_OF_CLOSE_UP = 41
+CHANNELS_PER_CLOSE_UP = 3.0
+# Stored samples of a very long motion, and steps of its end stored one by one.
+SAMPLES_OF_PASSAGE = 2000
+STEPS_OF_PASSAGE_END = 400
+# States of the truth between two snapshots, for a line.
+STATES_BETWEEN_SNAPSHOTS = 20
 
 
 def validate(
@@ -36,8 +53,8 @@ def validate(
 
     Settings, in the section `shadow`: the `start` of the long rollout, its `steps`, the
     `orders` k of backward error analysis, a `box` of states, and the optional checks
-    `potential`, `horizon`, `survival` and `posterior`
-    (:mod:`leastaction.snapshots.checks`); `cases` of a sweep over noise beside it.
+    `potential`, `horizon`, `survival` and `posterior`; `cases` of a sweep over noise
+    beside it.
 
     For every order k there are the path that starts with the momentum of L^[k]; its
     largest error, in the first steps and in all; the energy of the truth along it with
@@ -57,7 +74,11 @@ def validate(
             "steps of its rollout and a box of states"
         )
     rng = generator(seed, example, "validate", int(model["replicate"].values[0]), 0)
-    compared = _comparison(system, simulation, settings["shadow"], rng)
+    truth = Truth(system, simulation, settings["shadow"])
+
+    def compared(dataset: xr.Dataset) -> xr.Dataset:
+        return Comparison(dataset, truth, settings["shadow"]).dataset(rng)
+
     if "noise_level" not in model.dims:
         return compared(model)
     done = {
@@ -67,45 +88,13 @@ def validate(
     return gathered(done, same=("q_true",))
 
 
-def _comparison(
-    system: System, simulation: Mapping, settings: Mapping, rng: np.random.Generator
-) -> Callable[[xr.Dataset], xr.Dataset]:
-    """Comparison of a model with the truth, whose own motion is computed once."""
-    truth, steps = Truth(system, simulation), settings["steps"]
-    path = truth.path(np.array(settings["start"], dtype=float), steps)
-    true = checks.of_truth(truth, settings)
-    stored, energies = (
-        np.unique(np.linspace(0, steps, min(settings[of], steps + 1)).astype(int))
-        for of in ("samples", "energies")
-    )
-    about = {"units": "s", "long_name": "time"}
-    coords = {
-        "order": list(settings["orders"]),
-        "time": ("time", stored * truth.time_step, about),
-        "time_energy": ("time_energy", energies * truth.time_step, about),
-        "dof": truth.coordinates,
-    }
-
-    def compared(dataset: xr.Dataset) -> xr.Dataset:
-        model = implementation(CONTRACTS[dataset.attrs["contract"]].model)(dataset)
-        here = checks.Comparison(model, truth, settings, true)
-        values = here.alignment() | here.mass()
-        values |= here.rollouts(path, stored, energies) | here.snapshots()
-        for check in ("potential", "horizon", "survival"):
-            if check in settings:
-                values |= getattr(here, check)()
-        if "posterior" in settings and "factor" in dataset:
-            values |= here.posterior(rng)
-        replicate = {"replicate": dataset["replicate"].values}
-        return CONTRACTS["shadow_rollout"].dataset(values | true, replicate | coords)
-
-    return compared
-
-
 class Truth:
-    """Motion and Hamiltonian H(q, q̇) of the system behind the data."""
+    """Motion and Hamiltonian H(q, q̇) of the system behind the data.
 
-    def __init__(self, system: System, simulation: Mapping):
+    `values` are those that every model is compared with.
+    """
+
+    def __init__(self, system: System, simulation: Mapping, settings: Mapping):
         self.dof, self.coordinates = system.dof, list(system.coordinates)
         self.time_step = float(simulation["time_step"])
         self._substeps = substeps_of(simulation)
@@ -117,6 +106,19 @@ class Truth:
         self._evaluate = evaluator(functions, system.coordinates, names)
         self._parameters = system.parameter_values
         self._system = system
+        self.start, points = np.array(settings["start"], float), _box(settings["box"])
+        self.snapshots = min(settings["snapshots"], settings["steps"] + 1)
+        fine = self.path(self.start, self.snapshots - 1, STATES_BETWEEN_SNAPSHOTS)
+        self.long_path = self.path(self.start, settings["steps"])
+        self.values = {
+            "state_point": points,
+            "state_snapshot_true": fine[::STATES_BETWEEN_SNAPSHOTS],
+            "state_line_true": fine,
+            "hamiltonian_start_true": self.energy(fine[:1])[0],
+            "hamiltonian_point_true": self.energy(points),
+        }
+        if "potential" in settings:
+            self.values |= _rest_region(self, settings["potential"])
 
     def path(self, state: np.ndarray, steps: int, between: int = 1) -> np.ndarray:
         """States (sample, 2 dof), h / `between` apart, by the method of the data."""
@@ -168,3 +170,380 @@ class Truth:
     def _values(self, states: np.ndarray) -> np.ndarray:
         n = self.dof
         return self._evaluate(states[:, :n], states[:, n:], self._parameters)
+
+
+def _grid(low, high, points: int) -> np.ndarray:
+    """All points (sample, dimension) of a grid in a box."""
+    sides = [np.linspace(a, b, points) for a, b in zip(low, high, strict=True)]
+    grid = np.meshgrid(*sides, indexing="ij")
+    return np.stack(grid, axis=-1).reshape(-1, len(sides))
+
+
+def _box(box: Mapping) -> np.ndarray:
+    """States (sample, 2 dof) in a box: a grid if it is a plane, else Halton's."""
+    if len(box["low"]) == 2:
+        return _grid(**box)
+    return halton_starts(
+        first_index(len(box["low"])), box["low"], box["high"], box["points"]
+    )
+
+
+def _rest_region(truth: Truth, recipe: Mapping) -> dict:
+    """Energy at rest on a grid, and the region below the level.
+
+    The region is the connected part around the lowest of the energy's minima.
+    """
+    positions = _grid(recipe["low"], recipe["high"], recipe["points"])
+    energy = truth.energy(_at_rest(positions))
+    grid = energy.reshape((recipe["points"],) * truth.dof)
+    below = grid < recipe["below"]
+    if not below.any():
+        raise ValueError(
+            f"validate.shadow.potential: no position is below {recipe['below']:g} J; "
+            f"the lowest of the grid has {energy.min():g} J"
+        )
+    parts, _ = scipy.ndimage.label(below)
+    lowest = scipy.ndimage.minimum_filter(grid, size=3, mode="constant", cval=-np.inf)
+    minima = np.where(below & (grid == lowest), grid, np.inf)
+    inside = parts == parts[np.unravel_index(np.argmin(minima), grid.shape)]
+    return {
+        "q_rest": positions,
+        "potential_true": energy,
+        "inside": inside.ravel().astype(float),
+    }
+
+
+def _at_rest(positions: np.ndarray) -> np.ndarray:
+    """States (sample, 2 dof) of positions (sample, dof) without velocity."""
+    return np.concatenate([positions, np.zeros_like(positions)], axis=1)
+
+
+def _misalignment(found: np.ndarray, true: np.ndarray) -> float:
+    """Mean sine of the angle between gradients, ν of Ober-Blöbaum and Offen.
+
+    Of gradients (component, sample): zero if both functions have the same level sets,
+    whatever their scale and sign.
+    """
+    with np.errstate(all="ignore"):
+        # Where the true gradient vanishes there is no angle.
+        there = np.abs(true).max(axis=0) > 0
+        a, b = (
+            g[:, there] / np.linalg.norm(g[:, there], axis=0) for g in (found, true)
+        )
+        sine = np.linalg.norm(a - b * (a * b).sum(axis=0), axis=0)
+    return float(sine.mean())
+
+
+def _slope(time: np.ndarray, values: np.ndarray) -> float:
+    """Slope of a line through the finite values; NaN if there are fewer than two."""
+    there = np.isfinite(values)
+    if there.sum() < 2:
+        return np.nan
+    return float(np.polynomial.polynomial.polyfit(time[there], values[there], 1)[1])
+
+
+class Comparison:
+    """One learned model beside the truth.
+
+    The order `main` starts the motion; the energies of every order are divided by its
+    entry of `scales`.
+    """
+
+    def __init__(self, dataset: xr.Dataset, truth: Truth, settings: Mapping):
+        kind = CONTRACTS[dataset.attrs["contract"]].model
+        self.model, self.truth = implementation(kind)(dataset), truth
+        self.settings, self.orders = settings, list(settings["orders"])
+        self.domain = settings.get("domain", {})
+        self.main = self.model.main_order(self.orders)
+        self.scales: list[float] = []
+        self._given = dataset
+
+    def dataset(self, rng: np.random.Generator) -> xr.Dataset:
+        """Everything about the model, contract ``shadow_rollout``."""
+        settings, steps = self.settings, self.settings["steps"]
+        stored, energies = (
+            np.unique(np.linspace(0, steps, min(settings[of], steps + 1)).astype(int))
+            for of in ("samples", "energies")
+        )
+        values = self.alignment() | self.mass()
+        values |= self.rollouts(stored, energies) | self.snapshots()
+        for part in ("potential", "horizon", "survival"):
+            if part in settings:
+                values |= getattr(self, part)()
+        if "posterior" in settings and "factor" in self._given:
+            values |= self.posterior(rng)
+        h, about = self.truth.time_step, {"units": "s", "long_name": "time"}
+        return CONTRACTS["shadow_rollout"].dataset(
+            values | self.truth.values,
+            coords={
+                "replicate": self._given["replicate"].values,
+                "order": self.orders,
+                "time": ("time", stored * h, about),
+                "time_energy": ("time_energy", energies * h, about),
+                "dof": self.truth.coordinates,
+            },
+        )
+
+    def _scaled(self, states: np.ndarray) -> list[np.ndarray]:
+        """H^[k] of states over its scale, by order."""
+        return [
+            self.model.hamiltonian(states, k) / scale
+            for k, scale in zip(self.orders, self.scales, strict=True)
+        ]
+
+    def alignment(self) -> dict:
+        """Gradients of H^[k] compared with those of H at the points of the box.
+
+        A scale is the factor c with which ∂H^[k] is closest to c · ∂H.
+        """
+        points, truth = self.truth.values["state_point"], self.truth
+        true = truth.gradient(points)
+        found = [self.model.hamiltonian_derivatives(points, k, 1) for k in self.orders]
+        self.scales = [float((f[1:] * true).sum() / (true**2).sum()) for f in found]
+        values = {
+            "misalignment": [_misalignment(f[1:], true) for f in found],
+            "scale": self.scales,
+            "hamiltonian_point": [f[0] for f in found],
+        }
+        rule = getattr(self.model, "rule", None)
+        # Derivatives of the truth up to order 6 are many where there are many states.
+        if rule and truth.dof == 1:
+            given = truth.integrated(points, self.orders, rule)
+            values["misalignment_integrated"] = [
+                _misalignment(f[1:], true) for f in given
+            ]
+            values["hamiltonian_point_integrated"] = [f[0] for f in given]
+        return values
+
+    def mass(self) -> dict:
+        """∂²L^[k]/∂q̇∂q̇ over its scale, in the middle of the box of states."""
+        middle = np.mean([self.settings["box"][end] for end in ("low", "high")], axis=0)
+        scaled = zip(self.orders, self.scales, strict=True)
+        return {
+            "mass": [self.model.mass(middle, k) / scale for k, scale in scaled],
+            "mass_true": self.truth.mass(middle),
+        }
+
+    def rollouts(self, stored: np.ndarray, at: np.ndarray) -> dict:
+        """Long rollouts from the momentum of every order, beside that of the truth.
+
+        Positions at the samples `stored`, energies and momenta at the samples `at`.
+        Momenta of the model have a part of its gauge; those of the truth, in the states
+        of the model, have none.
+        """
+        model, truth, path = self.model, self.truth, self.truth.long_path
+        n, steps, short = truth.dof, self.settings["steps"], self.settings["short"] + 1
+        runs = [
+            model.rollout(truth.start, steps, k, **self.domain) for k in self.orders
+        ]
+        momenta = np.array([run.momenta for run in runs])
+        # NaN after a failure: the error is that of the steps that were done.
+        errors = [np.abs(run.positions - path[:, :n]).max(axis=1) for run in runs]
+        states = [
+            model.states(run, at, k) for run, k in zip(runs, self.orders, strict=True)
+        ]
+        energy = np.array([truth.energy(s) for s in states])
+        # Paper: H^[0] has the velocities of L^[2], too, and only so a wide band.
+        along = runs[self.orders.index(self.main)]
+        higher = [max(k, self.main) for k in self.orders]
+        on_path = {k: model.states(along, at, k) for k in set(higher)}
+        modified = np.array(
+            [
+                model.hamiltonian(on_path[h], k) / scale
+                for h, k, scale in zip(higher, self.orders, self.scales, strict=True)
+            ]
+        )
+        time = at * truth.time_step
+        change = np.abs(energy - truth.energy(self.truth.start[None])[0])
+        return {
+            "momentum_estimate": momenta[:, at],
+            "momentum_physical": [truth.momentum(s) for s in states],
+            "momentum_range": np.nanmax(momenta, axis=1) - np.nanmin(momenta, axis=1),
+            "momentum_start": momenta[:, 0],
+            "q_true": path[stored, :n],
+            "q_estimate": [run.positions[stored] for run in runs],
+            "position_error": [np.nanmax(error) for error in errors],
+            "position_error_short": [np.nanmax(error[:short]) for error in errors],
+            "steps_done": [float(run.steps) for run in runs],
+            "failure": [run.reason for run in runs],
+            "hamiltonian_estimate": energy,
+            "hamiltonian_modified": modified,
+            "energy_deviation": np.fmax.reduce(change, axis=-1),
+            "energy_band": np.fmax.reduce(modified, axis=-1)
+            - np.fmin.reduce(modified, axis=-1),
+            "energy_drift": [_slope(time, values) for values in energy],
+        }
+
+    def snapshots(self) -> dict:
+        """States of the model at the first snapshots of the long rollout.
+
+        Velocities are those that have the model's momenta by L^[k], k = `main`
+        (Ober-Blöbaum and Offen, section 2.3).
+        """
+        count = self.truth.snapshots
+        run = self.model.rollout(self.truth.start, count - 1, self.main, **self.domain)
+        return {"state_snapshot": self.model.states(run, np.arange(count), self.main)}
+
+    def potential(self) -> dict:
+        """H^[k] at rest over its scale, on the grid and at saddles.
+
+        A margin is the energy of a saddle over that of the start: the motion stays
+        inside if all are positive.
+        """
+        given = self.truth.values
+        true, inside = given["potential_true"], given["inside"] > 0
+        found = self._scaled(_at_rest(given["q_rest"]))
+        heights = [values - np.mean((values - true)[inside]) for values in found]
+        values = {
+            "potential_estimate": heights,
+            "potential_error": [np.abs(h - true)[inside].max() for h in heights],
+        }
+        saddles = np.array(self.settings["potential"]["saddles"], dtype=float)
+        if not saddles.size:
+            return values
+        queried = np.concatenate([_at_rest(saddles), self.truth.start[None]])
+        margins = [e[:-1] - e[-1] for e in self._scaled(queried)]
+        expected = self.truth.energy(queried)
+        values["saddle_margin"] = margins
+        values["saddle_margin_true"] = expected[:-1] - expected[-1]
+        if self.truth.dof == 2:
+            values |= self._close_ups(saddles, margins, values["saddle_margin_true"])
+        return values
+
+    def _close_ups(self, saddles: np.ndarray, margins, expected: np.ndarray) -> dict:
+        """H^[k] at rest minus that of the start, on small grids around the saddles.
+
+        There a margin decides whether a channel is open. A grid is as wide as the
+        widest channel that the margins of the second order, or of the truth, open.
+        """
+        order = min(self.orders, key=lambda k: abs(k - 2))
+        margins = np.append(margins[self.orders.index(order)], expected)
+        if not np.isfinite(margins).all():
+            return {}
+        width = CHANNELS_PER_CLOSE_UP * max(
+            np.sqrt(2 * np.abs(margins).max() / _curvature(self.truth, saddle))
+            for saddle in saddles
+        )
+        offsets = _grid([-width] * 2, [width] * 2, POINTS_OF_CLOSE_UP)
+        rest = _at_rest((saddles[:, None] + offsets).reshape(-1, 2))
+        start, shape = self.truth.start[None], (len(saddles), len(offsets))
+
+        def near(energy, *order):
+            return (energy(rest, *order) - energy(start, *order)).reshape(shape)
+
+        return {
+            "near_offset": offsets,
+            "near_estimate": [
+                near(self.model.hamiltonian, k) / scale
+                for k, scale in zip(self.orders, self.scales, strict=True)
+            ],
+            "near_true": near(self.truth.energy),
+        }
+
+    def horizon(self) -> dict:
+        """Errors of many rollouts up to a fixed time."""
+        steps, truth = self.settings["horizon"]["steps"], self.truth
+        starts = _horizon_starts(truth, self.settings["horizon"])
+        errors, done = np.full(len(starts), np.nan), np.zeros(len(starts))
+        for i, start in enumerate(starts):
+            run = self.model.rollout(start, steps, self.main, **self.domain)
+            done[i] = run.steps
+            if run.complete:
+                path = truth.path(start, steps)[:, : truth.dof]
+                errors[i] = np.abs(run.positions - path).max()
+        return {"horizon_error": errors, "horizon_steps": done}
+
+    def survival(self) -> dict:
+        """Steps before escape, censored at the end, and the motion of the first start.
+
+        Starts differ by round-off in the first coordinate. Whether one escapes may be a
+        matter of the last bit, so the time of a single one means nothing. Steps beyond
+        a multiple of the stored samples are not done.
+        """
+        recipe = self.settings["survival"]
+        every = max(recipe["steps"] // SAMPLES_OF_PASSAGE, 1)
+        steps = recipe["steps"] // every * every
+        order, options = self.main, self.domain
+        first = self.model.rollout(self.truth.start, steps, order, every, **options)
+        done = [first.steps]
+        for i in range(1, recipe["starts"]):
+            other = self.truth.start.copy()
+            other[0] += i * recipe["perturbation"]
+            run = self.model.rollout(other, steps, order, steps, **options)
+            done.append(run.steps)
+        done = np.array(done, dtype=float)
+        return {
+            "survival_steps": done,
+            "survival_time": done * self.truth.time_step,
+            "survival_censored": (done >= steps).astype(float),
+        } | self._passage(first, every)
+
+    def _passage(self, run, every: int) -> dict:
+        """Positions and true energy of a rollout in coarse samples; its last steps."""
+        count, truth = len(run.positions), self.truth
+        states = self.model.states(run, np.arange(count), self.main, every)
+        energy = truth.energy(states)
+        time = truth.time_step * every * np.arange(count)
+        sample = max(run.steps - STEPS_OF_PASSAGE_END, 0) // every
+        before = run.steps - sample * every
+        # Its rounding errors differ, but so soon after that does not show.
+        further = self.model.further(run, sample, before, self.main, **self.domain)
+        kept = further.positions[-(STEPS_OF_PASSAGE_END + 1) :]
+        end = np.full((STEPS_OF_PASSAGE_END + 1, run.positions.shape[1]), np.nan)
+        end[: len(kept)] = kept
+        return {
+            "passage_time": time,
+            "passage_q": run.positions,
+            "passage_energy": energy - truth.energy(self.truth.start[None])[0],
+            "passage_drift": _slope(time, energy),
+            "passage_end": end,
+        }
+
+    def posterior(self, rng: np.random.Generator) -> dict:
+        """Standard deviation of the learned H^[k] and its error, of one coordinate.
+
+        There H is known up to a monotone function. Each draw is brought to the truth by
+        a polynomial.
+        """
+        given = self.truth.values
+        points, true = given["state_point"], given["hamiltonian_point_true"]
+        draws = self.model.samples(self.settings["posterior"]["draws"], rng)
+
+        def matched(model):
+            values, degree = (
+                model.hamiltonian(points, self.main),
+                DEGREE_OF_MONOTONE_MAP,
+            )
+            return np.polynomial.Polynomial.fit(values, true, degree)(values)
+
+        error = matched(self.model) - true
+        std = np.std([matched(draw) for draw in draws], axis=0)
+        return {
+            "hamiltonian_error": error,
+            "hamiltonian_std": std,
+            "hamiltonian_coverage": np.mean(np.abs(error) <= 2 * std),
+        }
+
+
+def _curvature(truth: Truth, position: np.ndarray, step: float = 1e-3) -> float:
+    """Smallest magnitude of the curvatures of the energy at rest, by differences."""
+    n = position.size
+    shifts = step * np.eye(n)
+    states = _at_rest(np.concatenate([position + shifts, position - shifts]))
+    up, down = np.split(truth.gradient(states)[:n].T, 2)
+    hessian = (up - down) / (2 * step)
+    return float(np.abs(np.linalg.eigvalsh((hessian + hessian.T) / 2)).min())
+
+
+def _horizon_starts(truth: Truth, recipe: Mapping) -> np.ndarray:
+    """Starts (start, 2 dof): points of a Halton sequence below an energy."""
+    index, count = first_index(len(recipe["low"])), recipe["starts"]
+    candidates = halton_starts(index, recipe["low"], recipe["high"], 100 * count)
+    if "below" in recipe:
+        candidates = candidates[truth.energy(candidates) < recipe["below"]]
+    if len(candidates) < count:
+        raise ValueError(
+            f"validate.shadow.horizon: only {len(candidates)} of {count} starts are "
+            f"below {recipe['below']:g} J; move the box"
+        )
+    return candidates[:count]
