@@ -3,9 +3,23 @@
 import numpy as np
 import pytest
 
-from leastaction.trajectories.acceleration_gradient import descend, staged_descent
+from leastaction.trajectories.staged_descent import (
+    acceleration_descent,
+    descend_accelerations,
+)
 
 STAGE = {"rate": 1e-2, "penalty": 0.0, "threshold": 1e-3}
+
+
+def descend(mass, force, qddot, start, stage, epochs, batch):
+    settings = {"epochs": epochs, "batch": batch}
+    stage = {"penalty": 0.0} | stage
+    return descend_accelerations(mass, force, qddot, start, stage, settings)
+
+
+def staged_descent(mass, force, qddot, start, stages, epochs, batch):
+    settings = {"stages": stages, "epochs": epochs, "batch": batch}
+    return acceleration_descent(mass, force, qddot, start, settings)
 
 
 def pendulum(rng, samples=256):
@@ -41,8 +55,7 @@ def test_one_step_follows_the_gradient_of_the_loss(rng, dof):
     start = np.array([1.3, 4.0, 0.2, -1.0])[: force.shape[1]]
     stage = {"rate": 1e-7}
     size = qddot.shape[1]
-    penalty = np.zeros(start.size)
-    found, value = descend(mass, force, qddot, start, stage, penalty, 1, size)
+    found, value = descend(mass, force, qddot, start, stage, 1, size)
     step, gradient = 1e-6, np.zeros(start.size)
     for k in range(start.size):
         shift = step * np.eye(start.size)[k]
@@ -56,8 +69,7 @@ def test_the_loss_does_not_know_the_scale_of_the_lagrangian(rng):
     mass, force, qddot = pendulum(rng)
     start, stage = np.array([1.0, 2.0, 0.1]), {"rate": 1e-9}
     values = [
-        descend(mass, force, qddot, k * start, stage, np.zeros(3), 1, 256)[1]
-        for k in (1.0, -5.0)
+        descend(mass, force, qddot, k * start, stage, 1, 256)[1] for k in (1.0, -5.0)
     ]
     assert values[0] == pytest.approx(values[1], rel=1e-6)
 
@@ -77,8 +89,8 @@ def test_a_null_column_stays_where_it_began_and_changes_nothing(rng):
     wide = np.concatenate([mass, 0 * mass[:, :, :1]], axis=2)
     broad = np.concatenate([force, 0 * force[:, :1]], axis=1)
     start = np.array([1.0, 5.0, 0.1, 0.7])
-    alone, _ = descend(mass, force, qddot, start[:3], STAGE, np.zeros(3), 20, 64)
-    found, _ = descend(wide, broad, qddot, start, STAGE, np.zeros(4), 20, 64)
+    alone, _ = descend(mass, force, qddot, start[:3], STAGE, 20, 64)
+    found, _ = descend(wide, broad, qddot, start, STAGE, 20, 64)
     np.testing.assert_allclose(found, [*alone, 0.7], rtol=1e-10)
 
 
@@ -86,14 +98,14 @@ def test_a_stage_ends_at_its_tolerance(rng):
     mass, force, qddot = pendulum(rng)
     start = np.array([1.0, 5.0, 0.1])
     early = STAGE | {"tolerance": 1e-2}
-    _, value = descend(mass, force, qddot, start, early, np.zeros(3), 5000, 64)
+    _, value = descend(mass, force, qddot, start, early, 5000, 64)
     assert 1e-5 < value <= 1e-2
 
 
 def test_a_batch_larger_than_the_recording_is_refused(rng):
     mass, force, qddot = pendulum(rng, 60)
     with pytest.raises(ValueError, match="60 samples are given.*batch of 64"):
-        descend(mass, force, qddot, np.ones(3), STAGE, np.zeros(3), 1, 64)
+        descend(mass, force, qddot, np.ones(3), STAGE, 1, 64)
 
 
 def test_nothing_left_is_an_infinite_loss(rng):

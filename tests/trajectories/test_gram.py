@@ -8,13 +8,13 @@ from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.trajectories import gram as method
 from leastaction.trajectories import joint_spline
-from leastaction.trajectories import motion as measured
+from leastaction.trajectories.joint_spline import measured
 from leastaction.trajectories.library_equations import library_equations
 
 
 def assembled(observations, library=LIBRARY, samples="all", smooth=False):
-    stage = joint_spline if smooth else measured
-    rates = stage.differentiate(observations, SPLINE, library)
+    differentiate = joint_spline.differentiate if smooth else measured
+    rates = differentiate(observations, SPLINE, library)
     found = method.assemble(observations, rates, {"samples": samples}, library)
     return check(found.assign_attrs(contract="gram"), "gram")
 

@@ -6,9 +6,14 @@ from motions import SPLINE, pendulum, recording
 
 from leastaction.core.contracts import check
 from leastaction.trajectories import joint_spline as method
-from leastaction.trajectories import motion as measured
-from leastaction.trajectories.joint_spline import demmler_reinsch, design, joint_spline
-from leastaction.trajectories.motion import kept, states
+from leastaction.trajectories.joint_spline import (
+    demmler_reinsch,
+    design,
+    joint_spline,
+    kept,
+    measured,
+    states,
+)
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +106,7 @@ def test_trajectories_are_smoothed_apart(truth):
 
 def test_measured_states_are_the_channels(truth):
     observations = recording(*truth, level=0.05)
-    found = check(measured.differentiate(observations, {}, {}), "rates")
+    found = check(measured(observations, {}, {}), "rates")
     for name, state in zip(
         ("q", "qdot", "qddot"), states(observations, found), strict=True
     ):
@@ -116,7 +121,7 @@ def test_kept_samples_are_those_of_the_spline(truth):
 
 def test_what_is_missing_is_said(truth):
     with pytest.raises(ValueError, match="qddot is not recorded"):
-        measured.differentiate(recording(*truth, channels=2), {}, {})
+        measured(recording(*truth, channels=2), {}, {})
     short = recording(*truth).isel(time=slice(0, 15))
     with pytest.raises(ValueError, match="have 15 samples"):
         method.differentiate(short, SPLINE, {})

@@ -9,7 +9,7 @@ from leastaction.core.library import candidates
 from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
 from leastaction.trajectories import lagrangian_sindy as energy_gram
-from leastaction.trajectories import motion as measured
+from leastaction.trajectories.joint_spline import measured
 from leastaction.trajectories.lagrangian_sindy import (
     energy_rate,
     identify,
@@ -84,7 +84,7 @@ def energy_equations():
         "independent",
         0.0,
     )
-    rates = measured.differentiate(motion, {}, {})
+    rates = measured(motion, {}, {})
     return energy_gram.assemble(motion, rates, {}, LIBRARY)
 
 

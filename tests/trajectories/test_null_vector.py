@@ -15,7 +15,6 @@ from motions import (
 
 from leastaction.core.library import Library
 from leastaction.trajectories import gram, joint_spline
-from leastaction.trajectories import motion as measured
 from leastaction.trajectories import null_vector as method
 from leastaction.trajectories.errors_in_variables import (
     Smoothed,
@@ -23,6 +22,7 @@ from leastaction.trajectories.errors_in_variables import (
     null_vectors,
     refit,
 )
+from leastaction.trajectories.joint_spline import measured
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.splicing import AccelerationError, Ratio
 
@@ -30,8 +30,8 @@ PENDULUM = ("thdot**2", "cos(th)")
 
 
 def identified(observations, library=LIBRARY, smooth=True, samples=500):
-    stage = joint_spline if smooth else measured
-    rates = stage.differentiate(observations, SPLINE, library)
+    differentiate = joint_spline.differentiate if smooth else measured
+    rates = differentiate(observations, SPLINE, library)
     equations = gram.assemble(observations, rates, {"samples": samples}, library)
     return method.identify(equations, SEARCH, observations, library)
 
@@ -202,7 +202,7 @@ def test_every_equation_of_motion_is_explained(reference):
         "lagrangian": [{"terms": [*entry["terms"], reduced[1]]}],
     }
     observations = recording(*cart())
-    rates = measured.differentiate(observations, SPLINE, library)
+    rates = measured(observations, SPLINE, library)
     equations = gram.assemble(observations, rates, {"samples": 500}, library)
     support = [list(equations["term"].values).index(name) for name in reduced]
     moments = (equations[name].values[0] for name in ("gram", "inertia_gram"))

@@ -5,10 +5,10 @@ import pytest
 import xarray as xr
 from scipy.optimize import minimize
 
-from leastaction.trajectories.proximal_gradient import (
-    descend,
-    identify,
-    staged_descent,
+from leastaction.trajectories.staged_descent import (
+    descend_residual,
+    identify_by_residual,
+    residual_descent,
 )
 
 ABOUT = {"units": "1", "long_name": "made up"}
@@ -24,15 +24,19 @@ def problem(rng, rows=200, columns=8):
 
 
 def lasso(gram, moment, penalty, start):
-    return descend(
-        gram,
-        moment,
-        start,
-        rate=1.0,
-        penalty=np.asarray(penalty, dtype=float),
-        epochs=2000,
-        steps_per_epoch=40,
-    )[0]
+    stage = {"rate": 1.0, "penalty": np.asarray(penalty, dtype=float), "free": False}
+    settings = {"epochs": 2000, "steps_per_epoch": 40}
+    return descend_residual(gram, moment, start, stage, settings)[0]
+
+
+def staged_descent(gram, moment, start, stages, free, epochs, steps_per_epoch):
+    every = np.arange(len(start))
+    stages = [
+        {**stage, "free": np.isin(every, known)}
+        for stage, known in zip(stages, free, strict=True)
+    ]
+    settings = {"stages": stages, "epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    return residual_descent(gram, moment, start, settings)
 
 
 def test_it_converges_to_the_lasso(rng):
@@ -109,10 +113,11 @@ def test_order_of_the_candidates_changes_nothing(rng):
 
 def test_a_finished_descent_stops_early_and_stays(rng):
     gram, moment, _ = problem(rng)
-    settings = {"rate": 1.0, "penalty": np.full(8, 0.5), "steps_per_epoch": 40}
-    found, taken = descend(gram, moment, np.zeros(8), epochs=5000, **settings)
+    stage = {"rate": 1.0, "penalty": 0.5, "free": np.zeros(8, bool)}
+    settings = {"epochs": 5000, "steps_per_epoch": 40}
+    found, taken = descend_residual(gram, moment, np.zeros(8), stage, settings)
     assert taken < 5000
-    again, _ = descend(gram, moment, found, epochs=50, **settings)
+    again, _ = descend_residual(gram, moment, found, stage, settings | {"epochs": 50})
     np.testing.assert_allclose(again, found, rtol=1e-11)
 
 
@@ -175,7 +180,7 @@ SETTINGS = {
 def test_the_prior_term_has_coefficient_one(rng):
     theta = rng.normal(size=(50, 4))
     theta[:, 0] = -3.0 * theta[:, 2]
-    found = identify(equations(theta), SETTINGS)
+    found = identify_by_residual(equations(theta), SETTINGS)
     np.testing.assert_allclose(found.coefficients, [1.0, 0, 3.0, 0], atol=1e-8)
     assert found.diagnostics["loss"][0] == pytest.approx(0, abs=1e-12)
 
@@ -183,13 +188,15 @@ def test_the_prior_term_has_coefficient_one(rng):
 def test_with_an_input_the_scale_is_found(rng):
     theta = rng.normal(size=(50, 4))
     truth = np.array([0.5, 0, -2.0, 0])
-    found = identify(equations(theta, theta @ truth), SETTINGS | {"prior": None})
+    found = identify_by_residual(
+        equations(theta, theta @ truth), SETTINGS | {"prior": None}
+    )
     np.testing.assert_allclose(found.coefficients, truth, atol=1e-8)
 
 
 def test_what_is_excluded_is_left_out_however_it_is_written(rng):
     theta = rng.normal(size=(50, 4))
-    found = identify(equations(theta), SETTINGS | {"exclude": ["x*x"]})
+    found = identify_by_residual(equations(theta), SETTINGS | {"exclude": ["x*x"]})
     assert found.coefficients[2] == 0
     assert found.coefficients[[1, 3]].all()
 
@@ -203,4 +210,4 @@ def test_what_is_excluded_is_left_out_however_it_is_written(rng):
 )
 def test_refusals_say_what_is_missing(rng, change, message):
     with pytest.raises(ValueError, match=message):
-        identify(equations(rng.normal(size=(50, 4))), SETTINGS | change)
+        identify_by_residual(equations(rng.normal(size=(50, 4))), SETTINGS | change)

@@ -8,9 +8,9 @@ from leastaction.core.expressions import symbol
 from leastaction.core.implicit_library import ImplicitLibrary, is_true_equation
 from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
-from leastaction.trajectories import motion as measured
 from leastaction.trajectories import sindy_pi
-from leastaction.trajectories.implicit_model import ImplicitModel
+from leastaction.trajectories.joint_spline import measured
+from leastaction.trajectories.sindy_pi import ImplicitModel
 
 CART = system(
     "thdot**2/4 + 3*xdot**2/4 + xdot*thdot*cos(th)/2 + 4.905*cos(th)", ("th", "x")
@@ -69,7 +69,7 @@ def library():
 
 
 def found(motion):
-    rates = measured.differentiate(motion, {}, {})
+    rates = measured(motion, {}, {})
     equations = sindy_pi.assemble(motion, rates, {"samples": 500}, LIBRARY)
     return sindy_pi.identify(equations, SETTINGS, motion, LIBRARY)
 
@@ -162,8 +162,8 @@ def test_the_relation_of_the_units_does_not_matter(rng):
     theta = rng.normal(size=(60, 5))
     theta[:, 0] = 2 * theta[:, 1] - theta[:, 3]
     scale = np.array([1.0, 100.0, 1e-3, 7.0, 1.0])
-    first = sindy_pi.sparse_relation(theta, 0, 0.1)
-    second = sindy_pi.sparse_relation(theta * scale, 0, 0.1)
+    first = sindy_pi.sparse_relation(theta, 0, 0.1, {})
+    second = sindy_pi.sparse_relation(theta * scale, 0, 0.1, {})
     np.testing.assert_allclose(first, [1, -2, 0, 1, 0], atol=1e-12)
     np.testing.assert_allclose(second * scale, first, atol=1e-12)
 
@@ -213,6 +213,6 @@ def test_truth_is_empty_if_the_library_cannot_say_it():
 
 def test_too_few_trajectories_are_refused(motion):
     few = motion.isel(trajectory=slice(3))
-    rates = measured.differentiate(few, {}, {})
+    rates = measured(few, {}, {})
     with pytest.raises(ValueError, match="there are 3"):
         sindy_pi.assemble(few, rates, {"samples": 500}, LIBRARY)

@@ -15,9 +15,13 @@ from scipy.sparse import csr_array
 from leastaction.core.contracts import time_step
 from leastaction.core.noise_sweep import CHANNELS
 from leastaction.trajectories.gram import clear_of_switches
-from leastaction.trajectories.joint_spline import demmler_reinsch
+from leastaction.trajectories.joint_spline import (
+    demmler_reinsch,
+    kept,
+    spline_bases,
+    states,
+)
 from leastaction.trajectories.library_equations import LibraryEquations
-from leastaction.trajectories.motion import kept, spline_bases, states
 from leastaction.trajectories.splicing import RIDGE_OF_UNIT_COLUMNS, whitened
 
 # Penalty of the smoothing over that of the states for a refit: their bias must be small
@@ -36,21 +40,13 @@ RIDGE_OF_BIASED_MOMENTS = 1e-12
 class Smoothed:
     """Lightly smoothed states, and the covariance of their errors.
 
-    Attributes
-    ----------
-    states
-        q, q̇, q̈, each of shape (trajectory, time, dof).
-    spread
-        Cholesky factor of the covariance of the errors of (q, q̇, q̈), shape
-        (derivative, derivative, trajectory, time, dof); None if nothing is known of
-        them. Errors of different coordinates are taken for independent.
-    used
-        Samples that count, shape (trajectory, time).
+    Errors of different coordinates are taken for independent.
     """
 
-    states: tuple[np.ndarray, ...]
+    states: tuple[np.ndarray, ...]  # q, q̇, q̈, each (trajectory, time, dof)
+    # Cholesky factor, (derivative, derivative, trajectory, time, dof), if known.
     spread: np.ndarray | None
-    used: np.ndarray
+    used: np.ndarray  # samples that count, (trajectory, time)
 
 
 def smoothed(
@@ -122,32 +118,16 @@ def corrected_moments(
     force: np.ndarray | None,
     groups: int,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """AᵀA and (m q̈)ᵀ(m q̈) without the bias of noise, by group of samples.
+    """AᵀA and (m q̈)ᵀ(m q̈) without the bias of noise, (group, column, column).
 
     The expectation over Gaussian errors is that of a cubature with 2 d points in d
-    dimensions, exact to third order:
+    dimensions, exact to third order; an input Q adds the column −Q:
 
     .. math::
 
         G_c = 2 G(ẑ) − \\frac{1}{2 d} \\sum_{i, ±} G(ẑ ± \\sqrt{d}\\, L_i)
 
-    Parameters
-    ----------
-    equations
-        Compiled columns.
-    columns
-        Support.
-    motion
-        States and the spread of their errors.
-    force
-        Input Q at the samples; it adds the column −Q.
-    groups
-        Pieces of each trajectory that are summed apart.
-
-    Returns
-    -------
-    gram, inertia_gram
-        Shape (trajectory × groups, column, column).
+    Each trajectory is cut into so many `groups`, which are summed apart.
     """
 
     def moments(q, qdot, qddot):
@@ -199,15 +179,8 @@ def null_vectors(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minima of τ = cᵀ G c / cᵀ (G + K) c of many pairs, and where they are.
 
-    Returns
-    -------
-    values, vectors
-        Shapes (pair,) and (pair, column). Corrected moments may give a τ below zero.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If a G + K is not positive definite, as corrected moments need not be.
+    Corrected moments may give a τ below zero; a :class:`~numpy.linalg.LinAlgError` is
+    raised if a G + K is not positive definite.
     """
     square = np.diagonal(inertia + np.abs(gram), axis1=1, axis2=2).mean(0)
     if not (square > 0).all():
@@ -231,8 +204,7 @@ def fitting_states(
 ) -> Smoothed:
     """Smoothed states, or the recorded ones if these obey the equations better.
 
-    A spline cannot follow a motion to more than some digits; a recording with less
-    noise than that is better left as it is.
+    A spline cannot follow a motion to more than some digits.
     """
     motion = smoothed(observations, rates, equations)
     if motion.spread is None or not set(CHANNELS) <= set(observations):
@@ -251,19 +223,12 @@ def fitting_states(
 
 @dataclass(frozen=True)
 class Refit:
-    """Coefficients of a support with standard errors.
-
-    Attributes
-    ----------
-    coefficients, std
-        Relative to the fixed one.
-    excess, excess_std
-        τ of the corrected moments: what neither the support nor the noise explains;
-        infinite if the noise is too large for the correction.
-    """
+    """Coefficients of a support with standard errors, relative to the fixed one."""
 
     coefficients: np.ndarray
     std: np.ndarray
+    # τ of the corrected moments: what neither the support nor the noise explains;
+    # infinite if the noise is too large for the correction.
     excess: float
     excess_std: float
 
@@ -285,19 +250,12 @@ def refit(
     """Null vector of the corrected moments, and its jackknife over trajectories.
 
     Errors of neighbouring samples are correlated, those of trajectories are not. Few
-    trajectories are cut into pieces.
+    trajectories are cut into pieces. The coefficient at `fixed` of the support, or of
+    the input after it, is one.
 
     Corrected moments are positive definite in the mean, not always: with much noise and
     candidates that are nearly the same they may not be. Then nothing but the moments as
     they are is left; their bias is unknown, and standard errors are infinite.
-
-    Parameters
-    ----------
-    equations, columns, motion, force
-        See :func:`corrected_moments`.
-    fixed
-        Position within the support whose coefficient is one; the input is after the
-        last.
     """
     groups = max(1, -(-LEAST_JACKKNIFE_GROUPS // len(motion.used)))
     gram, inertia = corrected_moments(equations, columns, motion, force, groups)

@@ -9,12 +9,12 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.trajectories.contracts import CONTRACTS
+from leastaction.trajectories.joint_spline import kept, states
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
     gram_matrices,
     library_equations,
 )
-from leastaction.trajectories.motion import kept, states
 
 # All samples are kept if fewer than this share are away from jumps of a force.
 LEAST_CLEAR_SHARE = 0.1
@@ -88,7 +88,7 @@ def gram_dataset(
     """Dataset ``gram``: `derivatives`, `values`, and what algebra says of candidates.
 
     With the derivatives a method can return to all samples
-    (:func:`leastaction.trajectories.motion.states`).
+    (:func:`leastaction.trajectories.joint_spline.states`).
     """
     values = dict(values)
     for name, freedom, status in (
@@ -112,24 +112,12 @@ def clear_of_switches(
     qdot: np.ndarray,
     derivatives: xr.Dataset,
 ) -> np.ndarray:
-    """Whether a sample is away from the jumps of a force, such as Coulomb friction.
+    """Whether a sample is away from the jumps of a force; shape (trajectory, time).
 
     No smooth function follows a jump of q̈. Samples closer to the change of sign of an
     argument of ``abs`` than three resolved lengths of the spline are left out, and
-    those where it is so small that friction may hold the body.
-
-    Parameters
-    ----------
-    equations
-        Compiled columns.
-    q, qdot
-        Shape (trajectory, time, dof).
-    derivatives
-        Contract ``rates``; only what a spline has smoothed needs this.
-
-    Returns
-    -------
-    Shape (trajectory, time). All samples, if less than a tenth would be left.
+    those where it is so small that friction may hold the body; none, if it would be
+    most.
     """
     clear = np.ones(q.shape[:2], dtype=bool)
     if equations.switches is None or "resolution" not in derivatives:

@@ -32,30 +32,14 @@ PENALTIES_ON_GRID = 60
 
 @dataclass(frozen=True)
 class DemmlerReinsch:
-    """Basis in which the normal matrix is the identity and the penalty diagonal.
+    """Basis in which the normal matrix is the identity and the penalty diagonal."""
 
-    Attributes
-    ----------
-    weights
-        Relative weight of each channel.
-    bases
-        Values of the B-splines in each channel, matrices of shape (time, basis).
-    penalty
-        Eigenvalues μ of the penalty, shape (basis,).
-    vectors
-        Spline coefficients of the basis, shape (basis, basis).
-    inverse
-        Its inverse.
-    share
-        Part of each channel in the normal matrix, shape (channel, basis); sums to one.
-    """
-
-    weights: tuple[float, ...]
-    bases: tuple[csr_array, ...]
-    penalty: np.ndarray
-    vectors: np.ndarray
+    weights: tuple[float, ...]  # relative weight of each channel
+    bases: tuple[csr_array, ...]  # B-splines in each channel, (time, basis)
+    penalty: np.ndarray  # eigenvalues μ of the penalty, (basis,)
+    vectors: np.ndarray  # spline coefficients of the basis, (basis, basis)
     inverse: np.ndarray
-    share: np.ndarray
+    share: np.ndarray  # of each channel in the normal matrix, (channel, basis)
 
 
 def knots(samples: int, spacing: int) -> np.ndarray:
@@ -83,17 +67,8 @@ def demmler_reinsch(
 ) -> DemmlerReinsch:
     """Diagonalise normal matrix and roughness of a series (Demmler and Reinsch 1975).
 
-    Parameters
-    ----------
-    samples, time_step
-        Length of the series, and s between its samples.
-    spacing
-        Samples per knot.
-    derivatives
-        Order of the derivative that each channel shows.
-    steps
-        Half powers of two: the noise of channel i is 2^(steps_i / 2) times that of the
-        first, in SI units. Rounded ratios let series share one decomposition.
+    `steps` are half powers of two: the noise of channel i is 2^(steps_i / 2) times that
+    of the first, in SI units. Rounded ratios let series share one decomposition.
     """
     bases, dense, rough = _rows(samples, time_step, spacing, derivatives)
     weights = 2.0 ** -np.array(steps, dtype=float)
@@ -304,3 +279,80 @@ def differentiate(
             "time_kept": time[trim : samples - trim],
         },
     )
+
+
+def measured(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Keep every sample of `q`, `qdot` and `qddot` as recorded.
+
+    Only the root mean square of the channels is stored; the recording holds the rest.
+
+    Raises
+    ------
+    ValueError
+        If a channel is not recorded.
+    """
+    check(observations, "motion")
+    missing = [name for name in CHANNELS if name not in observations]
+    if missing:
+        raise ValueError(
+            f"measured: the channel {', '.join(missing)} is not recorded; "
+            "use joint_spline, or record it"
+        )
+    rms = [np.sqrt((observations[n].values[0] ** 2).mean((0, 1))) for n in CHANNELS]
+    return CONTRACTS["rates"].dataset(
+        {"channel_rms": np.stack(rms, axis=1)},
+        {
+            "replicate": observations["replicate"],
+            "dof": observations["dof"],
+            "channel": list(CHANNELS),
+            "time_kept": observations["time"].values,
+        },
+    )
+
+
+def states(
+    observations: xr.Dataset, derivatives: xr.Dataset
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return q, q̇, q̈ at the samples that are kept.
+
+    Parameters
+    ----------
+    observations
+        One case, contract ``motion``.
+    derivatives
+        Its contract ``rates``. Where it holds a spline, the spline is evaluated;
+        otherwise the channels are taken as recorded.
+
+    Returns
+    -------
+    q, qdot, qddot
+        Shape (trajectory, time_kept, dof), SI units.
+    """
+    if "spline" not in derivatives:
+        return tuple(observations[name].values[0] for name in CHANNELS)
+    coefficients = derivatives["spline"].values[0]
+    series = coefficients.reshape(-1, coefficients.shape[-1])
+    values = (series @ basis.T for basis in spline_bases(derivatives))
+    shape = (*coefficients.shape[:2], -1)
+    return tuple(np.swapaxes(each.reshape(shape), 1, 2) for each in values)
+
+
+def kept(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.ndarray:
+    """Recorded channel `name` at the samples that are kept, (trajectory, time, dof)."""
+    time = observations["time"].values
+    first = int(np.searchsorted(time, derivatives["time_kept"].values[0] - 1e-9))
+    count = derivatives.sizes["time_kept"]
+    return observations[name].values[0][:, first : first + count]
+
+
+def spline_bases(derivatives: xr.Dataset) -> tuple[np.ndarray, ...]:
+    """Derivatives 0, 1, 2 of the B-splines at the kept samples, (time_kept, basis)."""
+    at = (tuple(derivatives[name].values) for name in ("knot", "time_kept"))
+    return _bases(*at)
+
+
+@lru_cache(maxsize=4)
+def _bases(knots: tuple, times: tuple) -> tuple[np.ndarray, ...]:
+    return tuple(design(knots, times, range(3)))

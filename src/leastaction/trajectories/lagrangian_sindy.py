@@ -18,7 +18,7 @@ from leastaction.core.euler_lagrange import (
 from leastaction.core.gauge import gauge_freedom
 from leastaction.core.library import Library
 from leastaction.trajectories.contracts import CONTRACTS
-from leastaction.trajectories.motion import states
+from leastaction.trajectories.joint_spline import states
 
 
 def energy_rate(term: sp.Expr, coordinates: Sequence[str]) -> tuple[sp.Expr, ...]:
@@ -93,19 +93,10 @@ def assemble(
 
 
 def sparse_null_vector(gram: np.ndarray, tolerance: float) -> tuple[np.ndarray, float]:
-    """Smallest singular vector, repeated on the entries that are not small.
+    """Smallest singular vector of unit columns, again on the entries that are large.
 
-    Parameters
-    ----------
-    gram
-        Products of columns, shape (column, column); columns are scaled to unit length.
-    tolerance
-        Entries below this share of the largest are set to zero.
-
-    Returns
-    -------
-    coefficients of the unscaled columns, shape (column,), and the smallest eigenvalue
-    of the scaled matrix on what is left: the share of the rates that does not cancel.
+    Entries below `tolerance` times the largest are set to zero. Returns coefficients of
+    the unscaled columns, and the smallest eigenvalue left: what does not cancel.
     """
     length = np.sqrt(np.diag(gram))
     active = np.flatnonzero(length > 0)
@@ -124,15 +115,7 @@ def sparse_null_vector(gram: np.ndarray, tolerance: float) -> tuple[np.ndarray, 
 
 
 def lagrangian_of_energy(energy: np.ndarray, degree: np.ndarray) -> np.ndarray:
-    """Legendre transform back: a term of degree k in q̇ of E is (k − 1) times that of L.
-
-    Parameters
-    ----------
-    energy
-        Coefficients of E = q̇·∂L/∂q̇ − L, shape (term,).
-    degree
-        Degree k of each term; terms of degree one are not in E and stay zero.
-    """
+    """Legendre transform back: a term of degree k in q̇ is k − 1 times as large in E."""
     factor = np.where(degree == 1, np.inf, degree - 1.0)
     return energy / factor
 

@@ -145,7 +145,7 @@ class _Run:
     def _motion(self, model: xr.Dataset) -> Motion | None:
         """Compiled motion of a model; None if it has no equations of motion."""
         if model.attrs.get("contract") == "implicit_model":
-            from leastaction.trajectories.implicit_model import ImplicitModel
+            from leastaction.trajectories.sindy_pi import ImplicitModel
 
             implicit = ImplicitModel(model)
             if implicit.slopes.det() == 0:

@@ -248,18 +248,8 @@ def noise_level(
 ) -> np.ndarray:
     """Standard deviation of white noise by differences of rising order (Rice 1984).
 
-    Parameters
-    ----------
-    q
-        Shape (trajectory, time, dof).
-    highest
-        Highest order of the differences.
-    agreement
-        The lowest order is taken whose σ is that of the next one up to this fraction.
-
-    Returns
-    -------
-    ndarray of shape (dof,)
+    For q of shape (trajectory, time, dof), shape (dof,). The lowest order is taken
+    whose σ is that of the next one up to `agreement`.
     """
     sigma = []
     for order in range(2, min(highest + 1, q.shape[1] - 1)):
@@ -304,34 +294,16 @@ def enough_steps(
 
 @dataclass(frozen=True)
 class Fit:
-    """Segments and coefficients that fit the positions.
+    """Segments and coefficients that fit the positions."""
 
-    Attributes
-    ----------
-    segments
-        With fitted states.
-    c
-        Coefficients of all candidates.
-    chi2, square
-        χ² and Σe² (by coordinate) of each segment.
-    schur
-        Information about the active coefficients, states eliminated.
-    active
-        Coefficients that were fitted.
-    converged
-        Whether an undamped step would change nothing; no fit without a vote is.
-    barred
-        Segments that no step could follow; they had no vote.
-    """
-
-    segments: Segments
-    c: np.ndarray
-    chi2: np.ndarray
-    square: np.ndarray
-    schur: np.ndarray
-    active: np.ndarray
-    converged: bool
-    barred: np.ndarray
+    segments: Segments  # with fitted states
+    c: np.ndarray  # coefficients of all candidates
+    chi2: np.ndarray  # of each segment
+    square: np.ndarray  # Σe² of each segment and coordinate
+    schur: np.ndarray  # information about the active ones, states eliminated
+    active: np.ndarray  # coefficients that were fitted
+    converged: bool  # an undamped step would change nothing, and someone votes
+    barred: np.ndarray  # segments that no step could follow; they had no vote
 
     def cost(self, dof: int, scale: float = 1.0) -> float:
         """Σ χ² with each segment capped, at 25 · `scale` per value."""
@@ -447,17 +419,7 @@ def _gained(old, new, segments, dof, counted) -> bool:
 
 @dataclass(frozen=True)
 class Eliminated:
-    """Normal equations with the states eliminated.
-
-    Attributes
-    ----------
-    schur, right
-        System of the coefficients.
-    step, state_step
-        Solution, by coefficient and by segment.
-    predicted
-        Decrease of χ² that the step promises.
-    """
+    """Normal equations of the voting segments, states eliminated, and the solution."""
 
     schur: np.ndarray
     right: np.ndarray

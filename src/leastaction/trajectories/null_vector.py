@@ -20,11 +20,11 @@ from leastaction.trajectories.errors_in_variables import (
     fitting_states,
     refit,
 )
+from leastaction.trajectories.joint_spline import kept
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
     library_equations,
 )
-from leastaction.trajectories.motion import kept
 from leastaction.trajectories.splicing import (
     AccelerationError,
     Path,

@@ -101,7 +101,7 @@ class JointSpline(Differentiate):
 class Measured(Differentiate):
     """The channels as recorded: nothing is differentiated or smoothed."""
 
-    run = "trajectories.motion:differentiate"
+    run = "trajectories.joint_spline:measured"
     reads = ("recordings",)
     makes = "rates"
     needs_channels = ("q", "qdot", "qddot")
@@ -294,7 +294,7 @@ class ProximalStage(DescentStage):
 class ProximalGradient(StagedDescent):
     """Staged accelerated proximal gradient (Purnomo and Hayashibe, eqs. 12–20)."""
 
-    run = "trajectories.proximal_gradient:identify"
+    run = "trajectories.staged_descent:identify_by_residual"
     knows_input = True
 
     method: Literal["proximal_gradient"] = "proximal_gradient"
@@ -348,7 +348,7 @@ class AccelerationStage(DescentStage):
 class AccelerationGradient(StagedDescent):
     """Gradient descent on the accelerations (Purnomo and Hayashibe, case II)."""
 
-    run = "trajectories.acceleration_gradient:identify"
+    run = "trajectories.staged_descent:identify_by_accelerations"
     returns_to_samples = True
 
     method: Literal["acceleration_gradient"] = "acceleration_gradient"

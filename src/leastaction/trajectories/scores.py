@@ -140,14 +140,10 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
 
     Limits lie between levels, so that their ratio lies between two bounds, which are
     infinite or zero where a sweep ends before a method fails. The printed ratio has the
-    band ``target.factor``, from printed / factor to printed · factor:
-
-    - ours and both of its bounds in that band: ``meets``;
-    - both bounds on one side of it: ``paper-in-error`` if the entry gives as `reason`
-      what the paper itself does not keep equal, else ``misses``;
-    - anything else cannot be told, and has no verdict.
-
-    There is no `corrected`: our ratio is a measurement, and no truth.
+    band ``target.factor``: ``meets`` if both bounds lie in it; ``misses`` if both lie
+    on one side of it, or ``paper-in-error`` if the entry gives as `reason` what the
+    paper itself does not keep equal; else there is no verdict. Nor is there a
+    `corrected`: our ratio is a measurement, and no truth.
     """
     ours, target = entry["ours"], entry.get("target")
     other = case.panel.recoveries.get(ours["over"])
@@ -208,37 +204,17 @@ def verdict_on(target: Mapping | None, printed: float, low: float, high: float) 
 
 @dataclass(frozen=True)
 class PrintedLagrangian:
-    """One Lagrangian as printed.
-
-    Attributes
-    ----------
-    entry
-        Its entry under ``publish.lagrangians``.
-    level
-        Noise level.
-    terms
-        (coefficient, function), in the order of the paper.
-    extra
-        Whether a term is not one of the truth, or stands a second time.
-    missing
-        True functions that are not printed.
-    """
+    """One Lagrangian as printed; its entry stands under ``publish.lagrangians``."""
 
     entry: Mapping
-    level: float
-    terms: list[tuple[float, sp.Expr]]
-    extra: list[bool]
-    missing: list[sp.Expr]
+    level: float  # of the noise
+    terms: list[tuple[float, sp.Expr]]  # (coefficient, function) as in the paper
+    extra: list[bool]  # not one of the truth, or for the second time
+    missing: list[sp.Expr]  # true functions that are not printed
 
 
 def printed_lagrangians(config: Mapping, truth: Truth) -> list[PrintedLagrangian]:
-    """Read ``publish.lagrangians`` of an example.
-
-    Raises
-    ------
-    ValueError
-        If a term is not arithmetic over coordinates and velocities.
-    """
+    """Read ``publish.lagrangians`` of an example."""
     library = truth.library
     names = (*library.coordinates, *velocity_names(library.coordinates))
     true = [library.terms[i] for i in np.flatnonzero(truth.coefficients)]
@@ -257,10 +233,7 @@ def printed_lagrangians(config: Mapping, truth: Truth) -> list[PrintedLagrangian
 
 
 def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
-    """Coefficients beside those printed, all in the scale of the reference term.
-
-    Where external forces were measured the scale is known: that of the system.
-    """
+    """Coefficients beside those printed, in the scale of the reference or the input."""
     model = shown_case(case.estimator, case.model, one.level)
     driven = is_driven(case.config)
     printed = _in_scale(case, one, driven)
@@ -297,10 +270,7 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
 
 
 def _replica(case: Case, one: PrintedLagrangian, found, printed, where: str) -> dict:
-    """Whether the published estimator does as the paper says, right or wrong.
-
-    A replicate with other terms than those printed deviates infinitely.
-    """
+    """Whether the published estimator does as the paper says, right or wrong."""
     order = list(printed)
     deviation = found[:, order] / np.array([printed[i] for i in order]) - 1
     others = np.delete(found, order, axis=1)
@@ -323,8 +293,7 @@ def _in_scale(
 ) -> dict[int, float] | None:
     """Printed coefficients by independent candidate, in the scale of the reference.
 
-    As printed if `driven`; else None if the reference is not printed. A function that
-    stands twice counts once.
+    As printed if `driven`; else None if the reference is not printed.
     """
     library = case.truth.library
     by_term: dict[int, float] = {}
@@ -459,8 +428,7 @@ COVERED = Row(
 def _trusted(case: Case) -> Iterator[Found]:
     """How many fits passed their own tests, all levels together, one row per mode.
 
-    The note tells how many of the wrong structures were trusted, and of the right ones:
-    a test that trusts all, or none, is worth nothing.
+    A test that trusts all structures, right and wrong, or none, is worth nothing.
     """
     if "trusted" not in case.model:
         return

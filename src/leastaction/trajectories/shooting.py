@@ -253,13 +253,7 @@ def estimate(
     columns: np.ndarray,
     inertia: np.ndarray,
 ) -> LagrangianEstimate:
-    """Estimate from the last level whose joint fit converged.
-
-    `levels` are fits at growing lengths of segments, `model` is the quadratic model at
-    the last one; the noise of the `given` positions is that of their differences.
-    `columns` are the candidates behind the coefficients of the fits, `inertia` is the
-    mean square of their inertial force.
-    """
+    """Estimate from the last level whose joint fit converged."""
     converged = [level for level in levels if level.fit.converged]
     level = (converged or levels)[-1]
     fit, positions = level.fit, level.positions

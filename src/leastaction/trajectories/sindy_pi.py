@@ -2,17 +2,27 @@
 
 import logging
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
+from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check
+from leastaction.core.euler_lagrange import (
+    acceleration_names,
+    symbols,
+    velocity_names,
+)
+from leastaction.core.expressions import parse, symbol
 from leastaction.core.implicit_library import ImplicitLibrary
 from leastaction.core.noise_sweep import CHANNELS
 from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.gram import evenly
-from leastaction.trajectories.motion import states
+from leastaction.trajectories.joint_spline import states
 
 # One trajectory in so many is held out.
 TRAJECTORIES_PER_HELD_OUT = 5
@@ -21,6 +31,7 @@ BLOCK_ROWS_PER_COLUMN = 16
 MOST_THRESHOLDINGS = 20
 # Share of the variance of an acceleration below which models are equally good.
 NEGLIGIBLE_ERROR = 1e-10
+RELATIVE_ROUNDOFF_OF_DETERMINANT = 1e-9
 log = logging.getLogger(__name__)
 
 
@@ -91,14 +102,11 @@ def assemble(
         raise ValueError(
             f"SINDy-PI has {len(theta)} samples for {len(terms.terms)} candidates"
         )
-    factor = triangular_factor(theta) / np.sqrt(len(theta))
-    member = np.zeros((dof, len(terms.terms)), dtype="int8")
-    for row, members in zip(member, terms.members, strict=True):
-        row[list(members)] = 1
+    every = np.arange(len(terms.terms))
     return CONTRACTS["implicit_regression"].dataset(
         {
-            "factor": factor,
-            "member": member,
+            "factor": triangular_factor(theta) / np.sqrt(len(theta)),
+            "member": np.array([np.isin(every, m) for m in terms.members], "int8"),
             **{
                 f"{name}_held_out": channel[chosen]
                 for name, channel in zip(CHANNELS, kept, strict=True)
@@ -122,34 +130,18 @@ class ImplicitEquation(NamedTuple):
 
 
 def sparse_relation(
-    factor: np.ndarray, left: int, threshold: float, solved: dict | None = None
+    factor: np.ndarray, left: int, threshold: float, solved: dict
 ) -> np.ndarray:
-    """Sequential thresholded least squares of one column on all others.
+    """Sequential thresholded least squares of one column on all others, of unit length.
 
-    Columns have unit length here, the left-hand side too, so `threshold` is a share of
-    it whatever the units.
-
-    Parameters
-    ----------
-    factor
-        R of Θ = Q R, shape (row, term).
-    left
-        Column on the left-hand side.
-    threshold
-        Coefficients of unit columns below it are set to zero.
-    solved
-        Least squares solved before with this `factor`, by columns; it grows.
-
-    Returns
-    -------
-    c of shape (term,) with Θ c ≈ 0 and c = 1 at `left`.
+    From R of Θ = Q R: c with Θ c ≈ 0 and c = 1 at `left`. `threshold` is a share of the
+    left-hand side whatever the units; `solved` keeps what was solved before.
     """
     length = np.linalg.norm(factor, axis=0)
     length = np.where(length > 0, length, 1.0)
     unit = factor / length
     active = np.flatnonzero(np.arange(factor.shape[1]) != left)
     found = np.zeros(0)
-    solved = {} if solved is None else solved
     for _ in range(MOST_THRESHOLDINGS):
         problem = (left, active.tobytes())
         if problem not in solved:
@@ -175,15 +167,6 @@ def held_out_error(
     The acceleration follows from the equation with everything else as measured. The
     bound is in favour of the method: the published one lets a vanishing denominator
     spoil the mean. Of an acceleration that does not vary, every error is the largest.
-
-    Parameters
-    ----------
-    values, slope
-        Θ and ∂Θ/∂q̈ of the equation's coordinate, shape (sample, term).
-    qddot
-        Measured acceleration of that coordinate, shape (sample,).
-    coefficients
-        c, shape (term,).
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (values @ coefficients) / (slope @ coefficients)
@@ -249,10 +232,9 @@ def identify(
     coordinates = [str(name) for name in equations["dof"].values]
     terms = ImplicitLibrary.from_config(library, coordinates)
     factor = equations["factor"].values[0]
-    q, qdot, qddot = (
-        equations[f"{name}_held_out"].values[0] for name in ("q", "qdot", "qddot")
-    )
-    values, slopes = (f(q, qdot, qddot) for f in (terms.evaluate, terms.slopes))
+    motion = [equations[f"{name}_held_out"].values[0] for name in CHANNELS]
+    values, slopes = (f(*motion) for f in (terms.evaluate, terms.slopes))
+    qddot = motion[2]
     coefficients = np.zeros((len(coordinates), len(terms.terms)))
     still = [n for n, each in zip(coordinates, qddot.T, strict=True) if not each.var()]
     if still:
@@ -290,3 +272,102 @@ def identify(
             "implicit_term": names,
         },
     )
+
+
+@dataclass(frozen=True)
+class ImplicitModel:
+    """Equations Σ c_k Θ_k(q, q̇, q̈) = 0, one per coordinate, affine in q̈.
+
+    The dataset is one case, contract ``implicit_model``, without a sweep.
+    """
+
+    dataset: xr.Dataset
+    replicate: int = 0  # its position
+
+    def __post_init__(self):
+        check(self.dataset, "implicit_model")
+
+    @property
+    def coordinates(self) -> list[str]:
+        """Names of q."""
+        return [str(name) for name in self.dataset["dof"].values]
+
+    @cached_property
+    def equations(self) -> tuple[sp.Expr, ...]:
+        """Left sides Σ c_k Θ_k, one per coordinate, in `parameters`."""
+        names = self.coordinates
+        names = [*names, *velocity_names(names), *acceleration_names(names)]
+        terms = [parse(str(t), names) for t in self.dataset["implicit_term"].values]
+        rows = [np.flatnonzero(row) for row in self._rows]
+        return tuple(
+            sp.Add(*(symbol(f"c_{a}_{k}") * terms[k] for k in row))
+            for a, row in enumerate(rows)
+        )
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Values of the coefficients: ``c_a_k`` of term k in equation a.
+
+        Models with the same terms share what is compiled from them.
+        """
+        return {
+            f"c_{a}_{k}": float(row[k])
+            for a, row in enumerate(self._rows)
+            for k in np.flatnonzero(row)
+        }
+
+    @property
+    def _rows(self) -> np.ndarray:
+        return self.dataset["coefficient_estimate"].values[self.replicate]
+
+    @cached_property
+    def slopes(self) -> sp.Matrix:
+        """Matrix of ∂(equation)/∂q̈; where it is singular there is no acceleration."""
+        return sp.Matrix(self.equations).jacobian(self._qddot)
+
+    @cached_property
+    def accelerations(self) -> tuple[sp.Expr, ...]:
+        """Accelerations q̈ (q, q̇) that solve the equations.
+
+        Raises
+        ------
+        ValueError
+            If the equations do not determine the accelerations anywhere.
+        """
+        if self.slopes.det() == 0:
+            raise ValueError(
+                f"the equations do not determine the accelerations:\n{self}"
+            )
+        rest = sp.Matrix(self.equations).subs(dict.fromkeys(self._qddot, 0))
+        return tuple(self.slopes.LUsolve(-rest))
+
+    def singular(self, q: np.ndarray, qdot: np.ndarray) -> np.ndarray:
+        """Whether the determinant of `slopes` vanishes at a state, or before the next.
+
+        From `q` and `qdot` of a motion, shape (time, dof), shape (time,).
+        """
+        values = self.parameters
+        evaluate = evaluator([self.slopes.det()], self.coordinates, list(values))
+        determinant = evaluate(q, qdot, list(values.values()))[:, 0]
+        scale = np.abs(determinant).max(initial=0.0)
+        found = np.abs(determinant) <= RELATIVE_ROUNDOFF_OF_DETERMINANT * scale
+        found[:-1] |= np.sign(determinant[:-1]) != np.sign(determinant[1:])
+        return found
+
+    @property
+    def _qddot(self) -> tuple[sp.Symbol, ...]:
+        return symbols(acceleration_names(self.coordinates))
+
+    def __str__(self) -> str:
+        left = self.dataset["left_hand_side"].values[self.replicate]
+        rows = self._rows
+        names = [str(t) for t in self.dataset["implicit_term"].values]
+        lines = ["Implicit equations of motion"]
+        for side, row in zip(left, rows, strict=True):
+            rest = [
+                f"{'+-'[bool(-row[k] < 0)]} {abs(row[k]):.6g} {names[k]}"
+                for k in np.flatnonzero(row)
+                if names[k] != side
+            ]
+            lines.append(f"  {side} = {' '.join(rest) or '0'}")
+        return "\n".join(lines)

@@ -86,23 +86,12 @@ SQUARED_DIGITS_OF_ACCELERATION = 1e-12
 
 @dataclass(frozen=True)
 class Ratio:
-    """Pair (G, K) with columns of unit length.
-
-    Attributes
-    ----------
-    gram, whole
-        G and G + K, shape (column, column).
-    length
-        Root mean square of the columns; coefficients are those of the unit columns
-        divided by it.
-    kept
-        Columns that every support contains, such as a known input.
-    """
+    """Pair (G, K) with columns of unit length."""
 
     gram: np.ndarray
-    whole: np.ndarray
-    length: np.ndarray
-    kept: tuple[int, ...] = ()
+    whole: np.ndarray  # G + K
+    length: np.ndarray  # rms of the columns: c is that of the unit columns over it
+    kept: tuple[int, ...] = ()  # in every support, such as a known input
 
     @classmethod
     def from_moments(
@@ -132,13 +121,7 @@ class Ratio:
     def best(
         self, supports: np.ndarray, count: int
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Of supports of equal size, shape (support, size), those with smallest τ.
-
-        Returns
-        -------
-        supports, τ, coefficients
-            Of `count` supports, best first.
-        """
+        """Of supports of equal size those with smallest τ, best first: with τ and c."""
         index = (supports[:, :, None], supports[:, None, :])
         root, white = whitened(self.gram[index], self.whole[index])
         lowest = np.linalg.eigvalsh(white)[:, 0]
@@ -157,16 +140,11 @@ def whitened(gram: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def backward_elimination(ratio: Ratio) -> list[list[int]]:
-    """Supports of every size, each the best of the larger one without one column.
+    """Supports from all columns down to `kept` and one, each without one column more.
 
     With the eigenvalues τ_i of the present support, the one without column j has for
     smallest eigenvalue the root between τ_1 and τ_2 of Σ_i z_ij² / (τ_i − τ) = 0, so
     one decomposition serves all columns.
-
-    Returns
-    -------
-    list
-        From all columns down to `kept` and one more.
     """
     support = list(range(len(ratio.gram)))
     path = [list(support)]
@@ -215,20 +193,7 @@ class AccelerationError:
         (q̈_a − [M(c)^{-1}(Q − f(c))]_a)^2 / s_a^2 \\right) \\right\\rangle
 
     The clip lets no singular sample decide; a singular mass matrix counts as one.
-
-    Parameters
-    ----------
-    equations
-        Compiled columns.
-    columns
-        Positions of the columns that supports refer to.
-    q, qdot, qddot
-        Samples, shape (sample, dof).
-    scale
-        s, shape (dof,): standard deviation of q̈.
-    force
-        Input Q, shape (sample, dof); None if there is none. It is the column −Q after
-        all others.
+    Supports refer to `columns`; an input Q is one more, −Q.
     """
 
     def __init__(
@@ -255,15 +220,7 @@ class AccelerationError:
     def __call__(
         self, supports: np.ndarray, coefficients: np.ndarray, limit: float = np.inf
     ) -> np.ndarray:
-        """Error of supports of one size.
-
-        Parameters
-        ----------
-        supports, coefficients
-            Positions within `columns`, and c, shape (support, size).
-        limit
-            Where the error is certainly above it, the sum is not finished.
-        """
+        """Errors of supports of one size; sums beyond `limit` are not finished."""
         found = np.zeros(len(supports))
         self.errors(
             np.ascontiguousarray(supports),
@@ -280,15 +237,7 @@ class AccelerationError:
 
 @dataclass
 class Path:
-    """Best support of each size, by the error that the ranking sees.
-
-    Attributes
-    ----------
-    supports
-        Sorted columns by size.
-    errors
-        Their error by size; `nothing` is that of the empty support.
-    """
+    """Best support of each size, sorted, and its error as the ranking sees it."""
 
     supports: dict[int, tuple[int, ...]] = field(default_factory=dict)
     errors: dict[int, float] = field(default_factory=dict)
@@ -302,21 +251,9 @@ def splicing(
 ) -> Path:
     """Backward elimination, then swaps within a size and moves between sizes.
 
-    All neighbours of a support are screened by τ; the `ranked` best of them are ranked
-    by `error`. A Lagrangian that leaves an equation as 0 = 0 passes the first and fails
-    the second.
-
-    Parameters
-    ----------
-    ratio
-        The scale-free problem.
-    error
-        ``error(supports, coefficients, limit)`` of many supports of one size; where it
-        is above `limit`, any value above it.
-    largest
-        Size up to which neighbours are searched.
-    ranked
-        Neighbours of one support that are ranked.
+    All neighbours of a support up to the size `largest` are screened by τ; the `ranked`
+    best of them are ranked by ``error(supports, coefficients, limit)``. A Lagrangian
+    that leaves an equation as 0 = 0 passes the first and fails the second.
     """
     columns, kept = len(ratio.gram), len(ratio.kept)
     largest = min(largest + kept, columns)
@@ -412,18 +349,8 @@ def larger_supports(
 def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, float]:
     """Size at the largest jump of log e, then every further term that halves e.
 
-    Parameters
-    ----------
-    errors
-        e of the best support of each size; e = 1 without any term.
-    halving
-        Factor by which a further term must lower e.
-
-    Returns
-    -------
-    size, jump
-        The jump, in nats, is the confidence in the size: below 1.5 the data hardly tell
-        it from its neighbours.
+    The jump, in nats, is the confidence in the size: below 1.5 the data hardly tell it
+    from its neighbours.
     """
     logs = {0: 0.0} | {
         k: np.log(e + SQUARED_DIGITS_OF_ACCELERATION) for k, e in errors.items()

@@ -33,19 +33,9 @@ NOTE = (
 def lagrangian_by_noise(panels: Sequence[Panel]) -> Table:
     """Lagrangians by printed noise level: printed, published, recommended.
 
-    The published estimator has the noise of the paper's code, one number for all
-    channels, the recommended one independent noise.
-
-    Parameters
-    ----------
-    panels
-        One per system, with models and ``publish.lagrangians``.
-
-    Returns
-    -------
-    Table
-        A row with the true Lagrangians, then three for each printed level; a column per
-        system with one term per line.
+    A column per system with one term per line. The published estimator has the noise of
+    the paper's code, one number for all channels, the recommended one independent
+    noise.
     """
     printed = [printed_lagrangians(p.config, p.law) for p in panels]
     levels = sorted({one.level for each in printed for one in each})

@@ -41,15 +41,7 @@ FITS_PER_ROUND = 5
 
 @dataclass(frozen=True)
 class Level:
-    """A fit at one length of segments.
-
-    Attributes
-    ----------
-    positions
-        With the noise and the steps that the fit used.
-    fit
-        The fit.
-    """
+    """A fit at one length of segments, with the noise and the steps that it used."""
 
     positions: Positions
     fit: Fit
@@ -67,10 +59,7 @@ class Level:
 
 
 def with_noise(positions: Positions, fit: Fit) -> Positions:
-    """Positions weighted by the noise that the fit leaves, coordinate by coordinate.
-
-    If all segments are lost, the fit says nothing about the noise, which stays.
-    """
+    """Positions weighted by the noise that the fit leaves, unless all are lost."""
     dof = positions.dof
     vote = voters(fit.chi2, fit.segments, dof) & ~fit.barred
     if not vote.any():
@@ -112,11 +101,6 @@ def lengthen(positions: Positions, fit: Fit) -> list[Level]:
     merges are undone whose χ² rose by more than 2 dof + 6 √(4 dof) over the two
     separate fits. So each trajectory finds its own length, and a wrong structure finds
     none.
-
-    Returns
-    -------
-    list of Level
-        One for each length, the given one first.
     """
     positions = with_noise(positions, fit)
     fit = fit_jointly(positions, fit.segments, fit.c, fit.active)
@@ -197,11 +181,6 @@ def divided(positions: Positions, fit: Fit) -> Segments | None:
     """Segments, those divided that fit too much worse than their halves at the same c.
 
     A state can be stuck in a local minimum that the sum over all samples hides.
-
-    Returns
-    -------
-    Segments or None
-        None if no segment is to be divided.
     """
     segments, dof = fit.segments, positions.dof
     half = segments.length // 2
@@ -237,15 +216,7 @@ def _states_at(positions, segments, c, row, direction=1.0) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Quadratic:
-    """Quadratic model of χ² in all coefficients, states eliminated.
-
-    Attributes
-    ----------
-    h, g
-        χ²(c + δ) = χ²(c) − 2 gᵀδ + δᵀhδ.
-    c
-        Where it was made.
-    """
+    """Model χ²(c + δ) = χ²(c) − 2 gᵀδ + δᵀhδ of all coefficients, states eliminated."""
 
     h: np.ndarray
     g: np.ndarray
@@ -270,12 +241,9 @@ class Quadratic:
     def best_subsets(
         self, reference: int, pool: Sequence[int], largest: int, best: int
     ) -> list[tuple[float, tuple[int, ...], np.ndarray]]:
-        """Subsets of `pool`, the coefficient of `reference` given, by promised χ².
+        """The `best` subsets of `pool`: change of χ² + 30 per term, columns, c.
 
-        Returns
-        -------
-        list of (change of χ² + 30 per term, columns without reference, c)
-            The `best` lowest, all sizes together.
+        The coefficient of `reference`, which is not among the columns, is given.
         """
         pool = np.asarray([k for k in pool if k != reference], dtype=int)
         scale = np.sqrt(np.maximum(np.diag(self.h)[pool], 1e-300))
@@ -340,10 +308,7 @@ def criterion(positions: Positions, fit: Fit, scale: float = 1.0) -> float:
 
 
 def common_scale(positions: Positions, fits: Sequence[Fit]) -> float:
-    """Median χ² per degree of freedom of the best fit: where to cap, to compare all.
-
-    With little noise every segment of every wrong structure is beyond 25 per value.
-    """
+    """Median χ² per degree of freedom of the best fit: where to cap, to compare all."""
     return min(misfit_scale(f.chi2, f.segments, positions.dof) for f in fits)
 
 
@@ -379,11 +344,6 @@ def search(
     Each round: scores of the absent terms; all subsets of the present and the
     `enumerated` best absent terms, on the quadratic model, with each of the `charts`
     largest kinetic terms for reference; fits of the best five; the best is taken.
-
-    Returns
-    -------
-    fit, model
-        The quadratic model at the fit.
     """
     tried = {tuple(np.flatnonzero(fit.c))}
     for _ in range(rounds):

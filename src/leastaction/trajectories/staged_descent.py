@@ -1,6 +1,12 @@
-"""Case II: gradient descent on the accelerations (Purnomo, Hayashibe, eqs. 10, 11)."""
+"""xL-SINDy: staged descents with soft and hard thresholds (Purnomo and Hayashibe).
 
-from collections.abc import Mapping, Sequence
+On the residual of the equations of motion (cases I and III, eqs. 12–20), and on the
+accelerations (case II, eqs. 10 and 11). There are no standard errors, since the paper
+has none. Random starts depend on the setting `seed` and the replicate alone: they are
+part of the recipe, not of the run.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -17,11 +23,46 @@ from leastaction.core.estimate import (
 from leastaction.core.library import Library
 from leastaction.trajectories.library_equations import library_equations
 
+# An epoch that changes c by less, over the largest |c|, is a fixed point to round-off.
+RELATIVE_CHANGE_OF_FIXED_POINT = 1e-13
 RELATIVE_ROUNDOFF_OF_PIVOT = 1e-12
+
+RESIDUAL_KERNEL = """
+@njit(cache=True, nogil=True)
+def descend(gram, moment, start, rate, penalty, epochs, steps, stationary):
+    count = start.size
+    present, before = start.copy(), start.copy()
+    ahead, gradient, opening = start.copy(), np.empty(count), start.copy()
+    for epoch in range(epochs):
+        for k in range(count):
+            opening[k] = before[k] = present[k]
+        for i in range(1, steps + 1):
+            momentum = (i - 1.0) / (i + 2.0)
+            for k in range(count):
+                ahead[k] = present[k] + momentum * (present[k] - before[k])
+                gradient[k] = -moment[k]
+                before[k] = present[k]
+            for j in range(count):
+                if ahead[j] != 0.0:
+                    for k in range(count):
+                        gradient[k] += gram[j, k] * ahead[j]
+            for k in range(count):
+                value = ahead[k] - rate * gradient[k]
+                shrunk = abs(value) - rate * penalty[k]
+                present[k] = np.sign(value) * max(shrunk, 0.0)
+        change, size = 0.0, 0.0
+        for k in range(count):
+            change = max(change, abs(present[k] - opening[k]))
+            size = max(size, abs(present[k]))
+        if change <= stationary * size:
+            return present, epoch + 1
+    return present, epochs
+"""
+
 # Sums over the samples of a batch are innermost, on views from index zero: an index
 # that might be negative would keep them out of the vector registers. Arrays are made
 # outside and filled in loops: an array assigned to another takes seconds to compile.
-KERNEL = """
+ACCELERATION_KERNEL = """
 @njit(cache=True, nogil=True)
 def invert(matrix, n, singular, inverse):
     dof = matrix.shape[0]
@@ -170,15 +211,157 @@ def descend(
 """
 
 
-def descend(
-    mass: np.ndarray,
-    force: np.ndarray,
-    qddot: np.ndarray,
-    start: np.ndarray,
-    stage: Mapping,
-    penalty: np.ndarray,
-    epochs: int,
-    batch: int,
+def staged(
+    descend: Callable, start: np.ndarray, stages: Sequence[Mapping]
+) -> tuple[np.ndarray, list[int], list]:
+    """Stages of ``descend(stage, active, c)``, each followed by a hard threshold.
+
+    Terms with |c_k| < τ leave after a stage. Paper: it prints c_k < τ. Returns c, the
+    terms left after each stage, and what `descend` tells of it: the end, if infinite.
+    """
+    coefficients = np.array(start, dtype=float)
+    active = np.arange(coefficients.size)
+    left, told = [], []
+    for stage in stages:
+        found, one = descend(stage, active, coefficients[active])
+        kept = np.isfinite(found) & (np.abs(found) >= stage["threshold"])
+        active = active[kept]
+        coefficients[:] = 0.0
+        coefficients[active] = found[kept]
+        left.append(active.size)
+        told.append(one)
+        if not np.isfinite(one):
+            break
+    return coefficients, left, told
+
+
+def descend_residual(
+    gram: np.ndarray, moment: np.ndarray, start: np.ndarray, stage, settings: Mapping
+) -> tuple[np.ndarray, int]:
+    r"""Minimise ½ cᵀ G c − hᵀ c + Σ λ_k |c_k| by accelerated proximal gradient.
+
+    .. math::
+
+        v = c^{i-1} + \frac{i-1}{i+2} (c^{i-1} - c^{i-2}), \qquad
+        c^i = \mathrm{prox}_{\alpha\lambda}(v - \alpha (G v - h))
+
+    The counter i begins again with every epoch, which is an adaptive restart of the
+    momentum. An epoch is therefore a map of c alone: once it changes nothing, neither
+    would the epochs that are left. Returns c and the number of epochs taken; α is at
+    most the reciprocal of the largest eigenvalue of G. Terms that are `free` in the
+    stage, shape (term,), are not penalised.
+
+    Paper: eq. (20) thresholds at λ, the published code at α λ, which is the proximal
+    operator of eq. (17) and what stands here.
+    """
+    if not start.size:
+        return start.copy(), 0
+    rate, steepest = stage["rate"], float(np.linalg.eigvalsh(gram)[-1])
+    if steepest > 0:
+        rate = min(rate, 1.0 / steepest)
+    return kernel(RESIDUAL_KERNEL, {}).descend(
+        np.ascontiguousarray(gram, dtype=float),
+        np.asarray(moment, dtype=float),
+        np.asarray(start, dtype=float),
+        float(rate),
+        np.where(stage["free"], 0.0, stage["penalty"]),
+        int(settings["epochs"]),
+        int(settings["steps_per_epoch"]),
+        RELATIVE_CHANGE_OF_FIXED_POINT,
+    )
+
+
+def residual_descent(
+    gram: np.ndarray, moment: np.ndarray, start: np.ndarray, settings: Mapping
+) -> tuple[np.ndarray, list[int], list[int]]:
+    """Stages of :func:`descend_residual`: c, the terms left and the epochs taken."""
+
+    def descend(stage, active, c):
+        stage = {**stage, "free": stage["free"][active]}
+        part = gram[np.ix_(active, active)]
+        return descend_residual(part, moment[active], c, stage, settings)
+
+    return staged(descend, start, settings["stages"])
+
+
+def identify_by_residual(
+    equations: xr.Dataset, settings: Mapping
+) -> LagrangianEstimate:
+    r"""Identify L of one case by the paper's staged proximal gradient, cases I and III.
+
+    .. math::
+
+        J(c) = \frac{1}{n N} \sum \Big|Q - \sum_k c_k A_k\Big|^2
+        = \frac{1}{n} (cᵀ G c - 2 hᵀ c) + \mathrm{const}
+
+    with n degrees of freedom. In case III the prior term φ_r has coefficient one, and
+    h = −G_r; in case I h is the moment of the input Q.
+
+    Paper: minibatches of 128 consecutive samples; here every step sees all samples, in
+    as many steps. The published code divides every derivative of a candidate by its
+    range in the first stage, which leaves an equation that belongs to no Lagrangian;
+    that is left out. Stages end by their number of epochs, not by a tolerance, for
+    which the paper has no number where there is noise.
+
+    `stage_terms` counts the terms left after each stage.
+
+    Raises
+    ------
+    ValueError
+        If a named term is no candidate, or there is neither a prior term nor an input.
+    """
+    check(equations, "gram")
+    terms = [str(term) for term in equations["term"].values]
+    coordinates = [str(name) for name in equations["dof"].values]
+    gram = equations["gram"].values[0]
+
+    def places(texts: Sequence[str]) -> list[int]:
+        return positions(texts, terms, coordinates)
+
+    excluded = places(settings["exclude"])
+    coefficients = np.zeros(len(gram))
+    if settings["prior"] is None:
+        moment = equations["input_moment"].values[0]
+        if not moment.any():
+            raise ValueError(
+                "prior: null needs recordings with an external input (case I); "
+                "name a term of L, or record an input"
+            )
+    else:
+        (prior,) = places([settings["prior"]])
+        moment = -gram[prior]
+        coefficients[prior] = 1.0
+        excluded.append(prior)
+    used = usable(equations, settings["candidates"], excluded)
+    stages = []
+    for stage in settings["stages"]:
+        known = places(stage.get("unpenalised", settings["unpenalised"]))
+        stages.append({**stage, "free": np.isin(used, known)})
+    factor = 2.0 / len(coordinates)
+    coefficients[used], left, taken = residual_descent(
+        factor * gram[np.ix_(used, used)],
+        factor * moment[used],
+        random_starts(equations, settings, len(used)),
+        {**settings, "stages": stages},
+    )
+    loss = coefficients @ gram @ coefficients
+    if settings["prior"] is None:
+        square = float(equations["input_square"].values[0])
+        loss = square - 2.0 * moment @ coefficients + loss
+    loss = loss / len(coordinates)
+    return lagrangian_estimate(
+        equations,
+        coefficients,
+        {"loss": (loss, "mixed", "mean square of the equations' residual")},
+        {
+            "stage_terms": (("stage",), left, "1", "terms left after the stage"),
+            "stage_epochs": (("stage",), taken, "1", "epochs until nothing changed"),
+        },
+    )
+
+
+def descend_accelerations(
+    mass: np.ndarray, force, qddot, start: np.ndarray, stage, settings: Mapping
 ) -> tuple[np.ndarray, float]:
     r"""Accelerated proximal gradient on the mean of |q̈ − q̈_pred(c)|².
 
@@ -188,35 +371,14 @@ def descend(
         \frac{\partial \ddot q_{pred}}{\partial c_k}
         = -M^{-1} (f_k + m_k \ddot q_{pred})
 
+    `mass`, `force` and `qddot` have the sample last; a step sees a `batch` of them.
+    Returns c and the mean loss of the last epoch.
+
     Paper: the pseudo-inverse of M. Here the inverse, which is the same wherever M has
     full rank; elsewhere the pseudo-inverse is not differentiable, and the predicted
     accelerations are zero.
-
-    Parameters
-    ----------
-    mass, force
-        m of shape (dof, dof, term, sample) and f of shape (dof, term, sample).
-    qddot
-        Measured accelerations, shape (dof, sample).
-    start
-        c⁰, shape (term,).
-    stage
-        `rate`; optionally `settled`, ``{loss, rate}``: the rate once the mean loss of
-        an epoch is below that; and `tolerance`: the loss at which the stage ends.
-    penalty
-        λ of each term.
-    epochs, batch
-        Number of epochs, and consecutive samples per step; a rest is left out.
-
-    Returns
-    -------
-    coefficients of shape (term,), and the mean loss of the last epoch.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer samples than one batch has.
     """
+    batch = settings["batch"]
     if qddot.shape[1] < batch:
         raise ValueError(
             f"acceleration_gradient: {qddot.shape[1]} samples are given, at least one "
@@ -225,7 +387,7 @@ def descend(
     settled = stage.get("settled") or {"loss": -1.0, "rate": stage["rate"]}
     dof, count = force.shape[:2]
     present = np.array(start, dtype=float)
-    loss = kernel(KERNEL, {}).descend(
+    loss = kernel(ACCELERATION_KERNEL, {}).descend(
         np.ascontiguousarray(mass),
         np.flatnonzero(mass.any(axis=(0, 1, 3))),
         np.ascontiguousarray(force),
@@ -235,8 +397,8 @@ def descend(
         float(settled["rate"]),
         float(settled["loss"]),
         float(stage.get("tolerance", -1.0)),
-        np.asarray(penalty, dtype=float),
-        int(epochs),
+        np.full(count, float(stage["penalty"])),
+        int(settings["epochs"]),
         int(batch),
         RELATIVE_ROUNDOFF_OF_PIVOT,
         *(np.empty(count) for _ in range(3)),
@@ -247,57 +409,34 @@ def descend(
     return present, loss
 
 
-def staged_descent(
-    mass: np.ndarray,
-    force: np.ndarray,
-    qddot: np.ndarray,
-    start: np.ndarray,
-    stages: Sequence[Mapping],
-    epochs: int,
-    batch: int,
-) -> tuple[np.ndarray, float]:
-    """Stages of descent from one start, each followed by a hard threshold.
-
-    Parameters
-    ----------
-    mass, force, qddot, start, epochs, batch
-        As for :func:`descend`.
-    stages
-        ``{rate, penalty, threshold}``, see :func:`descend`. With `scaled` every entry
-        of m_k and f_k is divided by its range over the samples unless it is constant.
-
-    Returns
-    -------
-    coefficients of shape (term,), and the loss of the last stage; infinite if nothing
-    is left or a stage diverged.
-    """
-    coefficients = np.array(start, dtype=float)
-    active = np.arange(coefficients.size)
-    loss = np.inf
-    for stage in stages:
-        m, f = mass[:, :, active], force[:, active]
-        if stage.get("scaled", False):
-            m, f = m / _range(m), f / _range(f)
-        penalty = np.full(active.size, float(stage["penalty"]))
-        found, loss = descend(
-            m, f, qddot, coefficients[active], stage, penalty, epochs, batch
-        )
-        coefficients[:] = 0.0
-        kept = np.isfinite(found) & (np.abs(found) >= stage["threshold"])
-        active = active[kept]
-        coefficients[active] = found[kept]
-        if not np.isfinite(loss) or not active.size:
-            return coefficients, np.inf
-    return coefficients, loss
-
-
 def _range(table: np.ndarray) -> np.ndarray:
     extent = np.ptp(table, axis=-1, keepdims=True)
     largest = np.abs(table).max(axis=-1, keepdims=True)
     return np.where(extent > 1e-9 * largest, extent, 1.0)
 
 
-def identify(
+def acceleration_descent(
+    mass: np.ndarray, force, qddot, start: np.ndarray, settings: Mapping
+) -> tuple[np.ndarray, float]:
+    """Stages of :func:`descend_accelerations`: c, and the loss of the last one.
+
+    The loss is infinite if nothing is left or a stage diverged. In a `scaled` stage
+    every entry of m_k and f_k is divided by its range unless it is constant.
+    """
+
+    def descend(stage, active, c):
+        if not active.size:
+            return c, np.inf
+        m, f = mass[:, :, active], force[:, active]
+        if stage.get("scaled", False):
+            m, f = m / _range(m), f / _range(f)
+        return descend_accelerations(m, f, qddot, c, stage, settings)
+
+    coefficients, left, losses = staged(descend, start, settings["stages"])
+    return coefficients, losses[-1] if left[-1] else np.inf
+
+
+def identify_by_accelerations(
     equations: xr.Dataset,
     settings: Mapping,
     observations: xr.Dataset,
@@ -312,9 +451,7 @@ def identify(
     Paper: one start. The published code divides the tables ∂²φ/∂q̇∂q̇, ∂²φ/∂q∂q̇ and
     ∂φ/∂q by their ranges in the first stage; here m_k and f_k.
 
-    The starts depend on the setting `seed` and the replicate alone: they are part of
-    the recipe, not of the run. There are no standard errors; `start_coefficient`
-    (start, term) and `start_loss` (start) tell the end of every start.
+    `start_coefficient` (start, term) and `start_loss` (start) tell the end of each.
     """
     check(equations, "gram")
     coordinates = [str(name) for name in equations["dof"].values]
@@ -331,14 +468,8 @@ def identify(
     ends = np.zeros((settings["starts"], equations.sizes["column"]))
     losses = np.full(settings["starts"], np.inf)
     for i, start in enumerate(starts):
-        ends[i, used], losses[i] = staged_descent(
-            mass,
-            force,
-            qddot,
-            start,
-            settings["stages"],
-            settings["epochs"],
-            settings["batch"],
+        ends[i, used], losses[i] = acceleration_descent(
+            mass, force, qddot, start, settings
         )
     best = int(np.argmin(losses))
     meaning = "mean square error of the accelerations"
