@@ -82,10 +82,11 @@ def test_a_selection_is_the_same_columns(equations, motion):
 
 
 @pytest.mark.parametrize("chunk", [7, 2048])
-def test_gram_matrices_are_sums_over_samples(equations, motion, chunk):
+def test_gram_matrices_are_sums_over_samples(equations, motion, chunk, monkeypatch):
     columns, inertia = equations.columns(*motion)
     force = np.random.default_rng(1).normal(size=(50, 2))
-    gram, kinetic, moment = gram_matrices(equations, *motion, force, chunk=chunk)
+    monkeypatch.setattr("leastaction.trajectories.library_equations.CHUNK", chunk)
+    gram, kinetic, moment = gram_matrices(equations, *motion, force)
     np.testing.assert_allclose(gram, np.einsum("nak,nal->kl", columns, columns))
     np.testing.assert_allclose(kinetic, np.einsum("nak,nal->kl", inertia, inertia))
     np.testing.assert_allclose(moment, np.einsum("nak,na->k", columns, force))

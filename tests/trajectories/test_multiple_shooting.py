@@ -1,5 +1,7 @@
 """Joint fits of states and coefficients: exactness, invariance, coverage."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pendulum import ACTIVE, DAMPED, SIGMA, TRUTH, fitted, positions
@@ -9,7 +11,7 @@ from leastaction.trajectories.trajectory_search import with_noise
 
 
 def test_without_noise_the_coefficients_are_exact():
-    data = positions(sigma=1e-7).with_(steps=8)
+    data = replace(positions(sigma=1e-7), steps=8)
     c = TRUTH * np.array([1, 0.6, 1, 1, 1, 1, 1])
     fit = fitted(data, c)
     assert fit.converged

@@ -1,5 +1,7 @@
 """Segments: noise without a model, partition, start states, steps."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pendulum import SIGMA, TRUTH, motions, positions
@@ -62,7 +64,8 @@ def test_steps_follow_the_noise():
     exact, noisy = positions(sigma=1e-7), positions(sigma=0.1)
     steps = []
     for data in (noisy, exact):
-        data = data.with_(steps=1, sigma=np.array([1e-7 if data is exact else 0.1]))
+        sigma = np.array([1e-7 if data is exact else 0.1])
+        data = replace(data, steps=1, sigma=sigma)
         segments = start_states(data, split(data, 2.0), TRUTH)
         steps.append(enough_steps(data, segments, TRUTH).steps)
     assert steps[0] < steps[1]

@@ -50,14 +50,11 @@ class Smoothed:
 
 
 def smoothed(
-    observations: xr.Dataset,
-    rates: xr.Dataset,
-    equations: LibraryEquations,
-    lighter: float = PENALTY_RATIO,
+    observations: xr.Dataset, rates: xr.Dataset, equations: LibraryEquations
 ) -> Smoothed:
-    """Spline with a smaller penalty, applied twice (twicing: Tukey 1977).
+    """Spline with a tenth of the penalty, applied twice (twicing: Tukey 1977).
 
-    With s = 1 / (1 + λμ/`lighter`) the filter s (2 − s) has the bias (1 − s)².
+    With s = 1 / (1 + λμ/10) the filter s (2 − s) has the bias (1 − s)².
     """
     motion = states(observations, rates)
     used = clear_of_switches(equations, motion[0], motion[1], rates)
@@ -69,29 +66,20 @@ def smoothed(
     bases = [csr_array(basis) for basis in spline_bases(rates)]
     values, spreads = [], []
     for a in range(observations.sizes["dof"]):
-        basis = demmler_reinsch(
-            samples,
-            step,
-            int(rates["knot_spacing"]),
-            orders,
-            tuple(map(int, rates["noise_ratio"].values[0, a])),
-        )
+        ratio = tuple(map(int, rates["noise_ratio"].values[0, a]))
+        spacing = int(rates["knot_spacing"])
+        basis = demmler_reinsch(samples, step, spacing, orders, ratio)
         rough = rates["penalty"].values[0, :, a, None] * basis.penalty
-        light = 1 / (1 + rough / lighter)
+        light = 1 / (1 + rough / PENALTY_RATIO)
         light = light * (2 - light)
         spectrum = rates["spline"].values[0, :, a] @ basis.inverse.T * (1 + rough)
         modes = [b @ basis.vectors for b in bases]
         noise = rates["noise_std"].values[0, a]
         variance = light**2 * ((np.array(basis.weights) * noise**2) @ basis.share)
         values.append([(light * spectrum) @ mode.T for mode in modes])
-        spreads.append(
-            _cholesky(
-                [
-                    [variance @ (m * n).T for n in modes[: i + 1]]
-                    for i, m in enumerate(modes)
-                ]
-            )
-        )
+        pairs = [(m, modes[: i + 1]) for i, m in enumerate(modes)]
+        lower = [[variance @ (m * n).T for n in earlier] for m, earlier in pairs]
+        spreads.append(_cholesky(lower))
     whole = np.moveaxis(np.array(values), 0, -1)
     return Smoothed(tuple(whole), np.moveaxis(np.array(spreads), 0, -1), used)
 

@@ -8,6 +8,7 @@ import xarray as xr
 
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.joint_spline import kept, states
 from leastaction.trajectories.library_equations import (
@@ -45,23 +46,15 @@ def assemble(
     check(derivatives, "rates")
     terms = Library.from_config(library, [str(n) for n in observations["dof"].values])
     compiled = library_equations(terms)
-    motion = dict(
-        zip(("q", "qdot", "qddot"), states(observations, derivatives), strict=True)
-    )
+    motion = dict(zip(CHANNELS, states(observations, derivatives), strict=True))
     if "input" in observations:
         motion["input"] = kept(observations, derivatives, "input")
     clear = clear_of_switches(compiled, motion["q"], motion["qdot"], derivatives)
-    if clear.all():
-        flat = {n: v.reshape(-1, v.shape[-1]) for n, v in motion.items()}
-    else:
-        flat = {n: v[clear] for n, v in motion.items()}
-    count = len(flat["q"])
-    freedom = terms.joint_freedom
+    flat = {n: v[clear] for n, v in motion.items()}
+    count, freedom = len(flat["q"]), terms.joint_freedom
     independent = gram_matrices(
         compiled,
-        flat["q"],
-        flat["qdot"],
-        flat["qddot"],
+        *(flat[name] for name in CHANNELS),
         flat.get("input"),
         freedom.independent,
     )

@@ -5,13 +5,13 @@ is fitted to all of them takes its slow part from q, its fast part from q̈, and
 difference quotient.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 import scipy.linalg
-import scipy.special
 import xarray as xr
 from scipy.interpolate import BSpline
 from scipy.sparse import csr_array
@@ -194,9 +194,8 @@ def _residual_noise(channels, basis, spectrum, penalty) -> np.ndarray:
 
 def _difference_noise(series: np.ndarray, order: int = 6) -> float:
     """Noise of a series from its high differences, which a smooth motion lacks."""
-    weights = np.array([scipy.special.comb(order, i) for i in range(order + 1)])
     difference = np.diff(series, n=order, axis=1)
-    return float(np.sqrt((difference**2).mean() / (weights**2).sum()))
+    return float(np.sqrt((difference**2).mean() / math.comb(2 * order, order)))
 
 
 def _steps(noise: np.ndarray) -> tuple[int, ...]:
@@ -250,14 +249,9 @@ def differentiate(
             f"at each end at least {least} are needed"
         )
     values = {name: observations[name].values[0] for name in recorded}
+    how = orders, step, spacing, settings["inflation"]
     fits = [
-        joint_spline(
-            [values[n][..., a] for n in recorded],
-            orders,
-            step,
-            spacing,
-            settings["inflation"],
-        )
+        joint_spline([values[n][..., a] for n in recorded], *how)
         for a in range(observations.sizes["dof"])
     ]
     coefficients, noise, penalty, ratio, resolution = zip(*fits, strict=True)
@@ -315,20 +309,9 @@ def measured(
 def states(
     observations: xr.Dataset, derivatives: xr.Dataset
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return q, q̇, q̈ at the samples that are kept.
+    """Return q, q̇, q̈ at the samples that are kept, shape (trajectory, time_kept, dof).
 
-    Parameters
-    ----------
-    observations
-        One case, contract ``motion``.
-    derivatives
-        Its contract ``rates``. Where it holds a spline, the spline is evaluated;
-        otherwise the channels are taken as recorded.
-
-    Returns
-    -------
-    q, qdot, qddot
-        Shape (trajectory, time_kept, dof), SI units.
+    Those of the spline in the `derivatives`, if they hold one; else as recorded.
     """
     if "spline" not in derivatives:
         return tuple(observations[name].values[0] for name in CHANNELS)

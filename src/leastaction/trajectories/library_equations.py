@@ -18,6 +18,8 @@ from leastaction.core.euler_lagrange import (
 )
 from leastaction.core.library import Library
 
+# Samples evaluated at a time: what fits the cache.
+CHUNK = 512
 # Common subexpressions are evaluated once per sample, a column only if it is wanted.
 # What is zero for every motion is not written.
 KERNEL = """
@@ -52,22 +54,13 @@ class LibraryEquations:
 
     Candidates of L come first, then those of D; `active` selects columns by position
     (default: all, in order). Nothing is evaluated for a column that is not selected.
-
-    Attributes
-    ----------
-    dof, count
-        Number of degrees of freedom and of columns.
-    has_mass
-        Whether m_k is not identically zero, shape (count,).
-    switches
-        Arguments of ``abs`` and ``sign``, where forces jump: a function of (q, q̇) of
-        shape (samples, dof), with values of shape (samples, switch); None if there is
-        no such candidate.
     """
 
     dof: int
-    count: int
-    has_mass: np.ndarray
+    count: int  # of columns
+    has_mass: np.ndarray  # whether m_k is not identically zero, (count,)
+    # Arguments of abs and sign, where forces jump, (samples, switch), if there are any:
+    # a function of q and q̇ of shape (samples, dof).
     switches: Callable | None
     _kernel: ModuleType
 
@@ -78,20 +71,7 @@ class LibraryEquations:
         qddot: np.ndarray,
         active: Sequence[int] | None = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        """A and its part m q̈.
-
-        Parameters
-        ----------
-        q, qdot, qddot
-            Shape (samples, dof), SI units.
-        active
-            Positions of the columns wanted.
-
-        Returns
-        -------
-        columns, inertia
-            Generalised force per unit coefficient, shape (samples, dof, active).
-        """
+        """A and its part m q̈, (samples, dof, active), of states (samples, dof)."""
         place, size = self._place(active)
         inertia = np.zeros((len(q), self.dof, size))
         columns = np.zeros((len(q), self.dof, size))
@@ -132,7 +112,6 @@ def gram_matrices(
     qddot: np.ndarray,
     force: np.ndarray | None = None,
     active: Sequence[int] | None = None,
-    chunk: int = 512,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums AᵀA, (m q̈)ᵀ(m q̈) and AᵀQ over samples, in chunks that fit the cache.
 
@@ -146,8 +125,6 @@ def gram_matrices(
         Input Q, shape (samples, dof); zero if omitted.
     active
         Positions of the columns wanted.
-    chunk
-        Samples evaluated at a time.
 
     Returns
     -------
@@ -159,11 +136,11 @@ def gram_matrices(
     massive_place, massive_size = equations._place(massive)
     gram, moment = np.zeros((size, size)), np.zeros(size)
     kinetic_gram = np.zeros((massive_size, massive_size))
-    columns = np.zeros((min(chunk, len(q)), equations.dof, size))
+    columns = np.zeros((min(CHUNK, len(q)), equations.dof, size))
     inertia = np.zeros((*columns.shape[:2], massive_size))
     motion = _double(q, qdot, qddot)
-    for start in range(0, len(q), chunk):
-        part = [values[start : start + chunk] for values in motion]
+    for start in range(0, len(q), CHUNK):
+        part = [values[start : start + CHUNK] for values in motion]
         count = len(part[0])
         equations._kernel.columns(*part, place, massive_place, inertia, columns)
         rows = columns[:count].reshape(-1, size)
@@ -171,7 +148,7 @@ def gram_matrices(
         gram += rows.T @ rows
         kinetic_gram += kinetic.T @ kinetic
         if force is not None:
-            moment += rows.T @ force[start : start + chunk].ravel()
+            moment += rows.T @ force[start : start + CHUNK].ravel()
     inertia_gram = np.zeros_like(gram)
     inertia_gram[np.ix_(place[massive], place[massive])] = kinetic_gram
     return gram, inertia_gram, moment
@@ -183,7 +160,7 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
     qddot = symbols(acceleration_names(coordinates))
     left = [euler_lagrange(term, coordinates) for term in terms]
     left += [rayleigh_force(term, coordinates) for term in dissipation]
-    column_targets, column_values, part_targets, part_values = [], [], [], []
+    columns, parts = [], []
     has_mass = np.zeros(count, dtype=bool)
     for k, equation in enumerate(left):
         for a, expression in enumerate(equation):
@@ -191,22 +168,16 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
             inertia = sum((m * x for m, x in zip(mass, qddot, strict=True)), sp.S.Zero)
             force = sp.expand(expression - inertia)
             has_mass[k] |= inertia != 0
-            for target, value in (
-                (f"inertia[n, {a}, massive[{k}]]", inertia),
-                (f"column[n, {a}, place[{k}]]", force),
-            ):
-                if value != 0:
-                    column_targets.append((k, target))
-                    column_values.append(value)
-            entries = [
-                (f"mass[n, {a}, {b}, place[{k}]]", m) for b, m in enumerate(mass)
+            columns += [
+                (k, f"inertia[n, {a}, massive[{k}]]", inertia),
+                (k, f"column[n, {a}, place[{k}]]", force),
             ]
-            for target, value in (*entries, (f"force[n, {a}, place[{k}]]", force)):
-                if value != 0:
-                    part_targets.append((k, target))
-                    part_values.append(value)
-    column_shared, column = _guarded(column_targets, column_values)
-    part_shared, part = _guarded(part_targets, part_values)
+            parts += [
+                (k, f"mass[n, {a}, {b}, place[{k}]]", m) for b, m in enumerate(mass)
+            ]
+            parts.append((k, f"force[n, {a}, place[{k}]]", force))
+    column_shared, column = _guarded(columns)
+    part_shared, part = _guarded(parts)
     names = (*coordinates, *velocity_names(coordinates))
     places = [f"{array}[n, {a}]" for array in ("q", "qdot") for a in range(dof)]
     module = kernel(
@@ -230,13 +201,15 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
     return LibraryEquations(dof, count, has_mass, switches, module)
 
 
-def _guarded(targets: Sequence[tuple[int, str]], values: Sequence[sp.Expr]):
+def _guarded(entries: Sequence[tuple[int, str, sp.Expr]]) -> tuple[str, str]:
     """Shared subexpressions, and assignments under ``if place[k] >= 0``."""
-    lines = assignments([t for _, t in targets], list(values), "shared_").splitlines()
-    shared = lines[: len(lines) - len(targets)]
+    entries = [entry for entry in entries if entry[2] != 0]
+    targets, values = [t for _, t, _ in entries], [value for *_, value in entries]
+    lines = assignments(targets, values, "shared_").splitlines()
+    shared = lines[: len(lines) - len(entries)]
     guarded: list[str] = []
     last, inertial = -1, ""
-    for (k, target), line in zip(targets, lines[len(shared) :], strict=True):
+    for (k, target, _), line in zip(entries, lines[len(shared) :], strict=True):
         if k != last:
             guarded.append(f"if place[{k}] >= 0:")
             last = k

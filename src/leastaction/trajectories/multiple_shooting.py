@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,38 +31,18 @@ LARGEST_BARRED_SHARE = 0.05
 
 @dataclass(frozen=True)
 class Positions:
-    """Positions of trajectories of equal length, and how motions are fitted to them.
-
-    Attributes
-    ----------
-    equations
-        Compiled library.
-    q
-        Shape (trajectory · sample, dof), one trajectory after the other.
-    samples
-        Samples of one trajectory.
-    dt
-        Time between samples, s.
-    sigma
-        Standard deviation of the noise by coordinate, shape (dof,) or (row, dof); a
-        segment has that of its first row.
-    steps
-        Steps of the integrator between samples.
-    force
-        Input at the begin and the middle of every step, by the number of steps; None
-        if there is none.
-    vote
-        A segment this many times worse than the median has no say about coefficients.
-    """
+    """Positions of trajectories of equal length, and how motions are fitted to them."""
 
     equations: VariationalEquations
-    q: np.ndarray
-    samples: int
-    dt: float
+    q: np.ndarray  # (trajectory · sample, dof), one trajectory after the other
+    samples: int  # of one trajectory
+    dt: float  # between samples, s
+    # Noise by coordinate, (dof,) or (row, dof); a segment has that of its first row.
     sigma: np.ndarray
-    steps: int = 1
+    steps: int = 1  # of the integrator between samples
+    # Input at the begin and the middle of every step, by the number of steps.
     force: Callable[[int], np.ndarray] | None = None
-    vote: float = MOST_MISFIT_OF_VOTER
+    vote: float = MOST_MISFIT_OF_VOTER  # see :func:`voters`
 
     @property
     def dof(self) -> int:
@@ -91,10 +72,6 @@ class Positions:
             )
         return path[:, :, : self.dof]
 
-    def with_(self, **changes) -> "Positions":
-        """Return the same positions, fitted otherwise."""
-        return replace(self, **changes)
-
     def some(self, trajectories: Sequence[int]) -> "Positions":
         """Return the positions of some trajectories."""
         q = self.q.reshape(-1, self.samples, self.dof)[trajectories]
@@ -103,19 +80,11 @@ class Positions:
 
 @dataclass(frozen=True)
 class Segments:
-    """Segments in the order of their first rows.
+    """Segments in the order of their first rows."""
 
-    Attributes
-    ----------
-    first, length
-        First row in :class:`Positions` and number of rows.
-    state
-        (q, q̇) at the first row, shape (segment, 2 dof).
-    """
-
-    first: np.ndarray
-    length: np.ndarray
-    state: np.ndarray
+    first: np.ndarray  # row in Positions
+    length: np.ndarray  # number of rows
+    state: np.ndarray  # (q, q̇) at the first row, (segment, 2 dof)
 
     def __len__(self) -> int:
         return len(self.first)
@@ -134,12 +103,8 @@ class Segments:
 
 def joined(parts: Sequence[Segments]) -> Segments:
     """All segments of `parts`, in order."""
-    whole = Segments(
-        *(
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("first", "length", "state")
-        )
-    )
+    arrays = zip(*((s.first, s.length, s.state) for s in parts), strict=True)
+    whole = Segments(*map(np.concatenate, arrays))
     return whole[np.argsort(whole.first, kind="stable")]
 
 
@@ -212,16 +177,9 @@ def start_states(positions: Positions, segments: Segments, c: np.ndarray) -> Seg
 
     The window whose motion fits the segment best is taken, one by one.
     """
-    best = segments.state.copy()
-    lowest = np.full(len(segments), np.inf)
-    found = np.zeros(len(segments), dtype=bool)
-    for count, degree in POLYNOMIAL_WINDOWS:
-        state = _local_polynomial(positions, segments, count, degree)
-        chi2 = normal_equations(positions, segments.at(state), c)[2]
-        better = (chi2 < lowest) | ~found
-        best[better], lowest[better] = state[better], chi2[better]
-        found[:] = True
-    return segments.at(best)
+    states = [_local_polynomial(positions, segments, *w) for w in POLYNOMIAL_WINDOWS]
+    chi2 = [normal_equations(positions, segments.at(state), c)[2] for state in states]
+    return segments.at(np.array(states)[np.argmin(chi2, 0), np.arange(len(segments))])
 
 
 def _local_polynomial(positions, segments, count, degree):
@@ -276,7 +234,6 @@ def enough_steps(
     """
     chosen = segments[:: max(len(segments) // 100, 1)]
     samples = int(chosen.length.max())
-
     inside = np.arange(samples) < chosen.length[:, None]
     sigma = positions.sigma
     sigma = sigma if sigma.ndim == 1 else sigma[chosen.first][:, None]
@@ -289,7 +246,7 @@ def enough_steps(
         if np.quantile(moved, 0.95) < tolerance:
             break
         steps, coarse = 2 * steps, fine
-    return positions.with_(steps=steps)
+    return replace(positions, steps=steps)
 
 
 @dataclass(frozen=True)
@@ -305,20 +262,11 @@ class Fit:
     converged: bool  # an undamped step would change nothing, and someone votes
     barred: np.ndarray  # segments that no step could follow; they had no vote
 
-    def cost(self, dof: int, scale: float = 1.0) -> float:
-        """Σ χ² with each segment capped, at 25 · `scale` per value."""
-        return capped(self.chi2, self.segments, dof, scale)
-
 
 def fit_states(
     positions: Positions, segments: Segments, c: np.ndarray, most: int = 8
 ) -> tuple[Segments, np.ndarray]:
-    """Levenberg–Marquardt for the state of each segment alone, c given.
-
-    Returns
-    -------
-    segments, chi2
-    """
+    """Levenberg–Marquardt for the state of each segment alone, c given; and χ²."""
     none = np.zeros(0, dtype=int)
     h, g, chi2, _ = normal_equations(positions, segments, c, none)
     state, chi2 = segments.state.copy(), chi2.copy()
@@ -356,17 +304,21 @@ def fit_jointly(
     its state alone, at the new coefficients. Hopeless segments have no vote, and those
     lose it that keep all others from a step: a chaotic one may be stuck.
     """
-    dof, free = positions.dof, 2 * positions.dof
+    dof = positions.dof
     h, g, chi2, square = normal_equations(positions, segments, c, active)
     damping = 0.0
     barred = np.zeros(len(segments), dtype=bool)
-    for _ in range(most):
+
+    def solved(damping: float = 0.0) -> Solved:
         vote = voters(chi2, segments, dof, positions.vote) & ~barred
-        system = Eliminated.from_normal(h, g, free, vote)
+        return solve_voting(h, g, 2 * dof, vote, damping)
+
+    for _ in range(most):
+        system = solved()
         if system.predicted < CONVERGED_DECREASE or damping > LARGEST_DAMPING:
             break
         if damping:
-            system = Eliminated.from_normal(h, g, free, vote, damping)
+            system = solved(damping)
         c_new = c.copy()
         c_new[active] += system.step
         trial = segments.at(segments.state + system.state_step)
@@ -394,9 +346,8 @@ def fit_jointly(
             damping = damping / 10 if damping > 1e-4 else 0.0
         else:
             damping = max(10 * damping, FIRST_DAMPING)
-    vote = voters(chi2, segments, dof, positions.vote) & ~barred
-    system = Eliminated.from_normal(h, g, free, vote)
-    converged = bool(vote.any() and system.predicted < CONVERGED_DECREASE)
+    system = solved()
+    converged = bool(system.voters and system.predicted < CONVERGED_DECREASE)
     return Fit(
         segments, c, chi2, square, system.schur, np.asarray(active), converged, barred
     )
@@ -409,36 +360,34 @@ def allowed_rise(dof: int) -> float:
 
 def _gained(old, new, segments, dof, counted) -> bool:
     """Whether Σ χ² of the counted segments, each capped, is lower."""
-    scale = misfit_scale(old, segments, dof)
-    counted_segments = segments[counted]
-    before, after = (
-        capped(chi2[counted], counted_segments, dof, scale) for chi2 in (old, new)
-    )
+    scale, some = misfit_scale(old, segments, dof), segments[counted]
+    before, after = (capped(x[counted], some, dof, scale) for x in (old, new))
     return after < before
 
 
-@dataclass(frozen=True)
-class Eliminated:
-    """Normal equations of the voting segments, states eliminated, and the solution."""
+class Solved(NamedTuple):
+    """System of the coefficients, states eliminated, and its solution."""
 
     schur: np.ndarray
     right: np.ndarray
     step: np.ndarray
-    state_step: np.ndarray
-    predicted: float
+    state_step: np.ndarray  # by segment
+    predicted: float  # decrease of χ²
+    voters: int
 
-    @classmethod
-    def from_normal(
-        cls, h: np.ndarray, g: np.ndarray, free: int, vote: np.ndarray, damping=0.0
-    ) -> "Eliminated":
-        """Eliminate the first `free` unknowns of each segment."""
-        solved, schur, right = eliminated(h, g, free, damping)
-        schur, right = schur[vote].sum(axis=0), right[vote].sum(axis=0)
-        schur = (schur + schur.T) / 2
-        step = solve_scaled(schur + damping * np.diag(np.diag(schur)), right)
-        states = solved[:, :, -1] - solved[:, :, :-1] @ step
-        gain = np.einsum("si,si->", g[vote][:, :free], solved[vote][:, :, -1])
-        return cls(schur, right, step, states, float(gain + right @ step))
+
+def solve_voting(
+    h: np.ndarray, g: np.ndarray, free: int, vote: np.ndarray, damping: float = 0.0
+) -> Solved:
+    """Eliminate the first `free` unknowns of each segment; solve what voters say."""
+    solved, schur, right = eliminated(h, g, free, damping)
+    schur, right = schur[vote].sum(axis=0), right[vote].sum(axis=0)
+    schur = (schur + schur.T) / 2
+    step = solve_scaled(schur + damping * np.diag(np.diag(schur)), right)
+    states = solved[:, :, -1] - solved[:, :, :-1] @ step
+    gain = np.einsum("si,si->", g[vote][:, :free], solved[vote][:, :, -1])
+    predicted = float(gain + right @ step)
+    return Solved(schur, right, step, states, predicted, int(vote.sum()))
 
 
 def eliminated(

@@ -15,11 +15,7 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.library import Library
-from leastaction.trajectories.errors_in_variables import (
-    Refit,
-    fitting_states,
-    refit,
-)
+from leastaction.trajectories.errors_in_variables import Refit, fitting_states, refit
 from leastaction.trajectories.joint_spline import kept
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
@@ -77,9 +73,8 @@ def identify(
     largest = min(settings["largest"], len(columns))
     force = kept(observations, equations, "input") if ratio.kept else None
     support = path.supports[size]
-    motion = fitting_states(
-        compiled, _chosen(support, columns), observations, equations, force
-    )
+    chosen = _chosen(support, columns)
+    motion = fitting_states(compiled, chosen, observations, equations, force)
 
     def fitted(support) -> Refit:
         return _fitted(support, ratio, compiled, columns, terms, motion, force)
@@ -102,17 +97,16 @@ def identify(
     coefficients[chosen] = model.coefficients[: len(chosen)]
     known = np.isfinite(model.std)
     std[chosen] = np.where(known, model.std, np.nan)[: len(chosen)]
+    diagnostics = _diagnostics(path, ratio, size, jump) | {
+        "excess": (model.excess, "1", "residual ratio without the part of noise"),
+        "excess_std": (model.excess_std, "1", "its standard error"),
+    }
+    criterion = np.full(settings["largest"] + 1, np.nan)
+    criterion[0] = 0.0
+    for size, value in path.errors.items():
+        criterion[size] = np.log(max(value, 1e-300))
     return lagrangian_estimate(
-        equations,
-        coefficients,
-        _diagnostics(path, ratio, size, jump)
-        | {
-            "excess": (model.excess, "1", "residual ratio without the part of noise"),
-            "excess_std": (model.excess_std, "1", "its standard error"),
-        },
-        _noise(equations),
-        std,
-        _by_size(path.errors, settings["largest"]),
+        equations, coefficients, diagnostics, _noise(equations), std, criterion
     )
 
 
@@ -177,13 +171,9 @@ def search(
         inertia = np.pad(inertia, (0, 1))
     ratio = Ratio.from_moments(gram, inertia, [len(columns)] if driven else [])
     sampled = [equations[f"{name}_sample"].values[0] for name in ("q", "qdot", "qddot")]
-    error = AccelerationError(
-        compiled,
-        columns,
-        *sampled,
-        equations["acceleration_scale"].values[0],
-        equations["input_sample"].values[0] if driven else None,
-    )
+    scale = equations["acceleration_scale"].values[0]
+    force = equations["input_sample"].values[0] if driven else None
+    error = AccelerationError(compiled, columns, *sampled, scale, force)
     path = splicing(ratio, error, settings["largest"], settings["ranked"])
     return path, ratio, error
 
@@ -209,14 +199,6 @@ def _fitted(support, ratio, compiled, columns, terms, motion, force) -> Refit:
     return replace(
         found, coefficients=value * found.coefficients, std=abs(value) * found.std
     )
-
-
-def _by_size(errors: Mapping[int, float], largest: int) -> np.ndarray:
-    logs = np.full(largest + 1, np.nan)
-    logs[0] = 0.0
-    for size, value in errors.items():
-        logs[size] = np.log(max(value, 1e-300))
-    return logs
 
 
 def _diagnostics(path: Path, ratio: Ratio, size: int, jump: float) -> dict:

@@ -8,6 +8,7 @@ is a result.
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
@@ -17,6 +18,7 @@ from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.library import Library
+from leastaction.trajectories.gram import evenly
 from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.multiple_shooting import (
     MOST_STEPS_PER_SAMPLE,
@@ -119,14 +121,13 @@ def _positions(observations, terms: Library, columns) -> Positions:
             ", ".join(np.array(terms.coordinates)[still]),
         )
     time = observations["time"].values
-    candidates = [*terms.terms, *terms.dissipation]
     of_l = columns[columns < len(terms.terms)]
-    of_d = columns[columns >= len(terms.terms)]
+    of_d = columns[columns >= len(terms.terms)] - len(terms.terms)
     return Positions(
         variational_equations(
-            [candidates[i] for i in of_l],
+            [terms.terms[i] for i in of_l],
             terms.coordinates,
-            [candidates[i] for i in of_d],
+            [terms.dissipation[i] for i in of_d],
         ),
         np.ascontiguousarray(q.reshape(-1, q.shape[2])),
         q.shape[1],
@@ -137,42 +138,30 @@ def _positions(observations, terms: Library, columns) -> Positions:
 
 def _starts(equations, settings, terms, columns, inertia) -> list[np.ndarray]:
     """Lagrangians that the smoothed motion suggests, in columns."""
-    compiled = library_equations(terms)
-    given = settings["support"]
+    given, largest = settings["support"], settings["largest"]
+    supports = []
     if given:
-        places = _places(given, terms, columns)
-        if not (inertia[places] > 0).any():
+        supports = [_places(given, terms, columns)]
+        if not (inertia[supports[0]] > 0).any():
             raise ValueError(
                 f"support: {', '.join(given)} is given, which has no kinetic term; "
                 "a Lagrangian has one, so add terms with products of two velocities"
             )
-        path, ratio, _ = null_vector_path(
-            equations, compiled, columns, {"largest": 0, "ranked": 1}
-        )
-        supports = [tuple(places)]
-    else:
-        largest = settings["largest"]
-        path, ratio, _ = null_vector_path(
-            equations,
-            compiled,
-            columns,
-            {**settings, "largest": largest + SIZES_BEYOND_LARGEST},
-        )
-        sizes = range(min(2, largest), largest + 1)
-        supports = [path.supports[k] for k in sizes if k in path.supports]
-    starts = []
-    for support in supports:
-        c = np.zeros(len(columns))
-        chosen = list(support)
-        c[chosen] = ratio.minimise(chosen)[1] / ratio.length[chosen]
-        starts.append(c)
-    return starts
+    sought = 0 if given else largest + SIZES_BEYOND_LARGEST
+    path, ratio, _ = null_vector_path(
+        equations, library_equations(terms), columns, {**settings, "largest": sought}
+    )
+    sizes = range(min(2, largest), largest + 1)
+    supports = supports or [path.supports[k] for k in sizes if k in path.supports]
+    starts = np.zeros((len(supports), len(columns)))
+    for c, support in zip(starts, map(list, supports), strict=True):
+        c[support] = ratio.minimise(support)[1] / ratio.length[support]
+    return list(starts)
 
 
 def _places(given: Sequence[str], terms: Library, columns) -> list[int]:
     names = (*terms.coordinates, *velocity_names(terms.coordinates))
-    candidates = [*terms.terms, *terms.dissipation]
-    free = [candidates[i] for i in columns]
+    free = [(*terms.terms, *terms.dissipation)[i] for i in columns]
     places = []
     for text in given:
         term = parse(text.removeprefix("D:"), names)
@@ -196,13 +185,10 @@ def _fit_support(positions, settings, starts, inertia) -> list[Level]:
 
 def _search(positions, settings, starts, inertia) -> tuple[list[Level], Quadratic]:
     trajectories = len(positions.q) // positions.samples
-    chosen = np.linspace(
-        0, trajectories - 1, min(TRAJECTORIES_OF_FIRST_SEARCH, trajectories)
-    ).round()
-    few = positions.some(np.unique(chosen.astype(int)))
+    few = positions.some(evenly(trajectories, TRAJECTORIES_OF_FIRST_SEARCH))
     segments = split(few, settings["segment"])
     few = enough_steps(few, start_states(few, segments, starts[-1]), starts[-1])
-    positions = positions.with_(steps=few.steps)
+    positions = replace(positions, steps=few.steps)
     fit, _ = search(few, best_start(few, segments, starts, inertia), inertia)
     segments = split(positions, settings["segment"])
     begun = start_states(positions, segments, fit.c)
@@ -223,11 +209,11 @@ def _search(positions, settings, starts, inertia) -> tuple[list[Level], Quadrati
 def _lengthened(positions: Positions, fit: Fit) -> list[Level]:
     """Levels of merging; segments stuck in a minimum are divided and merged again."""
     levels = lengthen(positions, fit)
-    last = levels[-1]
-    halves = divided(last.positions, last.fit)
+    positions, fit = levels[-1].positions, levels[-1].fit
+    halves = divided(positions, fit)
     if halves is not None:
-        fit = fit_jointly(last.positions, halves, last.fit.c, last.fit.active)
-        levels = [*levels, *lengthen(last.positions, fit)]
+        fit = fit_jointly(positions, halves, fit.c, fit.active)
+        levels += lengthen(positions, fit)
     return [*levels[:-1], _accurate(levels[-1])]
 
 
@@ -235,7 +221,7 @@ def _accurate(level: Level) -> Level:
     """The level with steps so fine that halving them moves no c by a tenth of its σ."""
     positions, fit = level.positions, level.fit
     while positions.steps < MOST_STEPS_PER_SAMPLE:
-        positions = positions.with_(steps=2 * positions.steps)
+        positions = replace(positions, steps=2 * positions.steps)
         again = fit_jointly(positions, fit.segments, fit.c, fit.active)
         moved = (again.c - fit.c)[fit.active]
         fit, shift = again, np.sqrt(max(moved @ again.schur @ moved, 0.0))

@@ -103,12 +103,8 @@ class Ratio:
         scale = np.outer(length, length)
         normal = gram / scale
         whole = normal + inertia / scale
-        return cls(
-            normal,
-            whole + RIDGE_OF_UNIT_COLUMNS * np.eye(len(gram)),
-            length,
-            tuple(kept),
-        )
+        whole = whole + RIDGE_OF_UNIT_COLUMNS * np.eye(len(gram))
+        return cls(normal, whole, length, tuple(kept))
 
     def minimise(self, support: Sequence[int]) -> tuple[float, np.ndarray]:
         """Smallest τ over coefficients of the unit columns in `support`."""
@@ -154,9 +150,8 @@ def backward_elimination(ratio: Ratio) -> list[list[int]]:
         left = scipy.linalg.solve_triangular(root, ratio.gram[chosen], lower=True)
         white = scipy.linalg.solve_triangular(root, left.T, lower=True)
         values, vectors = np.linalg.eigh((white + white.T) / 2)
-        constraint = scipy.linalg.solve_triangular(
-            root, np.eye(len(support)), lower=True
-        )
+        every = np.eye(len(support))
+        constraint = scipy.linalg.solve_triangular(root, every, lower=True)
         squares = (vectors.T @ constraint) ** 2
         free = [i for i, column in enumerate(support) if column not in ratio.kept]
         worst = _cheapest(values, squares, np.array(free))
@@ -177,10 +172,8 @@ def _cheapest(values: np.ndarray, squares: np.ndarray, free: np.ndarray) -> int:
         offset = values[:, None, None] - points
         offset[offset == 0] = 1e-300
         below = (z[:, None, :] / offset).sum(0) <= 0
-        low, width = (
-            low + width * below.sum(0) / PARTS_OF_INTERVAL,
-            width / PARTS_OF_INTERVAL,
-        )
+        low = low + width * below.sum(0) / PARTS_OF_INTERVAL
+        width = width / PARTS_OF_INTERVAL
     return int(tried[np.argmin(low)])
 
 
@@ -197,14 +190,7 @@ class AccelerationError:
     """
 
     def __init__(
-        self,
-        equations: LibraryEquations,
-        columns: np.ndarray,
-        q: np.ndarray,
-        qdot: np.ndarray,
-        qddot: np.ndarray,
-        scale: np.ndarray,
-        force: np.ndarray | None = None,
+        self, equations: LibraryEquations, columns, q, qdot, qddot, scale, force=None
     ):
         mass, rest = equations.mass_and_force(q, qdot, columns)
         if force is not None:
@@ -222,16 +208,9 @@ class AccelerationError:
     ) -> np.ndarray:
         """Errors of supports of one size; sums beyond `limit` are not finished."""
         found = np.zeros(len(supports))
-        self.errors(
-            np.ascontiguousarray(supports),
-            np.ascontiguousarray(coefficients),
-            self.mass,
-            self.force,
-            self.qddot,
-            self.scale,
-            limit,
-            found,
-        )
+        wanted = np.ascontiguousarray(supports), np.ascontiguousarray(coefficients)
+        measured = self.mass, self.force, self.qddot, self.scale
+        self.errors(*wanted, *measured, limit, found)
         return found
 
 
@@ -283,7 +262,7 @@ def splicing(
     for _ in range(MOST_SPLICING_ROUNDS):
         changed = False
         for size in sorted(path.supports, reverse=True):
-            around = _around(path, size)
+            around = tuple(path.supports.get(size + k) for k in (-1, 0, 1))
             if done.get(size) == around:
                 continue
             done[size] = around
@@ -293,10 +272,6 @@ def splicing(
         if not changed:
             break
     return path
-
-
-def _around(path: Path, size: int) -> tuple:
-    return tuple(path.supports.get(size + k) for k in (-1, 0, 1))
 
 
 def _neighbours(

@@ -6,17 +6,18 @@ in no time; the best ones are fitted, and the best fit by χ² + 30 per term is 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
 
 from leastaction.trajectories.multiple_shooting import (
-    Eliminated,
     Fit,
     Positions,
     Segments,
     allowed_rise,
+    capped,
     enough_steps,
     fit_jointly,
     fit_states,
@@ -24,6 +25,7 @@ from leastaction.trajectories.multiple_shooting import (
     least_noise,
     misfit_scale,
     normal_equations,
+    solve_voting,
     start_states,
     voters,
 )
@@ -41,9 +43,9 @@ FITS_PER_ROUND = 5
 
 @dataclass(frozen=True)
 class Level:
-    """A fit at one length of segments, with the noise and the steps that it used."""
+    """A fit at one length of segments."""
 
-    positions: Positions
+    positions: Positions  # with the noise and the steps that it used
     fit: Fit
 
     @property
@@ -67,26 +69,25 @@ def with_noise(positions: Positions, fit: Fit) -> Positions:
     free = fit.segments.length[vote].sum() - 2 * vote.sum() - len(fit.active) / dof
     square = fit.square[vote].sum(axis=0) / max(free, 1)
     sigma = np.maximum(np.sqrt(square), least_noise(positions.q))
-    return positions.with_(sigma=sigma)
+    return replace(positions, sigma=sigma)
 
 
 def rescued(
-    positions: Positions, segments: Segments, c: np.ndarray, chi2: np.ndarray
+    positions: Positions,
+    segments: Segments,
+    c: np.ndarray,
+    chi2: np.ndarray,
+    begun=None,
 ) -> tuple[Segments, np.ndarray]:
-    """Segments beyond 4 χ² per degree of freedom start anew; the better fit stays."""
+    """Segments beyond 4 χ² per degree of freedom start anew; the better fit stays.
 
-    def begun(stuck: np.ndarray) -> Segments:
-        return start_states(positions, segments[stuck], c)
-
-    return _retried(positions, segments, c, chi2, begun)
-
-
-def _retried(positions, segments, c, chi2, begun) -> tuple[Segments, np.ndarray]:
-    """Segments that do not fit, from other states; the better fit of each stays."""
+    They start as ``begun(stuck)`` says, else by local polynomials.
+    """
     stuck = np.flatnonzero(~(chi2 < TRIED_MISFIT * segments.freedom(positions.dof)))
     if not len(stuck):
         return segments, chi2
-    again, lower = fit_states(positions, begun(stuck), c)
+    new = begun(stuck) if begun else start_states(positions, segments[stuck], c)
+    again, lower = fit_states(positions, new, c)
     better = lower < chi2[stuck]
     state, chi2 = segments.state.copy(), chi2.copy()
     state[stuck[better]], chi2[stuck[better]] = again.state[better], lower[better]
@@ -112,8 +113,9 @@ def lengthen(positions: Positions, fit: Fit) -> list[Level]:
             idle, shift = idle + 1, 1 - shift
             continue
         positions = enough_steps(positions, merged, fit.c)
+        backward = partial(_backward, positions, fit, parts, merged)
         trial, chi2 = fit_states(positions, merged, fit.c)
-        trial, chi2 = _backward(positions, fit, parts, trial, chi2)
+        trial, chi2 = rescued(positions, trial, fit.c, chi2, backward)
         good = chi2 < TRIED_MISFIT * trial.freedom(positions.dof)
         if good.any():
             fit, undone = _merged(positions, fit, parts[good], trial[good])
@@ -125,25 +127,20 @@ def lengthen(positions: Positions, fit: Fit) -> list[Level]:
     return levels
 
 
-def _backward(positions, fit, parts, merged, chi2) -> tuple[Segments, np.ndarray]:
+def _backward(positions, fit, parts, merged, stuck) -> Segments:
     """Start merged segments that do not fit from the second part, back in time."""
-
-    def begun(stuck: np.ndarray) -> Segments:
-        rows = fit.segments.length[parts[stuck, 0]]
-        second = fit.segments[parts[stuck, 1]]
-        return merged[stuck].at(_states_at(positions, second, fit.c, rows, -1.0))
-
-    return _retried(positions, merged, fit.c, chi2, begun)
+    rows = fit.segments.length[parts[stuck, 0]]
+    second = fit.segments[parts[stuck, 1]]
+    return merged[stuck].at(_states_at(positions, second, fit.c, rows, -1.0))
 
 
 def _merged(positions, fit, parts, merged) -> tuple[Fit, int]:
     """Fit with `merged` in place of their `parts`; merges that cost too much undone."""
-    dof = positions.dof
     single = np.setdiff1d(np.arange(len(fit.segments)), parts.ravel())
     whole = joined([fit.segments[single], merged])
     new = fit_jointly(positions, whole, fit.c, fit.active)
     place = np.searchsorted(new.segments.first, merged.first)
-    allowed = allowed_rise(dof)
+    allowed = allowed_rise(positions.dof)
     bad = new.chi2[place] - fit.chi2[parts].sum(axis=1) > allowed
     bad |= new.barred[place]
     if bad.any():  # the coefficients have moved: compare at the new ones
@@ -203,13 +200,10 @@ def divided(positions: Positions, fit: Fit) -> Segments | None:
 
 def _states_at(positions, segments, c, row, direction=1.0) -> np.ndarray:
     """State of each motion `row` samples after (before) the start of the segment."""
+    dt, samples = direction * positions.dt, int(row.max()) + 1
     with np.errstate(all="ignore"):
         path = positions.equations.rollout(
-            segments.state,
-            c,
-            direction * positions.dt,
-            int(row.max()) + 1,
-            positions.steps,
+            segments.state, c, dt, samples, positions.steps
         )
     return np.nan_to_num(path[np.arange(len(segments)), row])
 
@@ -229,10 +223,8 @@ class Quadratic:
         h = self.h / np.outer(scale, scale)
         g = self.g / scale
         own = h[np.ix_(free, free)] + 1e-12 * np.eye(len(free))
-        solved = np.linalg.solve(
-            own, np.column_stack([h[np.ix_(free, absent)], g[free]])
-        )
         cross = h[np.ix_(free, absent)]
+        solved = np.linalg.solve(own, np.column_stack([cross, g[free]]))
         left = 1.0 - np.einsum("fa,fa->a", cross, solved[:, :-1])
         slope = g[absent] - cross.T @ solved[:, -1]
         # Below this a column is a combination of the present ones.
@@ -256,9 +248,8 @@ class Quadratic:
             sets = np.array(list(combinations(range(len(pool)), size)))
             own = h[sets[:, :, None], sets[:, None, :]] + 1e-10 * np.eye(size)
             values = np.linalg.solve(own, d[sets][..., None])[..., 0]
-            change = (
-                here - np.einsum("si,si->s", d[sets], values) + PRICE_OF_TERM * size
-            )
+            change = here - np.einsum("si,si->s", d[sets], values)
+            change += PRICE_OF_TERM * size
             for i in np.argsort(change)[:best]:
                 whole = np.zeros_like(self.c)
                 whole[reference] = self.c[reference]
@@ -272,15 +263,14 @@ def quadratic(positions: Positions, fit: Fit) -> Quadratic:
     every = np.arange(len(fit.c))
     h, g, chi2, _ = normal_equations(positions, fit.segments, fit.c, every)
     vote = voters(chi2, fit.segments, positions.dof) & ~fit.barred
-    system = Eliminated.from_normal(h, g, 2 * positions.dof, vote)
+    system = solve_voting(h, g, 2 * positions.dof, vote)
     return Quadratic(system.schur, system.right, fit.c)
 
 
 def references(c: np.ndarray, inertia: np.ndarray) -> np.ndarray:
     """Present terms by the inertial force they make, √K_kk |c_k|, largest first.
 
-    The first one gives the scale while a support is fitted. It must be a term that
-    matters: coefficients in units of a spurious one mean nothing.
+    The first gives the scale of a fit: in units of a spurious one c means nothing.
     """
     force = np.sqrt(np.maximum(inertia, 0.0)) * np.abs(c)
     order = np.argsort(-force, kind="stable")
@@ -304,7 +294,8 @@ def refit(
 
 def criterion(positions: Positions, fit: Fit, scale: float = 1.0) -> float:
     """χ² (capped by segment, at 25 · `scale` per value) + 30 per term."""
-    return fit.cost(positions.dof, scale) + PRICE_OF_TERM * np.count_nonzero(fit.c)
+    cost = capped(fit.chi2, fit.segments, positions.dof, scale)
+    return cost + PRICE_OF_TERM * np.count_nonzero(fit.c)
 
 
 def common_scale(positions: Positions, fits: Sequence[Fit]) -> float:
@@ -319,12 +310,11 @@ def best_start(
     inertia: np.ndarray,
 ) -> Fit:
     """Fit of the best of several Lagrangians."""
-    fits = []
-    for c in starts:
-        if not len(references(c, inertia)):
-            continue
-        begun = start_states(positions, segments, c)
-        fits.append(refit(positions, begun, c, inertia, most=8))
+    fits = [
+        refit(positions, start_states(positions, segments, c), c, inertia, most=8)
+        for c in starts
+        if len(references(c, inertia))
+    ]
     if not fits:
         raise ValueError("no start has a kinetic energy; list candidates with q̇²")
     scale = common_scale(positions, fits)
@@ -362,8 +352,7 @@ def search(
                 reference, pool, len(present) + 1, 3 * FITS_PER_ROUND
             )
         ]
-        improved = None
-        trials = 0
+        improved, trials = None, 0
         for promised, support, c in sorted(proposals, key=lambda item: item[0]):
             if support in tried or promised > -1.0 or trials == FITS_PER_ROUND:
                 continue

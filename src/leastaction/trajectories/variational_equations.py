@@ -293,6 +293,9 @@ def shoot(
 """
 
 
+NOWHERE = np.empty((0, 0, 0))
+
+
 @dataclass(frozen=True)
 class PolynomialTable:
     """Equations of motion of a whole library as a sparse table of monomials.
@@ -389,8 +392,10 @@ class VariationalEquations:
         path = np.full((len(start), samples, start.shape[1]), np.nan)
         first = np.zeros(len(start)) if first is None else first
         length = np.full(len(start), samples) if length is None else length
-        nowhere = np.empty((0, 0))
-        self._shoot(nowhere, first, length, start, c, None, 1.0, dt, steps, force, path)
+        rows = np.empty((0, 0))
+        self.normal_equations(
+            rows, first, length, start, c, None, 1.0, dt, steps, force, path
+        )
         return path
 
     def normal_equations(
@@ -405,6 +410,7 @@ class VariationalEquations:
         dt: float,
         steps: int = 1,
         force: np.ndarray | None = None,
+        path: np.ndarray = NOWHERE,
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Gauss–Newton equations of segments of motion fitted to positions.
 
@@ -421,6 +427,8 @@ class VariationalEquations:
         force
             Input Q at the begin and the middle of every step, shape
             (2 · steps · row, dof); None if there is none.
+        path
+            Filled with the motions, shape (segment, sample, 2 dof); by itself nothing.
 
         Returns
         -------
@@ -430,14 +438,6 @@ class VariationalEquations:
             empty without derivatives; Σ e² by coordinate, shape (segment, dof),
             infinite where a motion escapes.
         """
-        nowhere = np.empty((0, 0, 0))
-        return self._shoot(
-            q, first, length, start, c, active, weight, dt, steps, force, nowhere
-        )
-
-    def _shoot(
-        self, q, first, length, start, c, active, weight, dt, steps, force, path
-    ):
         if np.shape(c) != (self.table.count,):
             raise ValueError(
                 f"{np.shape(c)} coefficients given, ({self.table.count},) expected: "
