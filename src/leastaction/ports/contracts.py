@@ -51,11 +51,12 @@ RECORDED = variables(
         u [SI] input
     replicate scheme time row:
         flow [SI] E dx/dt at the recorded states
+    replicate test:
+        test_index [1] sample of the test
     """,
     UNITS,
     finite=("x", "u", "flow"),
 )
-TEST = variables("replicate test:\n test_index [1] sample of the test")
 FLOW = variables("replicate fit order row:\n flow [SI units of each row] E dx/dt")
 HYPERPARAMETERS = variables(
     """
@@ -93,7 +94,7 @@ ERRORS = variables(
     """,
     UNITS,
 )
-STRUCTURE = variables(
+SHOWN = variables(
     """
     replicate fit:
         asymmetry [1] antisymmetric over symmetric part of d(E'z)/dx, rms
@@ -102,10 +103,6 @@ STRUCTURE = variables(
     replicate:
         regularity_true [1] least singular value of the Jacobian of the algebraic \
 rows, truth
-    """
-)
-ALONG_TIME = variables(
-    """
     replicate time effort:
         effort_true [SI] true efforts at the recorded states
     replicate pool_shown time effort:
@@ -162,7 +159,7 @@ COUPLED = variables(COUPLED_MOTION, UNITS, optional=variables(COUPLED_MOTION))
 CONTRACTS = {
     "port_recordings": Contract(
         "simulate with method minimal_coordinates",
-        {**RECORDED, **MATRICES, **INDEX, **TEST},
+        RECORDED | MATRICES | INDEX,
     ),
     "flow_data": Contract(
         "differentiate with method exact_flow, finite_difference or gaussian_process",
@@ -181,6 +178,6 @@ CONTRACTS = {
     ),
     "port_rollout": Contract(
         "validate",
-        {**ERRORS, **STRUCTURE, **ALONG_TIME, **MOTION, **COUPLED, **SCHEME},
+        ERRORS | SHOWN | MOTION | COUPLED | SCHEME,
     ),
 }

@@ -1,6 +1,7 @@
 """What a port-Hamiltonian example must fulfil, before any job."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import sympy as sp
@@ -10,7 +11,7 @@ from leastaction.core.families import declared_units
 from leastaction.core.method import step
 from leastaction.core.recipe import raised
 from leastaction.core.simulation import step_count
-from leastaction.ports.coupling import coupling_of
+from leastaction.ports.coupling import IDENTIFIED, KNOWN, couple, coupling_of
 from leastaction.ports.minimal_coordinates import start
 from leastaction.ports.recipes import MinimalCoordinates
 from leastaction.ports.system import PortHamiltonianSystem, input_function
@@ -50,19 +51,12 @@ def _check_simulation(system: PortHamiltonianSystem, settings: Mapping) -> None:
         raise ValueError(f"training.sizes must increase, not {training['sizes']}")
 
 
-def check_port_dimensions(system, units: Mapping[str, str]) -> None:
+def check_port_dimensions(
+    system: PortHamiltonianSystem, units: Mapping[str, str]
+) -> None:
     """Check that rows add like quantities, that zᵀ E ẋ is a power, H an energy.
 
-    Parameters
-    ----------
-    system
-        :class:`~leastaction.ports.system.PortHamiltonianSystem`.
-    units
-        Unit of every state, input, parameter and minimal coordinate.
-
-    Raises
-    ------
-    DimensionError
+    `units` are those of every state, input, parameter and minimal coordinate.
     """
     # The package of units is slow to import, and only a plan checks dimensions.
     from leastaction.core.units import DimensionError, dimension_of, unit, unit_text
@@ -81,27 +75,22 @@ def check_port_dimensions(system, units: Mapping[str, str]) -> None:
             )
 
     known = {name: unit(text) for name, text in units.items()}
-    second, power = unit("s"), unit("W")
-    given = of("hamiltonian", system.hamiltonian)
-    same("hamiltonian", given, unit("J"))
+    same("hamiltonian", of("hamiltonian", system.hamiltonian), unit("J"))
     efforts = [of(f"z_{i + 1}", e) for i, e in enumerate(system.efforts)]
-    count = len(system.states)
-    for i in range(count):
-        terms = [
-            (f"E_{i + 1}{j + 1} dx/dt", system.flow[i, j], known[name] / second)
-            for j, name in enumerate(system.states)
-        ]
-        for j in range(count):
-            terms.append((f"J_{i + 1}{j + 1} z", system.structure[i, j], efforts[j]))
-            terms.append((f"R_{i + 1}{j + 1} z", system.dissipation[i, j], efforts[j]))
-        terms += [
-            (f"B_{i + 1}{j + 1} u", system.port[i, j], known[name])
-            for j, name in enumerate(system.inputs)
-        ]
-        for label, entry, factor in terms:
-            if entry != 0:
-                found = of(label, entry) * factor * efforts[i]
-                same(f"z_{i + 1} times {label}", found, power)
+    rates = [known[name] / unit("s") for name in system.states]
+    inputs = [known[name] for name in system.inputs]
+    for i, effort in enumerate(efforts):
+        for name, matrix, quantity, factors in (
+            ("E", system.flow, "dx/dt", rates),
+            ("J", system.structure, "z", efforts),
+            ("R", system.dissipation, "z", efforts),
+            ("B", system.port, "u", inputs),
+        ):
+            for j, factor in enumerate(factors):
+                label = f"{name}_{i + 1}{j + 1} {quantity}"
+                if matrix[i, j] != 0:
+                    found = of(label, matrix[i, j]) * factor * effort
+                    same(f"z_{i + 1} times {label}", found, unit("W"))
     for state, expression in system.chart.items():
         if expression != symbol(state):
             same(f"chart of {state}", of(state, expression), known[state])
@@ -139,14 +128,16 @@ def _port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[
     for key in ("shown_size", "forward_size"):
         if settings[key] not in sizes:
             yield f"validate.port.{key} is {settings[key]}, none of the sizes {sizes}"
-    yield from _steps("validate.port.steps", settings["steps"])
+    steps = settings["steps"]
+    yield from _steps("validate.port.steps", steps)
     for name, scenario in settings["scenarios"].items():
-        yield from _motion(
-            f"validate.port.scenarios.{name}", scenario, system, settings
-        )
+        where = f"validate.port.scenarios.{name}"
+        yield from raised(where, partial(_check_motion, scenario, system, steps))
     coupling = settings.get("coupling")
     if coupling:
-        yield from _coupling("validate.port.coupling", coupling, system)
+        where = "validate.port.coupling"
+        yield from _steps(f"{where}.steps", coupling["steps"])
+        yield from raised(where, partial(_check_coupling, coupling, system))
 
 
 def _blocks(where: str, recipe: Mapping, system) -> Iterator[str]:
@@ -180,39 +171,25 @@ def _steps(where: str, steps) -> Iterator[str]:
         yield f"{where}: {steps} must fall and be whole multiples of the last"
 
 
-def _motion(where: str, motion: Mapping, system, settings: Mapping) -> Iterator[str]:
-    try:
-        input_function(system, motion["input"])
-        start(system, motion["initial_state"])
-        for step in settings["steps"]:
-            step_count(motion["duration"], step)
-    except ValueError as error:
-        yield f"{where}: {error}"
+def _check_motion(motion: Mapping, system, steps: Sequence[float]) -> None:
+    input_function(system, motion["input"])
+    start(system, motion["initial_state"])
+    for one in steps:
+        step_count(motion["duration"], one)
 
 
-def _coupling(where: str, coupling: Mapping, system) -> Iterator[str]:
-    yield from _steps(f"{where}.steps", coupling["steps"])
-    try:
-        known, ports = coupling_of(system, coupling)
-        input_function(known, coupling["input"])
-        matrix = coupling["interconnection"]
-        size = len(ports)
-        if len(matrix) != size or any(len(row) != size for row in matrix):
-            yield f"{where}.interconnection must be {size} x {size}, one row per port"
-        elif any(
-            matrix[i][j] != -matrix[j][i] for i in range(size) for j in range(size)
-        ):
-            yield (
-                f"{where}.interconnection {matrix} is not skew-symmetric; only then "
-                "the coupling passes power on and makes none"
-            )
-        wanted = {*system.coordinates, *known.coordinates}
-        given = set(coupling["initial_state"])
-        if wanted != given:
-            yield (
-                f"{where}.initial_state has {sorted(given)}, expected {sorted(wanted)}"
-            )
-        for step in coupling["steps"]:
-            step_count(coupling["duration"], step)
-    except ValueError as error:
-        yield f"{where}: {error}"
+def _check_coupling(coupling: Mapping, system: PortHamiltonianSystem) -> None:
+    known, ports = coupling_of(system, coupling)
+    matrix, size = coupling["interconnection"], len(ports)
+    if {len(matrix), *map(len, matrix)} != {size}:
+        raise ValueError(f"interconnection must be {size} x {size}, one row per port")
+    couple({IDENTIFIED: system.dae, KNOWN: known.dae}, ports, matrix)
+    wanted = {*system.coordinates, *known.coordinates}
+    given = set(coupling["initial_state"])
+    if wanted != given:
+        raise ValueError(
+            f"initial_state has {sorted(given)}, expected {sorted(wanted)}"
+        )
+    input_function(known, coupling["input"])
+    for one in coupling["steps"]:
+        step_count(coupling["duration"], one)

@@ -13,7 +13,7 @@ the solution and the determinant in O(N²) (Golub and Van Loan 2013, section 4.7
 SciPy's `solve_toeplitz` gives the solution alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 
 import numpy as np
@@ -27,7 +27,9 @@ from leastaction.ports.effort_data import flow_data, taken
 
 # A scan says where the search begins: ratios n up to the largest one, length scales
 # over the range of the times, samples of a record.
-LARGEST_NOISE_RATIO = 1e2
+# Paper: the software that the authors name has the least n = 1e-4 by default, which
+# smooths a slow motion by more than the error of its time discretisation.
+NOISE_RATIO_RANGE = 1e-9, 1e2
 LENGTH_SCALES_OF_SCAN = np.geomspace(3e-3, 3.0, 40)
 NOISE_RATIOS_OF_SCAN = 60
 SAMPLES_OF_SCAN = 200
@@ -65,26 +67,8 @@ def _on_grid(values: bytes, step: float) -> np.ndarray:
     return derivative_on_grid(np.frombuffer(values), step)
 
 
-def derivative_on_grid(
-    values: np.ndarray, time_step: float, *, noise_floor: float = 1e-9
-) -> np.ndarray:
-    """Derivative of samples on a uniform grid, shape (time,).
-
-    Parameters
-    ----------
-    values
-        Shape (time,), at least three.
-    time_step
-        Δt > 0.
-    noise_floor
-        Least n. Paper: the software that the authors name has 1e-4 by default, which
-        smooths a slow motion by more than the error of its time discretisation.
-
-    Raises
-    ------
-    ValueError
-        If there are too few values, one is not finite, or the step is not positive.
-    """
+def derivative_on_grid(values: np.ndarray, time_step: float) -> np.ndarray:
+    """Derivative of at least three samples on a uniform grid, shape (time,)."""
     values = np.asarray(values, dtype=float)
     if values.ndim != 1 or len(values) < 3:
         raise ValueError(
@@ -98,40 +82,20 @@ def derivative_on_grid(
         return np.zeros_like(values)
     every = -(-len(values) // SAMPLES_OF_SCAN)
     lag = time_step * np.arange(len(values))
-    start = _scan(lag[::every], centred[::every], noise_floor)
 
-    def row(length_scale, ratio):
+    def solved(length_scale: float, ratio: float):
         column = np.exp(-0.5 * (lag / length_scale) ** 2)
         column[0] += ratio
-        return column
+        return levinson(column, centred)
 
-    def negative_log_likelihood(logs):
-        _, square, log_determinant = levinson(row(*np.exp(logs)), centred)
-        return _profiled(square, log_determinant, len(values))
-
-    length_scale, ratio = _refined(negative_log_likelihood, start, noise_floor)
-    weights, _, _ = levinson(row(length_scale, ratio), centred)
-    slope = -lag / length_scale**2 * np.exp(-0.5 * (lag / length_scale) ** 2)
+    start = _scan(lag[::every], centred[::every])
+    length_scale, weights = _most_likely(solved, start, len(values))
+    slope = _slope(lag, length_scale)
     return matmul_toeplitz((slope, -slope), weights)
 
 
-def derivative_on_subset(
-    time: np.ndarray, values: np.ndarray, *, noise_floor: float = 1e-9
-) -> np.ndarray:
-    """Derivative at samples of any times, in any order, shape (sample,).
-
-    Parameters
-    ----------
-    time, values
-        Shape (sample,), at least two different times.
-    noise_floor
-        Least n.
-
-    Raises
-    ------
-    ValueError
-        If the shapes differ, a value is not finite, or all times are the same.
-    """
+def derivative_on_subset(time: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Derivative at samples of any times, in any order, shape (sample,)."""
     time, values = np.asarray(time, dtype=float), np.asarray(values, dtype=float)
     if time.ndim != 1 or time.shape != values.shape:
         raise ValueError(f"time has shape {time.shape}, values have {values.shape}")
@@ -144,37 +108,25 @@ def derivative_on_subset(
         return np.zeros_like(values)
     lag = time[:, None] - time
 
-    def solved(logs):
-        length_scale, ratio = np.exp(logs)
+    def solved(length_scale: float, ratio: float):
         e, q = np.linalg.eigh(np.exp(-0.5 * (lag / length_scale) ** 2))
-        return np.maximum(e, 0.0) + ratio, q, q.T @ centred
+        e, rotated = np.maximum(e, 0.0) + ratio, q.T @ centred
+        return q @ (rotated / e), (rotated**2 / e).sum(), np.log(e).sum()
 
-    def negative_log_likelihood(logs):
-        e, _, rotated = solved(logs)
-        return _profiled((rotated**2 / e).sum(), np.log(e).sum(), len(values))
+    length_scale, weights = _most_likely(solved, _scan(time, centred), len(values))
+    return _slope(lag, length_scale) @ weights
 
-    start = _scan(time, centred, noise_floor)
-    length_scale, ratio = _refined(negative_log_likelihood, start, noise_floor)
-    e, q, rotated = solved(np.log([length_scale, ratio]))
-    slope = -lag / length_scale**2 * np.exp(-0.5 * (lag / length_scale) ** 2)
-    return slope @ (q @ (rotated / e))
+
+def _slope(lag: np.ndarray, length_scale: float) -> np.ndarray:
+    """k'(τ) over s²."""
+    return -lag / length_scale**2 * np.exp(-0.5 * (lag / length_scale) ** 2)
 
 
 @njit(cache=True, nogil=True)
 def levinson(column, right):
-    """Solve a symmetric positive definite Toeplitz system.
+    """T⁻¹ b, bᵀ T⁻¹ b and log det T of a symmetric Toeplitz matrix, by its column.
 
-    Parameters
-    ----------
-    column
-        First column of the matrix T, shape (size,).
-    right
-        b, shape (size,).
-
-    Returns
-    -------
-    tuple
-        T⁻¹ b; bᵀ T⁻¹ b; log det T. NaN if T is not positive definite in floating point.
+    NaN if T is not positive definite in floating point.
     """
     size = column.size
     solution, predictor = np.zeros(size), np.zeros(size)
@@ -206,17 +158,10 @@ def levinson(column, right):
     return solution, np.dot(right, solution), log_determinant
 
 
-def _profiled(square: float, log_determinant: float, size: int) -> float:
-    """−log p at the best s², up to a constant; infinite where K is not definite."""
-    if not square > 0:
-        return np.inf
-    return 0.5 * (size * np.log(square / size) + log_determinant)
-
-
-def _scan(time: np.ndarray, values: np.ndarray, floor: float) -> np.ndarray:
+def _scan(time: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Best log ℓ and log n on a grid: one eigen-decomposition per ℓ."""
     square = (time[:, None] - time) ** 2
-    ratios = np.geomspace(floor, LARGEST_NOISE_RATIO, NOISE_RATIOS_OF_SCAN)
+    ratios = np.geomspace(*NOISE_RATIO_RANGE, NOISE_RATIOS_OF_SCAN)
     best, found = np.inf, (0.0, 0.0)
     for length_scale in LENGTH_SCALES_OF_SCAN * np.ptp(time):
         e, q = np.linalg.eigh(np.exp(-0.5 * square / length_scale**2))
@@ -228,23 +173,35 @@ def _scan(time: np.ndarray, values: np.ndarray, floor: float) -> np.ndarray:
     return np.log(found)
 
 
-def _refined(negative_log_likelihood, start, floor) -> np.ndarray:
-    """ℓ and n of the largest likelihood near a start."""
-    bounds = [(None, None), (np.log(floor), np.log(LARGEST_NOISE_RATIO))]
-    simplex = start + np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.5]])
+def _most_likely(
+    solved: Callable, start: np.ndarray, size: int
+) -> tuple[float, np.ndarray]:
+    """ℓ of the largest likelihood near a start, and α.
+
+    ``solved(ℓ, n)`` gives α, yᵀα and log det K. With the best s² the likelihood is a
+    function of them; where K is not definite it is zero.
+    """
+
+    def negative_log_likelihood(logs: np.ndarray) -> float:
+        _, square, log_determinant = solved(*np.exp(logs))
+        if not square > 0:
+            return np.inf
+        return 0.5 * (size * np.log(square / size) + log_determinant)
+
     found = minimize(
         negative_log_likelihood,
         start,
         method="Nelder-Mead",
-        bounds=bounds,
+        bounds=[(None, None), np.log(NOISE_RATIO_RANGE)],
         options={
             "xatol": LOG_TOLERANCE,
             "fatol": LIKELIHOOD_TOLERANCE,
             "maxfev": MOST_EVALUATIONS,
-            "initial_simplex": simplex,
+            "initial_simplex": start + np.array([[0.0, 0.0], [0.2, 0.0], [0.0, 0.5]]),
         },
     )
-    return np.exp(found.x)
+    length_scale, ratio = np.exp(found.x)
+    return length_scale, solved(length_scale, ratio)[0]
 
 
 def _check_finite(values: np.ndarray) -> None:

@@ -30,7 +30,6 @@ from leastaction.core.settings import (
 )
 
 Scheme = Literal["explicit_euler", "dop853"]
-A_SCHEME = Field("dop853", description="Scheme that made the path.")
 PortInput = dict[str, Expression]
 AN_INPUT = Field(
     {},
@@ -131,40 +130,40 @@ class MinimalCoordinates(Simulate):
     )
 
 
-class ExactFlow(Differentiate):
+class Flow(Differentiate):
+    """E ẋ at the training samples of the path of one scheme."""
+
+    reads = ("port_recordings",)
+    makes = "flow_data"
+
+    scheme: Scheme = Field("dop853", description="Scheme that made the path.")
+
+
+class ExactFlow(Flow):
     """E ẋ as recorded: exact, or with the noise of a sensor."""
 
     run = "ports.effort_data:exact_flow"
-    reads = ("port_recordings",)
-    makes = "flow_data"
 
     method: Literal["exact_flow"] = "exact_flow"
-    scheme: Scheme = A_SCHEME
 
 
-class FiniteDifference(Differentiate):
+class FiniteDifference(Flow):
     """E ẋ by finite differences of the recorded states."""
 
     run = "ports.effort_data:finite_difference"
-    reads = ("port_recordings",)
-    makes = "flow_data"
 
     method: Literal["finite_difference"] = "finite_difference"
-    scheme: Scheme = A_SCHEME
     stencil: Literal["forward", "central_2", "central_4"] = Field(
         "central_4", description="Differences; of first, second or fourth order."
     )
 
 
-class GaussianProcess(Differentiate):
+class GaussianProcess(Flow):
     """E ẋ by derivatives of Gaussian processes in time."""
 
     run = "ports.gaussian_process:differentiate"
-    reads = ("port_recordings",)
-    makes = "flow_data"
 
     method: Literal["gaussian_process"] = "gaussian_process"
-    scheme: Scheme = A_SCHEME
     samples: Literal["all", "training"] = Field(
         "all", description="Samples that the derivative is learned from."
     )
@@ -239,8 +238,8 @@ class Scenario(Settings):
     duration: Positive = Field(description="Duration, s.")
 
 
-class Coupling(Settings):
-    """A known system that the identified one is coupled to."""
+class Coupling(Scenario):
+    """A known system that the identified one is coupled to, and their motion."""
 
     system: PortSystem = Field(description="The known system.")
     ports: Names = Field(
@@ -249,9 +248,6 @@ class Coupling(Settings):
     interconnection: list[list[Number]] = Field(
         description="Skew matrix C of u + C y = 0 over these ports."
     )
-    initial_state: InitialState = Field(description="State at time zero.")
-    input: PortInput = AN_INPUT
-    duration: Positive = Field(description="Duration, s.")
     steps: FallingSteps = FALLING_STEPS
 
 

@@ -51,5 +51,4 @@ def effort_errors(panels: Sequence) -> Table:
                     }
                 )
     frame = pd.DataFrame(rows)
-    frame.insert(len(frame.columns) - 1, BANDS, frame.pop(BANDS))
-    return Table(frame, NOTE)
+    return Table(frame[[*frame.columns.drop(BANDS), BANDS]], NOTE)

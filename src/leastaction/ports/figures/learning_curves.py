@@ -13,11 +13,11 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
 from leastaction.ports.scores import curves
-from leastaction.report.looks import Look, look
+from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top
 
-HEIGHTS = {"row": 58, "rest": 16}
+SAMPLES = "Training samples"
 SCORES = {"row": "transformed_rmse", "effort": "effort_rmse"}
 # Of one paper figure: the derivatives that it compares.
 DERIVATIVES = {
@@ -49,23 +49,19 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
     over the replicates, each replicate as a thin line; errors below 1e-10 stand there.
     Dashed: error of the derivative data themselves, where that is not zero.
     """
-    figure, grid = grid_of(settings, len(panels), 2, sharey="row", **HEIGHTS)
+    figure, grid = _grid(panels, settings, 2)
     count = 0
     for i, (panel, pair) in enumerate(zip(panels, grid, strict=True)):
         rollout = panel.rollout(BASELINE)
-        for axes, (kind, name) in zip(pair, SCORES.items(), strict=True):
+        for axes, name in zip(pair, SCORES.values(), strict=True):
             sizes, values = curves(rollout, name)
-            learning_axes(axes, sizes)
             count = values.shape[2]
             for j in range(count):
-                learning_line(axes, sizes, values[:, :, j], COMPONENTS[j], MARKERS[j])
-            if kind == "row":
-                _, data = curves(rollout, "target_rmse")
-                for color, level in colored(data[:, -1].mean(axis=0)):
-                    if level > LEAST_ERROR:
-                        style = {"linestyle": "--", "linewidth": 0.6}
-                        axes.axhline(level, color=color, **style)
-        pair[0].set_ylabel("Root mean square error (SI units)")
+                _curve(axes, sizes, values[:, :, j], COMPONENTS[j], MARKERS[j])
+        _, data = curves(rollout, "target_rmse")
+        for color, level in colored(data[:, -1].mean(axis=0)):
+            if level > LEAST_ERROR:
+                pair[0].axhline(level, color=color, linestyle="--", linewidth=0.6)
         pair[0].set_title(f"{panel_title(panels, i)}: $(J-R)\\,z$")
         pair[1].set_title("$z$")
     handles = [
@@ -79,18 +75,16 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 def derivative_influence(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """First components by the kind of derivative data, as :func:`learning_curves`."""
-    figure, grid = grid_of(settings, len(panels), 2, sharey="row", **HEIGHTS)
+    figure, grid = _grid(panels, settings, 2)
     for i, (panel, pair) in enumerate(zip(panels, grid, strict=True)):
         for axes, (kind, name) in zip(pair, SCORES.items(), strict=True):
             for estimator in DERIVATIVES:
                 sizes, values = curves(panel.rollout(estimator), name)
-                one = look_of(estimator)
-                style = (one.color(settings), one.marker)
-                learning_line(axes, sizes, values[:, :, 0], *style)
-            learning_axes(axes, sizes)
+                one = look(estimator, NAMES)
+                color, marker = one.color(settings), one.marker
+                _curve(axes, sizes, values[:, :, 0], color, marker)
             axes.set_title(f"{panel_title(panels, i)}: {component(kind, 0)}")
-        pair[0].set_ylabel("Root mean square error (SI units)")
-    handles = [handle(name, settings, label) for name, label in DERIVATIVES.items()]
+    handles = [_handle(name, settings, label) for name, label in DERIVATIVES.items()]
     legend_on_top(figure, handles)
     return figure
 
@@ -101,30 +95,27 @@ def effort_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Bands are the ranges over the replicates. Estimators see data of the scheme that
     their label names.
     """
-    count = max(p.rollout(next(iter(p.rollouts))).sizes["effort"] for p in panels)
-    figure, grid = grid_of(settings, len(panels), count, sharey="row", **HEIGHTS)
-    for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
-        own = panel.rollout(next(iter(panel.rollouts))).sizes["effort"]
+    counts = [p.rollout(next(iter(p.rollouts))).sizes["effort"] for p in panels]
+    figure, grid = _grid(panels, settings, max(counts))
+    for i, (panel, row, own) in enumerate(zip(panels, grid, counts, strict=True)):
         for axes in row[own:]:
             axes.set_visible(False)
         for j, axes in enumerate(row[:own]):
             for name, rollout in panel.rollouts.items():
                 sizes, values = curves(rollout, SCORES["effort"])
-                errors = np.maximum(values[:, :, j], LEAST_ERROR)
-                color, marker = look_of(name).color(settings), look_of(name).marker
-                style = {"color": color, "marker": marker, "markersize": 3}
+                errors, one = np.maximum(values[:, :, j], LEAST_ERROR), look(name)
+                color = one.color(settings)
+                style = {"color": color, "marker": one.marker, "markersize": 3}
                 axes.plot(sizes, np.median(errors, axis=0), **style)
                 ends = errors.min(axis=0), errors.max(axis=0)
                 axes.fill_between(sizes, *ends, color=color, alpha=0.12)
-            learning_axes(axes, sizes)
-            if j:
-                axes.set_xlabel("")
+            logarithmic(axes, sizes, "" if j else SAMPLES, base=2)
+            axes.yaxis.set_major_locator(LogLocator(numticks=12))
             axes.set_title(component("effort", j))
-        row[0].set_ylabel("Root mean square error (SI units)")
         if len(panels) > 1:
             row[0].set_title(f"{panel_title(panels, i)}: {component('effort', 0)}")
     names = dict.fromkeys(name for panel in panels for name in panel.rollouts)
-    handles = [handle(name, settings) for name in names]
+    handles = [_handle(name, settings) for name in names]
     legend_on_top(figure, handles, min(3, len(handles)))
     return figure
 
@@ -257,32 +248,36 @@ def component(kind: str, i: int) -> str:
     return f"$z_{{JR,{i + 1}}}$" if kind == "row" else f"$z_{{{i + 1}}}$"
 
 
-def look_of(estimator: str) -> Look:
-    """Look of an estimator."""
-    return look(estimator, NAMES)
-
-
-def handle(estimator: str, settings: Mapping, label: str | None = None) -> Line2D:
+def _handle(estimator: str, settings: Mapping, label: str | None = None) -> Line2D:
     """Entry of an estimator in a legend."""
-    one = look_of(estimator)
+    one = look(estimator, NAMES)
     text = one.label if label is None else label
     return key(text, one.color(settings), one.marker, markersize=SIZE)
 
 
-def learning_axes(axes: Axes, sizes: np.ndarray) -> None:
-    """Double logarithmic axes, ticks at the sizes of the training sets."""
-    axes.set_xscale("log", base=2)
+def _grid(panels: Sequence[Panel], settings: Mapping, columns: int):
+    """Figure and axes of errors, a row for each panel."""
+    figure, grid = grid_of(settings, len(panels), columns, 58, 16, sharey="row")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("Root mean square error (SI units)")
+    return figure, grid
+
+
+def logarithmic(axes: Axes, ticks, label: str, base: int = 10) -> None:
+    """Double logarithmic axes with plain ticks along x."""
+    axes.set_xscale("log", base=base)
     axes.set_yscale("log")
-    axes.set_xticks(sizes)
+    axes.set_xticks(ticks)
     axes.xaxis.set_major_formatter(ScalarFormatter())
     axes.xaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_locator(LogLocator(numticks=12))
-    axes.set_xlabel("Training samples")
+    axes.set_xlabel(label)
 
 
-def learning_line(axes: Axes, sizes, values: np.ndarray, color: str, marker: str):
+def _curve(axes: Axes, sizes, values: np.ndarray, color: str, marker: str) -> None:
     """Mean over the replicates, and every replicate as a thin line."""
     values = np.maximum(values, LEAST_ERROR)
     for one in values:
         axes.plot(sizes, one, color=color, linewidth=0.4, alpha=0.4)
     axes.plot(sizes, values.mean(axis=0), color=color, marker=marker, markersize=SIZE)
+    logarithmic(axes, sizes, SAMPLES, base=2)
+    axes.yaxis.set_major_locator(LogLocator(numticks=12))

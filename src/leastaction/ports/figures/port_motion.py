@@ -4,9 +4,14 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator, ScalarFormatter
 
-from leastaction.ports.figures.learning_curves import COMPONENTS, MARKERS, SIZE, colored
+from leastaction.ports.figures.learning_curves import (
+    COMPONENTS,
+    MARKERS,
+    SIZE,
+    colored,
+    logarithmic,
+)
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.style import grid_of, key, legend_on_top, time_axis
 
@@ -85,12 +90,7 @@ def port_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
             right.plot(steps, second, "--", color="0.5", linewidth=0.6)
             if i == 0:
                 handles.append(key(label, **style))
-        right.set_xscale("log")
-        right.set_yscale("log")
-        right.set_xticks(rollout["step"].values)
-        right.xaxis.set_major_formatter(ScalarFormatter())
-        right.xaxis.set_minor_locator(NullLocator())
-        right.set_xlabel("Time step (s)")
+        logarithmic(right, rollout["step"].values, "Time step (s)")
         right.set_ylabel("Residual of the balance (J)")
         left.set_ylabel("$H$ (J)")
         time_axis(left, time)
