@@ -104,13 +104,7 @@ def _check(systems: Mapping[str, PortDae], ports: Sequence, c: np.ndarray) -> No
 def coupling_of(
     system: PortHamiltonianSystem, settings: Mapping
 ) -> tuple[PortHamiltonianSystem, list[tuple[str, int]]]:
-    """The known subsystem, and the coupling ports as (system, number).
-
-    Raises
-    ------
-    ValueError
-        If the subsystem is invalid or a port is not there.
-    """
+    """The known subsystem, and the coupling ports as (system, number)."""
     known = PortHamiltonianSystem.from_config(settings["system"])
     inputs = {IDENTIFIED: system.inputs, KNOWN: known.inputs}
     ports = []

@@ -109,13 +109,8 @@ class PortDae:
 
     @cached_property
     def algebraic(self) -> np.ndarray:
-        """Places of all other states."""
+        """Places of all other states, and of the rows without a derivative."""
         return np.flatnonzero(~self.flow.any(axis=0))
-
-    @cached_property
-    def algebraic_rows(self) -> np.ndarray:
-        """Places of the rows without a derivative."""
-        return np.flatnonzero(~self.flow.any(axis=1))
 
     @cached_property
     def transformation(self) -> np.ndarray:
@@ -123,12 +118,8 @@ class PortDae:
         return self.structure - self.dissipation
 
     @cached_property
-    def _flow_rows(self) -> np.ndarray:
-        return np.flatnonzero(self.flow.any(axis=1))
-
-    @cached_property
     def _flow_inverse(self) -> np.ndarray:
-        return np.linalg.inv(self.flow[np.ix_(self._flow_rows, self.differential)])
+        return np.linalg.inv(self.flow[np.ix_(self.differential, self.differential)])
 
     def efforts(self, x: np.ndarray) -> np.ndarray:
         """Efforts z, shape (point, effort)."""
@@ -140,7 +131,7 @@ class PortDae:
 
     def algebraic_jacobian(self, x: np.ndarray) -> np.ndarray:
         """Jacobian of the algebraic rows by all states, shape (point, row, state)."""
-        rows = self.transformation[self.algebraic_rows]
+        rows = self.transformation[self.algebraic]
         return np.einsum("rk,mks->mrs", rows, self.linearised(x)[1])
 
     def _evaluated(self, x, u) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -150,11 +141,11 @@ class PortDae:
         """
         z, slopes = (values[0] for values in self.linearised(x[None]))
         right = self.transformation @ z + self.port @ u
-        speed = self._flow_inverse @ right[self._flow_rows]
-        if self.constraint is None:
-            return speed, right[self.algebraic_rows], slopes
         d = self.differential
-        turn = self.transformation[self._flow_rows] @ (slopes[:, d] @ speed)
+        speed = self._flow_inverse @ right[d]
+        if self.constraint is None:
+            return speed, right[self.algebraic], slopes
+        turn = self.transformation[d] @ (slopes[:, d] @ speed)
         curvature = self.constraint.second(x[None])[0][:, d][:, :, d]
         gradient = self.constraint.first(x[None])[0][:, d]
         bent = curvature @ speed @ speed
@@ -164,7 +155,7 @@ class PortDae:
         """Jacobian of the residual by the algebraic states."""
         a = self.algebraic
         if self.constraint is None:
-            return self.transformation[self.algebraic_rows] @ slopes[:, a]
+            return self.transformation[a] @ slopes[:, a]
         columns = []
         for i in a:  # d²g/dt² is linear in the multipliers where H is
             step = MULTIPLIER_STEP * (1.0 + abs(x[i]))

@@ -80,16 +80,13 @@ def effort_targets(
 ) -> xr.Dataset:
     """Training sets of x and y, with what is known of the system: E, J, R, B and g."""
     scheme = str(derivatives["scheme"].values)
-    index = observations["training_index"].values[0]
     x = observations["x"].sel(scheme=scheme).values[0]
     given = observations["u"].values[0] @ observations["port_matrix"].values.T
-    beyond = (index < 0)[..., None]
-    y = derivatives["flow"].values[0] - given[index]
     known = observations[[*MATRICES, "training_index"]]
     known = known.drop_vars(["time", "scheme"], errors="ignore")
     values = {
-        "x": np.where(beyond, np.nan, x[index]),
-        "y": np.where(beyond, np.nan, y),
+        "x": taken(observations, x),
+        "y": derivatives["flow"].values[0] - taken(observations, given),
         "scheme": scheme,
     }
     return known.assign(CONTRACTS["effort_data"].dataset(values)).assign_coords(
@@ -111,10 +108,7 @@ def training_data(equations: xr.Dataset) -> Iterator[tuple[np.ndarray, np.ndarra
 def training_set(equations: xr.Dataset, fit: int) -> tuple[np.ndarray, np.ndarray]:
     """Inputs (sample, state) and targets (sample, row) of one fit."""
     there = equations["training_index"].values[0, fit] >= 0
-    return (
-        equations["x"].values[0, fit, there],
-        equations["y"].values[0, fit, there],
-    )
+    return tuple(equations[name].values[0, fit, there] for name in ("x", "y"))
 
 
 def with_training_data(

@@ -48,19 +48,15 @@ def validate(
     steps = step_count(simulation["duration"], simulation["time_step"])
     time = simulation["time_step"] * np.arange(steps + 1)
     x, _ = path(system, str(model["scheme"].values), time, simulation)
-    replicate = model["replicate"].values
+    (replicate,) = model["replicate"].values.tolist()
     sets, _ = draw_sets(
-        time,
-        simulation["training"],
-        example=example,
-        seed=seed,
-        replicate=int(replicate[0]),
+        time, simulation["training"], example=example, seed=seed, replicate=replicate
     )
     test = x[sets["test_index"]]
     fits = [PortModel(model, fit) for fit in range(model.sizes["fit"])]
     chosen = fits[0].trained_on(wanted["forward_size"])
     pieces = [
-        xr.Dataset(coords={"replicate": replicate}),
+        xr.Dataset(coords={"replicate": model["replicate"].values}),
         _learning_curves(fits, system, test),
         structure_scores([fit.dae for fit in fits], system, test),
         _along_time(fits, system, time, x, wanted["shown_size"]),
@@ -122,15 +118,8 @@ def structure_scores(
 ) -> xr.Dataset:
     """Symmetry, gradient and regularity of every fit, at the states `points`.
 
-    asymmetry
-        Antisymmetric over symmetric part of ∂(Eᵀz)/∂x in rms, with a constraint by the
-        differential states alone; zero if Eᵀz is a gradient.
-    gradient_defect
-        Largest |H(b) − H(a) − ∫Eᵀz dx| along lines between neighbouring points, J;
-        infinite without H. A difference quotient of H would show its round-off only.
-    regularity
-        Least singular value, over the points, of the Jacobian of the algebraic rows by
-        the algebraic states (by all states if it is singular in the truth, too).
+    With a constraint, symmetry is that by the differential states alone. Regularity is
+    that by the algebraic states, or by all states if it is lost in the truth, too.
     """
     truth = system.dae
 
@@ -164,7 +153,10 @@ def _asymmetry(dae: PortDae, points: np.ndarray, inner) -> float:
 
 
 def _gradient_defect(dae: PortDae, points: np.ndarray) -> float:
-    """Along lines between points whose algebraic states are kept."""
+    """Along lines between neighbouring points whose algebraic states are kept.
+
+    Infinite without H, of which a difference quotient would show the round-off only.
+    """
     if dae.hamiltonian is None:
         return np.inf
     nodes, weights = np.polynomial.legendre.leggauss(NODES_PER_LINE)
@@ -217,10 +209,8 @@ def _grids(duration: float, steps: Sequence[float]) -> list[np.ndarray]:
 def port_motion(dae: PortDae, system, settings: Mapping) -> xr.Dataset:
     """Roll out truth and model in every scenario, at every time step.
 
-    Both start from the same state. Motions and errors are those at the finest step, on
-    the grid of the coarsest one; the energy balance is tested at every step. Where the
-    equation does not determine its algebraic states, `failure` says so. `settings` are
-    the section `port` of `validate`.
+    Motions and errors are those at the finest step, on the grid of the coarsest one.
+    `settings` are the section `port` of `validate`.
     """
     steps, scenarios = settings["steps"], settings["scenarios"]
     results = [_scenario(dae, system, one, steps) for one in scenarios.values()]
@@ -241,11 +231,7 @@ def port_motion(dae: PortDae, system, settings: Mapping) -> xr.Dataset:
         coords={
             "scenario": list(scenarios),
             "step": ("step", list(steps), {"units": "s", "long_name": "time step"}),
-            "time_forward": (
-                "time_forward",
-                time,
-                {"units": "s", "long_name": "time"},
-            ),
+            "time_forward": ("time_forward", time, {"units": "s", "long_name": "time"}),
             "state": list(system.states),
         },
     )

@@ -97,10 +97,7 @@ def check_port_dimensions(
 
 
 def _port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[str]:
-    """Everything that would stop the identification of efforts, or their validation.
-
-    Each problem says what is given, what is expected and what to do.
-    """
+    """Everything that would stop the identification of efforts, or their validation."""
     simulation = example["simulate"]
     size = np.linalg.svd(system.dae.transformation, compute_uv=False)
     if size[-1] < ROUNDING * size[0]:

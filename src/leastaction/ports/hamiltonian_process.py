@@ -67,16 +67,10 @@ def process_of(block: Sequence[int]) -> "type[HamiltonianProcess]":
 
 @dataclass(frozen=True, eq=False)
 class HamiltonianProcess:
-    """Posterior of H and of z = ∂H/∂x, given the hyperparameters.
+    """Posterior of H and of z = ∂H/∂x, given the hyperparameters."""
 
-    Attributes
-    ----------
-    x, z
-        States and their efforts, shape (sample, state).
-    """
-
-    x: np.ndarray
-    z: np.ndarray
+    x: np.ndarray  # states (sample, state)
+    z: np.ndarray  # their efforts (sample, state)
 
     @property
     def parameters(self) -> dict:
@@ -90,23 +84,13 @@ class HamiltonianProcess:
 
 @dataclass(frozen=True, eq=False)
 class GradientProcess(HamiltonianProcess):
-    """Process of several states.
+    """Process of several states."""
 
-    Attributes
-    ----------
-    length_scale
-        ℓ, shape (state,), in the units of the states.
-    variance, linear, quadratic
-        s², b_1 and b_2, in squared units of H.
-    noise
-        σ², shape (state,), in squared units of the efforts.
-    """
-
-    length_scale: np.ndarray
-    variance: float
+    length_scale: np.ndarray  # ℓ (state,), in the units of the states
+    variance: float  # s², in squared units of H, as b_1 and b_2
     linear: float
     quadratic: float
-    noise: np.ndarray
+    noise: np.ndarray  # σ² (state,), in squared units of the efforts
 
     @cached_property
     def _scaling(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -145,7 +129,7 @@ class GradientProcess(HamiltonianProcess):
 
     def linearised(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Posterior means of z and ∂z/∂x; the latter is symmetric."""
-        return _gradient_sums(_table(points), *self._mean)[1:]
+        return _gradient_sums(np.ascontiguousarray(points), *self._mean)[1:]
 
     def hamiltonian(self, points: np.ndarray) -> np.ndarray:
         """Posterior mean of H, zero at x = 0, shape (point,)."""
@@ -331,28 +315,14 @@ def _gradient_sums(points, centre, spread, nodes, weights, inverse, slope, curva
 
 @dataclass(frozen=True, eq=False)
 class LocalProcess(HamiltonianProcess):
-    """Process of one state.
+    """Process of one state."""
 
-    Attributes
-    ----------
-    length_scale
-        ℓ, in units of w.
-    warp
-        c, in units of the state.
-    variance, offset
-        s² and b_0, in squared units of the effort.
-    slope
-        b_1, in squared units of effort over state.
-    noise
-        σ², in squared units of the effort.
-    """
-
-    length_scale: float
-    warp: float
-    variance: float
+    length_scale: float  # ℓ, in units of w
+    warp: float  # c, in units of the state
+    variance: float  # s², in squared units of the effort, as b_0
     offset: float
-    slope: float
-    noise: float
+    slope: float  # b_1, in squared units of effort over state
+    noise: float  # σ², in squared units of the effort
 
     def _covariance(self, points: np.ndarray) -> np.ndarray:
         lag = np.arcsinh(points / self.warp) - np.arcsinh(self.x[:, 0] / self.warp)
@@ -375,7 +345,7 @@ class LocalProcess(HamiltonianProcess):
 
     def linearised(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Posterior means of z, shape (point, 1), and dz/dx, shape (point, 1, 1)."""
-        effort, slope = _local_sums(_table(points)[:, 0], *self._mean)
+        effort, slope = _local_sums(np.ascontiguousarray(points)[:, 0], *self._mean)
         return effort[:, None], slope[:, None, None]
 
     def hamiltonian(self, points: np.ndarray) -> np.ndarray:
@@ -502,10 +472,6 @@ def warped_kernel(x: np.ndarray) -> Kernel:
         return matrix, slopes
 
     return kernel
-
-
-def _table(points: np.ndarray) -> np.ndarray:
-    return np.ascontiguousarray(points, dtype=float)
 
 
 def _samples(x, z) -> tuple[np.ndarray, np.ndarray]:

@@ -23,7 +23,7 @@ SAMPLES_WITHOUT_DIFFERENCE = 2
 ALL, EARLY = "all", "early"
 
 # Relative and absolute tolerance of DOP853, for states of order one.
-DOP853_TOLERANCE = 1e-12
+TOLERANCE = 1e-12
 
 
 def draw_sets(
@@ -93,15 +93,8 @@ def dop853(rates, xi: np.ndarray, time: np.ndarray) -> np.ndarray:
     """Dormand–Prince of order 8 with a step control far below the data's needs."""
     from scipy.integrate import solve_ivp
 
-    found = solve_ivp(
-        rates,
-        (time[0], time[-1]),
-        xi,
-        method="DOP853",
-        t_eval=time,
-        rtol=DOP853_TOLERANCE,
-        atol=DOP853_TOLERANCE,
-    )
+    span, tolerances = (time[0], time[-1]), dict.fromkeys(("rtol", "atol"), TOLERANCE)
+    found = solve_ivp(rates, span, xi, method="DOP853", t_eval=time, **tolerances)
     if not found.success:
         raise ValueError(f"the path ends at {found.t[-1]:g} s: {found.message}")
     return found.y.T

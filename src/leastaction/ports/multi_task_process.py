@@ -24,6 +24,7 @@ import xarray as xr
 from scipy.linalg.lapack import dpstrf
 
 from leastaction.core.gaussian_process import most_likely, square_distances
+from leastaction.ports.contracts import HYPERPARAMETERS
 from leastaction.ports.effort_data import (
     training_data,
     training_set,
@@ -106,25 +107,13 @@ class StructuredSpectra:
         return 0.5 * float(square + log - np.log(self.inverse).sum())
 
 
-def negative_log_likelihood(
-    parameters: np.ndarray,
-    square: np.ndarray,
-    outputs: np.ndarray,
-    transform: np.ndarray,
-) -> tuple[float, np.ndarray]:
+def negative_log_likelihood(parameters, square, outputs, transform):
     """−log p(Y) and its gradient by log ℓ, v, log d and log σ², given |x − x'|²."""
     size, length_scale = outputs.shape[1], np.exp(parameters[0])
     v = parameters[1 : 1 + size]
     d, noise = np.exp(parameters[1 + size :]).reshape(2, size)
-    found = StructuredSpectra(
-        square,
-        outputs,
-        transform,
-        length_scale,
-        np.outer(v, v) + np.diag(d),
-        noise,
-        low_rank_spectrum,
-    )
+    own = length_scale, np.outer(v, v) + np.diag(d), noise
+    found = StructuredSpectra(square, outputs, transform, *own, low_rank_spectrum)
     q, e, turn, weights = found.vectors, found.values, found.turn, found.weights
     slope = found.kernel * square
     slope /= length_scale**2
@@ -174,20 +163,14 @@ class StructuredProcess:
     @property
     def task_covariance(self) -> np.ndarray:
         """T, the prior covariance of z at one point."""
-        return np.outer(self.task_vector, self.task_vector) + np.diag(
-            self.task_diagonal
-        )
+        v = self.task_vector
+        return np.outer(v, v) + np.diag(self.task_diagonal)
 
     @cached_property
     def _spectra(self) -> StructuredSpectra:
-        return StructuredSpectra(
-            square_distances(self.x, self.x),
-            self.y,
-            self.transformation,
-            self.length_scale,
-            self.task_covariance,
-            self.noise,
-        )
+        square = square_distances(self.x, self.x)
+        own = self.length_scale, self.task_covariance, self.noise
+        return StructuredSpectra(square, self.y, self.transformation, *own)
 
     @property
     def log_likelihood(self) -> float:
@@ -284,16 +267,9 @@ def fit(
         race=ITERATIONS_OF_ALL_STARTS,
         **SEARCH_OPTIONS,
     )
+    length_scale, v = float(np.exp(best[0])), best[1 : 1 + tasks] * scale
     d, noise = np.exp(best[1 + tasks :]).reshape(2, tasks) * scale**2
-    return StructuredProcess(
-        x,
-        y,
-        transformation,
-        float(np.exp(best[0])),
-        best[1 : 1 + tasks] * scale,
-        d,
-        noise,
-    )
+    return StructuredProcess(x, y, transformation, length_scale, v, d, noise)
 
 
 def _bounds(spread: float, noise_floor: float, tasks: int) -> np.ndarray:
@@ -319,9 +295,7 @@ def _starts(y, transformation, spread, number, random):
         yield np.concatenate([[np.log(length_scale)], size * v, *logs])
 
 
-def _check(
-    x: np.ndarray, y: np.ndarray, transformation: np.ndarray, starts: int
-) -> None:
+def _check(x, y, transformation: np.ndarray, starts: int) -> None:
     if x.ndim != 2 or y.ndim != 2 or len(x) != len(y) or len(x) == 0:
         raise ValueError(
             f"x {x.shape} and y {y.shape} must be tables with one row per sample"
@@ -370,28 +344,19 @@ def _parts(
 def _fitted(equations: xr.Dataset, settings: Mapping, names: Sequence) -> xr.Dataset:
     """Processes of every training set, with their `names`."""
     back, parts = _parts(equations, len(names))
-    found: dict[str, list] = {}
+    options = {key: settings[key] for key in ("noise_floor", "starts", "iterations")}
+    found: dict[str, list] = {name: [] for name in HYPERPARAMETERS}
     for x, y in training_data(equations):
-        processes = [
-            fit(
-                x,
-                (y @ back.T)[:, place],
-                transform,
-                random=np.random.default_rng(settings["seed"]),
-                noise_floor=settings["noise_floor"],
-                starts=settings["starts"],
-                iterations=settings["iterations"],
-            )
-            for place, transform in parts
-        ]
-        for name, value in {
-            "length_scale": [p.length_scale for p in processes],
-            "task_vector": np.concatenate([p.task_vector for p in processes]),
-            "task_diagonal": np.concatenate([p.task_diagonal for p in processes]),
-            "noise_variance": np.concatenate([p.noise for p in processes]),
-            "log_likelihood": sum(p.log_likelihood for p in processes),
-        }.items():
-            found.setdefault(name, []).append(value)
+        processes = []
+        for place, transform in parts:
+            random = np.random.default_rng(settings["seed"])
+            outputs = (y @ back.T)[:, place]
+            processes.append(fit(x, outputs, transform, random=random, **options))
+        found["length_scale"].append([p.length_scale for p in processes])
+        found["task_vector"].append(np.hstack([p.task_vector for p in processes]))
+        found["task_diagonal"].append(np.hstack([p.task_diagonal for p in processes]))
+        found["noise_variance"].append(np.hstack([p.noise for p in processes]))
+        found["log_likelihood"].append(sum(p.log_likelihood for p in processes))
     dataset = with_training_data("effort_process", equations, found)
     return dataset.assign_coords(process=names)
 
@@ -403,23 +368,18 @@ class ProcessEfforts:
         own = dataset.isel(replicate=0, fit=fit)
         x, y = training_set(dataset, fit)
         back, parts = _parts(dataset, dataset.sizes["process"])
-        self._parts = [
-            (
-                place,
-                StructuredProcess(
-                    x=x,
-                    y=(y @ back.T)[:, place],
-                    transformation=transform,
-                    length_scale=float(length_scale),
-                    task_vector=own["task_vector"].values[place],
-                    task_diagonal=own["task_diagonal"].values[place],
-                    noise=own["noise_variance"].values[place],
-                ),
+        self._parts = []
+        for k, (place, transform) in enumerate(parts):
+            process = StructuredProcess(
+                x=x,
+                y=(y @ back.T)[:, place],
+                transformation=transform,
+                length_scale=float(own["length_scale"][k]),
+                task_vector=own["task_vector"].values[place],
+                task_diagonal=own["task_diagonal"].values[place],
+                noise=own["noise_variance"].values[place],
             )
-            for (place, transform), length_scale in zip(
-                parts, own["length_scale"].values, strict=True
-            )
-        ]
+            self._parts.append((place, process))
 
     def linearised(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return z and ∂z/∂x of states."""

@@ -30,13 +30,12 @@ from leastaction.core.settings import (
 )
 
 Scheme = Literal["explicit_euler", "dop853"]
-PortInput = dict[str, Expression]
-AN_INPUT = Field(
-    {},
-    description="Inputs, expressions in `time` and the parameters; zero if not given.",
-)
-
-
+PortInput = Annotated[
+    dict[str, Expression],
+    Field(
+        description="Inputs, expressions in `time` and the parameters; zero if absent."
+    ),
+]
 PortMatrix = Annotated[
     list[list[Expression]],
     Field(
@@ -44,8 +43,12 @@ PortMatrix = Annotated[
         description="Entries are numbers or expressions in parameters.",
     ),
 ]
-FallingSteps = Annotated[list[Positive], Field(min_length=2)]
-FALLING_STEPS = Field(description="Time steps, s, each a whole multiple of the last.")
+FallingSteps = Annotated[
+    list[Positive],
+    Field(
+        min_length=2, description="Time steps, s, each a whole multiple of the last."
+    ),
+]
 
 
 class Chart(Settings):
@@ -119,7 +122,7 @@ class MinimalCoordinates(Simulate):
     replicates: Count = Field(
         5, description="Independent training sets of the one path."
     )
-    input: PortInput = AN_INPUT
+    input: PortInput = {}
     training: Training = Field(
         default_factory=Training, description="Training and test samples of the path."
     )
@@ -233,7 +236,7 @@ class HamiltonianGradient(Identify):
 class Scenario(Settings):
     """One motion."""
 
-    input: PortInput = AN_INPUT
+    input: PortInput = {}
     initial_state: InitialState = Field(description="State at time zero.")
     duration: Positive = Field(description="Duration, s.")
 
@@ -248,7 +251,7 @@ class Coupling(Scenario):
     interconnection: list[list[Number]] = Field(
         description="Skew matrix C of u + C y = 0 over these ports."
     )
-    steps: FallingSteps = FALLING_STEPS
+    steps: FallingSteps
 
 
 class PortValidation(Settings):
@@ -260,7 +263,7 @@ class PortValidation(Settings):
     forward_size: Integer = Field(
         description="Training samples of the fit that is rolled out."
     )
-    steps: FallingSteps = FALLING_STEPS
+    steps: FallingSteps
     scenarios: dict[str, Scenario] = Field(min_length=1, description="Motions by name.")
     coupling: Coupling | None = absent(
         "A known system that the identified one is coupled to."

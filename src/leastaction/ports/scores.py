@@ -40,11 +40,7 @@ def rows(case: Case) -> Iterator[dict]:
 
 
 def selected(rollout: xr.Dataset, name: str, at: Mapping) -> np.ndarray:
-    """One number per replicate: the largest over what `at` leaves open.
-
-    `at` names the `size` of the training set (of all times), a component, a scenario or
-    a step.
-    """
+    """One number per replicate: the largest over what `at` leaves open."""
     if name not in rollout:
         raise ValueError(
             f"publish: the rollout has no {name!r}; there are "

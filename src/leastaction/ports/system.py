@@ -225,27 +225,26 @@ class PortHamiltonianSystem:
     def index(self) -> int:
         """Differentiation index: 1 plus the times algebraic rows are differentiated.
 
-        With E = diag(D, 0) the algebraic rows 0 = g(x_d, x_a, u) give x_a if their
-        Jacobian by x_a is regular. Rows that hold no x_a are replaced by their
-        derivative along ẋ_d = D⁻¹ f until it is. Inputs are kept out of it:
-        constraints hold none.
+        The rows 0 = g(x_d, x_a, u) give x_a if their Jacobian by x_a is regular. Rows
+        that hold no x_a are replaced by their derivative along ẋ_d = D⁻¹ f until it is.
+        Inputs are kept out of it: constraints hold none.
 
         Raises
         ------
         ValueError
             If none is found up to 6.
         """
-        flow, x = self.dae.flow, [symbol(name) for name in self.states]
-        d, e = ([int(i) for i in np.flatnonzero(flow.any(axis=a))] for a in (0, 1))
-        if len(e) == len(x):
+        if not self.dae.algebraic.size:
             return 0
+        x = [symbol(name) for name in self.states]
+        d, a = self.dae.differential.tolist(), self.dae.algebraic.tolist()
         u = sp.Matrix([symbol(name) for name in self.inputs])
         right = (self.structure - self.dissipation) * self.efforts
         right = self.evaluated(right + self.port * u)
-        speed = sp.Matrix(flow[np.ix_(e, d)]).inv() * right.extract(e, [0])
-        inner = [x[i] for i in d]
-        outer = [x[i] for i in range(len(x)) if i not in d]
-        algebraic = [right[i] for i in range(len(x)) if i not in e]
+        flow = self.dae.flow[np.ix_(d, d)]
+        speed = sp.Matrix(flow).inv() * right.extract(d, [0])
+        inner, outer = [x[i] for i in d], [x[i] for i in a]
+        algebraic = [right[i] for i in a]
         generic = {s: sp.Float(0.3 + 0.1 * i) for i, s in enumerate([*x, *u])}
         for index in range(1, HIGHEST_INDEX + 1):
             slopes = sp.Matrix(algebraic).jacobian(outer)
@@ -305,9 +304,8 @@ def _chart_problems(system: PortHamiltonianSystem) -> Iterator[str]:
     i = np.arange(POINTS_OF_IDENTITIES)[:, None]
     roots = np.sqrt(2.0 + np.arange(len(system.coordinates)))
     points = 0.2 + np.mod((i + 1) * roots, 1.0)
-    u = np.linspace(-0.7, 0.9, POINTS_OF_IDENTITIES)[:, None] * np.ones(
-        len(system.inputs)
-    )
+    inputs = np.linspace(-0.7, 0.9, POINTS_OF_IDENTITIES)[:, None]
+    u = inputs * np.ones(len(system.inputs))
     matrix, right = (of(points, u) for of in system._rate_equations)
     scale = 1 + np.abs(right).max()
     if np.linalg.matrix_rank(matrix).min() < matrix.shape[2]:
@@ -336,20 +334,7 @@ def _chart_problems(system: PortHamiltonianSystem) -> Iterator[str]:
 
 
 def input_function(system, written: Mapping) -> Callable[[np.ndarray], np.ndarray]:
-    """u(t) of times (time,) as an array (time, port).
-
-    Parameters
-    ----------
-    system
-        With `inputs` and `parameters`.
-    written
-        By input, an expression in `time` and the parameters; zero where none is given.
-
-    Raises
-    ------
-    ValueError
-        If an input is unknown or an expression is invalid.
-    """
+    """u(t) of times (time,) as an array (time, port), zero where none is `written`."""
     for name in written:
         if name not in system.inputs:
             raise ValueError(f"input: {unknown('input', name, system.inputs)}")

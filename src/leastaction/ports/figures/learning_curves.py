@@ -15,7 +15,13 @@ from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 from leastaction.ports.scores import curves
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top
+from leastaction.report.style import (
+    StyledFigure,
+    grid_of,
+    key,
+    legend_on_top,
+    time_axis,
+)
 
 SAMPLES = "Training samples"
 SCORES = {"row": "transformed_rmse", "effort": "effort_rmse"}
@@ -160,12 +166,11 @@ def _along_time(panels: Sequence[Panel], settings: Mapping, pool: str) -> Figure
             ends = -band[:, j], band[:, j]
             below.fill_between(time, *ends, color=band_color, linewidth=0)
             below.plot(time, estimate[:, j] - true[:, j], color=own, linewidth=0.7)
-            below.set_xlabel("Time (s)")
+            time_axis(below, time)
             below.ticklabel_format(axis="y", scilimits=(-2, 2))
             above.set_title(component("effort", j))
-            for axes in (above, below):
-                axes.set_xlim(time[0], time[-1])
-                if pool == EARLY:
+            if pool == EARLY:
+                for axes in (above, below):
                     axes.axvspan(_until(panel, time), time[-1], color="0.9", zorder=0)
             if np.abs(true[:, j]).max() < ROUND_OFF_OF_EFFORT:
                 above.set_ylim(-1.0, 1.0)
