@@ -5,8 +5,7 @@ import pytest
 import xarray as xr
 
 from leastaction.core.expressions import parse
-from leastaction.fields.domain import Domain
-from leastaction.fields.evaluate import ModalForces, NodeEvaluator
+from leastaction.fields.domain import Domain, ModalForces, NodeEvaluator
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.library import FieldLibrary
 from leastaction.fields.modal_moments import test_functions as basis_of

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.fields.domain import Domain
+from leastaction.fields.domain import Domain, count_functions
 from leastaction.fields.field_system import FieldSystem
-from leastaction.fields.lagrangian_density import density_euler_lagrange, jet_symbol
 from leastaction.fields.library import (
     FieldLibrary,
-    count_functions,
     density_candidates,
+    density_euler_lagrange,
+    jet_symbol,
 )
 
 WAVE = Domain(0.51, 50, "fixed", "fixed")

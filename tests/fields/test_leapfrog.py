@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from field_support import cantilever, field, observe, string
 
-from leastaction.fields.leapfrog import UnstableError
+from leastaction.fields.schemes import UnstableError
 
 
 def test_displacements_obey_the_two_step_recursion():

@@ -5,7 +5,7 @@ import pytest
 from field_support import cantilever, observe, string
 from scipy.linalg import expm
 
-from leastaction.fields.modal import covariance, noise, transition
+from leastaction.fields.schemes import covariance, noise, transition
 
 
 def van_loan(omega, step):

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from field_support import cantilever, observe
 
-from leastaction.fields import modal
+from leastaction.fields import schemes
 
 OMEGA = np.array([0.5, 3.0, 80.0, 1e4])
 
 
 def test_without_noise_the_energy_of_every_mode_is_kept():
-    step = modal.newmark_transition(OMEGA, 0.01)
+    step = schemes.newmark_transition(OMEGA, 0.01)
     weight = np.array([OMEGA**2, np.ones(4)])
     rng = np.random.default_rng(0)
     state = rng.standard_normal((2, 4))
@@ -21,15 +21,15 @@ def test_without_noise_the_energy_of_every_mode_is_kept():
 
 
 def test_it_lengthens_periods_as_known():
-    step = modal.newmark_transition(OMEGA, 0.01)
+    step = schemes.newmark_transition(OMEGA, 0.01)
     angle = np.arccos(np.clip(step[0, 0], -1, 1))
     np.testing.assert_allclose(angle, 2 * np.arctan(OMEGA * 0.01 / 2), rtol=1e-6)
 
 
 def test_noise_enters_by_its_increment_alone():
     omega, step = np.array([2.0]), 1e-4
-    exact = modal.covariance(omega, step)[1, 1, 0]
-    root = modal.newmark_noise(omega, step)[..., 0]
+    exact = schemes.covariance(omega, step)[1, 1, 0]
+    root = schemes.newmark_noise(omega, step)[..., 0]
     assert (root @ root.T)[1, 1] == pytest.approx(exact, rel=1e-7)
     assert (root[:, 1] == 0).all()
 

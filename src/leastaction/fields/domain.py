@@ -1,4 +1,4 @@
-"""Domain of a one-dimensional field: nodes, cells and difference operators.
+"""Domain of a one-dimensional field, and densities evaluated on it.
 
 A potential density V(u, u_x, u_xx) becomes a sum over quadrature points,
 
@@ -11,34 +11,47 @@ system itself: its stiffness is symmetric, its energy is conserved, and the cond
 at a free end are natural, so that nothing has to be imposed there.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
 import numpy as np
+import sympy as sp
 
+from leastaction.core.compiled import assignments, kernel, local
 from leastaction.core.families import unknown
+from leastaction.fields.library import displacements, jet_symbol, spatial_order
 
 ENDS = ("fixed", "clamped", "free")
 FEWEST_NODES = 4
 HIGHEST_DERIVATIVE = 2
 
+KERNEL = """
+@njit(cache=True, nogil=True)
+def evaluate(u, u_t, start, node, entry, values):
+    for k in range(u.shape[0]):
+        for p in range(start.shape[1] - 1):
+            {jet}
+            {values}
+"""
+GATHER = """\
+{name} = 0.0
+for j in range(start[{order}, p], start[{order}, p + 1]):
+    {name} += entry[j] * {array}[k, node[j]]"""
+
+# K φ − M φ λ over K φ, per node, at which φ count as eigenvectors of K.
+RELATIVE_ROUNDOFF_OF_EIGENVECTORS = 1e-12
+# So that what is made of a batch fits the cache.
+SAMPLES_PER_BATCH = 250
+
 
 @dataclass(frozen=True)
 class Operator:
-    """Linear map from nodal values to a derivative at quadrature points.
+    """Linear map from nodal values to a derivative at quadrature points."""
 
-    Attributes
-    ----------
-    matrix
-        Shape (point, node), m^-order.
-    weights
-        Quadrature weight of each point, m.
-    positions
-        Position of each point, m.
-    """
-
+    # Shape (point, node), m^-order.
     matrix: np.ndarray
+    # Quadrature weight and position of each point, m.
     weights: np.ndarray
     positions: np.ndarray
 
@@ -47,15 +60,8 @@ class Operator:
 class Domain:
     """Interval with uniformly spaced nodes; only nodes that can move are counted.
 
-    Attributes
-    ----------
-    length
-        ℓ, m.
-    nodes
-        Number of unknowns n. A fixed or clamped end carries none; a free end does.
-    left, right
-        ``"fixed"`` (u = 0; a hinge, for a beam), ``"clamped"`` (u = u_x = 0) or
-        ``"free"`` (natural).
+    An end is ``"fixed"`` (u = 0; a hinge, for a beam), ``"clamped"`` (u = u_x = 0) or
+    ``"free"`` (natural); only a free one carries a node. The length is in m.
     """
 
     length: float
@@ -76,20 +82,15 @@ class Domain:
                 raise ValueError(f"domain.{side}: {unknown('end', end, ENDS)}")
 
     @classmethod
-    def from_config(cls, config: Mapping) -> "Domain":
+    def from_config(cls, config: Mapping, prefix: str = "") -> "Domain":
         """Domain of the ``system.domain`` section of an example."""
-        return cls(
-            float(config["length"]),
-            int(config["nodes"]),
-            str(config["left"]),
-            str(config["right"]),
-        )
+        types = {"length": float, "nodes": int, "left": str, "right": str}
+        return cls(**{name: of(config[prefix + name]) for name, of in types.items()})
 
     @classmethod
     def from_attributes(cls, attributes: Mapping) -> "Domain":
         """Domain that a dataset of a field names in its attributes."""
-        names = ("length", "nodes", "left", "right")
-        return cls.from_config({name: attributes[f"domain_{name}"] for name in names})
+        return cls.from_config(attributes, "domain_")
 
     @property
     def dx(self) -> float:
@@ -107,28 +108,20 @@ class Domain:
     def cell(self) -> np.ndarray:
         """Length that belongs to each node, m: dx, half of it at a free end."""
         cell = np.full(self.nodes, self.dx)
-        if self.left == "free":
-            cell[0] /= 2
-        if self.right == "free":
-            cell[-1] /= 2
+        cell[0] /= 1 + (self.left == "free")
+        cell[-1] /= 1 + (self.right == "free")
         return cell
 
     def operator(self, order: int, points_of: int | None = None) -> Operator:
-        """Derivative of `order` 0, 1 or 2 at the quadrature points of a density.
+        """Derivative ∂^order u/∂x^order at the quadrature points of some order.
 
-        Parameters
-        ----------
-        order
-            0 for u, 1 for u_x, 2 for u_xx.
-        points_of
-            Order whose points are used (default: `order` itself); a density that mixes
-            derivatives is evaluated at the points of the highest one.
+        A density that mixes derivatives is evaluated at the points of the highest one:
 
-            - 0: the nodes, weight `cell`.
-            - 1: the springs between neighbours, ends at rest included, weight dx.
-            - 2: every point with two neighbours, weight dx, and a clamped end, where
-              u_xx = 2 u_1/dx², with half that weight. At a free or hinged end the
-              curvature vanishes.
+        - 0: the nodes, weight `cell`.
+        - 1: the springs between neighbours, ends at rest included, weight dx.
+        - 2: every point with two neighbours, weight dx, and a clamped end, where
+          u_xx = 2 u_1/dx², with half that weight. At a free or hinged end the curvature
+          vanishes.
         """
         points_of = order if points_of is None else points_of
         if not 0 <= order <= points_of <= HIGHEST_DERIVATIVE:
@@ -138,56 +131,330 @@ class Domain:
             )
         return _operator(self, order, points_of)
 
-    @property
-    def _extended(self) -> np.ndarray:
-        """Values at all points, ends at rest included: shape (point, node)."""
-        rest = np.zeros((1, self.nodes))
-        rows = [np.eye(self.nodes)]
-        if self.left != "free":
-            rows.insert(0, rest)
-        if self.right != "free":
-            rows.append(rest)
-        return np.vstack(rows)
-
 
 @lru_cache(maxsize=64)
 def _operator(domain: Domain, order: int, points_of: int) -> Operator:
     if points_of == 0:
         return Operator(np.eye(domain.nodes), domain.cell, domain.x)
+    dx, ends = domain.dx, (domain.left, domain.right)
+    # Values at all points, ends at rest included.
+    at_rest = [int(end != "free") for end in ends]
+    values = np.pad(np.eye(domain.nodes), [at_rest, (0, 0)])
     if points_of == 1:
-        return _at_springs(domain, order)
-    return _at_curvatures(domain, order)
-
-
-def _at_springs(domain: Domain, order: int) -> Operator:
-    values, dx = domain._extended, domain.dx
-    if order == 0:
-        matrix = (values[1:] + values[:-1]) / 2
-    else:
-        matrix = (values[1:] - values[:-1]) / dx
-    count = len(matrix)
-    return Operator(matrix, np.full(count, dx), dx * (np.arange(count) + 0.5))
-
-
-def _at_curvatures(domain: Domain, order: int) -> Operator:
-    values, dx = domain._extended, domain.dx
-    if order == 0:
-        matrix = values[1:-1]
-    elif order == 1:
-        matrix = (values[2:] - values[:-2]) / (2 * dx)
-    else:
-        matrix = (values[2:] - 2 * values[1:-1] + values[:-2]) / dx**2
+        total = values[1:] + values[:-1]
+        matrix = total / 2 if order == 0 else (values[1:] - values[:-1]) / dx
+        weights = np.full(len(matrix), dx)
+        return Operator(matrix, weights, dx * (np.arange(len(matrix)) + 0.5))
+    # Beyond a clamped end the field is mirrored.
+    clamped = [end == "clamped" for end in ends]
+    values = np.vstack([values[1:2][: clamped[0]], values, values[-2:-1][: clamped[1]]])
+    matrix = (
+        values[1:-1],
+        (values[2:] - values[:-2]) / (2 * dx),
+        (values[2:] - 2 * values[1:-1] + values[:-2]) / dx**2,
+    )[order]
     weights = np.full(len(matrix), dx)
-    positions = dx * np.arange(1, len(values) - 1)
-    row = np.zeros(domain.nodes)
-    if domain.left == "clamped":
-        clamp = 2 * values[1] / dx**2 if order == 2 else row
-        matrix = np.vstack([clamp, matrix])
-        weights = np.append(dx / 2, weights)
-        positions = np.append(0.0, positions)
-    if domain.right == "clamped":
-        clamp = 2 * values[-2] / dx**2 if order == 2 else row
-        matrix = np.vstack([matrix, clamp])
-        weights = np.append(weights, dx / 2)
-        positions = np.append(positions, domain.length)
-    return Operator(matrix, weights, positions)
+    weights[0] /= 1 + clamped[0]
+    weights[-1] /= 1 + clamped[1]
+    return Operator(matrix, weights, dx * (np.arange(len(matrix)) + 1 - clamped[0]))
+
+
+@dataclass(frozen=True)
+class Potential:
+    """Potential energy of a density V(u, u_x, u_xx), J/m, with numbers for parameters.
+
+    Every summand of V is evaluated at the points of its highest derivative.
+    """
+
+    density: sp.Expr
+    field: str
+    domain: Domain
+
+    @property
+    def is_quadratic(self) -> bool:
+        """Whether V is a quadratic form, up to a constant: its force is linear in u."""
+        jet = displacements(self.field)
+        if not self.density.is_polynomial(*jet):
+            return False
+        return {sum(powers) for powers in sp.Poly(self.density, *jet).monoms()} <= {
+            0,
+            2,
+        }
+
+    @cached_property
+    def _groups(self) -> list[tuple[sp.Expr, list[Operator]]]:
+        """Summands that share their points, with the operators there."""
+        grouped: dict[int, sp.Expr] = {}
+        for term in sp.Add.make_args(sp.expand(self.density)):
+            highest = spatial_order(term, self.field)
+            grouped[highest] = grouped.get(highest, sp.Integer(0)) + term
+        return [
+            (term, [self.domain.operator(k, highest) for k in range(highest + 1)])
+            for highest, term in sorted(grouped.items())
+        ]
+
+    @cached_property
+    def _functions(self) -> list:
+        """(operators, function that returns V and its gradient) of each group."""
+        found = []
+        for term, operators in self._groups:
+            used = displacements(self.field)[: len(operators)]
+            gradient = [sp.diff(term, s) for s in used]
+            found.append((operators, sp.lambdify(used, [term, *gradient], "numpy")))
+        return found
+
+    @cached_property
+    def stiffness(self) -> np.ndarray:
+        """Matrix of a quadratic form, shape (node, node); ValueError if it is none."""
+        if not self.is_quadratic:
+            names = ", ".join(map(str, displacements(self.field)))
+            raise ValueError(
+                f"the potential density {self.density} is not quadratic in ({names}), "
+                "so it has no stiffness matrix and no modes; use method leapfrog"
+            )
+        return self.hessian(np.zeros(self.domain.nodes))
+
+    def hessian(self, u: np.ndarray) -> np.ndarray:
+        """Second derivatives of the energy at u of shape (node,): (node, node)."""
+        hessian = np.zeros((self.domain.nodes, self.domain.nodes))
+        for term, operators in self._groups:
+            used = displacements(self.field)[: len(operators)]
+            at_points = [operator.matrix @ u for operator in operators]
+            for s, left in zip(used, operators, strict=True):
+                for r, right in zip(used, operators, strict=True):
+                    bend = sp.diff(term, s, r)
+                    if bend == 0:
+                        continue
+                    value = sp.lambdify(used, bend, "numpy")(*at_points)
+                    weighted = (value * left.weights)[:, None] * right.matrix
+                    hessian += left.matrix.T @ weighted
+        return (hessian + hessian.T) / 2
+
+    def force(self, u: np.ndarray) -> np.ndarray:
+        """Force on the nodes, −∂(energy)/∂u; u and result of shape (..., node)."""
+        force = np.zeros(np.shape(u))
+        for operators, function in self._functions:
+            _, *gradient = function(*(u @ o.matrix.T for o in operators))
+            for operator, slope in zip(operators, gradient, strict=True):
+                force -= (operator.weights * slope) @ operator.matrix
+        return force
+
+    def energy(self, u: np.ndarray) -> np.ndarray:
+        """Potential energy, J: shape (...) for u of shape (..., node)."""
+        energy = np.zeros(np.shape(u)[:-1])
+        for operators, function in self._functions:
+            density = function(*(u @ o.matrix.T for o in operators))[0]
+            energy = energy + (operators[-1].weights * density).sum(axis=-1)
+        return energy
+
+
+class PointEvaluator:
+    """Functions of the jet (u, u_t, u_x, u_xx) at the points of one spatial order."""
+
+    def __init__(
+        self,
+        expressions: Sequence[sp.Expr],
+        field: str,
+        domain: Domain,
+        points_of: int,
+    ):
+        self._count = len(expressions)
+        self._table = _rows(
+            [domain.operator(k, points_of) for k in range(points_of + 1)]
+        )
+        jet = [(jet_symbol(field, k), k, "u") for k in range(points_of + 1)]
+        jet.append((jet_symbol(field, 0, 1), 0, "u_t"))
+        used = [s for s in jet if any(e.has(s[0]) for e in expressions)]
+        there = {s: sp.Symbol(f"at_{s}", real=True) for s, _, _ in used}
+        gather = [
+            GATHER.format(name=local(f"at_{s}"), order=order, array=array)
+            for s, order, array in used
+        ]
+        targets = [f"values[{i}, k, p]" for i in range(self._count)]
+        moved = [e.subs(there) for e in expressions]
+        values = assignments(targets, moved, "shared_")
+        blocks = {"jet": "\n".join(gather), "values": values}
+        self._functions = kernel(KERNEL, blocks)
+
+    def __call__(self, u: np.ndarray, u_t: np.ndarray | None = None) -> np.ndarray:
+        """Values of shape (expression, sample, point) at fields of (sample, node)."""
+        u = np.ascontiguousarray(u, dtype=float)
+        u_t = u if u_t is None else np.ascontiguousarray(u_t, dtype=float)
+        values = self.zeros(len(u))
+        self._functions.evaluate(u, u_t, *self._table, values)
+        return values
+
+    def zeros(self, samples: int) -> np.ndarray:
+        """Sums to :meth:`add` to, shape (expression, sample, point)."""
+        return np.zeros((self._count, samples, self._table[0].shape[1] - 1))
+
+    def add(
+        self, sums: np.ndarray, u: np.ndarray, u_t: np.ndarray | None = None
+    ) -> None:
+        """Add the values at one path to the `sums` over several paths."""
+        for start in range(0, len(u), SAMPLES_PER_BATCH):
+            at = slice(start, start + SAMPLES_PER_BATCH)
+            sums[:, at] += self(u[at], None if u_t is None else u_t[at])
+
+
+def _rows(operators) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Nonzero entries of the operators, row by row: (start, node, entry)."""
+    start, node, entry = [], [], []
+    for operator in operators:
+        first = [len(node)]
+        for row in operator.matrix:
+            nonzero = np.flatnonzero(row)
+            node += list(nonzero)
+            entry += list(row[nonzero])
+            first.append(len(node))
+        start.append(first)
+    return np.array(start), np.array(node), np.array(entry, dtype=float)
+
+
+class ModalForces:
+    """Generalised forces of candidate densities (without u_t) on test functions.
+
+    .. math::  F_{im} = \\sum_a φ_{am} \\frac{∂}{∂u_a} \\sum_p w_p D_i(u, u_x, u_xx)_p
+
+    Linear forces are one matrix product; nonlinear ones go through the points.
+    """
+
+    def __init__(
+        self, terms: Sequence[sp.Expr], field: str, domain: Domain, phi: np.ndarray
+    ):
+        self.terms, self._modes = len(terms), phi.shape[1]
+        self._phi = domain.cell[:, None] * phi
+        self._linear, self._diagonal, self._nonlinear = {}, {}, []
+        curved: dict[int, list] = {}
+        for i, term in enumerate(terms):
+            potential = Potential(term, field, domain)
+            if potential.is_quadratic:
+                self._add_linear(i, potential.stiffness, phi)
+                continue
+            points = spatial_order(term, field)
+            for order in range(points + 1):
+                slope = sp.diff(term, jet_symbol(field, order))
+                if slope != 0:
+                    curved.setdefault(points, []).append((i, order, slope))
+        for points, parts in curved.items():
+            operators = [domain.operator(order, points) for order in range(points + 1)]
+            weighted = [o.weights[:, None] * (o.matrix @ phi) for o in operators]
+            evaluate = PointEvaluator([s for _, _, s in parts], field, domain, points)
+            place = [(i, weighted[order]) for i, order, _ in parts]
+            self._nonlinear.append((evaluate, place))
+
+    def _add_linear(self, i: int, matrix: np.ndarray, phi: np.ndarray) -> None:
+        """Keep K φ, or the eigenvalues if φ are eigenvectors of K."""
+        projected = matrix @ phi
+        eigenvalues = (projected * phi).sum(axis=0)
+        error = np.abs(projected - self._phi * eigenvalues).max(initial=0.0)
+        largest = np.abs(projected).max(initial=0.0) * len(phi)
+        if error <= RELATIVE_ROUNDOFF_OF_EIGENVECTORS * largest:
+            self._diagonal[i] = eigenvalues
+        else:
+            self._linear[i] = projected
+
+    def slopes(self, u: np.ndarray) -> list[np.ndarray]:
+        """What the nonlinear forces need of the field, whatever the test functions."""
+        return [evaluate(u) for evaluate, _ in self._nonlinear]
+
+    def __call__(self, u: np.ndarray, spare: int = 0, slopes=None):
+        """Modal displacements (sample, mode), and :meth:`forces` for them."""
+        q = u @ self._phi
+        return q, self.forces(u, q, spare, slopes)
+
+    def forces(
+        self,
+        u: np.ndarray,
+        q: np.ndarray,
+        spare: int = 0,
+        slopes: Sequence[np.ndarray] | None = None,
+    ) -> np.ndarray:
+        """Forces (term, sample, mode), and `spare` rows for the caller to fill.
+
+        `slopes` are those of another instance with the same terms, if known.
+        """
+        forces = np.empty((self.terms + spare, len(u), self._modes))
+        for i, eigenvalues in self._diagonal.items():
+            np.multiply(q, eigenvalues, out=forces[i])
+        for i, projected in self._linear.items():
+            np.matmul(u, projected, out=forces[i])
+        seen: set[int] = set()
+        slopes = self.slopes(u) if slopes is None else slopes
+        for (_, place), values in zip(self._nonlinear, slopes, strict=True):
+            for (i, projected), slope in zip(place, values, strict=True):
+                if i in seen:
+                    forces[i] += slope @ projected
+                else:
+                    np.matmul(slope, projected, out=forces[i])
+                    seen.add(i)
+        return forces
+
+
+class NodeEvaluator:
+    """Functions of the jet at the nodes, each from the points where it lives.
+
+    Between its points a function is interpolated linearly.
+    """
+
+    def __init__(self, expressions: Sequence[sp.Expr], field: str, domain: Domain):
+        self._shape = len(expressions), domain.nodes
+        self._groups = []
+        orders = [spatial_order(e, field) for e in expressions]
+        for points in sorted(set(orders)):
+            place = [i for i, order in enumerate(orders) if order == points]
+            chosen = [expressions[i] for i in place]
+            evaluate = PointEvaluator(chosen, field, domain, points)
+            at = domain.operator(points).positions
+            mean = np.array([np.interp(domain.x, at, row) for row in np.eye(len(at))])
+            self._groups.append((place, evaluate, mean))
+
+    def __call__(self, u: np.ndarray, u_t: np.ndarray) -> np.ndarray:
+        """Values of shape (expression, sample, node) at fields of (sample, node)."""
+        return self.interpolated([evaluate(u, u_t) for _, evaluate, _ in self._groups])
+
+    def zeros(self, samples: int) -> list[np.ndarray]:
+        """Sums at the points to :meth:`add` to, an array for each set of points."""
+        return [evaluate.zeros(samples) for _, evaluate, _ in self._groups]
+
+    def add(self, sums: Sequence[np.ndarray], u: np.ndarray, u_t: np.ndarray) -> None:
+        """Add the values at the points of one path to the `sums` over several paths."""
+        for total, (_, evaluate, _) in zip(sums, self._groups, strict=True):
+            evaluate.add(total, u, u_t)
+
+    def interpolated(self, values: Sequence[np.ndarray]) -> np.ndarray:
+        """Values at the nodes from those at the points, or from means of those."""
+        count, nodes = self._shape
+        found = np.empty((count, values[0].shape[1], nodes))
+        for (place, _, mean), group in zip(self._groups, values, strict=True):
+            found[place] = group @ mean
+        return found
+
+
+def count_functions(
+    terms: Sequence[sp.Expr], strides: Sequence[int], field: str, domain: Domain
+) -> int:
+    """Number of functions of the nodal values that the candidates stand for.
+
+    A candidate counts once per point, except that functions linear in the field count
+    as often as they are independent: once for a constant, and one time less than there
+    are springs for the slopes between two fixed ends, whose sum vanishes.
+    """
+    jet = (*displacements(field), jet_symbol(field, 0, 1))
+    total = 0
+    for term, stride in zip(terms, strides, strict=True):
+        if stride == 0:
+            continue
+        points = spatial_order(term, field)
+        rows = len(domain.operator(points).weights[::stride])
+        if not term.free_symbols:
+            rows = 1
+        elif all(sp.diff(term, a, b) == 0 for a in jet for b in jet):
+            matrix = sum(
+                float(sp.diff(term, s)) * domain.operator(k, points).matrix
+                for k, s in enumerate(jet[: points + 1])
+            )
+            if not term.has(jet[-1]):
+                rows = int(np.linalg.matrix_rank(matrix[::stride]))
+        total += rows
+    return total

@@ -1,6 +1,7 @@
 """Ensembles of trajectories of a stochastic field: made, and read one by one."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict
 
 import numpy as np
 import sympy as sp
@@ -12,6 +13,7 @@ from leastaction.core.simulation import check_finite, generator, step_count
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import Domain
 from leastaction.fields.field_system import FieldSystem
+from leastaction.fields.library import FieldLibrary
 
 # Largest displacement of an end that is fixed, over that of the field (at least 1).
 ROUNDOFF_AT_A_FIXED_END = 1e-6
@@ -30,25 +32,8 @@ def field_ensemble(
 ) -> xr.Dataset:
     """Simulate one replicate: an ensemble of independent trajectories.
 
-    Parameters
-    ----------
-    paths
-        Scheme that fills u and u_t of shape (trajectory, steps + 1, node) from starts
-        (u, u_t) of shape (trajectory, 2, node), with one generator per trajectory:
-        ``paths(system, starts, generators, dt, u, u_t)``.
-    system
-        The truth.
-    settings
-        The `simulate` section of an example.
-    example, seed, replicate
-        Key of the random numbers.
-    units
-        Unit of the field.
-
-    Raises
-    ------
-    DivergenceError
-        If a trajectory does not stay finite.
+    ``paths(system, starts, generators, dt, u, u_t)`` is the scheme: it fills u and u_t
+    (trajectory, steps + 1, node) from starts (u, u_t), shape (trajectory, 2, node).
     """
     steps = step_count(settings["duration"], settings["time_step"])
     dt, n = settings["time_step"], settings["trajectories"]
@@ -78,14 +63,8 @@ def field_ensemble(
 
 def domain_attributes(system: FieldSystem) -> dict:
     """Attributes that carry the field and its domain from file to file."""
-    domain = system.domain
-    return {
-        "field": system.field,
-        "domain_length": float(domain.length),
-        "domain_nodes": int(domain.nodes),
-        "domain_left": domain.left,
-        "domain_right": domain.right,
-    }
+    domain = {f"domain_{name}": value for name, value in asdict(system.domain).items()}
+    return {"field": system.field, **domain}
 
 
 def node_coordinate(domain: Domain) -> tuple:
@@ -96,26 +75,10 @@ def node_coordinate(domain: Domain) -> tuple:
 def field_initial_states(
     settings: Mapping, system: FieldSystem
 ) -> Callable[[np.random.Generator], np.ndarray]:
-    """Sampler of initial states (u, u_t) of a field.
+    """Sampler ``draw(rng)`` of initial states (u, u_t), shape (2, node).
 
-    Parameters
-    ----------
-    settings
-        As in :func:`initial_states`; the expressions may use the position ``x`` and
-        the ``length`` of the domain as well.
-    system
-        Its domain gives the nodes.
-
-    Returns
-    -------
-    callable
-        ``draw(rng)``: one state, shape (2, node).
-
-    Raises
-    ------
-    ValueError
-        If an expression is missing, unknown or not arithmetic; by ``draw``, if a state
-        moves an end that is fixed.
+    As :func:`initial_states`, with expressions in the position ``x`` and the ``length``
+    of the domain, too; ``draw`` refuses a state that moves an end that is fixed.
     """
     x, length = symbol("x"), symbol("length")
     domain = system.domain
@@ -146,11 +109,18 @@ def field_initial_states(
     return draw
 
 
-def one_by_one(ensemble: xr.DataArray) -> Iterator[np.ndarray]:
-    """Trajectories of the one replicate of an `ensemble`.
+def domain_and_library(
+    dataset: xr.Dataset, library: Mapping
+) -> tuple[Domain, FieldLibrary]:
+    """Domain of a field that `dataset` names, and the candidates of its density."""
+    field = str(dataset.attrs["field"])
+    return Domain.from_attributes(dataset.attrs), FieldLibrary.from_config(
+        library, field
+    )
 
-    Of an ensemble that is still in its file, memory holds one trajectory at a time.
-    """
+
+def one_by_one(ensemble: xr.DataArray) -> Iterator[np.ndarray]:
+    """Trajectories of the one replicate of an `ensemble`, in memory one at a time."""
     for i in range(ensemble.sizes["trajectory"]):
         yield ensemble[0, i].values
 

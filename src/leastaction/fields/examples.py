@@ -1,7 +1,6 @@
 """What an example of a field must fulfil, before any job."""
 
 from collections.abc import Iterator, Mapping
-from importlib import import_module
 
 import numpy as np
 
@@ -9,6 +8,7 @@ from leastaction.core.families import declared_units
 from leastaction.core.method import step
 from leastaction.core.recipe import raised
 from leastaction.core.units import check_dimensions
+from leastaction.fields import schemes
 from leastaction.fields.ensemble import field_initial_states
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.library import density_candidates
@@ -30,8 +30,7 @@ def problems(example: Mapping, system) -> Iterator[str]:
 def _check_start(scheme, system: FieldSystem) -> None:
     start = scheme.plain()["initial_state"]
     first = field_initial_states(start, system)(np.random.default_rng(0))
-    module = import_module(scheme.module())
-    module.check(system, first[None], scheme.time_step)
+    schemes.check(scheme.name(), system, first[None], scheme.time_step)
 
 
 def _check_library(example: Mapping, system: FieldSystem) -> None:

@@ -23,17 +23,14 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.fields.domain import Domain, Operator
-from leastaction.fields.lagrangian_density import (
+from leastaction.fields.domain import Domain, Potential, count_functions
+from leastaction.fields.library import (
+    FieldLibrary,
     declared_names,
+    density_candidates,
     density_euler_lagrange,
     density_names,
     jet_symbol,
-)
-from leastaction.fields.library import (
-    FieldLibrary,
-    count_functions,
-    density_candidates,
 )
 
 # Squared frequency, over the largest, that counts as zero.
@@ -45,127 +42,20 @@ class IllPosedError(ValueError):
 
 
 @dataclass(frozen=True)
-class DiscretePotential:
-    """Potential energy of a density V(u, u_x, u_xx), a sum over quadrature points.
-
-    Every summand of V is evaluated at the points of its highest derivative.
-
-    Attributes
-    ----------
-    density
-        V with numbers for parameters, J/m.
-    derivatives
-        Symbols of (u, u_x, u_xx).
-    domain
-        Nodes, cells and operators.
-    """
-
-    density: sp.Expr
-    derivatives: tuple[sp.Symbol, sp.Symbol, sp.Symbol]
-    domain: Domain
-
-    @property
-    def is_quadratic(self) -> bool:
-        """Whether V is a quadratic form, up to a constant."""
-        if not self.density.is_polynomial(*self.derivatives):
-            return False
-        powers = sp.Poly(self.density, *self.derivatives).monoms()
-        return {sum(each) for each in powers} <= {0, 2}
-
-    @cached_property
-    def _groups(self) -> list[tuple[sp.Expr, list[Operator]]]:
-        """Summands that share their points, with the operators there."""
-        grouped: dict[int, sp.Expr] = {}
-        for term in sp.Add.make_args(sp.expand(self.density)):
-            orders = [k for k, s in enumerate(self.derivatives) if term.has(s)]
-            highest = max(orders, default=0)
-            grouped[highest] = grouped.get(highest, sp.Integer(0)) + term
-        return [
-            (term, [self.domain.operator(k, highest) for k in range(highest + 1)])
-            for highest, term in sorted(grouped.items())
-        ]
-
-    @cached_property
-    def _functions(self) -> list:
-        """(operators, function that returns V and its gradient) of each group."""
-        found = []
-        for term, operators in self._groups:
-            used = self.derivatives[: len(operators)]
-            gradient = [sp.diff(term, s) for s in used]
-            found.append((operators, sp.lambdify(used, [term, *gradient], "numpy")))
-        return found
-
-    @cached_property
-    def stiffness(self) -> np.ndarray:
-        """Matrix of a quadratic form, shape (node, node).
-
-        Raises
-        ------
-        ValueError
-            If the density is not quadratic.
-        """
-        if not self.is_quadratic:
-            names = ", ".join(map(str, self.derivatives))
-            raise ValueError(
-                f"the potential density {self.density} is not quadratic in ({names}), "
-                "so it has no stiffness matrix and no modes; use method leapfrog"
-            )
-        return self.hessian(np.zeros(self.domain.nodes))
-
-    def hessian(self, u: np.ndarray) -> np.ndarray:
-        """Second derivatives of the energy at u of shape (node,): (node, node)."""
-        hessian = np.zeros((self.domain.nodes, self.domain.nodes))
-        for term, operators in self._groups:
-            used = self.derivatives[: len(operators)]
-            at_points = [operator.matrix @ u for operator in operators]
-            for s, left in zip(used, operators, strict=True):
-                for r, right in zip(used, operators, strict=True):
-                    value = sp.lambdify(used, sp.diff(term, s, r), "numpy")(*at_points)
-                    weighted = (value * left.weights)[:, None] * right.matrix
-                    hessian += left.matrix.T @ weighted
-        return (hessian + hessian.T) / 2
-
-    def force(self, u: np.ndarray) -> np.ndarray:
-        """Force on the nodes, −∂(energy)/∂u; u and result of shape (..., node)."""
-        force = np.zeros(np.shape(u))
-        for operators, function in self._functions:
-            _, *gradient = function(*(u @ o.matrix.T for o in operators))
-            for operator, slope in zip(operators, gradient, strict=True):
-                force -= (operator.weights * slope) @ operator.matrix
-        return force
-
-    def energy(self, u: np.ndarray) -> np.ndarray:
-        """Potential energy, J: shape (...) for u of shape (..., node)."""
-        energy = np.zeros(np.shape(u)[:-1])
-        for operators, function in self._functions:
-            density = function(*(u @ o.matrix.T for o in operators))[0]
-            energy = energy + (operators[-1].weights * density).sum(axis=-1)
-        return energy
-
-
-@dataclass(frozen=True)
 class FieldSystem:
     """One-dimensional field with independent random forces at its nodes.
 
-    Attributes
-    ----------
-    field
-        Name of u.
-    domain
-        Interval, nodes and ends.
-    parameters
-        Value of each parameter (SI units).
-    lagrangian
-        Density of L in (u, u_t, u_x, u_xx), J/m.
-    volatility
-        Intensity S of the random force density, the unit of ρ u_tt times s^0.5.
-        S/ρ is the volatility of the acceleration of a node with a full cell.
+    `parameters` are in SI units.
     """
 
+    # Name of u.
     field: str
     domain: Domain
     parameters: Mapping[str, float]
+    # Density of L in (u, u_t, u_x, u_xx), J/m.
     lagrangian: sp.Expr
+    # Intensity S of the random force density, the unit of ρ u_tt times s^0.5. S/ρ is
+    # the volatility of the acceleration of a node with a full cell.
     volatility: sp.Expr = sp.Integer(0)
 
     @classmethod
@@ -200,14 +90,9 @@ class FieldSystem:
         return density_names(self.field)
 
     @property
-    def jet(self) -> tuple[sp.Symbol, sp.Symbol, sp.Symbol, sp.Symbol]:
-        """Symbols of (u, u_t, u_x, u_xx)."""
-        return tuple(symbol(name) for name in self.names)
-
-    @property
     def state(self) -> tuple[sp.Symbol, ...]:
-        """Symbols that the candidates of a library may use: the jet."""
-        return self.jet
+        """Symbols of the jet (u, u_t, u_x, u_xx), which candidates may use."""
+        return tuple(symbol(name) for name in self.names)
 
     @property
     def coordinates(self) -> tuple[str]:
@@ -248,10 +133,7 @@ class FieldSystem:
     def functions_over_nodes(self, recipe: Sequence[Mapping]) -> int:
         """Number of candidate functions over all nodes; ``pooled`` ones do not count.
 
-        Parameters
-        ----------
-        recipe
-            ``library.lagrangian`` or ``library.volatility`` of an example.
+        `recipe` is ``library.lagrangian`` or ``library.volatility`` of an example.
         """
         terms, strides = density_candidates(recipe, self.field)
         return count_functions(terms, strides, self.field, self.domain)
@@ -293,17 +175,17 @@ class FieldSystem:
     @cached_property
     def kinetic(self) -> sp.Expr:
         """ρ = ∂²L/∂u_t², mass per length."""
-        return sp.expand(sp.diff(self.lagrangian, self.jet[1], 2))
+        return sp.expand(sp.diff(self.lagrangian, self.state[1], 2))
 
     @cached_property
     def potential(self) -> sp.Expr:
         """V(u, u_x, u_xx), the density of potential energy, J/m."""
-        return sp.expand(-self.lagrangian.subs(self.jet[1], 0))
+        return sp.expand(-self.lagrangian.subs(self.state[1], 0))
 
     @cached_property
     def hamiltonian(self) -> sp.Expr:
         """Density of the energy, u_t ∂L/∂u_t − L."""
-        u_t = self.jet[1]
+        u_t = self.state[1]
         return sp.expand(u_t * sp.diff(self.lagrangian, u_t) - self.lagrangian)
 
     @cached_property
@@ -346,8 +228,7 @@ class FieldSystem:
     def sigma(self) -> np.ndarray:
         """Volatility of the acceleration of each node, S/ρ · √(dx/cell), shape (node,).
 
-        That is what space–time white noise of intensity S/ρ · √dx gives a cell. The
-        noise of the modes is then independent and equal, :attr:`modal_sigma`.
+        So that the noise of the modes is independent and equal, :attr:`modal_sigma`.
         """
         domain = self.domain
         return self.volatility_of_acceleration * np.sqrt(domain.dx / domain.cell)
@@ -364,17 +245,10 @@ class FieldSystem:
         return float((self.mass * self.sigma**2).sum() / 2)
 
     @cached_property
-    def discrete_potential(self) -> DiscretePotential:
+    def discrete_potential(self) -> Potential:
         """Potential energy as a function of the nodal values."""
-        u, _, u_x, u_xx = self.jet
-        return DiscretePotential(
-            sp.expand(self.evaluated(self.potential)), (u, u_x, u_xx), self.domain
-        )
-
-    @property
-    def is_quadratic(self) -> bool:
-        """Whether V is a quadratic form (and a constant), so that modes exist."""
-        return self.discrete_potential.is_quadratic
+        density = sp.expand(self.evaluated(self.potential))
+        return Potential(density, self.field, self.domain)
 
     @property
     def stiffness(self) -> np.ndarray:
@@ -394,15 +268,8 @@ class FieldSystem:
     def modes(self) -> tuple[np.ndarray, np.ndarray]:
         """Angular frequencies and mode shapes, K Φ = M Φ ω², Φᵀ M Φ = 1.
 
-        Returns
-        -------
-        omega, phi
-            Shapes (mode,), rad/s, increasing, and (node, mode).
-
-        Raises
-        ------
-        IllPosedError
-            If ρ or an eigenvalue is negative.
+        Shapes (mode,), rad/s, increasing, and (node, mode); IllPosedError if ρ or an
+        eigenvalue is negative.
         """
         if not self.mass_density > 0:
             raise IllPosedError(
@@ -418,28 +285,19 @@ class FieldSystem:
                 f"energy (lowest squared frequency {values[0]:.4g} rad^2/s^2), so its "
                 "motion grows without bound; check the signs of the potential"
             )
-        values = np.where(
-            values < RELATIVE_ROUNDOFF_OF_EIGENVALUES * largest / self.dof**4,
-            0.0,
-            values,
-        )
+        values[values < RELATIVE_ROUNDOFF_OF_EIGENVALUES * largest / self.dof**4] = 0.0
         return np.sqrt(values), vectors / root[:, None]
 
     def check(self) -> None:
-        """Refuse a density that this class cannot describe or whose motion explodes.
-
-        Raises
-        ------
-        IllPosedError
-        """
-        u, u_t, u_x, u_xx = self.jet
+        """IllPosedError for a density without a description or a stable motion."""
+        u, u_t, u_x, u_xx = self.state
         rest = sp.expand(self.lagrangian - self.kinetic * u_t**2 / 2)
         if self.kinetic == 0:
             raise IllPosedError(
                 f"lagrangian: {self.lagrangian} has no kinetic energy; add a multiple "
                 f"of {u_t}**2"
             )
-        if self.kinetic.has(*self.jet) or rest.has(u_t):
+        if self.kinetic.has(*self.state) or rest.has(u_t):
             raise IllPosedError(
                 f"lagrangian: {self.lagrangian} must be quadratic in {u_t}, a constant "
                 f"times {u_t}**2 minus a potential in {u}, {u_x} and {u_xx}"
@@ -450,7 +308,7 @@ class FieldSystem:
                 f"domain: a clamped end holds {u_x}, which needs {u_xx} in the "
                 "lagrangian; write fixed"
             )
-        if self.is_quadratic:
+        if self.discrete_potential.is_quadratic:
             _ = self.modes
         elif not self.mass_density > 0:
             raise IllPosedError(f"lagrangian: the mass {self.mass_density:g} <= 0")

@@ -1,40 +1,95 @@
-"""Library of candidate densities D(u, u_t, u_x, u_xx) of a field's Lagrangian."""
+"""Lagrangian densities of one-dimensional fields: names, equations, candidates."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import sympy as sp
 
-from leastaction.core.expressions import parse, symbol
+from leastaction.core.expressions import check_name, parse, symbol
 from leastaction.core.library import Candidates, candidates, multiples
-from leastaction.fields.domain import Domain
-from leastaction.fields.lagrangian_density import (
-    density_euler_lagrange,
-    density_names,
-    jet_symbol,
-    spatial_order,
-)
 
+RESERVED = ("x", "t", "length")
 NOT_IN_A_FIELD = {"dissipation": [], "inertia": "free", "calculus": "ito"}
+
+
+def density_names(field: str) -> tuple[str, str, str, str]:
+    """Names that a density is written in: ``u, u_t, u_x, u_xx``."""
+    return (field, f"{field}_t", f"{field}_x", f"{field}_xx")
+
+
+def declared_names(field: str, parameters: Iterable[str] = ()) -> tuple[str, ...]:
+    """Names that the density of a system may use, checked for clashes."""
+    names = (*density_names(field), *parameters)
+    for name in names:
+        check_name(name)
+        if name in RESERVED:
+            raise ValueError(f"{name!r} is reserved in a field; choose another name")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"the names {twice} are declared twice")
+    return names
+
+
+def jet_symbol(field: str, along_x: int, along_t: int = 0) -> sp.Symbol:
+    """Symbol of ∂^(a+b) u / ∂x^a ∂t^b, such as ``u_xxt``."""
+    suffix = "x" * along_x + "t" * along_t
+    return symbol(f"{field}_{suffix}" if suffix else field)
+
+
+def displacements(field: str) -> tuple[sp.Symbol, sp.Symbol, sp.Symbol]:
+    """Symbols of (u, u_x, u_xx)."""
+    return tuple(jet_symbol(field, k) for k in range(3))
+
+
+def spatial_order(expression: sp.Expr, field: str) -> int:
+    """Highest derivative along x in `expression`; quadrature points belong to it."""
+    there = [k for k, s in enumerate(displacements(field)) if expression.has(s)]
+    return max(there, default=0)
+
+
+def density_euler_lagrange(
+    density: sp.Expr, coordinates: Sequence[str]
+) -> tuple[sp.Expr]:
+    """Euler–Lagrange expression of a density D(u, u_t, u_x, u_xx) of the one field.
+
+    .. math::
+
+        \\frac{d}{dt}\\frac{∂D}{∂u_t} + \\frac{d}{dx}\\frac{∂D}{∂u_x}
+        − \\frac{d^2}{dx^2}\\frac{∂D}{∂u_{xx}} − \\frac{∂D}{∂u}
+
+    It vanishes for divergences, such as constants, u_t, u_x, u_xx and u u_x.
+    """
+    (field,) = coordinates
+    u, u_t, u_x, u_xx = (symbol(name) for name in density_names(field))
+
+    def total(expression: sp.Expr, x: int, t: int) -> sp.Expr:
+        """Total derivative along x or t on the jet of the field."""
+        parts = (
+            sp.diff(expression, jet_symbol(field, a, b))
+            * jet_symbol(field, a + x, b + t)
+            for a in range(5)
+            for b in range(3)
+        )
+        return sum(parts, sp.Integer(0))
+
+    expression = (
+        total(sp.diff(density, u_t), 0, 1)
+        + total(sp.diff(density, u_x), 1, 0)
+        - total(total(sp.diff(density, u_xx), 1, 0), 1, 0)
+        - sp.diff(density, u)
+    )
+    return (sp.expand(expression),)
 
 
 @dataclass(frozen=True)
 class FieldLibrary(Candidates):
     """Candidates D_i of the density Σ c_i D_i, and the term that fixes its scale.
 
-    At a point of the domain each candidate is one function of the nodal values;
-    :func:`count_functions` counts those.
-
-    Attributes
-    ----------
-    coordinates, terms, references
-        The name of u alone, candidates in (u, u_t, u_x, u_xx), and the kinetic term.
-    strides
-        One per candidate: it stands at every stride-th of its points; 0 if it stands
-        for the whole domain only (entry ``pooled``).
+    At a point of the domain each candidate is one function of the nodal values.
     """
 
+    # Each stands at every stride-th of its points; 0 if only for the whole domain.
     strides: tuple[int, ...] = ()
 
     # There is no Rayleigh function, and the calculus of noise that does not depend on
@@ -46,14 +101,6 @@ class FieldLibrary(Candidates):
     @classmethod
     def from_config(cls, config: Mapping, field: str) -> "FieldLibrary":
         """Library described by the `library` section of an example.
-
-        Parameters
-        ----------
-        config
-            ``{reference: "u_t**2/2", lagrangian: [recipe entries]}``; the entries are
-            those of :func:`density_candidates`.
-        field
-            Name of u.
 
         Raises
         ------
@@ -91,16 +138,10 @@ class FieldLibrary(Candidates):
 
     @property
     def independent(self) -> list[int]:
-        """Positions of the candidates that a regression on displacements may use.
-
-        Raises
-        ------
-        ValueError
-            If one of them depends on u_t.
-        """
-        found = [i for i, s in enumerate(self.status) if s == "independent"]
-        self._refuse_rates(found)
-        return found
+        """Positions of the candidates that a regression on displacements may use."""
+        return self._without_rates(
+            i for i, status in enumerate(self.status) if status == "independent"
+        )
 
     @property
     def at_points(self) -> list[int]:
@@ -109,31 +150,25 @@ class FieldLibrary(Candidates):
         Those whose Euler–Lagrange expression vanishes are among them: only the sum over
         all points is null.
         """
-        found = [
+        rate = jet_symbol(self.field, 0, 1)
+        return self._without_rates(
             i
             for i, stride in enumerate(self.strides)
-            if stride and self.terms[i].has(*self._displacements)
-            if self.status[i] != "null" or not self.terms[i].has(self._rate)
-        ]
-        self._refuse_rates(found)
-        return found
+            if stride and self.terms[i].has(*displacements(self.field))
+            if self.status[i] != "null" or not self.terms[i].has(rate)
+        )
 
-    @property
-    def _rate(self) -> sp.Symbol:
-        return jet_symbol(self.field, 0, 1)
-
-    @property
-    def _displacements(self) -> tuple[sp.Symbol, ...]:
-        return tuple(jet_symbol(self.field, k) for k in range(3))
-
-    def _refuse_rates(self, found: Sequence[int]) -> None:
-        moving = [self.names[i] for i in found if self.terms[i].has(self._rate)]
+    def _without_rates(self, positions: Iterable[int]) -> list[int]:
+        """These positions; ValueError if one of the candidates depends on u_t."""
+        found, rate = list(positions), jet_symbol(self.field, 0, 1)
+        moving = [self.names[i] for i in found if self.terms[i].has(rate)]
         if moving:
             raise ValueError(
-                f"library: the candidates {', '.join(moving)} depend on {self._rate}; "
+                f"library: the candidates {', '.join(moving)} depend on {rate}; "
                 "field estimators take one kinetic term, the reference, and candidates "
-                f"in {', '.join(map(str, self._displacements))}"
+                f"in {', '.join(map(str, displacements(self.field)))}"
             )
+        return found
 
 
 def density_candidates(
@@ -162,33 +197,3 @@ def density_candidates(
             strides.setdefault(term, stride)
     terms = candidates(plain, density_names(field))
     return terms, tuple(strides[term] for term in terms)
-
-
-def count_functions(
-    terms: Sequence[sp.Expr], strides: Sequence[int], field: str, domain: Domain
-) -> int:
-    """Number of functions of the nodal values that the candidates stand for.
-
-    A candidate counts once per point, except that functions linear in the field count
-    as often as they are independent: once for a constant, and one time less than there
-    are springs for the slopes between two fixed ends, whose sum vanishes.
-    """
-    jet = [symbol(name) for name in density_names(field)]
-    total = 0
-    for term, stride in zip(terms, strides, strict=True):
-        if stride == 0:
-            continue
-        points = spatial_order(term, field)
-        rows = len(domain.operator(points).weights[::stride])
-        if not term.free_symbols:
-            rows = 1
-        elif all(sp.diff(term, a, b) == 0 for a in jet for b in jet):
-            matrix = sum(
-                float(sp.diff(term, jet_symbol(field, k)))
-                * domain.operator(k, points).matrix
-                for k in range(points + 1)
-            )
-            if not term.has(jet[1]):
-                rows = int(np.linalg.matrix_rank(matrix[::stride]))
-        total += rows
-    return total

@@ -52,10 +52,9 @@ from leastaction.core.gmm import (
     lagrangian_estimate,
     root_inverse,
 )
-from leastaction.fields.domain import Domain
-from leastaction.fields.ensemble import one_by_one
-from leastaction.fields.evaluate import ModalForces, NodeEvaluator
-from leastaction.fields.library import FieldLibrary, density_candidates
+from leastaction.fields.domain import ModalForces, NodeEvaluator
+from leastaction.fields.ensemble import domain_and_library, one_by_one
+from leastaction.fields.library import density_candidates
 from leastaction.fields.modal_moments import NUMEROV, test_functions, turn_per_sample
 from leastaction.fields.time_scheme import scheme_name
 
@@ -69,26 +68,16 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class DispersiveMoments:
-    """Moments of some of the modes, as a function of the coefficients and of ρ.
+    """Moments of some of the modes, as a function of the coefficients and of ρ."""
 
-    Attributes
-    ----------
-    reference, force, curvature
-        Σ Z Xᵀ of the reference, shape (instrument,), of dt F and of dt δ²F, shape
-        (instrument, term).
-    instruments, increments
-        Σ Z Zᵀ and Σ X Xᵀ at lag 0, and at lags ±1 together.
-    samples
-        Number of second differences.
-    scale
-        Coefficient of the reference.
-    """
-
+    # Σ Z Xᵀ of the reference, (instrument,), of dt F and of dt δ²F, (instrument, term).
     reference: np.ndarray
     force: np.ndarray
     curvature: np.ndarray
+    # Σ Z Zᵀ and Σ X Xᵀ at lag 0, and at lags ±1 together.
     instruments: np.ndarray
     increments: np.ndarray
+    # Number of second differences, and coefficient of the reference.
     samples: float
     scale: float
 
@@ -327,9 +316,8 @@ class _Residual:
     """Residual 2κ Δ²q/dt − Σ c dt (F + (1/12 + ρ) δ²F) of an identified field."""
 
     def __init__(self, observations, estimate, library):
-        self.domain = Domain.from_attributes(observations.attrs)
-        self.field, self.dx = str(observations.attrs["field"]), self.domain.dx
-        terms = FieldLibrary.from_config(library, self.field)
+        self.domain, terms = domain_and_library(observations, library)
+        self.field, self.dx = terms.field, self.domain.dx
         _, phi = test_functions(terms, self.domain)
         turn = turn_per_sample(observations["u"], self.domain.cell[:, None] * phi)
         largest = estimate.diagnostics["largest_turn"][0]

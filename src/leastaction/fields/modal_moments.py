@@ -41,11 +41,9 @@ import xarray as xr
 
 from leastaction.core.contracts import check, time_step
 from leastaction.fields.contracts import CONTRACTS
-from leastaction.fields.domain import Domain
-from leastaction.fields.ensemble import one_by_one
-from leastaction.fields.evaluate import ModalForces, is_quadratic, linear_force
-from leastaction.fields.lagrangian_density import spatial_order
-from leastaction.fields.library import FieldLibrary
+from leastaction.fields.domain import Domain, ModalForces, Potential
+from leastaction.fields.ensemble import domain_and_library, one_by_one
+from leastaction.fields.library import FieldLibrary, spatial_order
 
 # So that forces of all candidates fit the cache.
 SAMPLES_PER_BATCH = 128
@@ -77,8 +75,7 @@ def differentiate(
     ValueError
         If not even one mode is slow enough.
     """
-    domain = Domain.from_attributes(observations.attrs)
-    terms = FieldLibrary.from_config(library, observations.attrs["field"])
+    domain, terms = domain_and_library(observations, library)
     operator, phi = test_functions(terms, domain)
     turn = turn_per_sample(observations["u"], domain.cell[:, None] * phi)
     floor = FLOORS_OF_PROCESS_NOISE * np.sqrt(2 / observations.sizes["time"])
@@ -115,21 +112,14 @@ def test_functions(library: FieldLibrary, domain: Domain) -> tuple[str, np.ndarr
 
     K Φ = M Φ Λ with Φᵀ M Φ = 1 and the lumped mass M = diag(cell). Any function may
     serve as a test function; these turn every mode of a uniform field into one narrow
-    band of frequencies, and independent noise at the nodes stays independent.
-
-    Returns
-    -------
-    term, phi
-        The candidate as text, and Φ of shape (node, mode), lowest eigenvalue first.
-
-    Raises
-    ------
-    ValueError
-        If no candidate is a quadratic form in u, u_x or u_xx.
+    band of frequencies, and independent noise at the nodes stays independent. The
+    result is the candidate as text, and Φ of (node, mode), lowest eigenvalue first.
     """
-    quadratic = [
-        i for i in library.independent if is_quadratic(library.terms[i], library.field)
-    ]
+    potentials = {
+        i: Potential(library.terms[i], library.field, domain)
+        for i in library.independent
+    }
+    quadratic = [i for i, potential in potentials.items() if potential.is_quadratic]
     if not quadratic:
         raise ValueError(
             "library: there is no quadratic candidate to take test functions from; "
@@ -138,25 +128,17 @@ def test_functions(library: FieldLibrary, domain: Domain) -> tuple[str, np.ndarr
         )
     top = max(quadratic, key=lambda i: spatial_order(library.terms[i], library.field))
     root = np.sqrt(domain.cell)
-    stiffness = linear_force(library.terms[top], library.field, domain)
-    _, vectors = np.linalg.eigh(stiffness / np.outer(root, root))
+    _, vectors = np.linalg.eigh(potentials[top].stiffness / np.outer(root, root))
     return library.names[top], vectors / root[:, None]
 
 
 def turn_per_sample(u: xr.DataArray, test: np.ndarray) -> np.ndarray:
     """Angle ω dt, rad, by which each mode turns: root of E(Δ²q)² / E(Δq)².
 
-    Parameters
-    ----------
-    u
-        One replicate of the field, shape (replicate=1, trajectory, time, node); evenly
-        spaced triples of samples are used.
-    test
-        M Φ, shape (node, mode).
+    From evenly spaced triples of samples, and `test` = M Φ, shape (node, mode).
     """
-    step = max(
-        1, u.sizes["trajectory"] * (u.sizes["time"] - 2) // MOST_TRIPLES_OF_SAMPLES
-    )
+    triples = u.sizes["trajectory"] * (u.sizes["time"] - 2)
+    step = max(1, triples // MOST_TRIPLES_OF_SAMPLES)
     first = second = 0.0
     for path in one_by_one(u):
         start = np.arange(0, len(path) - 2, step)
@@ -180,8 +162,7 @@ def assemble(
     times (ω dt)² and (ω dt)⁴ in units of the largest. Only u is used.
     """
     check(derivatives, "modal_basis")
-    domain = Domain.from_attributes(observations.attrs)
-    terms = FieldLibrary.from_config(library, observations.attrs["field"])
+    domain, terms = domain_and_library(observations, library)
     used = terms.independent
     phi = derivatives["phi"].values[0]
     group = derivatives["group"].values[0]

@@ -30,16 +30,15 @@ from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.expressions import to_text
 from leastaction.core.sparse_regression import stlsq
 from leastaction.fields.contracts import CONTRACTS
-from leastaction.fields.domain import Domain
-from leastaction.fields.ensemble import mean_of_paths, one_by_one
-from leastaction.fields.evaluate import (
+from leastaction.fields.domain import (
     SAMPLES_PER_BATCH,
+    Domain,
     ModalForces,
     NodeEvaluator,
     PointEvaluator,
 )
-from leastaction.fields.lagrangian_density import jet_symbol, spatial_order
-from leastaction.fields.library import FieldLibrary, density_candidates
+from leastaction.fields.ensemble import domain_and_library, mean_of_paths, one_by_one
+from leastaction.fields.library import density_candidates, jet_symbol, spatial_order
 
 # In `slot_term`, where a node has fewer candidates than another.
 NO_CANDIDATE = -1
@@ -63,8 +62,7 @@ def differentiate(
     Paper: for the beam the fastest modes turn by 1.8 rad per sample, and this
     difference loses most of their motion.
     """
-    domain = Domain.from_attributes(observations.attrs)
-    terms = FieldLibrary.from_config(library, observations.attrs["field"])
+    domain, terms = domain_and_library(observations, library)
     slopes = [
         (i, order, sp.diff(terms.terms[i], jet_symbol(terms.field, order)))
         for i in terms.at_points
@@ -158,8 +156,7 @@ def assemble(
     not used: the ensemble means hold all that this method needs.
     """
     check(derivatives, "nodal_derivatives")
-    domain = Domain.from_attributes(derivatives.attrs)
-    terms = FieldLibrary.from_config(library, derivatives.attrs["field"])
+    domain, terms = domain_and_library(derivatives, library)
     labels = [
         derivatives[f"slope_{name}"].values for name in ("term", "order", "point")
     ]
@@ -306,9 +303,8 @@ def volatility(
     the fastest modes turn by 1.8 rad per sample, the residual is mostly motion that the
     difference lost.
     """
-    domain = Domain.from_attributes(observations.attrs)
-    field = str(observations.attrs["field"])
-    lagrangian = FieldLibrary.from_config(library, field)
+    domain, lagrangian = domain_and_library(observations, library)
+    field = lagrangian.field
     terms, strides = density_candidates(library["volatility"], field)
     varying = [i for i, t in enumerate(terms) if t.free_symbols and strides[i]]
     evaluate = NodeEvaluator([terms[i] for i in varying], field, domain)

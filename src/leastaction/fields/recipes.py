@@ -72,7 +72,7 @@ class FieldSection(System):
 class Modal(Ensemble):
     """Exact simulation of a linear field in its modes."""
 
-    run = "fields.modal:simulate"
+    run = "fields.schemes:modal"
     makes = "field_observations"
     simulates = "a field"
 
@@ -82,7 +82,7 @@ class Modal(Ensemble):
 class Leapfrog(Ensemble):
     """Leapfrog for a field with additive noise: Störmer–Verlet, kicked by the noise."""
 
-    run = "fields.leapfrog:simulate"
+    run = "fields.schemes:leapfrog"
     makes = "field_observations"
     simulates = "a field"
 
@@ -92,7 +92,7 @@ class Leapfrog(Ensemble):
 class Newmark(Ensemble):
     """Newmark's method with constant average acceleration (β = ¼, γ = ½)."""
 
-    run = "fields.modal:simulate_newmark"
+    run = "fields.schemes:newmark"
     makes = "field_observations"
     simulates = "a field"
 

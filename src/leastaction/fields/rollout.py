@@ -14,10 +14,10 @@ from leastaction.core.comparison import comparison
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import generator
-from leastaction.fields import modal
+from leastaction.fields import schemes
 from leastaction.fields.ensemble import field_initial_states, node_coordinate
 from leastaction.fields.field_system import FieldSystem
-from leastaction.fields.lagrangian_density import density_names
+from leastaction.fields.library import density_names
 
 log = logging.getLogger(__name__)
 
@@ -92,8 +92,8 @@ class _Run:
         theirs = np.sqrt(truth.mass)[:, None] * truth.modes[1]
         self.turn = ours.T @ theirs
         step = time[1] - time[0]
-        self.transition = modal.transition(self.omega, step)
-        self.noise = system.modal_sigma * modal.noise(self.omega, step)
+        self.transition = schemes.transition(self.omega, step)
+        self.noise = system.modal_sigma * schemes.noise(self.omega, step)
         shape = (len(time), system.dof)
         self.sums = [np.zeros(shape) for _ in range(3)]
         self.hamiltonian = np.zeros(len(time))
@@ -105,7 +105,7 @@ class _Run:
         p, v = self.state
         p[0], v[0] = start @ self.to_modes
         turned = np.einsum("ij,njk->nik", self.turn, normals, optimize=True)
-        modal.advance(self.transition, self.noise, np.ascontiguousarray(turned), p, v)
+        schemes.advance(self.transition, self.noise, np.ascontiguousarray(turned), p, v)
         u = p @ self.phi.T
         if self.count == 0:
             self.about = u.copy()
