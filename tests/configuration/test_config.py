@@ -9,6 +9,7 @@ import yaml
 from leastaction.configuration import jobs
 from leastaction.configuration.checks import check_example
 from leastaction.configuration.config import (
+    Project,
     check_label,
     check_overrides,
     check_references,
@@ -19,7 +20,6 @@ from leastaction.configuration.config import (
     without_examples,
 )
 from leastaction.configuration.example import completed, with_recommended_methods
-from leastaction.configuration.project import Project
 from leastaction.configuration.validation import ConfigError, complete
 from leastaction.core.recipe import recommended_steps
 

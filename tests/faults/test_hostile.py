@@ -20,13 +20,13 @@ from hypothesis import given, settings
 
 from leastaction.configuration.checks import accepted as accepted_example
 from leastaction.configuration.config import (
+    Project,
     check_label,
     check_references,
     parse_yaml,
     with_variants,
 )
 from leastaction.configuration.jobs import MODULES, SETTINGS
-from leastaction.configuration.project import Project
 from leastaction.configuration.validation import ConfigError, complete
 from leastaction.core.expressions import ExpressionError, parse
 

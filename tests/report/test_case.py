@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from synthetic import config, model
 
-from leastaction.configuration.publish import NoiseLimits, Ours, Targets
+from leastaction.configuration.example import NoiseLimits, Ours, Targets
 from leastaction.report.case import Case, Found, Row, count, keys, rms, rows_of
 from leastaction.report.panel import Panel
 

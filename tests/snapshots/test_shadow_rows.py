@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from synthetic_shadow import config, flow_rollout, model, noisy, rollout
 
-from leastaction.configuration.publish import publish_problems
+from leastaction.configuration.example import publish_problems
 from leastaction.report.scorecard import COLUMNS, example_rows
 
 TARGETS = {

@@ -7,15 +7,13 @@ from functools import cache
 from pathlib import Path
 
 from leastaction.configuration.config import (
+    Project,
     check_data,
     check_references,
-    without_examples,
-)
-from leastaction.configuration.project import Project
-from leastaction.configuration.reading import (
     read_examples,
     read_yaml,
     removed_examples,
+    without_examples,
 )
 from leastaction.configuration.sources import source_files, write_listing
 from leastaction.configuration.validation import ConfigError, complete

@@ -4,8 +4,7 @@ from leastaction.core.families import family_of, figures, registered, tables
 from leastaction.configuration.jobs import (
     FOR_FIGURES,
     FOR_PAPERS,
-    FOR_SCORES,
-    FOR_TABLES,
+    FOR_TABLES_AND_SCORES,
     example_figures,
     kind_of_data,
     panel,
@@ -145,11 +144,14 @@ def recording_figures(wildcards):
 
 def table_settings(wildcards):
     shown = numbered(wildcards)["shows"]
-    return {"panels": panels(wildcards, FOR_TABLES), "table": shown}
+    return {"panels": panels(wildcards, FOR_TABLES_AND_SCORES), "table": shown}
 
 
 def score_settings(wildcards):
-    return {"panels": panels(wildcards, FOR_SCORES), "paper": wildcards.paper}
+    return {
+        "panels": panels(wildcards, FOR_TABLES_AND_SCORES),
+        "paper": wildcards.paper,
+    }
 
 
 def scores(wildcards):

@@ -59,7 +59,7 @@ def check_example(example: Mapping, where: str) -> None:
 
 def example_problems(example: Mapping) -> Iterator[str]:
     """Everything that would stop a job of this example, or mislead its reader."""
-    from leastaction.configuration.publish import publish_problems
+    from leastaction.configuration.example import publish_problems
 
     yield from publish_problems(example)
     system, simulation = None, example["simulate"]

@@ -1,4 +1,4 @@
-"""The configuration: examples, their variants, overrides, and what they refer to.
+"""The configuration: its sections, examples, their variants, and overrides.
 
 A YAML file is data. What one example says is completed and checked by
 :mod:`leastaction.configuration.checks`.
@@ -6,12 +6,29 @@ A YAML file is data. What one example says is completed and checked by
 
 import copy
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
 
 import yaml
+from pydantic import AfterValidator, Field
+from pydantic_core import PydanticCustomError
 
-from leastaction.configuration.validation import ConfigError
+from leastaction.configuration.checks import accepted
+from leastaction.configuration.jobs import is_random
+from leastaction.configuration.validation import ConfigError, ConfigErrors
+from leastaction.core import families
 from leastaction.core.families import unknown
+from leastaction.core.settings import (
+    Count,
+    Integer,
+    Names,
+    Number,
+    Settings,
+    Style,
+    Text,
+    absent,
+)
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
@@ -42,6 +59,119 @@ YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Far above any configuration: aliases can stand for more values than a memory holds.
 MOST_VALUES = 20_000
 LARGEST_NUMBER = 1e300
+
+
+def _known(kind: str, names: Callable[[], Iterable[str]]):
+    """Type of a name that some family has."""
+
+    def check(name: str) -> str:
+        if name in names():
+            return name
+        reason = unknown(kind, name, names())
+        raise PydanticCustomError(kind, "{reason}", {"reason": reason})
+
+    return Annotated[Text, AfterValidator(check)]
+
+
+Figure = _known("figure", families.figures)
+Table = _known("table", families.tables)
+Listed = Annotated[Names, Field(min_length=1)]
+SOME_EXAMPLES = "Examples in their order; all of the paper if absent."
+
+
+class PaperFigure(Settings):
+    """A figure of a paper."""
+
+    shows: Figure = Field(description="What it shows, a name of a figure.")
+    examples: Listed | None = absent(SOME_EXAMPLES)
+    claim: Text = Field(
+        "", description="What the paper shows with it; stands beside it."
+    )
+
+
+class PaperTable(Settings):
+    """A table of a paper."""
+
+    shows: Table = Field(description="What it shows, a name of a table.")
+    examples: Listed | None = absent(SOME_EXAMPLES)
+
+
+class Paper(Settings):
+    """A paper: its figures and tables by their number."""
+
+    title: Text = Field(description="Authors and title.")
+    summary: Text = Field(
+        "",
+        description="What the paper does, in plain words, for the page of papers.",
+    )
+    figures: dict[str, PaperFigure] = Field(
+        description="Figures by their number in the paper."
+    )
+    tables: dict[str, PaperTable] = Field(
+        description="Tables by their number in the paper."
+    )
+
+
+class Study(Settings):
+    """One figure of several examples and variants."""
+
+    figure: Figure = Field(description="What it shows, a name of a figure.")
+    caption: Text = Field(description="Text below the figure in the report.")
+    examples: dict[str, Listed] = Field(
+        min_length=1, description="What it compares, by paper."
+    )
+
+
+class Matrix(Settings):
+    """The comparison of methods and systems."""
+
+    noise_level: Number = Field(
+        0.02, description="Noise at which sweeps over sensor noise are compared."
+    )
+    examples: dict[str, Listed] = Field({}, description="Its rows, by paper.")
+
+
+class Project(Settings):
+    """config/config.yaml."""
+
+    seed: Integer = Field(ge=0, description="Root of all random numbers.")
+    replicates: Count | None = absent(
+        "Independent ensembles per example; overrides simulate.replicates of every "
+        "example, as in `snakemake --config replicates=40`."
+    )
+    chunks: Count = Field(
+        1,
+        description="Jobs that each stage of an example is split into, by its "
+        "replicates; results are the same. One suits a workstation.",
+    )
+    examples: dict[str, dict[str, dict[str, Any] | None]] = Field(
+        {},
+        description="Overrides of examples, by paper and example, merged deeply; write "
+        "them into a file of your own and pass it with --configfile. An example that "
+        "is null is left out.",
+    )
+    recordings: dict[str, dict[str, Any]] = Field(
+        {},
+        description="Recordings of your own by name (workflow/schemas/recording.json); "
+        "write them into a file of your own and pass it with --configfile.",
+    )
+    papers: dict[str, Paper] = Field(
+        {}, description="Figures and tables of each paper, by their number in it."
+    )
+    studies: dict[str, Study] = Field(
+        {},
+        description="Our own studies, each one figure of several examples.",
+    )
+    matrix: Matrix = Field(
+        default_factory=Matrix,
+        description="Which examples the matrix of methods and systems compares.",
+    )
+    gallery: dict[str, Text] = Field(
+        {},
+        description="Pictures of the README by name, each a figure under results/ "
+        "without its suffix; made by `snakemake gallery`.",
+    )
+    figures: Style = Field(default_factory=Style, description="Style of every figure.")
 
 
 def parse_yaml(text: str, where: str):
@@ -144,6 +274,19 @@ def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
         raise ConfigError(f"example {paper}/{name}", [reason])
 
 
+def _lists(config: Mapping) -> Iterator[tuple[str, str, list[str]]]:
+    """(where, paper, names) of everything that lists examples, and may be changed."""
+    for paper, settings in config["papers"].items():
+        for part in ("figures", "tables"):
+            for number, entry in settings.get(part, {}).items():
+                where = f"papers.{paper}.{part}.{number}.examples"
+                yield where, paper, entry.get("examples", [])
+    compared = {f"studies.{name}": study for name, study in config["studies"].items()}
+    for where, settings in (compared | {"matrix": config["matrix"]}).items():
+        for paper, names in settings["examples"].items():
+            yield f"{where}.examples.{paper}", paper, names
+
+
 def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> dict:
     """`config` whose figures, tables and studies do not name the `removed` examples.
 
@@ -157,31 +300,21 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
         (paper, example) of examples that an override sets to null, variants included.
     """
     config = copy.deepcopy(dict(config))
-
-    def kept(paper: str, names: list[str]) -> list[str]:
-        return [n for n in names if (paper, n.partition("-")[0]) not in removed]
-
+    for _, paper, names in _lists(config):
+        names[:] = [n for n in names if (paper, n.partition("-")[0]) not in removed]
     for paper, settings in list(config["papers"].items()):
-        shows = any(settings.get(part) for part in ("figures", "tables"))
-        for part in ("figures", "tables"):
-            for number, entry in list(settings.get(part, {}).items()):
-                if "examples" in entry:
-                    entry["examples"] = kept(paper, entry["examples"])
-                    if not entry["examples"]:
-                        del settings[part][number]
-        if shows and not any(settings.get(part) for part in ("figures", "tables")):
+        given = {part: settings.get(part, {}) for part in ("figures", "tables")}
+        left = {
+            part: {k: v for k, v in entries.items() if v.get("examples") != []}
+            for part, entries in given.items()
+        }
+        settings |= left
+        if any(given.values()) and not any(left.values()):
             del config["papers"][paper]
     for compared in (*config["studies"].values(), config["matrix"]):
-        named = {p: kept(p, names) for p, names in compared["examples"].items()}
-        compared["examples"] = {paper: names for paper, names in named.items() if names}
+        named = compared["examples"].items()
+        compared["examples"] = {paper: names for paper, names in named if names}
     return config
-
-
-def _comparisons(config: Mapping) -> Iterator[tuple[str, Mapping]]:
-    """(where, what) of everything that lists examples by paper."""
-    for study, settings in config["studies"].items():
-        yield f"studies.{study}", settings
-    yield "matrix", config["matrix"]
 
 
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
@@ -191,30 +324,26 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
     ------
     ConfigError
     """
+    by_paper: dict[str, list[str]] = {}
+    for paper, name in examples:
+        by_paper.setdefault(paper, []).append(name)
     problems = [
-        f"{where}.examples.{paper}: {unknown('example', name, known)}"
-        for where, settings in _comparisons(config)
-        for paper, names in settings["examples"].items()
-        for known in [[n for p, n in examples if p == paper]]
+        f"{where}: {unknown('example', name, by_paper.get(paper, []))}"
+        for where, paper, names in _lists(config)
         for name in names
-        if name not in known
+        if (paper, name) not in examples
     ]
     problems += [
-        f"papers.{paper}.{part}.{number}.examples: {unknown('example', name, known)}"
-        for paper, settings in config["papers"].items()
-        for part in ("figures", "tables")
-        for number, entry in settings.get(part, {}).items()
-        for known in [[n for p, n in examples if p == paper]]
-        for name in entry.get("examples", [])
-        if name not in known
-    ]
-    papers = sorted({paper for paper, _ in examples})
-    problems += [
-        f"papers: {unknown('paper', paper, papers)}"
+        f"papers: {unknown('paper', paper, sorted(by_paper))}"
         for paper in config["papers"]
-        if paper not in papers
+        if paper not in by_paper
     ]
-    for kind, names in _names(config):
+    labels = [("study", config["studies"])]
+    for settings in config["papers"].values():
+        labels += [
+            (part[:-1], settings.get(part, {})) for part in ("figures", "tables")
+        ]
+    for kind, names in labels:
         for name in names:
             try:
                 check_label(kind, name)
@@ -222,14 +351,6 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
                 problems += error.problems
     if problems:
         raise ConfigError("the configuration", problems)
-
-
-def _names(config: Mapping) -> Iterator[tuple[str, Collection[str]]]:
-    """Names that become names of files, by what they name."""
-    yield "study", config["studies"]
-    for settings in config["papers"].values():
-        yield "figure", settings.get("figures", {})
-        yield "table", settings.get("tables", {})
 
 
 def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
@@ -265,3 +386,64 @@ def data_key(name: str, example: Mapping, base: Mapping) -> str:
     """
     same = all(example[part] == base[part] for part in ("system", "simulate"))
     return name.partition("-")[0] if same else name
+
+
+def read_yaml(path: Path):
+    """Data in a YAML file; see :func:`parse_yaml`."""
+    return parse_yaml(path.read_text(errors="replace"), str(path))
+
+
+def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
+    """Every example and variant by (paper, name): completed, checked, overridden.
+
+    Parameters
+    ----------
+    folder
+        Of the files ``<paper>/<example>.yaml``.
+    config
+        Its `examples` override those of the folder, null removes one; its `replicates`
+        are those of every example with random numbers, its `seed` is their root.
+
+    Raises
+    ------
+    ConfigError
+        Listing the problems of all examples.
+    """
+    written = {
+        (path.parent.name, path.stem): read_yaml(path) or {}
+        for path in sorted(folder.glob("*/*.yaml"))
+    }
+    for paper, given in config["examples"].items():
+        for name, overrides in given.items():
+            if overrides is None:
+                written.pop((paper, name), None)
+                continue
+            written[paper, name] = merge(written.get((paper, name), {}), overrides)
+    found, errors = {}, []
+    for (paper, name), example in written.items():
+        try:
+            check_label("paper", paper)
+            check_overrides(paper, name, example, written)
+            for variant, content in with_variants(name, example):
+                content = accepted(content, f"example {paper}/{variant}")
+                if is_random(content) and "replicates" in config:
+                    content["simulate"]["replicates"] = config["replicates"]
+                base = found.get((paper, name), content)
+                content["key"] = f"{paper}/{data_key(variant, content, base)}"
+                content["seed"] = config["seed"]
+                found[paper, variant] = content
+        except ConfigError as error:
+            errors.append(error)
+    if errors:
+        raise ConfigErrors(errors)
+    return found
+
+
+def removed_examples(config: Mapping) -> set[tuple[str, str]]:
+    """(paper, name) of every example that an override sets to null."""
+    return {
+        (paper, name)
+        for paper, given in config["examples"].items()
+        for name, overrides in given.items()
+        if overrides is None
+    }

@@ -1,9 +1,14 @@
-"""An example: what config/examples/<paper>/<example>.yaml may say."""
+"""An example: what config/examples/<paper>/<example>.yaml may say.
+
+Which numbers of ours its section `publish` compares with printed ones, and on what we
+set a limit, the families say beside their rows of the scorecard
+(:mod:`leastaction.report.case`).
+"""
 
 import difflib
 import re
-from collections.abc import Mapping
-from typing import Annotated, Any, Union
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, Literal, Union, get_args
 
 from pydantic import (
     AfterValidator,
@@ -15,8 +20,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from leastaction.configuration.publish import Publish
 from leastaction.configuration.validation import complete
+from leastaction.core.families import unknown
 from leastaction.core.method import AnyOf, Rollout, Simulate, declared
 from leastaction.core.recipe import (
     Recipe,
@@ -28,17 +33,230 @@ from leastaction.core.settings import (
     Cases,
     CoordinateSystem,
     Count,
+    Flag,
     Integer,
     Library,
     Names,
+    Number,
+    Pair,
+    Positive,
     Settings,
+    Share,
     System,
     Text,
+    Unique,
     absent,
 )
+from leastaction.report.case import keys
+from leastaction.report.recovery import HONEST_MODE, MAIN
 
 # Names that mean something; a name that is nearly one of them is a misspelling.
 MEANINGFUL = ("published", "recommended")
+
+
+NoiseMode = Literal["independent", "shared"]
+
+
+def _flag_or_text(value):
+    if isinstance(value, (bool, str)):
+        return value
+    raise PydanticCustomError(
+        "flag_or_text", "expected true, or the name of a coordinate"
+    )
+
+
+def _term(given):
+    number = isinstance(given[0], (int, float)) and not isinstance(given[0], bool)
+    if number and isinstance(given[1], str):
+        return given
+    raise PydanticCustomError("term", "expected a number, then the text of a function")
+
+
+FlagOrText = Annotated[bool | str, BeforeValidator(_flag_or_text)]
+Term = Annotated[list[Any], Field(min_length=2, max_length=2), AfterValidator(_term)]
+
+
+class Place(Settings):
+    """Place in a variable of a rollout."""
+
+    size: Integer | None = absent()
+    row: Text | None = absent()
+    effort: Text | None = absent()
+    state: Text | None = absent()
+    state_coupled: Text | None = absent()
+    scenario: Text | None = absent()
+    step: Number | None = absent()
+    step_coupled: Number | None = absent()
+
+
+class Texts(Settings):
+    """Formulas as printed, for the tables."""
+
+    lagrangian: Text = ""
+    wiener_potential: Text = ""
+    equation_of_motion: Text = ""
+    hamiltonian: Text = ""
+
+
+# What the keys of a family hold (:class:`leastaction.report.case.Key`), as settings.
+TYPES = {
+    float: Number,
+    str: Text,
+    bool: Flag,
+    bool | str: FlagOrText,
+    tuple[float, float]: Pair,
+    dict[str, float]: dict[str, Number],
+    "place": Place,
+}
+
+
+def _section(name: str, meaning: str, table: str, **more) -> type[Settings]:
+    """Section whose keys are the entries of a `table` of the families, and `more`."""
+    fields = {
+        key.name: (
+            (TYPES.get(key.type, key.type) | None, absent(key.meaning))
+            if key.default is None
+            else (TYPES[key.type], Field(key.default, description=key.meaning))
+        )
+        for key in keys(table).values()
+    }
+    return create_model(name, __base__=Settings, __doc__=meaning, **fields, **more)
+
+
+Ours = _section("Ours", "Our number beside a printed one.", "PRINTED")
+
+
+class EffortTarget(Settings):
+    """A limit, or the values that are allowed."""
+
+    one_of_its_keys = True
+
+    maximum: Number | None = absent()
+    median: Number | None = absent()
+    minimum: Number | None = absent()
+    between: Pair | None = absent()
+
+
+class Target(EffortTarget):
+    """A limit of a number that is compared with a printed one."""
+
+    relative_error: Share | None = absent()
+    factor: Annotated[Number, Field(gt=1)] | None = absent(
+        "Band around a printed ratio of two limits."
+    )
+
+
+class Row(Settings):
+    """A printed number."""
+
+    item: Text = Field(description="Table or figure.")
+    quantity: Text
+    unit: Text
+    printed: Number = Field(description="As in the paper.")
+    corrected: Number | None = absent(
+        "What it should be; of a finding there is no such number."
+    )
+    note: Text = ""
+    erratum: Annotated[list[Count], Field(min_length=1), Unique] | None = absent(
+        "Numbers of docs/errata.md that explain why the printed number is not what "
+        "the recipe as printed gives."
+    )
+    reason: Text | None = absent(
+        "What the paper does not keep equal in a comparison of two methods: with it, "
+        "a ratio that equal data contradict is an error of the paper, without it, a "
+        "miss of ours."
+    )
+    ours: Ours
+    target: Target | None = absent()
+
+
+class Formula(Settings):
+    """A modified Lagrangian of one coordinate as printed."""
+
+    item: Text = Field(description="Example or equation.")
+    rule: Literal["midpoint", "trapezoidal"]
+    kind: Literal["modified", "inverse"]
+    order: Literal[2, 4] = Field(description="Power of h that it stands with.")
+    printed: Text = Field(
+        description="In v, the velocity, and L_ij, the i-th derivative by q and j-th "
+        "by v."
+    )
+
+
+class PrintedLagrangian(Settings):
+    """A Lagrangian as printed, at a level of noise."""
+
+    item: Text = Field(description="Table or figure.")
+    noise_level: Share
+    terms: list[Term] = Field(
+        min_length=1, description="Pairs of coefficient and function."
+    )
+    error: Positive | None = absent(
+        "Relative error that the recommended estimate may have."
+    )
+    replica: Positive | None = absent(
+        "Largest relative deviation of a coefficient of the published estimator from "
+        "the printed one, both in the scale of the reference term, median over "
+        "replicates; infinite for a replicate with other terms than those printed."
+    )
+
+
+class EffortLimit(Settings):
+    """A limit of identified efforts."""
+
+    estimator: Text
+    rollout: Text = Field(description="Variable of its rollout.")
+    at: Place | None = absent(
+        "Where in a variable of the rollout: a training size, a component by its "
+        "name, a scenario, a time step."
+    )
+    quantity: Text = Field(description="What a reader calls it.")
+    unit: Text
+    note: Text = ""
+    target: EffortTarget | None = absent()
+
+
+NoiseLimits = _section(
+    "NoiseLimits",
+    "Limits at levels of sensor noise.",
+    "LIMITS_BY_NOISE",
+    noise_levels=(Annotated[list[Share], Field(min_length=1)], ...),
+    noise_mode=(NoiseMode, "independent"),
+)
+Targets = _section(
+    "Targets",
+    "Limits over the replicates that we set ourselves.",
+    "LIMITS",
+    efforts=(
+        list[EffortLimit] | None,
+        absent("Limits of identified efforts, one per number."),
+    ),
+    by_noise=(
+        list[NoiseLimits] | None,
+        absent("Limits of the recommended estimator at levels of sensor noise."),
+    ),
+)
+
+
+class Publish(Settings):
+    """Printed numbers of the paper and our own limits."""
+
+    texts: Texts = Field(
+        default_factory=Texts, description="Formulas as printed, for the tables."
+    )
+    rows: list[Row] = Field(
+        [], description="One row of the scorecard per printed number."
+    )
+    formulas: list[Formula] = Field(
+        [], description="Modified Lagrangians of one coordinate as printed."
+    )
+    lagrangians: list[PrintedLagrangian] = Field(
+        [], description="Lagrangians as printed, one for each level of noise."
+    )
+    targets: Targets = Field(
+        default_factory=Targets,
+        description="Limits over the replicates that we set ourselves.",
+    )
 
 
 class _AnySystem:
@@ -205,3 +423,68 @@ def _completed(recipe: Mapping, usual: Mapping) -> dict:
         if isinstance(value, Mapping) and isinstance(given, Mapping):
             filled[key] = _completed(given, value)
     return filled
+
+
+def publish_problems(example: Mapping) -> Iterator[str]:
+    """Rows and limits that would be lost without a word.
+
+    - A limit of noise of an estimator that the example does not have.
+    - A limit in ``targets.by_noise`` at a level that is simulated, but that the cases
+      of the recommended estimator leave out. A level that is not simulated, because a
+      run has overridden ``simulate.noise``, is no mistake: it gets a row without a
+      verdict (:mod:`leastaction.trajectories.scores`).
+    - A number of a learned Lagrangian without its estimator, or of an order that is not
+      computed.
+    - A band (`factor`) or a `reason` where there is no ratio of two limits.
+    """
+    publish, given = example.get("publish") or {}, list(example["estimators"])
+    for i, row in enumerate(publish.get("rows") or []):
+        where, ours = f"publish.rows[{i}]", row["ours"]
+        for key in ("largest_noise", "over", "estimator"):
+            if key in ours and ours[key] not in given:
+                yield f"{where}.ours.{key}: {unknown('estimator', ours[key], given)}"
+        if "over" in ours and "largest_noise" not in ours:
+            yield f"{where}.ours.over: a ratio needs largest_noise, too"
+        of_ratio = "reason" in row or "factor" in row.get("target", {})
+        if of_ratio and "over" not in ours:
+            yield f"{where}: reason and target.factor are for the ratio of two limits"
+        yield from _of_rollouts(where, ours, example)
+    yield from _left_out(example, (publish.get("targets") or {}).get("by_noise") or [])
+
+
+def _of_rollouts(where: str, ours: Mapping, example: Mapping) -> Iterator[str]:
+    """A number of a learned Lagrangian that is not said whose, or not computed."""
+    named = {"rollout", "model"} & set(ours)
+    if not named and not {"estimator", "order", "unscaled"} & set(ours):
+        return
+    if len(named) != 1 or "estimator" not in ours:
+        yield f"{where}.ours: give an estimator, and one of rollout and model"
+    orders = (example["validate"].get("shadow") or {}).get("orders", [0, 2])
+    if "order" in ours and ours["order"] not in orders:
+        yield (
+            f"{where}.ours.order: {ours['order']} is not in validate.shadow.orders, "
+            f"which are {orders}"
+        )
+
+
+def _left_out(example: Mapping, entries) -> Iterator[str]:
+    """Simulated cases with a limit that the recommended estimator does not do."""
+    noise = example["simulate"].get("noise") or {}
+    recipe = example["estimators"].get(MAIN)
+    if recipe is None or "levels" not in noise:
+        return
+    cases = recipe["differentiate"].get("cases") or {}
+    for i, entry in enumerate(entries):
+        mode = entry.get("noise_mode", HONEST_MODE)
+        if mode not in noise.get("modes", get_args(NoiseMode)):
+            continue
+        for level in entry["noise_levels"]:
+            done = level in cases.get("levels", [level])
+            if level in noise["levels"] and not (
+                done and mode in cases.get("modes", [mode])
+            ):
+                yield (
+                    f"publish.targets.by_noise[{i}]: estimators.{MAIN}.differentiate"
+                    f".cases leaves out {mode} noise of {level:g}; add it there, or "
+                    "drop the limit"
+                )

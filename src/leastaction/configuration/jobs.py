@@ -106,8 +106,7 @@ def _shown_as(example: Mapping) -> str:
 FOR_FIGURES = ("title", "section", "system", "library", "simulate", "validate")
 # With the numbers that a figure of the paper shows.
 FOR_PAPERS = (*FOR_FIGURES, "publish")
-FOR_TABLES = ("title", "system", "library", "simulate", "publish")
-FOR_SCORES = ("title", "system", "library", "simulate", "publish")
+FOR_TABLES_AND_SCORES = ("title", "system", "library", "simulate", "publish")
 
 
 def panel(example: Mapping, parts: Collection[str]) -> dict:

@@ -7,8 +7,8 @@ import json
 import sys
 from pathlib import Path
 
+from leastaction.configuration.config import Project
 from leastaction.configuration.example import Example
-from leastaction.configuration.project import Project
 from leastaction.core import families, files
 
 KEYWORDS = {

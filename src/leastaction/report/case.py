@@ -16,7 +16,7 @@ what stands in the scorecard of its cases:
     entry of its ``by_noise``: the name of the limit stands in the row.
 
 :func:`keys` collects a table from all families; of these the typed section `publish` of
-an example is made (:mod:`leastaction.configuration.publish`). A new row is therefore an
+an example is made (:mod:`leastaction.configuration.example`). A new row is therefore an
 entry of a table, and its limit stands beside it.
 """
 
