@@ -89,7 +89,7 @@ def test_source_of_one_identification_method(restored):
 def test_source_of_the_simulation(restored):
     edit(
         restored,
-        "src/leastaction/core/random.py",
+        "src/leastaction/core/simulation.py",
         '"simulate": 0',
         '"simulate": 2',
     )
