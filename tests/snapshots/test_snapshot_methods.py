@@ -7,11 +7,13 @@ import snapshot_support as support
 from leastaction.core.contracts import check
 from leastaction.snapshots import (
     discrete_euler_lagrange,
-    evidence_maximisation,
     flow_gaussian_process,
 )
 from leastaction.snapshots import lagrangian_gaussian_process as lgp
-from leastaction.snapshots.constrained_rows import minimum_norm
+from leastaction.snapshots.constrained_rows import (
+    evidence_maximisation,
+    minimum_norm,
+)
 from leastaction.snapshots.discrete_lagrangian import one_step_errors, whitened
 from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
@@ -20,9 +22,7 @@ def learned(observations, damping="evidence", **changes):
     settings = support.RECOMMENDED | changes
     equations = discrete_euler_lagrange.assemble(observations, None, settings, {})
     check(equations, "shadow_equations")
-    model = evidence_maximisation.identify(
-        equations, {"damping": damping}, observations, {}
-    )
+    model = evidence_maximisation(equations, {"damping": damping}, observations, {})
     return check(model, "learned_lagrangian")
 
 

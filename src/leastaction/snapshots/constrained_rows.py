@@ -15,8 +15,9 @@ the probability of the rows and conditions with τ at its best value, is (MacKay
                + (m - r) \\log μ^2 + \\log\\det C C^T + \\text{const}, \\qquad
     Q = |A b|^2/μ^2 + |b|^2 ,
 
-with m rows, c conditions and r singular values s_k of A N. The published solution,
-:func:`minimum_norm`, has the conditions among the rows instead.
+with m rows, c conditions and r singular values s_k of A N. Methods of identify are
+:func:`evidence_maximisation` (recommended) and :func:`minimum_norm` (published), which
+has the conditions among the rows.
 """
 
 from collections.abc import Mapping
@@ -27,12 +28,16 @@ import xarray as xr
 from scipy.linalg import solve_triangular
 
 from leastaction.core.contracts import check
+from leastaction.snapshots.bases import basis_of
 from leastaction.snapshots.contracts import lagrangian_dataset
+from leastaction.snapshots.discrete_lagrangian import one_step_errors, positions_of
 
 # Damping below this, of the largest singular value, is round-off.
 SMALLEST_DAMPING = 1e-11
 LARGEST_DAMPING = 0.1
 DAMPINGS_PER_DECADE = 4
+# One of so many trajectories is held out.
+TRAJECTORIES_PER_HELD_OUT = 5
 
 
 @dataclass(frozen=True)
@@ -150,6 +155,88 @@ def _solutions(
     return particular, complete.Q[:, count:], volume
 
 
+def _system(equations: xr.Dataset) -> list[np.ndarray]:
+    """A, C and d of one case."""
+    check(equations, "shadow_equations")
+    names = ("theta", "condition", "condition_value")
+    return [equations[name].values[0] for name in names]
+
+
+class HeldOut:
+    """Every fifth trajectory apart from the others; `system` has the rows of all."""
+
+    def __init__(self, equations: xr.Dataset, observations: xr.Dataset):
+        positions = positions_of(observations)
+        held = np.arange(len(positions)) % TRAJECTORIES_PER_HELD_OUT == 0
+        theta, *self._conditions = _system(equations)
+        rows = theta.reshape(len(positions), -1, theta.shape[1])
+        self._others = compressed(rows[~held].reshape(-1, theta.shape[1]))
+        whole = np.concatenate([self._others, *rows[held]])
+        self.system = constrained(whole, *self._conditions, len(theta))
+        self._equations, self._held = equations, positions[held]
+
+    def errors(self, dampings: np.ndarray) -> np.ndarray:
+        """One-step errors (rms), learned from the others, shape (damping,)."""
+        others = self._others, *self._conditions
+        if len(dampings) == 1:
+            fits = damped_coefficients(*others, dampings[0])[None]
+        else:
+            system = constrained(*others)
+            fits = np.array([system.coefficients(damping) for damping in dampings])
+        about, basis = self._equations.attrs, basis_of(self._equations)
+        step, rule = about["time_step"], about["rule"]
+        errors = one_step_errors(basis, fits, self._held, step, rule)
+        return np.sqrt((errors**2).mean(axis=(1, 2)))
+
+
+def evidence_maximisation(
+    equations: xr.Dataset,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
+) -> xr.Dataset:
+    """Learn L by Gaussian process regression under exact conditions, for one case.
+
+    The damping is the only thing to choose. Without noise it goes down to what
+    round-off allows, with noise it follows the noise, which need not be known.
+
+    Settings: `damping`, ``evidence`` (default), ``held_out`` for the smallest error of
+    one step on every fifth trajectory, or a number relative to the largest singular
+    value.
+
+    Raises
+    ------
+    ValueError
+        If `damping` is none of these.
+    """
+    held_out = HeldOut(equations, observations)
+    system = held_out.system
+    damping = _chosen_damping(held_out, settings["damping"])
+    diagnostics = {
+        "damping": damping / system.singular[0],
+        "log_evidence": system.log_evidence(damping),
+        "row_error": system.row_error(damping),
+        "one_step_error": held_out.errors(np.array([damping]))[0],
+    }
+    coefficients, factor = system.coefficients(damping), system.factor(damping)
+    return lagrangian_dataset(equations, coefficients, diagnostics, factor)
+
+
+def _chosen_damping(held_out: HeldOut, how: str | float) -> float:
+    """Damping μ by evidence, by held-out trajectories, or as given."""
+    system = held_out.system
+    if how == "evidence":
+        return system.most_probable()[0]
+    if how == "held_out":
+        dampings = system.dampings()
+        return float(dampings[np.argmin(held_out.errors(dampings))])
+    if isinstance(how, str):
+        raise ValueError(
+            f"damping is {how!r}; expected 'evidence', 'held_out' or a number"
+        )
+    return float(how) * float(system.singular[0])
+
+
 def minimum_norm(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     """Least squares of minimum norm for one case, the conditions among its rows.
 
@@ -157,10 +244,7 @@ def minimum_norm(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
     as zero; absent or null for the default of NumPy, machine epsilon times the larger
     dimension.
     """
-    check(equations, "shadow_equations")
-    theta, condition, value = (
-        equations[name].values[0] for name in ("theta", "condition", "condition_value")
-    )
+    theta, condition, value = _system(equations)
     rows = np.vstack([theta, condition])
     target = np.concatenate([np.zeros(len(theta)), value])
     b, _, rank, _ = np.linalg.lstsq(rows, target, rcond=settings.get("cut"))

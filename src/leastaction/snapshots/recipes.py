@@ -33,6 +33,9 @@ A_RULE = Field("midpoint", description="Quadrature of the discrete Lagrangian.")
 A_LENGTH_SCALE = Field(description="Length scale of the kernel, in units of the state.")
 A_VOLUME = Field(1.0, description="Value of the normalisation by corner momenta.")
 CORNER = Field(description="Corner of a box, one number per dimension.")
+SOME_CASES = absent(
+    "Cases of a sweep over noise that this estimator does; all if absent."
+)
 
 
 class NoDerivatives(Differentiate):
@@ -43,9 +46,7 @@ class NoDerivatives(Differentiate):
     makes = "nothing"
 
     method: Literal["none"] = "none"
-    cases: Cases | None = absent(
-        "Cases of a sweep over noise that this estimator does; all if absent."
-    )
+    cases: Cases | None = SOME_CASES
 
 
 class RepeatedCentralDifference(Differentiate):
@@ -56,9 +57,7 @@ class RepeatedCentralDifference(Differentiate):
     makes = "sampled_motion"
 
     method: Literal["repeated_central_difference"] = "repeated_central_difference"
-    cases: Cases | None = absent(
-        "Cases of a sweep over noise that this estimator does; all if absent."
-    )
+    cases: Cases | None = SOME_CASES
 
 
 class HaltonVelocity(Differentiate):
@@ -75,9 +74,7 @@ class HaltonVelocity(Differentiate):
     first_index: Integer = Field(
         3, ge=0, description="Index of the first point of the sequence."
     )
-    cases: Cases | None = absent(
-        "Cases of a sweep over noise that this estimator does; all if absent."
-    )
+    cases: Cases | None = SOME_CASES
 
     def problems(self, recipe, example: Mapping) -> Iterator[str]:
         """Corners of other dimensions than the velocity."""
@@ -189,7 +186,7 @@ class MinimumNorm(Identify):
 class EvidenceMaximisation(Identify):
     """Weight-space Gaussian process, damped by evidence or held-out trajectories."""
 
-    run = "snapshots.evidence_maximisation:identify"
+    run = "snapshots.constrained_rows:evidence_maximisation"
     reads = ("shadow_equations",)
     after = ("discrete_euler_lagrange",)
     makes = "learned_lagrangian"
@@ -235,11 +232,16 @@ class TanhNetwork(Identify):
     evaluations: Count = Field(80, description="Evaluations of the network, at most.")
 
 
-class Box(Settings):
-    """States at which gradients of Hamiltonians are compared."""
+class Domain(Settings):
+    """Positions outside of which a motion has escaped."""
 
     low: Corner = CORNER
     high: Corner = CORNER
+
+
+class Box(Domain):
+    """States at which gradients of Hamiltonians are compared."""
+
     points: Integer = Field(
         30,
         ge=2,
@@ -248,18 +250,9 @@ class Box(Settings):
     )
 
 
-class Domain(Settings):
-    """Positions outside of which a motion has escaped."""
-
-    low: Corner = CORNER
-    high: Corner = CORNER
-
-
-class Potential(Settings):
+class Potential(Domain):
     """The energy at rest on a grid of positions, and its error below a level."""
 
-    low: Corner = CORNER
-    high: Corner = CORNER
     points: Integer = Field(201, ge=3, description="Along each side.")
     below: Number = Field(description="Level, J.")
     saddles: list[Corner] = Field(
@@ -268,11 +261,9 @@ class Potential(Settings):
     )
 
 
-class Horizon(Settings):
+class Horizon(Domain):
     """Errors of many rollouts at a fixed time."""
 
-    low: Corner = CORNER
-    high: Corner = CORNER
     below: Number | None = absent("Highest energy of a start, J.")
     starts: Count = Field(100, description="Starts.")
     steps: Count = Field(description="Steps of each.")

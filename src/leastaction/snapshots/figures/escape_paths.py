@@ -1,4 +1,7 @@
-"""Motions close to the separatrix: when and where they escape, Figures 7 to 9."""
+"""Motions close to the separatrix: when and where they escape, Figures 7 to 9.
+
+A ValueError names the check of ``validate.shadow`` that a panel lacks.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -40,11 +43,6 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     Paper: Figure 7 draws every step as a line and stops at the escape of one draw; when
     that happens is a matter of round-off (:func:`survival_study`).
-
-    Raises
-    ------
-    ValueError
-        If a panel lacks rollouts with `survival` and `potential`.
     """
     found = [passing(panel, SHOWN) for panel in panels]
     size = (len(panels), max(map(len, found)))
@@ -133,11 +131,6 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Each on its own scale, in coarse samples of time, with the slope of a line through
     them. Dashed: how much energy the start lacks to pass a saddle. First replicate,
     lowest noise.
-
-    Raises
-    ------
-    ValueError
-        If a panel lacks rollouts with `survival`.
     """
     found = [one for panel in panels for one in passing(panel, SHOWN)]
     figure, grid = grid_of(settings, -(-len(found) // 2), 2, row=46, rest=8)
@@ -180,11 +173,6 @@ def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     Starts differ by round-off. Panels of the same system share axes; one with a single
     start is a line of its own. First replicate, lowest noise.
-
-    Raises
-    ------
-    ValueError
-        If a panel lacks rollouts with `survival`.
     """
     groups = by_title(panels)
     figure, grid = grid_of(settings, len(groups), 1, row=62, rest=16)
@@ -259,11 +247,6 @@ def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
     one side to the other is open. Dashed: the border of the true region. Printed: the
     margin, V^[2] at the saddle minus H^[2] of the start over the scale, for the true
     saddle's position and for the true potential. First replicate, lowest noise.
-
-    Raises
-    ------
-    ValueError
-        If a panel lacks rollouts with a `potential` of two coordinates and saddles.
     """
     found = [(panel, one) for panel in panels for one in chosen(panel, SHOWN_CHANNELS)]
     for panel, one in found:

@@ -1,6 +1,7 @@
 """Level sets of learned Hamiltonians in the phase plane: Figures 5 and 6.
 
-Ober-Blöbaum and Offen, section 3.1.
+Ober-Blöbaum and Offen, section 3.1. One example with one degree of freedom has such a
+plane; anything else is a ValueError.
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,12 +39,6 @@ def governing_hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
     error analysis, and the highest order of the recommended one. The published motions
     have these level sets; those of a Lagrangian that is not a shadow contain the error
     of the integrator.
-
-    Raises
-    ------
-    ValueError
-        If there is not one panel alone, of one degree of freedom, or it has no rollout
-        of a learned Lagrangian.
     """
     wanted = [
         ("published", 2),
@@ -59,11 +54,6 @@ def identified_hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure
 
     H of its Lagrangian itself, H^[2] that its integration conserves, and H^[2] that the
     integration of the true Lagrangian conserves.
-
-    Raises
-    ------
-    ValueError
-        As :func:`governing_hamiltonian`.
     """
     wanted = [("published_lgp_exact", 0), ("published_lgp_exact", 2)]
     return _draw(panels, wanted, True, settings, 3)

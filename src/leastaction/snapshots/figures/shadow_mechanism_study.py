@@ -30,11 +30,6 @@ def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure
     the truth: left |p − p(0)| of the momentum p of the true L in the states of the
     model, printed above the range of the discrete momentum over the scale of the
     learned Lagrangian, right the energy. First replicate, lowest noise.
-
-    Raises
-    ------
-    ValueError
-        If a panel has no rollout of a learned Lagrangian, or neither check.
     """
     found = [learned(panel) for panel in panels]
     figure, grid = grid_of(settings, len(panels), 2, row=52, rest=10)

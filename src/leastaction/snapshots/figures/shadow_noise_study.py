@@ -27,11 +27,6 @@ def shadow_noise_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     One row per system: misalignment ν of every estimator at its main order; ν of the
     recommended one at all orders; then its posterior if there is one, else errors of
     positions. Medians and ranges over replicates.
-
-    Raises
-    ------
-    ValueError
-        If a panel has no rollout of a sweep over noise.
     """
     levels = sorted({v for panel in panels for v in _levels(panel)})
     figure, grid = grid_of(settings, len(panels), 3, row=54, rest=16)
