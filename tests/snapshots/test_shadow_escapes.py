@@ -11,9 +11,7 @@ from leastaction.snapshots.figures.escape_paths import (
     kaplan_meier,
     survival_quantile,
 )
-from leastaction.snapshots.figures.shadow_mechanism_study import (
-    cyclic_coordinates,
-)
+from leastaction.snapshots.shadow_panel import cyclic_coordinates
 
 STOP = 100.0
 PLANE = {
@@ -178,7 +176,7 @@ def test_a_cyclic_coordinate_is_one_that_the_true_lagrangian_lacks():
     one = synthetic.panel(
         {"recommended": synthetic.model()}, {"recommended": found}, config
     )
-    assert cyclic_coordinates(one) == ["y"]
+    assert cyclic_coordinates(one.truth) == ["y"]
     figure = draw("shadow_mechanism_study", [one], {})
     # Over the scale of the learned Lagrangian, which is one half.
     assert r"within $2.0\times10^{-3}$" in texts(figure)

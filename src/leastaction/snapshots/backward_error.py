@@ -37,7 +37,7 @@ from fractions import Fraction
 from functools import lru_cache, reduce
 from itertools import zip_longest
 from math import factorial, prod
-from operator import add
+from operator import add, sub
 
 import sympy as sp
 
@@ -257,7 +257,7 @@ def acceleration(algebra, lagrangian) -> list:
 
 def _motion(algebra, lagrangian, meshed: Sequence[Terms]) -> dict[int, list]:
     """q⁽ᵐ⁾ as functions of (q, q̇) on motions of L, as far as the terms need them."""
-    highest = max(map(highest_derivative, meshed))
+    highest = max(m for terms in meshed for slots in terms for _, m in (*slots, (0, 1)))
     motion = {1: algebra.velocity()}
     if highest >= 2:
         motion[2] = acceleration(algebra, lagrangian)
@@ -375,25 +375,19 @@ class SeriesAlgebra:
 
     def solve(self, matrix: list[list[Series]], right: list[Series]) -> list[Series]:
         """Solve order by order; beside h² one term fewer is needed."""
-        dofs, terms = range(self.dof), self._terms - 1
         leading = [[x.coefficients[0] for x in row] for row in matrix]
-        found: list[Series] = [Series([], terms) for _ in dofs]
-        for k in range(terms):
-            residual = [self._at(x, k) for x in right]
-            for i in dofs:
-                for j in dofs:
-                    for power in range(1, k + 1):
-                        mass = self._at(matrix[i][j], power)
-                        part = mass * found[j].coefficients[k - power]
-                        residual[i] = residual[i] - part
+        found: list[Series] = [Series([], self._terms - 1) for _ in right]
+        for k in range(self._terms - 1):
+            residual = []
+            for x, row in zip(right, matrix, strict=True):
+                rest = (mass * one for mass, one in zip(row, found, strict=True))
+                known = reduce(sub, rest, x).coefficients
+                zero = x.coefficients[0] * self.number(Fraction(0))
+                residual.append(known[k] if k < len(known) else zero)
             solved = self._algebra.solve(leading, residual)
             for series, value in zip(found, solved, strict=True):
                 series.coefficients.append(value)
         return found
-
-    def _at(self, series: Series, k: int):
-        known = series.coefficients
-        return known[k] if k < len(known) else known[0] * self.number(Fraction(0))
 
 
 def power(slots: Slots) -> int:
@@ -493,11 +487,6 @@ def _replacement(slots: Slots) -> Terms:
         twice = {(*grown, y): c for grown, c in momentum.items()}
         return {**twice, force: Fraction(-1)}
     return {slots: Fraction(1)}
-
-
-def highest_derivative(terms: Terms) -> int:
-    """Highest m of the q⁽ᵐ⁾ that the terms contain, at least 1."""
-    return max((m for slots in terms for _, m in slots), default=1)
 
 
 def _times_exponential(terms: Terms, slot, coefficient: Fraction, order: int) -> Terms:

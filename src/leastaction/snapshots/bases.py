@@ -145,7 +145,7 @@ def _jet_of_units(unit: str, coefficients, numbers, vectors):
     return JET_OF_UNITS.format(unit=unit), layout, rows.ravel(), np.empty(size)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class RadialBasis(Basis):
     """Kernel functions at `centres` (centre, 2 dof), of the length scale ε."""
 
@@ -153,22 +153,12 @@ class RadialBasis(Basis):
     centres: np.ndarray
     length_scale: float
 
+    def __post_init__(self):
+        self.size, self.dof = len(self.centres), self.centres.shape[1] // 2
+        self._a = 1.0 / self.length_scale**2
+
     def __str__(self) -> str:
         return f"radial, length scale {self.length_scale:g}"
-
-    @property
-    def size(self) -> int:
-        """Number of centres."""
-        return len(self.centres)
-
-    @property
-    def dof(self) -> int:
-        """Number of degrees of freedom."""
-        return self.centres.shape[1] // 2
-
-    @property
-    def _a(self) -> float:
-        return 1.0 / self.length_scale**2
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Partial derivatives of all functions, shape (sample, centre)."""
@@ -250,7 +240,7 @@ def tanh_derivatives(argument: np.ndarray, order: int) -> list[np.ndarray]:
     return found
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class TanhLayer(Basis):
     """Units tanh(w_k·z + c_k), `weights` w (unit, 2 dof) and `offsets` c (unit,)."""
 
@@ -258,18 +248,11 @@ class TanhLayer(Basis):
     weights: np.ndarray
     offsets: np.ndarray
 
+    def __post_init__(self):
+        self.size, self.dof = len(self.weights), self.weights.shape[1] // 2
+
     def __str__(self) -> str:
         return "one layer of tanh units"
-
-    @property
-    def size(self) -> int:
-        """Number of units."""
-        return len(self.weights)
-
-    @property
-    def dof(self) -> int:
-        """Number of degrees of freedom."""
-        return self.weights.shape[1] // 2
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Partial derivatives of all units, shape (sample, unit)."""
@@ -343,7 +326,7 @@ def jet(z, layout, values, work, second_order, gradient, hessian):
 """
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class WeightSpace(Basis):
     """Taylor features of total degree up to `degree`; ε is in units of x.
 
@@ -357,24 +340,15 @@ class WeightSpace(Basis):
     centre: np.ndarray
 
     def __post_init__(self):
-        # Files hold a float.
-        object.__setattr__(self, "degree", int(self.degree))
+        self.degree = int(self.degree)  # files hold a float
+        variables, self.dof = len(self.inputs), self.inputs.shape[1] // 2
+        self.size = len(multi_indices(variables, self.degree, True))
 
     def __str__(self) -> str:
         return (
             f"Taylor features of a squared exponential kernel, degree {self.degree}, "
             f"length scale {self.length_scale:g} half widths of the data"
         )
-
-    @property
-    def size(self) -> int:
-        """Number of features, one per multi-index."""
-        return len(multi_indices(len(self.inputs), self.degree, True))
-
-    @property
-    def dof(self) -> int:
-        """Number of degrees of freedom."""
-        return self.inputs.shape[1] // 2
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Partial derivatives of all features, shape (sample, feature)."""

@@ -11,13 +11,7 @@ GENERAL = ("v", *(f"L_{i}{j}" for i in range(5) for j in range(5 - i)))
 
 
 def printed_formulas(example: Mapping) -> dict[tuple[str, str, int], tuple]:
-    """(Place in the paper, expression) of ``publish.formulas``, by rule, kind, order.
-
-    Raises
-    ------
-    ValueError
-        If one is no expression in v and L_ij.
-    """
+    """(Place in the paper, expression) of ``publish.formulas``, by what it is of."""
     return {
         (one["rule"], one["kind"], one["order"]): (
             one["item"],
@@ -40,15 +34,11 @@ def problems(example: Mapping, system) -> Iterator[str]:
 
 def _sizes(shadow: Mapping, dof: int) -> Iterator[str]:
     """Points and boxes of ``validate.shadow`` that have the wrong number of entries."""
-    of_states, of_positions = ("box", "horizon"), ("domain", "potential")
+    sizes = {"box": 2 * dof, "horizon": 2 * dof, "domain": dof, "potential": dof}
     given = [("start", shadow["start"], 2 * dof)]
     given += [
-        (
-            f"{name}.{corner}",
-            shadow[name][corner],
-            dof if name in of_positions else 2 * dof,
-        )
-        for name in (*of_states, *of_positions)
+        (f"{name}.{corner}", shadow[name][corner], size)
+        for name, size in sizes.items()
         if name in shadow
         for corner in ("low", "high")
     ]

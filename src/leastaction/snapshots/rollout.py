@@ -181,11 +181,12 @@ def _grid(low, high, points: int) -> np.ndarray:
 
 def _box(box: Mapping) -> np.ndarray:
     """States (sample, 2 dof) in a box: a grid if it is a plane, else Halton's."""
-    if len(box["low"]) == 2:
-        return _grid(**box)
-    return halton_starts(
-        first_index(len(box["low"])), box["low"], box["high"], box["points"]
-    )
+    return _grid(**box) if len(box["low"]) == 2 else _spread(box, box["points"])
+
+
+def _spread(box: Mapping, points: int) -> np.ndarray:
+    """Points (sample, dimension) of a Halton sequence in a box."""
+    return halton_starts(first_index(len(box["low"])), box["low"], box["high"], points)
 
 
 def _rest_region(truth: Truth, recipe: Mapping) -> dict:
@@ -537,8 +538,8 @@ def _curvature(truth: Truth, position: np.ndarray, step: float = 1e-3) -> float:
 
 def _horizon_starts(truth: Truth, recipe: Mapping) -> np.ndarray:
     """Starts (start, 2 dof): points of a Halton sequence below an energy."""
-    index, count = first_index(len(recipe["low"])), recipe["starts"]
-    candidates = halton_starts(index, recipe["low"], recipe["high"], 100 * count)
+    count = recipe["starts"]
+    candidates = _spread(recipe, 100 * count)
     if "below" in recipe:
         candidates = candidates[truth.energy(candidates) < recipe["below"]]
     if len(candidates) < count:

@@ -24,7 +24,7 @@ from leastaction.report.case import (
 )
 from leastaction.report.recovery import HONEST_MODE, MAIN, case_text
 from leastaction.report.verdict import summary_of
-from leastaction.snapshots.shadow_panel import Learned, learned_at
+from leastaction.snapshots.shadow_panel import Learned, cyclic_coordinates, learned_at
 
 # Orders of backward error analysis.
 ORDERS = (0, 2, 4)
@@ -173,11 +173,10 @@ def _momenta(at: AtLevel) -> Iterator[Found]:
     if not at.found.has_energy:
         return
     system = system_from_config(at.case.config["system"])
-    of_lagrangian = system.lagrangian.free_symbols
-    for a, q in enumerate(system.q):
-        if q not in of_lagrangian:
-            size = np.abs(at.found.at_main("momentum_start")[..., a])
-            yield Found(at.found.at_main("momentum_range")[..., a] / size, q.name)
+    for name in cyclic_coordinates(system):
+        a = system.coordinates.index(name)
+        size = np.abs(at.found.at_main("momentum_start")[..., a])
+        yield Found(at.found.at_main("momentum_range")[..., a] / size, name)
 
 
 def _horizon_error(at: AtLevel) -> Iterator[Found]:

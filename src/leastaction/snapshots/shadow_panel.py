@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import xarray as xr
 
+from leastaction.core.system import System
 from leastaction.report.panel import Panel
 from leastaction.report.recovery import MAIN, at_level, shown_mode
 
@@ -89,11 +90,11 @@ def learned_at(
 
 def learned(panel: Panel) -> dict[str, Learned]:
     """Estimators of an example at their lowest noise, in the order of the legends."""
-    names = sorted(panel.rollouts, key=_place)
+    others = sorted(panel.rollouts.keys() - set(ESTIMATORS))
     found = {
         name: learned_at(name, panel.model(name), panel.rollout(name))
-        for name in names
-        if "misalignment" in panel.rollout(name)
+        for name in (*ESTIMATORS, *others)
+        if "misalignment" in panel.rollouts.get(name, ())
     }
     if not found:
         raise ValueError(
@@ -114,6 +115,7 @@ def chosen(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
     return [there[name] for name in wanted if name in there]
 
 
-def _place(name: str) -> tuple:
-    known = name in ESTIMATORS
-    return (ESTIMATORS.index(name) if known else len(ESTIMATORS), name)
+def cyclic_coordinates(system: System) -> list[str]:
+    """Coordinates that the true Lagrangian does not depend on."""
+    pairs = zip(system.coordinates, system.q, strict=True)
+    return [name for name, q in pairs if not system.lagrangian.has(q)]

@@ -16,7 +16,7 @@ from leastaction.snapshots.figures._shared import (
     names_of,
     true_energy,
 )
-from leastaction.snapshots.shadow_panel import Learned, learned
+from leastaction.snapshots.shadow_panel import Learned, cyclic_coordinates, learned
 
 # Smaller changes of a momentum are round-off.
 LEAST_MOMENTUM = 1e-16
@@ -36,7 +36,7 @@ def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure
     for i, (panel, each, (left, right)) in enumerate(
         zip(panels, found, grid, strict=True)
     ):
-        cyclic = cyclic_coordinates(panel)
+        cyclic = cyclic_coordinates(panel.truth)
         if cyclic:
             texts = _momentum(left, panel, each, cyclic[0], settings)
         else:
@@ -48,16 +48,6 @@ def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure
         right.set_title(_masses(each), fontsize=small(settings))
     legend_on_top(figure, line_handles(names_of(found), settings, truth=False))
     return figure
-
-
-def cyclic_coordinates(panel: Panel) -> list[str]:
-    """Coordinates that the true Lagrangian does not depend on."""
-    system = panel.truth
-    return [
-        name
-        for name, q in zip(system.coordinates, system.q, strict=True)
-        if not system.lagrangian.has(q)
-    ]
 
 
 def _starts(axes: Axes, panel: Panel, each, settings: Mapping) -> list[str]:
@@ -94,8 +84,8 @@ def _momentum(axes: Axes, panel, each, name: str, settings: Mapping) -> list[str
     for one in each.values():
         first = one.first.sel(order=one.main, dof=name)
         values = first["momentum_physical"].values
-        time = first["time_energy"].values
-        change = np.maximum(np.abs(values - values[0])[1:], LEAST_MOMENTUM)
+        time, change = first["time_energy"].values, np.abs(values - values[0])[1:]
+        change = np.maximum(change, LEAST_MOMENTUM)
         axes.plot(time[1:], change, **dots(one, settings, 2.4))
         time_axis(axes, time)
         change = abs(float(first["momentum_range"]) / float(first["scale"]))
@@ -114,10 +104,11 @@ def _masses(each: Mapping[str, Learned]) -> str:
     one = list(each.values())[-1]
     if "mass" not in one.rollout:
         return ""
-    first = one.first
-    texts = []
-    for values in (first["mass"].sel(order=one.main).values, first["mass_true"].values):
-        ratios = np.round(values / values[0, 0], 4) + 0.0
+    case = one.first.sel(order=one.main)
+
+    def text(name):
+        ratios = np.round(case[name].values / case[name].values[0, 0], 4) + 0.0
         rows = [", ".join(f"{v:.4f}" for v in row) for row in ratios]
-        texts.append("[" + "; ".join(rows) + "]")
-    return f"$M/M_{{11}}$ = {texts[0]}\ntrue {texts[1]}"
+        return "[" + "; ".join(rows) + "]"
+
+    return f"$M/M_{{11}}$ = {text('mass')}\ntrue {text('mass_true')}"
