@@ -1,4 +1,4 @@
-"""Ensembles by the order 1.5 strong Taylor scheme, and the sensors that record them.
+r"""Ensembles by the order 1.5 strong Taylor scheme, and the sensors that record them.
 
 The scheme of Kloeden and Platen (1992), eq. (10.4.6), for additive and diagonal noise:
 
