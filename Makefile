@@ -9,6 +9,7 @@
 #                    CONFIG=config/quick.yaml
 #   make bench       our methods beside other packages, in an environment of its own;
 #                    writes benchmarks/results.md
+#   make docs        the site of the documentation: site/index.html
 #   make costs       cost of one ensemble stage by stage, of learning and of densities
 #   make check       lint, format and import checks
 
@@ -29,7 +30,7 @@ COSTS := stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick beyond test cluster report bench costs check clean
+.PHONY: help reproduce quick beyond test cluster report docs bench costs check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -72,6 +73,9 @@ cluster: $(READY)
 report: $(READY)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG)) --report report.html
 
+docs: $(READY)
+	$(ONE_THREAD) $(BIN)/sphinx-build -qW --keep-going -j 2 -c docs -d build/doctrees . site
+
 bench: $(BENCH)/ready
 	rm -rf build/bench
 	@set -e; for name in $(PEERS); do \
@@ -94,4 +98,4 @@ check: $(READY)
 	$(SNAKEMAKE) --lint
 
 clean:
-	rm -rf $(VENV) $(BENCH) build .snakemake logs results/*/ results/*.csv results/*.html results/scorecard.md results/studies.md report.html
+	rm -rf $(VENV) $(BENCH) build site docs/api .snakemake logs results/*/ results/*.csv results/*.html results/scorecard.md results/studies.md report.html

@@ -50,7 +50,7 @@ def browser() -> str:
     return found
 
 
-def visit(page: Path, look: str, folder: Path) -> dict:
+def visit(page: Path, look: str, folder: Path, width: int = 1400) -> dict:
     """Open a copy of `page`, run the JavaScript `look` in it, and close it.
 
     Returns
@@ -66,7 +66,7 @@ def visit(page: Path, look: str, folder: Path) -> dict:
     copy.write_text(head + opening + LISTEN + body + LOOK % look + closing + end)
     command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
     command += [f"--user-data-dir={folder / 'profile'}", "--disable-dev-shm-usage"]
-    command += ["--window-size=1400,1000", "--virtual-time-budget=600000"]
+    command += [f"--window-size={width},1000", "--virtual-time-budget=600000"]
     result = subprocess.run(
         [*command, copy.as_uri()], capture_output=True, text=True, timeout=240
     )

@@ -10,6 +10,7 @@ from xdist.scheduler import LoadScopeScheduling
 
 # Tests that share one finished project, or one untouched copy, run in one process.
 TOGETHER = {
+    "tests/docs/test_site.py": "site",
     "tests/faults/test_damaged.py": "run",
     "tests/faults/test_disk.py": "run",
     "tests/faults/test_killed.py": "run",
