@@ -13,8 +13,8 @@ system = model.system
 print(system.evaluated(system.hamiltonian))
 
 time = np.linspace(0.0, 2.0, 5)
-theta, thetadot = model.simulate([np.pi + 1.0], [0.0], time)
-print(theta[:, 0].round(4))
+path = model.predict([np.pi + 1.0], [0.0], time)
+print(path.q.values[:, 0].round(4))
 
-acceleration = model.to_function()  # plain NumPy, no file, no compiler
+acceleration = model.function()  # plain NumPy, no file, no compiler
 print(acceleration([np.pi + 1.0], [0.0]))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.core.model import latex, simulate, to_function
+from leastaction.core.model import acceleration_function, latex, simulate
 from leastaction.core.system import System
 
 DOUBLE = System.from_config(
@@ -26,7 +26,7 @@ SLIDER = System.from_config(
 
 
 def test_the_function_solves_the_equations_of_motion(rng):
-    acceleration = to_function(DOUBLE)
+    acceleration = acceleration_function(DOUBLE)
     q, v = rng.standard_normal((2, 20, 2))
     push = rng.standard_normal((20, 2))
     found = acceleration(q, v, push)

@@ -2,13 +2,13 @@
 
 from leastaction.core.files import load, save_text
 from leastaction.core.progress import start_logging
-from leastaction.recordings.law import law_text, random_law_text
+from leastaction.recordings.law import Law
 
 
 def main(observations: str, model: str, rollouts: list, title: str, law: str) -> None:
     """Write the law as Markdown; that of a random motion has no prediction."""
-    write = law_text if rollouts else random_law_text
-    save_text(write(title, load(observations), load(model), *map(load, rollouts)), law)
+    found = Law(load(model), load(observations), *map(load, rollouts), title=title)
+    save_text(found.to_markdown(), law)
 
 
 if __name__ == "__main__":

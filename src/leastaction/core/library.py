@@ -391,6 +391,8 @@ class Comparison:
         Factor by which its coefficients are multiplied to compare them.
     error
         Relative errors of the coefficients of the true terms after that.
+    terms
+        Names of the true terms.
     """
 
     exact: bool
@@ -398,11 +400,22 @@ class Comparison:
     extra: tuple[str, ...]
     scale: float
     error: np.ndarray
+    terms: tuple[str, ...] = ()
 
     @property
     def worst(self) -> float:
         """Largest relative error."""
         return float(np.abs(self.error).max(initial=0.0))
+
+    def __str__(self) -> str:
+        lines = ["right terms" if self.exact else "wrong terms"]
+        lines += [f"  missing  {name}" for name in self.missing]
+        lines += [f"  too many  {name}" for name in self.extra]
+        lines += [
+            f"  {100 * error:+.3g} %  {name}"
+            for error, name in zip(self.error, self.terms, strict=True)
+        ]
+        return "\n".join(lines)
 
 
 @lru_cache(maxsize=32)
@@ -470,6 +483,7 @@ def compare(
         extra=tuple(names[there & ~wanted]),
         scale=scale,
         error=scale * ratio - 1.0,
+        terms=tuple(names[wanted]),
     )
 
 

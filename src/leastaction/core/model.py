@@ -1,6 +1,7 @@
 """The identified model: load it, print it, derive from it, simulate it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,7 @@ from leastaction.core.contracts import check, contracts
 from leastaction.core.euler_lagrange import acceleration_names, symbols
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.families import implementation, system_class
+from leastaction.core.library import Comparison, Library, compare
 from leastaction.core.system import System
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
@@ -84,6 +86,7 @@ class IdentifiedModel:
     def __init__(self, dataset: xr.Dataset):
         single = "replicate" not in dataset.dims
         self.dataset = dataset if single else dataset.isel(replicate=0)
+        self._saved = dataset
 
     @property
     def coordinates(self) -> tuple[str, ...]:
@@ -179,13 +182,97 @@ class IdentifiedModel:
         """L, D and the equations of motion as LaTeX; see `latex`."""
         return latex(self.system, labels)
 
-    def to_function(self):
-        """Accelerations as a plain function; see `to_function`."""
-        return to_function(self.system)
+    @property
+    def sympy(self) -> dict[str, sp.Expr | sp.Matrix]:
+        """L, D, S, H and the accelerations as SymPy, numbers put in."""
+        system = self.system
+        parts = {
+            "lagrangian": system.lagrangian,
+            "dissipation": system.dissipation,
+            "volatility": system.volatility,
+            "hamiltonian": system.hamiltonian,
+            "acceleration": system.acceleration,
+        }
+        return {name: system.evaluated(part) for name, part in parts.items()}
 
-    def simulate(self, q, qdot, time, force=None):
-        """Motion from a state at given times; see `simulate`."""
-        return simulate(self.system, q, qdot, time, force)
+    def function(self) -> Callable:
+        """Accelerations as a plain function; see `acceleration_function`."""
+        return acceleration_function(self.system)
+
+    def predict(self, q, qdot, time, force=None) -> xr.Dataset:
+        """Motion from a state at given times, noise left out.
+
+        Parameters
+        ----------
+        q, qdot
+            Initial state, shape (dof,), SI units.
+        time
+            Times, s; the first is that of the state.
+        force
+            ``force(t)`` gives the generalised input, shape (dof,); None if there is
+            none.
+
+        Returns
+        -------
+        xr.Dataset
+            `q` and `qdot` over (time, dof).
+
+        Raises
+        ------
+        ValueError
+            If shapes do not fit, or the motion does not stay finite.
+        """
+        found = simulate(self.system, q, qdot, time, force)
+        dims = ("time", "dof")
+        return xr.Dataset(
+            {name: (dims, x) for name, x in zip(("q", "qdot"), found, strict=True)},
+            coords={"time": np.asarray(time, dtype=float), "dof": [*self.coordinates]},
+        )
+
+    def score(self, truth: System) -> Comparison:
+        """Terms and coefficients beside those of a known system.
+
+        Scale, gauge and identities between candidates do not count.
+
+        Raises
+        ------
+        ValueError
+            If the candidates cannot express the truth.
+        """
+        data = self.dataset
+        names = System.names_of(self.coordinates)
+        terms, losses = (
+            tuple(parse(str(t), names) for t in data[key].values)
+            for key in ("term", "dissipation_term")
+        )
+        kinds = ("coefficient", "dissipation_coefficient")
+        found = np.concatenate([data[f"{kind}_estimate"].values for kind in kinds])
+        given = np.flatnonzero(data["coefficient_std"].values == 0)
+        kinetic = [
+            i for i, t in enumerate(terms) if t.has(*symbols(names)[truth.dof :])
+        ]
+        for reference in [*given, *kinetic]:
+            scale = found[reference] if reference in given else 1.0
+            references = ((int(reference), float(scale)),)
+            library = Library(self.coordinates, terms, references, dissipation=losses)
+            projection = library.projection(truth)
+            damping = projection and library.damping(truth, projection[1])
+            if damping is not None:
+                true = np.concatenate([projection[0], damping])
+                return compare(found, true, library, fit_scale=not len(given))
+        raise ValueError(
+            "the candidates of the model cannot express the truth; "
+            f"{', '.join(map(str, terms))} give no {truth.lagrangian}"
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write ``model.nc``, which :func:`load_model` reads."""
+        files.save(self._saved, path, "model")
+
+    def _repr_markdown_(self) -> str:
+        if self.not_identifiable or not self.system.has_equations:
+            return f"```text\n{self}\n```"
+        return f"$$\n{self.latex()}\n$$\n\n```text\n{self}\n```"
 
     @property
     def not_identifiable(self) -> str:
@@ -295,7 +382,7 @@ def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 
-def to_function(system: System) -> Callable:
+def acceleration_function(system: System) -> Callable:
     """``acceleration(q, qdot, force=0)``: NumPy alone, no file, no compiler.
 
     Parameters
@@ -380,8 +467,8 @@ def simulate(
     smooth = system.dissipation.replace(
         lambda e: isinstance(e, sp.Abs), lambda e: sp.sqrt(e.args[0] ** 2 + width**2)
     )
-    smoothed = System(system.coordinates, system.parameters, system.lagrangian, smooth)
-    acceleration = to_function(smoothed)
+    smoothed = replace(system, dissipation=smooth)
+    acceleration = acceleration_function(smoothed)
     dof = system.dof
 
     def rate(t, x):

@@ -147,4 +147,5 @@ def along_replicates(pieces: Sequence[xr.Dataset]) -> xr.Dataset:
     names = [k for k, v in first.variables.items() if "replicate" in v.dims]
     fixed = first.drop_vars(names)
     joined = xr.concat([piece[names] for piece in pieces], "replicate", join="exact")
-    return joined.merge(fixed, combine_attrs="override")[list(first.data_vars)]
+    whole = joined.merge(fixed, combine_attrs="override")[list(first.data_vars)]
+    return whole.assign_coords(fixed.coords)

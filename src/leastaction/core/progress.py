@@ -3,13 +3,16 @@
 import logging
 import sys
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
 from leastaction.core.contracts import ContractError
 
 SECONDS_BETWEEN_REPORTS = 10.0
+# What is done sooner gets no bar.
+SECONDS_BEFORE_BAR = 3.0
 # Errors of a user's data: one message, without the name of the class.
 EXPECTED = ("RecordingError",)
 
@@ -91,3 +94,57 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
             time.monotonic() - start,
             time.process_time() - spent,
         )
+
+
+@contextmanager
+def progress_bar(total: int, shown: bool = True) -> Iterator[Callable[[str], None]]:
+    """Bar of a work in memory, on a terminal or in a notebook.
+
+    It appears after three seconds, and shows the stage and the last message of the log.
+
+    Parameters
+    ----------
+    total
+        Number of stages.
+    shown
+        Whether it may appear.
+
+    Yields
+    ------
+    Callable
+        ``advance(stage)``, called where a stage begins.
+    """
+    from tqdm.auto import tqdm
+
+    hidden = None if shown else True
+    bar = tqdm(total=total, delay=SECONDS_BEFORE_BAR, disable=hidden, leave=False)
+    logger, told = logging.getLogger(__package__.partition(".")[0]), _Told(bar)
+    level = logger.level
+    begun = False
+
+    def advance(stage: str) -> None:
+        nonlocal begun
+        bar.update(begun)
+        begun = True
+        bar.set_description(stage)
+
+    if not bar.disable:
+        logger.setLevel(logging.INFO)
+        logger.addHandler(told)
+    try:
+        yield advance
+    finally:
+        logger.setLevel(level)
+        logger.removeHandler(told)
+        bar.close()
+
+
+class _Told(logging.Handler):
+    """Shows the last message beside a bar."""
+
+    def __init__(self, bar):
+        super().__init__()
+        self._bar = bar
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self._bar.set_postfix_str(record.getMessage()[:60])

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import PrivateAttr
+from pydantic import PrivateAttr, ValidationError
 
 from leastaction.core import families
 from leastaction.core.families import unknown
@@ -18,7 +18,7 @@ from leastaction.core.method import (
     step,
     steps,
 )
-from leastaction.core.settings import Settings
+from leastaction.core.settings import Library, Settings
 
 CHANNELS = ("q", "qdot", "qddot")
 
@@ -37,7 +37,12 @@ class Recipe(Settings):
     identify: Annotated[Identify, AnyOf("identify")]
     _model: Any = PrivateAttr(None)
 
-    def dataset(self, observations, library: Mapping | None = None):
+    def dataset(
+        self,
+        observations,
+        library: Mapping | None = None,
+        advance: Callable[[str], None] = lambda stage: None,
+    ):
         """Identify every replicate, in memory.
 
         Parameters
@@ -46,6 +51,8 @@ class Recipe(Settings):
             What the method of `differentiate` reads, with any number of replicates.
         library
             The section `library`: candidates.
+        advance
+            Called with the name of each stage where it begins.
 
         Returns
         -------
@@ -58,34 +65,85 @@ class Recipe(Settings):
         made = []
         for number in range(observations.sizes["replicate"]):
             data = observations.isel(replicate=[number])
+            advance("differentiate")
             rates = self.differentiate(data, _parts(library, self.differentiate.uses))
+            advance("assemble")
             equations = self.assemble(data, rates, _parts(library, self.assemble.uses))
+            advance("identify")
             made.append(self.identify(data, equations, library))
         contract = self.identify.contract()
         return along_replicates(made).assign_attrs(contract=contract)
 
     def fit(
-        self, observations, library: Mapping | None = None, replicate: int = 0, **case
+        self,
+        observations,
+        library: Mapping | None = None,
+        *,
+        time=None,
+        replicate: int = 0,
+        progress: bool = True,
+        **case,
     ):
         """Model of one replicate, as :func:`leastaction.load_model` gives it.
 
-        See :meth:`dataset`; `case` is `noise_level` and `noise_mode` of a sweep.
+        Parameters
+        ----------
+        observations
+            A dataset that the method of `differentiate` reads; or arrays by the names
+            of formulas, ``{"x": x, "xdot": v}``, of shape (time,) or (trajectory,
+            time), with their `time`.
+        library
+            Candidates, as in the section of that name; lists of text are terms.
+        time
+            Times of arrays, s.
+        replicate
+            Number of the replicate.
+        progress
+            Whether a bar is shown once the work takes longer than three seconds.
+        case
+            `noise_level` and `noise_mode` of a sweep.
+
+        Raises
+        ------
+        ValueError
+            If data or candidates do not fit the recipe.
         """
         from leastaction.core.model import model_of
+        from leastaction.core.progress import progress_bar
 
-        one = observations.isel(replicate=[replicate])
-        self._model = model_of(self.dataset(one, library), **case)
+        if library is not None:
+            library = _complete(library, self.steps())
+        one = self._observed(observations, time).isel(replicate=[replicate])
+        with progress_bar(3, progress) as advance:
+            found = self.dataset(one, library, advance)
+        self._model = model_of(found, **case)
         return self._model
 
+    def _observed(self, observations, time):
+        """Dataset that the first step reads, checked."""
+        from leastaction.core.contracts import check
+        from leastaction.core.observations import observations as observed
+
+        reads = self.differentiate.reads
+        if isinstance(observations, Mapping) and not hasattr(observations, "dims"):
+            return observed(observations, time, reads[0])
+        contract = observations.attrs.get("contract", reads[0])
+        if contract not in reads:
+            raise ValueError(
+                f"the data are {contract}; differentiate method "
+                f"{self.differentiate.name()!r} reads {_either(reads)}"
+            )
+        return check(observations, contract)
+
     def predict(self, *start):
-        """Motion of the model of the last `fit`: its `simulate`, else its `rollout`.
+        """Motion of the model of the last `fit`: its `predict`, else its `rollout`.
 
         Raises
         ------
         ValueError
             Before the first `fit`, or if the model has no motion of its own.
         """
-        for name in ("simulate", "rollout"):
+        for name in ("predict", "rollout"):
             if hasattr(self._model, name):
                 return getattr(self._model, name)(*start)
         raise ValueError("there is no model that moves; call fit(observations) first")
@@ -207,6 +265,19 @@ def _without_input(method: Identify, given: Mapping) -> Iterator[str]:
             f"identify method {method.name()!r} knows no input, but simulate.input "
             f"drives {', '.join(given)}; use {_either(known)}, or take the input away"
         )
+
+
+def _complete(library: Mapping, steps: Sequence[Step]) -> dict:
+    """Candidates with the defaults of their section; a constant volatility if none."""
+    try:
+        library = Library(**library).plain()
+    except ValidationError as error:
+        told = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise ValueError(f"library: {'; '.join(told)}") from None
+    volatility = getattr(steps[-1], "volatility", None)
+    if volatility is not None and "volatility" not in library:
+        library["volatility"] = [{"terms": [1]}]
+    return library
 
 
 def _parts(library: Mapping, names: Sequence[str]) -> dict:

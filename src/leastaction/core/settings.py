@@ -293,7 +293,18 @@ class Candidate(Settings):
     exclude: Expressions | None = absent("Takes earlier candidates away.")
 
 
-Candidates = Annotated[list[Candidate], Field(min_length=1)]
+def _terms_alone(entries):
+    """Entries that are text alone, `x**2`, as one list of `terms`."""
+    if not isinstance(entries, list | tuple):
+        return entries
+    terms = [entry for entry in entries if isinstance(entry, str | int)]
+    others = [entry for entry in entries if not isinstance(entry, str | int)]
+    return [*([{"terms": terms}] if terms else []), *others]
+
+
+Candidates = Annotated[
+    list[Candidate], Field(min_length=1), BeforeValidator(_terms_alone)
+]
 Given = dict[str, Number]
 
 

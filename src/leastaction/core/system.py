@@ -10,6 +10,7 @@ The truth behind simulated data and the model identified from data are both a
 :class:`System`, so they are simulated and compared by the same code.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -23,7 +24,13 @@ from leastaction.core.euler_lagrange import (
     symbols,
     velocity_names,
 )
-from leastaction.core.expressions import check_name, parse, symbol
+from leastaction.core.expressions import (
+    CONSTANTS,
+    FUNCTIONS,
+    check_name,
+    parse,
+    symbol,
+)
 
 if TYPE_CHECKING:
     import xarray as xr
@@ -49,33 +56,102 @@ def is_singular(matrix: sp.Matrix) -> bool:
 class System:
     """Lagrangian system with Rayleigh dissipation and random forces.
 
+    Expressions may be text; every name ``x`` with an ``xdot`` is then a coordinate, any
+    other a parameter, which may get its value when it is simulated.
+
     Attributes
     ----------
-    coordinates
-        Names of the generalised coordinates q; the velocity of ``x`` is ``xdot``.
-    parameters
-        Value of each parameter (SI units).
     lagrangian
         L(q, q̇), J.
+    parameters
+        Value of each parameter (SI units); NaN where it is left open.
+    coordinates
+        Names of the generalised coordinates q; the velocity of ``x`` is ``xdot``.
     dissipation
         Rayleigh function D(q, q̇), W.
     volatility
         S(q, q̇), one row per coordinate and one column per Wiener process
-        (generalised force times s^0.5).
+        (generalised force times s^0.5); or one expression by coordinate.
     calculus
         ``"ito"`` or ``"stratonovich"``: the meaning of S dW when S depends on q̇.
+
+    Raises
+    ------
+    ValueError
+        If text is not arithmetic over these names, or the mass matrix is singular.
+
+    Examples
+    --------
+    >>> truth = System(
+    ...     "m*xdot**2/2 - k*x**2/2", {"m": 1, "k": 1000}, volatility={"x": "sigma"}
+    ... )
+    >>> print(truth)
+    Lagrangian
+      -500.0*x**2 + 0.5*xdot**2
+    Equations of motion
+      xddot = 1.0*Wdot_1*sigma - 1000.0*x
+    Hamiltonian
+      500.0*x**2 + 0.5*xdot**2
+    >>> motion = truth.simulate(
+    ...     duration=0.1,
+    ...     time_step=1e-3,
+    ...     trajectories=5,
+    ...     initial_state={"x": 0.1, "xdot": 0.0},
+    ...     sigma=2.0,
+    ... )
+    >>> motion.q.shape
+    (1, 5, 101, 1)
     """
 
-    coordinates: tuple[str, ...]
-    parameters: Mapping[str, float]
-    lagrangian: sp.Expr
-    dissipation: sp.Expr = sp.Integer(0)
-    volatility: sp.Matrix = field(default_factory=lambda: sp.zeros(0, 0))
+    lagrangian: sp.Expr | str
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    coordinates: tuple[str, ...] = ()
+    dissipation: sp.Expr | str = sp.Integer(0)
+    volatility: sp.Matrix | Mapping = field(default_factory=lambda: sp.zeros(0, 0))
     calculus: str = "ito"
 
     def __post_init__(self):
+        if isinstance(self.lagrangian, str):
+            self._read_text()
         if self.volatility.rows != len(self.coordinates):
             object.__setattr__(self, "volatility", sp.zeros(len(self.coordinates), 0))
+
+    def _read_text(self) -> None:
+        """Coordinates, parameters and expressions from text."""
+        noise = self.volatility if isinstance(self.volatility, Mapping) else {}
+        texts = [self.lagrangian, str(self.dissipation), *map(str, noise.values())]
+        names = list(dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(texts))))
+        given = tuple(self.coordinates)
+        coordinates = given or tuple(
+            dict.fromkeys(
+                name.removesuffix("dot")
+                for name in names
+                if name.endswith("dot") and name not in self.parameters
+            )
+        )
+        declared = {*coordinates, *velocity_names(coordinates), *self.parameters}
+        declared |= {*FUNCTIONS, *CONSTANTS}
+        left = [name for name in names if name not in declared]
+        parameters = {name: float(value) for name, value in self.parameters.items()}
+        parameters |= dict.fromkeys(left, np.nan)
+        every = declared_names(coordinates, parameters)
+        read = {
+            "coordinates": coordinates,
+            "parameters": parameters,
+            "lagrangian": _read("lagrangian", self.lagrangian, every),
+            "dissipation": _read("dissipation", str(self.dissipation), every),
+            "volatility": _volatility(noise, coordinates, every),
+        }
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+        self._refuse_singular()
+
+    def _refuse_singular(self) -> None:
+        if not self.coordinates or is_singular(self.mass_matrix):
+            raise ValueError(
+                "lagrangian: the mass matrix d²L/dq̇² is singular; every coordinate "
+                "needs a kinetic energy, such as m*xdot**2/2"
+            )
 
     @classmethod
     def from_config(cls, config: Mapping) -> "System":
@@ -100,11 +176,7 @@ class System:
             volatility=_volatility(config.get("volatility", {}), coordinates, names),
             calculus=config.get("calculus", "ito"),
         )
-        if is_singular(system.mass_matrix):
-            raise ValueError(
-                "lagrangian: the mass matrix d²L/dq̇² is singular; every coordinate "
-                "needs a kinetic energy"
-            )
+        system._refuse_singular()
         return system
 
     @staticmethod
@@ -285,8 +357,78 @@ class System:
 
     def evaluated(self, expression: sp.Expr | sp.Matrix) -> sp.Expr | sp.Matrix:
         """`expression` with the parameter values put in."""
-        values = {symbol(name): value for name, value in self.parameters.items()}
+        values = {
+            symbol(name): value
+            for name, value in self.parameters.items()
+            if not np.isnan(value)
+        }
         return sp.sympify(expression).subs(values)
+
+    def simulate(
+        self,
+        *,
+        duration: float,
+        time_step: float,
+        initial_state: Mapping,
+        trajectories: int = 1,
+        replicates: int = 1,
+        seed: int = 0,
+        units: Mapping[str, str] | None = None,
+        **more,
+    ) -> "xr.Dataset":
+        """Observations of an ensemble: a strong Taylor scheme, or Runge–Kutta.
+
+        Parameters
+        ----------
+        duration, time_step
+            s.
+        initial_state
+            A number or an expression for every coordinate and velocity; ``random``
+            names draws, ``{"a": {"uniform": [0, 1]}}``.
+        trajectories, replicates
+            Trajectories of one ensemble, and independent ensembles.
+        seed
+            Root of the random numbers.
+        units
+            Of the coordinates; ``1`` if None.
+        more
+            Values of parameters, and further settings of the method, such as `noise`.
+
+        Returns
+        -------
+        xr.Dataset
+            Contract ``observations``, or ``recordings`` of a motion without noise.
+
+        Raises
+        ------
+        ValueError
+            If a parameter has no value, or a setting is wrong.
+        """
+        from leastaction.core.method import step
+        from leastaction.core.noise_sweep import along_replicates
+
+        values = {k: more.pop(k) for k in list(more) if k in self.parameters}
+        system = self.with_parameters(**values)
+        left = [name for name, value in system.parameters.items() if np.isnan(value)]
+        if left:
+            raise ValueError(
+                f"{', '.join(left)} has no value; write simulate(..., {left[0]}=1.0), "
+                f"or parameters={{{left[0]!r}: 1.0}} of the system"
+            )
+        settings = {
+            "method": "strong_taylor" if self.wiener_processes else "runge_kutta",
+            "duration": duration,
+            "time_step": time_step,
+            "initial_state": initial_state,
+            "trajectories": trajectories,
+            "replicates": replicates,
+            **more,
+        }
+        scheme = step("simulate", settings)
+        key = {"example": "system", "seed": seed}
+        key["units"] = units or dict.fromkeys(self.coordinates, "1")
+        made = [scheme(system, replicate=i, **key) for i in range(replicates)]
+        return along_replicates(made).assign_attrs(contract=scheme.contract())
 
     @property
     def parameter_values(self) -> np.ndarray:

@@ -129,7 +129,7 @@ class StationaryEquation:
             (sp.nsimplify(c) * library.terms[i] for i, c in library.references),
             sp.Integer(0),
         )
-        system = System(library.coordinates, {}, kinetic)
+        system = System(kinetic, coordinates=library.coordinates)
         found = [
             Term("reference", to_text(kinetic), (), system.acceleration, no_noise, 1.0)
         ]
@@ -140,7 +140,7 @@ class StationaryEquation:
         ):
             for i in (i for i, s in enumerate(status) if s == "independent"):
                 alone = {"lagrangian": sp.Integer(0), kind: terms[i]}
-                force = System(library.coordinates, {}, **alone).forces
+                force = System(coordinates=library.coordinates, **alone).forces
                 drift = system.accelerated_by(force)
                 value = known.get((kind, i), np.nan)
                 found.append(Term(kind, names[i], (i,), drift, no_noise, value))

@@ -231,6 +231,8 @@ RECOMMENDED = {
     "density": (BumpFunctions, WeakFokkerPlanck, ItoGmm),
     "density moments": (MonomialFunctions, MomentFokkerPlanck, ItoGmm),
 }
+# The recipe of the paper.
+PUBLISHED = {"density": (CentralStencil, StationaryResidual, ResidualLeastSquares)}
 
 
 def kind_of_data(example: Mapping) -> str | None:

@@ -280,6 +280,8 @@ RECOMMENDED = {
         MovingAverageLikelihood,
     ),
 }
+# The recipe of the paper.
+PUBLISHED = {"states": (CentralDifference, EnsembleMean, Stlsq, MeanSquareResidual)}
 
 
 def kind_of_data(example: Mapping) -> str:

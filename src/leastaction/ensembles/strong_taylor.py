@@ -276,8 +276,9 @@ def _check(system: System, states: np.ndarray, normals: np.ndarray) -> None:
 @lru_cache(maxsize=64)
 def _functions(coordinates, parameters, lagrangian, dissipation, volatility, calculus):
     """Compiled code of all systems that differ in the values of parameters only."""
-    law = lagrangian, dissipation, volatility.as_mutable(), calculus
-    system = System(coordinates, dict.fromkeys(parameters, 1.0), *law)
+    anything = dict.fromkeys(parameters, 1.0)
+    rest = dissipation, volatility.as_mutable(), calculus
+    system = System(lagrangian, anything, coordinates, *rest)
     return kernel(KERNEL, _blocks(system))
 
 

@@ -234,6 +234,15 @@ class FieldRollout(Rollout):
 RECOMMENDED = {
     "field": (ModalProjection, ModalMoments, ModalGmm, ModalLongRunVariance),
 }
+# The recipe of the paper.
+PUBLISHED = {
+    "field": (
+        NodalCentralDifference,
+        NodalEnsembleMean,
+        NodalStlsq,
+        NodalMeanSquareResidual,
+    ),
+}
 
 
 def kind_of_data(example: Mapping) -> str | None:

@@ -282,6 +282,8 @@ class EffortRollout(Rollout):
 RECOMMENDED = {
     "port": (FiniteDifference, EffortTargets, HamiltonianGradient),
 }
+# The recipe of the paper.
+PUBLISHED = {"port": (GaussianProcess, EffortTargets, MultiTaskProcess)}
 
 
 def kind_of_data(example: Mapping) -> str | None:

@@ -5,7 +5,8 @@ every job of the papers, a plan does without them.
 """
 
 import os
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -220,6 +221,7 @@ def recording_from_config(
     given: Mapping,
     folder: Path,
     made: Path | None = None,
+    frames: Sequence = (),
 ) -> dict:
     """Complete description of one recording.
 
@@ -233,6 +235,8 @@ def recording_from_config(
         Of the YAML; paths are relative to it.
     made
         Folder of tables that the workflow makes: these need not be there yet.
+    frames
+        Tables in memory, each a :class:`pandas.DataFrame`, in the place of files.
 
     Raises
     ------
@@ -251,7 +255,8 @@ def recording_from_config(
         given = with_recommended_methods(given)
     example = complete(given, Recording, where)
     problems: list[str] = []
-    example["import"]["files"] = _files(example["import"], folder, made, problems)
+    files = list(frames) or _files(example["import"], folder, made, problems)
+    example["import"]["files"] = files
     channels = None
     try:
         for coordinate in example["import"]["coordinates"]:
@@ -275,8 +280,14 @@ def recording_from_config(
     return example
 
 
+def _column(text: str) -> dict[str, str]:
+    """`deg`, or `angle [deg]` of a column that has another name."""
+    named = re.fullmatch(r"\s*(.+?)\s*\[(.+)\]\s*", text)
+    return {"column": named[1], "unit": named[2]} if named else {"unit": text}
+
+
 def _long_form(given: Mapping) -> Mapping:
-    """`files: a.csv`, `time: t` and `theta: deg` written out."""
+    """`files: a.csv`, `time: t`, `theta: deg` and `theta: angle [deg]` written out."""
     if not isinstance(given, Mapping) or not isinstance(given.get("import"), Mapping):
         return given
     part = dict(given["import"])
@@ -287,7 +298,7 @@ def _long_form(given: Mapping) -> Mapping:
     for section in ("coordinates", "velocities", "accelerations", "inputs"):
         if isinstance(part.get(section), Mapping):
             part[section] = {
-                key: {"unit": entry} if isinstance(entry, str) else entry
+                key: _column(entry) if isinstance(entry, str) else entry
                 for key, entry in part[section].items()
             }
     if isinstance(part.get("trajectory"), int | float):
@@ -318,7 +329,7 @@ def _is_made(path: str, made: Path | None) -> bool:
 
 
 def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
-    from leastaction.recordings.tables import Table
+    from leastaction.recordings.tables import open_table
 
     uses = {c.use: c.name for group in channels.values() for c in group.values()}
     if settings.get("trajectory"):
@@ -326,9 +337,11 @@ def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
     if settings["time"].get("column"):
         uses["import.time"] = settings["time"]["column"]
     problems = []
-    for path in filter(os.path.exists, settings["files"]):
+    for source in settings["files"]:
+        if isinstance(source, str) and not os.path.exists(source):
+            continue
         try:
-            Table(path, settings).check_columns(uses)
+            open_table(source, settings).check_columns(uses)
         except RecordingError as error:
             problems.append(str(error))
     return problems

@@ -2,7 +2,18 @@
 
 
 class RecordingError(ValueError):
-    """A recording that cannot be used: where, what was given, expected, what to do."""
+    """A recording that cannot be used.
 
-    def __init__(self, where: str, given: str, expected: str, remedy: str):
-        super().__init__(f"{where}: {given}; expected {expected}. {remedy}")
+    Parameters
+    ----------
+    where
+        File and line; or, alone, the whole message.
+    given, expected, remedy
+        What stands there, what should, and what to do.
+    """
+
+    def __init__(
+        self, where: str, given: str = "", expected: str = "", remedy: str = ""
+    ):
+        text = f"{where}: {given}; expected {expected}. {remedy}" if given else where
+        super().__init__(text)

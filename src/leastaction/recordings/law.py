@@ -1,4 +1,4 @@
-"""The law of a recording in plain words, with what to believe and what not."""
+"""The law of a recording: terms with intervals, a verdict, and what to believe."""
 
 import json
 from collections.abc import Mapping
@@ -24,76 +24,186 @@ JACKKNIFE_ERRORS_OF_DRIFT, LEAST_RELATIVE_DRIFT = 2.0, 2e-3
 LARGEST_TRUSTED_ERROR = 0.05
 # Sine over cosine of one angle, up to which they are the offset of an encoder.
 TANGENT_OF_OFFSET = 0.1
+# Misfit over the windows, of the amplitude, beyond which there is no law.
+LARGEST_MISFIT = 0.05
+# What a unit of the misfit is, of the amplitude.
+AMPLITUDE_PER_MISFIT = 0.003
+FIGURES = ("prediction", "residuals")
+# First line of a law.
+FOUND, RESERVED, NONE = "found", "found, with reservations", "no law found"
 
 
-def law_text(
-    title: str, observations: xr.Dataset, model: xr.Dataset, rollout: xr.Dataset
-) -> str:
-    """Markdown with the law, error bars, equivalents, validation and warnings.
+class Law(IdentifiedModel):
+    """Lagrangian, damping and volatility of a recording, with what to believe of them.
+
+    ``print(law)`` and a notebook show it as ``law.md`` does.
 
     Parameters
     ----------
+    model
+        Contract ``model``.
+    observations
+        Contract ``measurements``, or ``observations`` of a randomly excited motion.
+    rollout
+        Contract ``measured_rollout``; None of a randomly excited motion.
     title
         Of the recording.
-    observations, model, rollout
-        Contracts ``measurements``, ``model``, ``measured_rollout``.
     """
-    found = IdentifiedModel(model.isel(replicate=0))
-    factor = student(model)
-    parts = [
-        f"# {title}",
-        "## The law",
-        *_terms(found, factor),
-        "```text",
-        str(found.system),
-        "```",
-        _scale_note(observations, found),
-        "## What it predicts",
-        *_validation(rollout),
-        "## What the data cannot decide",
-        *_alternatives(model),
-        "## What to know about these data",
-        *[
-            f"- {text}"
-            for text in [
-                *json.loads(observations.attrs["warnings"]),
-                *cautions(model, rollout),
+
+    def __init__(
+        self,
+        model: xr.Dataset,
+        observations: xr.Dataset,
+        rollout: xr.Dataset | None = None,
+        title: str = "",
+    ):
+        super().__init__(model)
+        self.model, self.observations = model, observations
+        self.rollout, self.title = rollout, title
+
+    @property
+    def verdict(self) -> str:
+        """``found``, ``found, with reservations`` or ``no law found``."""
+        if self.rollout is None:
+            return FOUND if self._j_p_value > LEAST_P_VALUE else RESERVED
+        misfit = AMPLITUDE_PER_MISFIT * float(self.dataset["misfit"])
+        if misfit > LARGEST_MISFIT or np.isinf(float(self.dataset["criterion_value"])):
+            return NONE
+        return RESERVED if self.reservations else FOUND
+
+    @property
+    def reservations(self) -> list[str]:
+        """Why the law is not simply `found`, one sentence each."""
+        if self.rollout is not None:
+            return _reservations(self.model, self.rollout)
+        if self._j_p_value > LEAST_P_VALUE:
+            return []
+        return [
+            f"Hansen's J test rejects the law (p = {self._j_p_value:.2g}): "
+            "a candidate is missing"
+        ]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to know about the data and the law, one sentence each."""
+        texts = [*json.loads(self.observations.attrs["warnings"]), *self.reservations]
+        if self.rollout is None:
+            return texts
+        return [*texts, *_zero_offset(self.model)]
+
+    @property
+    def alternatives(self) -> list[dict]:
+        """Laws of the same size that fit alike.
+
+        Each has `coefficients` by term, the terms that it `has` `instead_of` others,
+        and the `error_ratio` of its error on what was left out to that of this law.
+        """
+        if "equivalent_models" not in self.dataset:
+            return []
+        return json.loads(str(self.dataset["equivalent_models"].values))
+
+    @property
+    def _j_p_value(self) -> float:
+        return float(self.dataset["j_p_value"])
+
+    def residuals(self) -> xr.Dataset:
+        """Measured less fitted, over windows of three main periods.
+
+        Raises
+        ------
+        ValueError
+            Of a randomly excited motion, which has no path to be predicted.
+        """
+        names = ["residual", "path_trajectory", "path_time"]
+        return self._predicted()[names].isel(replicate=0)
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of its figures; a randomly excited motion has none."""
+        return () if self.rollout is None else FIGURES
+
+    def plot(self, what: str = "prediction"):
+        """Figure of held-out trajectories beside free runs, or of the `residuals`.
+
+        Parameters
+        ----------
+        what
+            ``prediction`` or ``residuals``.
+
+        Returns
+        -------
+        matplotlib.figure.Figure
+
+        Raises
+        ------
+        ValueError
+            If there is no such figure.
+        """
+        from leastaction.core.families import unknown
+        from leastaction.report.panel import MAIN, Panel
+        from leastaction.report.style import draw
+
+        if what not in FIGURES:
+            raise ValueError(unknown("figure", what, FIGURES))
+        config = {"title": self.title}
+        panel = Panel(self.title, config, {MAIN: self.model}, {MAIN: self._predicted()})
+        return draw(what, [panel], {})
+
+    def _predicted(self) -> xr.Dataset:
+        if self.rollout is None:
+            raise ValueError(
+                "a randomly excited motion has no path to be predicted; compare "
+                "ensembles by law.system.simulate(...)"
+            )
+        return self.rollout
+
+    def to_markdown(self) -> str:
+        """The law with intervals, what it predicts, equivalents and warnings."""
+        parts = [f"# {self.title}"] if self.title else []
+        parts.append(f"**{self.verdict[0].upper()}{self.verdict[1:]}.**")
+        parts += [f"- {text}" for text in self.reservations]
+        if self.verdict != NONE:
+            parts += self._described()
+        if self.rollout is not None:
+            parts += ["## What it predicts", *_validation(self.rollout)]
+        parts += ["## What to know about these data"]
+        told = [text for text in self.warnings if text not in self.reservations]
+        parts += [f"- {text}" for text in [*told, self._error_bars()]]
+        return "\n\n".join(_joined(parts)) + "\n"
+
+    def _described(self) -> list[str]:
+        random = self.rollout is None
+        factor = NORMAL_QUANTILE if random else student(self.model)
+        shown = super().__str__() if random else str(self.system)
+        lines = ["## The law", *_terms(self, factor), "```text", shown, "```"]
+        if random:
+            return [
+                *lines,
+                f"By Hansen's J test p = {self._j_p_value:.2g}. `Wdot` is white noise "
+                "of strength one; coefficients are those of an L whose first inertia "
+                "is ½.",
             ]
-        ],
-        "- "
-        + f"error bars hold for amplitudes {_amplitudes(model)}, over "
-        + f"{int(model['blocks'].values[0])} blocks left out in turn",
-    ]
-    return "\n\n".join(_joined(parts)) + "\n"
+        return [
+            *lines,
+            _scale_note(self.observations),
+            "## What the data cannot decide",
+            *_alternatives(self.alternatives),
+        ]
 
+    def _error_bars(self) -> str:
+        if self.rollout is None:
+            count = self.observations.sizes["trajectory"]
+            return f"error bars are those of {count} trajectories"
+        return (
+            f"error bars hold for amplitudes {_amplitudes(self.model)}, over "
+            f"{int(self.dataset['blocks'])} blocks left out in turn"
+        )
 
-def random_law_text(title: str, observations: xr.Dataset, model: xr.Dataset) -> str:
-    """Markdown with the law of a motion that random forces drive.
+    def __str__(self) -> str:
+        return self.to_markdown()
 
-    Parameters
-    ----------
-    title
-        Of the recording.
-    observations, model
-        Contracts ``observations``, ``model``.
-    """
-    found = IdentifiedModel(model.isel(replicate=0))
-    value = float(model["j_p_value"].values[0])
-    fit = "fits" if value > LEAST_P_VALUE else "does NOT fit: a candidate is missing"
-    parts = [
-        f"# {title}",
-        "## The law",
-        *_terms(found, NORMAL_QUANTILE),
-        "```text",
-        str(found),
-        "```",
-        f"By Hansen's J test the law {fit} (p = {value:.2g}). `Wdot` is white noise of "
-        "strength one; coefficients are those of an L whose first inertia is ½.",
-        "## What to know about these data",
-        *[f"- {text}" for text in json.loads(observations.attrs["warnings"])],
-        f"- error bars are those of {observations.sizes['trajectory']} trajectories",
-    ]
-    return "\n\n".join(_joined(parts)) + "\n"
+    def _repr_markdown_(self) -> str:
+        return self.to_markdown()
 
 
 def student(model: xr.Dataset) -> float:
@@ -151,7 +261,7 @@ def _terms(model: IdentifiedModel, factor: float) -> list[str]:
     return lines
 
 
-def _scale_note(observations: xr.Dataset, model: IdentifiedModel) -> str:
+def _scale_note(observations: xr.Dataset) -> str:
     if "input" in observations:
         return (
             "The recorded input gives the scale: L is in the unit of the input times "
@@ -185,8 +295,7 @@ def _validation(rollout: xr.Dataset) -> list[str]:
     return lines
 
 
-def _alternatives(model: xr.Dataset) -> list[str]:
-    about = json.loads(str(model["equivalent_models"].values[0]))
+def _alternatives(about: list[dict]) -> list[str]:
     if not about:
         return ["No other law of this size fits as well."]
     lines = [
@@ -213,8 +322,7 @@ def _amplitudes(model: xr.Dataset) -> str:
     return ", ".join(f"{n} {low:.3g} … {high:.3g}" for n, (low, high) in ranges.items())
 
 
-def cautions(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
-    """One sentence for each thing a reader of the law should know."""
+def _reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     texts = []
     if not int(model["converged"].values[0]):
         texts.append("the fit did not settle to the last digit; error bars are rough")
@@ -229,21 +337,13 @@ def cautions(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     misfit = float(model["misfit"].values[0])
     if misfit > MISFIT_OF_MISSING_TERM:
         texts.append(
-            f"the law misses {0.3 * misfit:.2g} % of the amplitude over its windows, "
-            "far more than the sensor: a term is missing; look at the residuals"
+            f"the law misses {100 * AMPLITUDE_PER_MISFIT * misfit:.2g} % of the "
+            "amplitude over its windows, far more than the sensor: a term is missing; "
+            "look at the residuals"
         )
     positions = model["column_position"].values[0]
     drift, jackknife = model["drift"].values[0], model["jackknife_std"].values[0]
-    terms = [
-        *map(str, model["term"].values),
-        *map(str, model["dissipation_term"].values),
-    ]
-    values = np.concatenate(
-        [
-            model["coefficient_estimate"].values[0],
-            model["dissipation_coefficient_estimate"].values[0],
-        ]
-    )
+    terms, values = _coefficients(model)
     for k, position in enumerate(positions):
         value = values[position]
         if (
@@ -256,7 +356,6 @@ def cautions(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
                 f"{200 * drift[k] / abs(value):.2g} % between large and small "
                 "amplitudes: the law has another form there"
             )
-    texts += _zero_offset(model, terms, values)
     largest = np.nanmax(rollout["rms_error"].values)
     if largest > LARGEST_TRUSTED_ERROR:
         texts.append(
@@ -265,10 +364,18 @@ def cautions(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     return texts
 
 
-def _zero_offset(model: xr.Dataset, terms, values) -> list[str]:
+def _coefficients(model: xr.Dataset) -> tuple[list[str], np.ndarray]:
+    """Candidates of L, then of D, and their coefficients."""
+    names = [*model["term"].values, *model["dissipation_term"].values]
+    kinds = ("coefficient", "dissipation_coefficient")
+    values = [model[f"{kind}_estimate"].values[0] for kind in kinds]
+    return [str(name) for name in names], np.concatenate(values)
+
+
+def _zero_offset(model: xr.Dataset) -> list[str]:
     """A sine beside a cosine of the same angle is the zero of an encoder."""
     texts = []
-    found = dict(zip(terms, values, strict=True))
+    found = dict(zip(*_coefficients(model), strict=True))
     for name in map(str, model["dof"].values):
         sine, cosine = found.get(f"sin({name})", 0.0), found.get(f"cos({name})", 0.0)
         if sine and cosine and abs(sine) < TANGENT_OF_OFFSET * abs(cosine):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leastaction.recordings.tables import RecordingError, Table
+from leastaction.recordings.tables import RecordingError, open_table
 
 # Rows of one trajectory, and of all that are kept: a longer recording is cut, and of
 # its stretches every second, fourth, ... is kept.
@@ -155,7 +155,7 @@ def read_trajectories(
     names = list(dict.fromkeys(c.name for c in columns))
     splitter = Splitter(names, settings["gap"], bool(labels))
     for path in paths:
-        table = Table(path, settings)
+        table = open_table(path, settings)
         uses = {c.use: c.name for c in columns}
         if labels:
             uses["import.trajectory"] = labels

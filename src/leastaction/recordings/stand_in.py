@@ -4,6 +4,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import sympy as sp
@@ -85,4 +86,4 @@ def sliding(system: System) -> System:
         lambda e: isinstance(e, sp.Abs),
         lambda e: sp.sqrt(e.args[0] ** 2 + sp.Float(SLIDING_WIDTH) ** 2),
     )
-    return System(system.coordinates, system.parameters, system.lagrangian, smooth)
+    return replace(system, dissipation=smooth)

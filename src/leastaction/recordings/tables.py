@@ -3,6 +3,7 @@
 import csv
 import itertools
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,6 +18,8 @@ from leastaction.core.units import registry
 from leastaction.recordings.error import RecordingError
 
 COUNTS = ("count", "counts")
+# Units without a dimension that are no angle.
+RATIOS = ("px", "pixel", "pixels", "percent", "%", "ppm", "permille")
 # Sections of `import`, and the power of time in the unit of what they hold.
 CHANNELS = {"coordinates": "q", "velocities": "qdot", "accelerations": "qddot"}
 INPUTS = "inputs"
@@ -74,6 +77,12 @@ def column(name: str, entry: Mapping, use: str) -> Column:
             f"{use}: per_turn is given, but the unit is {text!r}; write `unit: count`"
         )
     units = registry()
+    if text in RATIOS and not use.startswith(f"import.{INPUTS}"):
+        raise ValueError(
+            f"{use}: {text!r} is neither a length nor an angle; write the scale of the "
+            "camera or of the sensor as a unit, such as mm, or `unit: 1` for numbers "
+            "that are to stay as they are"
+        )
     if counts:
         text = "rad" + (f"/{rest}" if rest else "")
     try:
@@ -91,7 +100,7 @@ def column(name: str, entry: Mapping, use: str) -> Column:
     if counts:
         factor = tau / float(entry["per_turn"])
     sign = -1.0 if entry.get("reverse") else 1.0
-    angle = units.get_base_units(parsed)[1].dimensionless and text != "1"
+    angle = base.dimensionless and text not in ("1", *RATIOS)
     return Column(
         str(entry.get("column") or name),
         use,
@@ -162,13 +171,14 @@ def time_factor(unit: str) -> float:
 
 @contextmanager
 def unchanged(paths: Sequence[str | Path]) -> Iterator[None]:
-    """Refuse files that are written, cut or replaced while they are used.
+    """Refuse files that are written, cut or replaced while they are used; not frames.
 
     Raises
     ------
     RecordingError
         At the end, instead of whatever half a file led to.
     """
+    paths = [path for path in paths if isinstance(path, str | Path)]
     before = [_state(path) for path in paths]
     try:
         yield
@@ -194,48 +204,18 @@ def _state(path: str | Path) -> tuple:
 
 
 class Table:
-    """One file: its columns, and its rows piece by piece.
+    """Columns by name, and their rows piece by piece.
 
-    Parameters
+    Attributes
     ----------
     path
-        Text with a separator, or NetCDF.
-    settings
-        The `import` section: `format`, `separator`, `columns` (names, if the file has
-        none), `skip_lines`.
+        What messages call it.
+    columns
+        Names of the columns.
     """
 
-    def __init__(self, path: str | Path, settings: Mapping):
-        self.path = Path(path)
-        self.settings = settings
-        if not self.path.exists():
-            raise RecordingError(
-                str(path),
-                "there is no such file",
-                "a table of samples",
-                "Paths are relative to the YAML file that names them",
-            )
-        if self.path.is_dir():
-            raise RecordingError(
-                str(path), "it is a folder", "a file", "List its files under `files`"
-            )
-        if self.path.stat().st_size == 0:
-            raise RecordingError(
-                str(path), "the file is empty", "a table of samples", "Export it again"
-            )
-        self.is_netcdf = settings["format"] == "netcdf" or (
-            settings["format"] == "auto" and self.path.suffix in (".nc", ".nc4", ".h5")
-        )
-        if not self.is_netcdf:
-            self._read_heading()
-
-    @property
-    def columns(self) -> list[str]:
-        """Names of the columns, or of the variables."""
-        if self.is_netcdf:
-            with self._netcdf() as dataset:
-                return [str(n) for n in dataset.variables if dataset[n].ndim]
-        return self._names
+    path: Path | str
+    columns: list[str]
 
     def check_columns(self, wanted: Mapping[str, str]) -> None:
         """Refuse a column that is not there; `wanted` says what each is for.
@@ -244,12 +224,11 @@ class Table:
         ------
         RecordingError
         """
-        there = self.columns
         for use, column in wanted.items():
-            if column not in there:
+            if self.heading(column) not in self.columns:
                 raise RecordingError(
                     f"{self.path}, column {column!r} ({use})",
-                    unknown("column", column, there),
+                    unknown("column", column, self.columns),
                     "a name of the first line",
                     f"Write `column:` with one of these under {use}",
                 )
@@ -259,12 +238,86 @@ class Table:
 
         Columns of text, such as names of trajectories, come as text.
         """
-        if self.is_netcdf:
-            yield from self._netcdf_pieces(wanted)
-        else:
-            yield from self._text_pieces(wanted)
+        headings = {self.heading(name): name for name in wanted}
+        for line, piece in self._pieces(list(headings)):
+            yield line, {headings.get(k, k): values for k, values in piece.items()}
 
-    # -- text
+    def heading(self, name: str) -> str:
+        """Name of a column as the table writes it: ``force`` may be ``force [N]``."""
+        with_unit = re.compile(re.escape(name) + r"\s*(\[.*\]|\(.*\))")
+        close = [c for c in self.columns if with_unit.fullmatch(c)]
+        return close[0] if name not in self.columns and len(close) == 1 else name
+
+    def _pieces(self, headings: Sequence[str]) -> Iterator[tuple[int, dict]]:
+        raise NotImplementedError
+
+
+def open_table(source, settings: Mapping) -> Table:
+    """Table of a file, text or NetCDF, or of a :class:`pandas.DataFrame`.
+
+    Parameters
+    ----------
+    source
+        A path, or rows in memory.
+    settings
+        The `import` section: `format`, `separator`, `columns` (names, if the file has
+        none), `skip_lines`.
+
+    Raises
+    ------
+    RecordingError
+        If there is no such file, or it has no names of columns.
+    """
+    if not isinstance(source, str | Path):
+        return FrameTable(source)
+    path = Path(source)
+    if not path.exists():
+        raise RecordingError(
+            str(path),
+            "there is no such file",
+            "a table of samples",
+            "Paths are relative to the YAML file that names them",
+        )
+    if path.is_dir():
+        raise RecordingError(
+            str(path), "it is a folder", "a file", "List its files under `files`"
+        )
+    if path.stat().st_size == 0:
+        raise RecordingError(
+            str(path), "the file is empty", "a table of samples", "Export it again"
+        )
+    kind = settings["format"]
+    if kind == "auto":
+        kind = "netcdf" if path.suffix in (".nc", ".nc4", ".h5") else "text"
+    return (NetcdfTable if kind == "netcdf" else TextTable)(path, settings)
+
+
+class FrameTable(Table):
+    """Rows in memory; their numbers begin with 1."""
+
+    path = "the table"
+
+    def __init__(self, frame):
+        self._frame = frame
+        self.columns = [str(name) for name in frame.columns]
+
+    def _pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
+        for start in range(0, len(self._frame), ROWS_PER_PIECE):
+            rows = self._frame.iloc[start : start + ROWS_PER_PIECE]
+            columns = dict(zip(self.columns, rows.columns, strict=True))
+            yield (
+                start + 1,
+                {name: rows[columns[name]].to_numpy() for name in wanted},
+            )
+
+
+class TextTable(Table):
+    """CSV, or a table with white space."""
+
+    def __init__(self, path: Path, settings: Mapping):
+        self.path = path
+        self.settings = settings
+        self._read_heading()
 
     def _read_heading(self) -> None:
         skipped = self.settings["skip_lines"]
@@ -314,7 +367,7 @@ class Table:
                 "different names",
                 "Rename one of them",
             )
-        self._names = list(names)
+        self.columns = list(names)
         self._check_width(lines[self._first :], self._first + skipped + 1)
         self._first += skipped
 
@@ -322,11 +375,11 @@ class Table:
         """Refuse rows with more cells than names, as far as they were read."""
         for line in lines:
             cells = line.split(self.separator) if line.strip() else []
-            if len(cells) > len(self._names):
+            if len(cells) > len(self.columns):
                 raise RecordingError(
                     f"{self.path}, line {number}",
                     f"it has {len(cells)} cells",
-                    f"{len(self._names)}, as many as names",
+                    f"{len(self.columns)}, as many as names",
                     "Repair it; with decimal commas the separator must be another one",
                 )
             number += 1
@@ -342,11 +395,11 @@ class Table:
     def _text(self):
         return self.path.open(encoding="utf-8-sig", errors="replace", newline="")
 
-    def _text_pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
+    def _pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
         import pandas as pd
 
         options = {
-            "names": self._names,
+            "names": self.columns,
             "header": None,
             "skiprows": self._first,
             "usecols": list(wanted),
@@ -370,11 +423,18 @@ class Table:
             raise RecordingError(
                 str(self.path),
                 f"a line has more cells than the first ({str(error).strip()})",
-                f"{len(self._names)} cells in every line",
+                f"{len(self.columns)} cells in every line",
                 "Repair that line; a decimal comma needs another `separator`",
             ) from None
 
-    # -- NetCDF
+
+class NetcdfTable(Table):
+    """Variables over (time,) or (trajectory, time)."""
+
+    def __init__(self, path: Path, settings: Mapping):
+        self.path = path
+        with self._netcdf() as dataset:
+            self.columns = [str(n) for n in dataset.variables if dataset[n].ndim]
 
     @contextmanager
     def _netcdf(self) -> Iterator[xr.Dataset]:
@@ -390,7 +450,7 @@ class Table:
         with dataset:
             yield dataset
 
-    def _netcdf_pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
+    def _pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
         with self._netcdf() as dataset:
             shapes = {name: dataset[name].dims for name in wanted}
             widest = max(shapes.values(), key=len)

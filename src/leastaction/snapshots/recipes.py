@@ -332,6 +332,8 @@ class ShadowRollout(Rollout):
 RECOMMENDED = {
     "snapshots": (NoDerivatives, DiscreteEulerLagrange, EvidenceMaximisation),
 }
+# The recipe of the paper.
+PUBLISHED = {"snapshots": (NoDerivatives, DiscreteEulerLagrange, MinimumNorm)}
 
 
 def kind_of_data(example: Mapping) -> str | None:

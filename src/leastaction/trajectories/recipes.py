@@ -301,11 +301,19 @@ class ProximalGradient(StagedDescent):
     prior: Text | None = Field(
         None,
         description="Term of L known beforehand, with coefficient one (case III); "
-        "null, the recorded input fixes the scale (case I).",
+        "null, the recorded input fixes the scale (case I), or without one the square "
+        "of the first velocity.",
     )
     unpenalised: Names = Field([], description="Other terms known to be in L.")
     stages: list[ProximalStage] = Field(
-        min_length=1, description="Stages of the descent."
+        [
+            ProximalStage(rate=1e-5, penalty=1.0, threshold=0.01),
+            ProximalStage(rate=2e-5, penalty=0.1, threshold=0.1),
+            ProximalStage(rate=4e-5, penalty=0.1, threshold=0.1),
+            ProximalStage(rate=8e-5, penalty=0.1, threshold=0.1),
+        ],
+        min_length=1,
+        description="Stages of the descent; those of the cart pendulum if absent.",
     )
     steps_per_epoch: Count = Field(
         390, description="Steps before the momentum begins again."
@@ -381,6 +389,12 @@ class MotionRollout(Rollout):
 RECOMMENDED = {
     "motions": (JointSpline, Gram, NullVector),
     "positions": (JointSpline, Gram, Shooting),
+}
+# Recipes of the paper and of its rivals.
+PUBLISHED = {
+    "motions": (Measured, Gram, ProximalGradient),
+    "SINDy-PI": (Measured, ImplicitLibrary, SindyPi),
+    "Lagrangian-SINDy": (Measured, EnergyGram, LagrangianSindy),
 }
 
 

@@ -320,15 +320,16 @@ def identify_by_residual(
 
     excluded = places(settings["exclude"])
     coefficients = np.zeros(len(gram))
-    if settings["prior"] is None:
-        moment = equations["input_moment"].values[0]
-        if not moment.any():
+    moment, prior = equations["input_moment"].values[0], settings["prior"]
+    if prior is None and not moment.any():
+        prior = f"{coordinates[0]}dot**2"
+        if prior not in terms:
             raise ValueError(
-                "prior: null needs recordings with an external input (case I); "
-                "name a term of L, or record an input"
+                "prior: null needs recordings with an external input (case I), or the "
+                f"candidate {prior}; name a term of L, or record an input"
             )
-    else:
-        (prior,) = places([settings["prior"]])
+    if prior is not None:
+        (prior,) = places([prior])
         moment = -gram[prior]
         coefficients[prior] = 1.0
         excluded.append(prior)

@@ -1,0 +1,139 @@
+"""The command ``leastaction``: from a table to a law, without Python or Snakemake."""
+
+import argparse
+import logging
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+EXAMPLE = """example:
+  leastaction describe swings.csv
+  leastaction learn swings.csv --time t --trajectory run --coordinate theta:deg \\
+    --out swings/
+"""
+
+
+def parser() -> argparse.ArgumentParser:
+    """Options of both commands."""
+    whole = argparse.ArgumentParser(
+        "leastaction",
+        description="Learn the law behind measured motion.",
+        epilog=EXAMPLE,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = whole.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    seen = commands.add_parser(
+        "describe", help="what the columns look like, and the YAML to start from"
+    )
+    found = commands.add_parser(
+        "learn", help="write law.md, figures and model.nc of a table"
+    )
+    for one in (seen, found):
+        one.add_argument("table", nargs="+", help="CSV, white space or NetCDF")
+        one.add_argument("--separator", help="between columns, if it is not found")
+        one.add_argument("--skip-lines", type=int, default=0, metavar="N")
+    add = found.add_argument
+    add("--time", metavar="NAME[:UNIT]", help="column of the time; s if no unit")
+    add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
+    add("--trajectory", metavar="NAME", help="column that tells trajectories apart")
+    for name, example in (
+        ("coordinate", "theta:deg"),
+        ("velocity", "theta:gyro:deg/s"),
+        ("acceleration", "x:acc:m/s^2"),
+        ("input", "x:force:N"),
+    ):
+        add(
+            f"--{name}",
+            action="append",
+            default=[],
+            required=name == "coordinate",
+            metavar="NAME[:COLUMN]:UNIT",
+            help=f"such as {example}; may be repeated",
+        )
+    add("--excitation", choices=("none", "random"), default="none")
+    add("--held-out", action="append", metavar="LABEL", help="for validation alone")
+    add("--accept", action="append", default=[], metavar="REFUSAL")
+    add("--title", default="", help="heading of the law")
+    add("--out", type=Path, default=Path("law"), metavar="FOLDER", help="default: law/")
+    add("--quiet", action="store_true", help="no progress bar")
+    return whole
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command; return 1 after one message if the data cannot be used."""
+    options = parser().parse_args(arguments)
+    from leastaction.recordings.error import RecordingError
+
+    try:
+        return {"describe": _describe, "learn": _learn}[options.command](options)
+    except RecordingError as error:
+        print(f"leastaction: {error}", file=sys.stderr)
+        return 1
+
+
+def _describe(options) -> int:
+    from leastaction.recordings.describe import describe
+
+    for path in options.table:
+        about = describe(
+            path, separator=options.separator, skip_lines=options.skip_lines
+        )
+        print(about)
+    return 0
+
+
+def _learn(options) -> int:
+    from leastaction.core.files import save_figure, save_text
+    from leastaction.recordings.learn import learn
+
+    logging.getLogger("matplotlib").setLevel(logging.WARNING)
+    law = learn(
+        options.table,
+        time=_time(options),
+        trajectory=options.trajectory,
+        coordinates=_columns("coordinate", options.coordinate),
+        velocities=_columns("velocity", options.velocity),
+        accelerations=_columns("acceleration", options.acceleration),
+        inputs=_columns("input", options.input),
+        excitation=options.excitation,
+        held_out=options.held_out,
+        accept=options.accept,
+        title=options.title or Path(options.table[0]).stem,
+        progress=not options.quiet,
+        separator=options.separator,
+        skip_lines=options.skip_lines,
+    )
+    law.save(options.out / "model.nc")
+    save_text(law.to_markdown(), options.out / "law.md")
+    for name in law.figures:
+        save_figure(law.plot(name), options.out / f"{name}.png")
+    print(law)
+    return 0
+
+
+def _time(options) -> dict:
+    if options.time is None:
+        return {} if options.rate is None else {"rate": options.rate}
+    column, _, unit = options.time.partition(":")
+    clock = {"column": column, "unit": unit or "s"}
+    return clock if options.rate is None else clock | {"rate": options.rate}
+
+
+def _columns(option: str, given: Sequence[str]) -> dict | None:
+    """`name:unit` and `name:column:unit` as under `import`."""
+    from leastaction.recordings.error import RecordingError
+
+    found = {}
+    for text in given:
+        name, _, rest = text.partition(":")
+        column, _, unit = rest.rpartition(":")
+        if not rest:
+            raise RecordingError(
+                f"--{option} {text!r} has no unit; write NAME:UNIT, such as theta:deg"
+            )
+        found[name] = {"column": column or name, "unit": unit}
+    return found or None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,131 @@
+"""Recipes of every family: ``la.recipes.<family>.recommended()`` and ``.published()``.
+
+A family is named by what was measured: `ensembles`, `fields`, `trajectories`,
+`recordings`, `snapshots`, `densities`, `ports`. ``help(la.recipes.ensembles)`` says
+what its recipes read and shows them at work.
+
+Examples
+--------
+>>> import leastaction as la
+>>> la.recipes.trajectories.recommended(largest=6).identify.largest
+6
+>>> la.recipes.trajectories.kinds
+('motions', 'positions')
+"""
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+from leastaction.configuration.validation import complete
+from leastaction.core import families
+from leastaction.core.families import FAMILIES, unknown
+from leastaction.core.method import Step
+from leastaction.core.recipe import Recipe
+
+
+class FamilyRecipes:
+    """Recipes of one family.
+
+    Attributes
+    ----------
+    family
+        Its name.
+    """
+
+    def __init__(self, family: str):
+        self.family = family
+        self._declared = families.module(family, "recipes")
+        self.__doc__ = self._declared.__doc__
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of data that have a recommended recipe; the first is the default."""
+        return tuple(self._declared.RECOMMENDED)
+
+    def recommended(self, kind: str | None = None, **settings) -> Recipe:
+        """The best recipe that we know for a kind of data; see :func:`compose`."""
+        return self._recipe("RECOMMENDED", kind, settings)
+
+    def published(self, kind: str | None = None, **settings) -> Recipe:
+        """The recipe of the paper, warts included; see :func:`compose`."""
+        return self._recipe("PUBLISHED", kind, settings)
+
+    def _recipe(self, table: str, kind: str | None, settings: Mapping) -> Recipe:
+        recipes = getattr(self._declared, table, {})
+        if not recipes:
+            raise ValueError(
+                f"family {self.family!r} reproduces no paper; use recommended()"
+            )
+        kind = next(iter(recipes)) if kind is None else kind
+        if kind not in recipes:
+            raise ValueError(unknown("kind of data", kind, recipes))
+        return compose(recipes[kind], settings)
+
+
+def compose(methods: Sequence[type[Step]], settings: Mapping) -> Recipe:
+    """Recipe of methods, with settings by name.
+
+    A setting goes to the first step that has one of this name, or whose `stages` have;
+    ``identify={...}`` and the like address one step, ``volatility={...}`` that of the
+    volatility.
+
+    Raises
+    ------
+    ValueError
+        If no step has such a setting, or a setting is missing or out of bounds.
+
+    Examples
+    --------
+    >>> from leastaction.trajectories.recipes import Gram, Measured, ProximalGradient
+    >>> recipe = compose((Measured, Gram, ProximalGradient), {"threshold": 0.05})
+    >>> [stage.threshold for stage in recipe.identify.stages]
+    [0.05, 0.05, 0.05, 0.05]
+    """
+    sections = {method.stage: {"method": method.name()} for method in methods}
+    for name, value in settings.items():
+        if name in sections:
+            sections[name] |= value
+            continue
+        for method in methods:
+            if name in method.model_fields:
+                sections[method.stage][name] = value
+                break
+            stages = _default_stages(method)
+            if stages and name in stages[0]:
+                own = sections[method.stage].setdefault("stages", stages)
+                sections[method.stage]["stages"] = [s | {name: value} for s in own]
+                break
+        else:
+            raise ValueError(unknown("setting", name, _settings(methods)))
+    volatility = sections.pop("volatility", None)
+    if volatility:
+        sections["identify"].setdefault("volatility", volatility)
+    return Recipe(**complete(sections, Recipe, "the recipe"))
+
+
+def _default_stages(method: type[Step]) -> list[dict]:
+    """Stages of a method that works in stages; else none."""
+    field = method.model_fields.get("stages")
+    if field is None or field.is_required():
+        return []
+    return [stage.plain() for stage in field.get_default(call_default_factory=True)]
+
+
+def _settings(methods: Sequence[type[Step]]) -> list[str]:
+    names = [name for method in methods for name in method.model_fields]
+    return [*dict.fromkeys(name for name in names if name != "method")]
+
+
+@cache
+def _family(name: str) -> FamilyRecipes:
+    return FamilyRecipes(name)
+
+
+def __getattr__(name: str) -> FamilyRecipes:
+    if name.startswith("_") or name not in FAMILIES:
+        raise AttributeError(f"module 'leastaction.recipes' has no family {name!r}")
+    return _family(name)
+
+
+def __dir__() -> list[str]:
+    return [*FAMILIES, "FamilyRecipes", "compose"]

@@ -1,0 +1,317 @@
+"""`leastaction.learn`: the road of a recording in memory, and its refusals."""
+
+import filecmp
+import subprocess
+import sys
+from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
+
+import numpy as np
+import pandas as pd
+import pytest
+import xarray as xr
+from recorded import ROOT, completed, rows
+
+import leastaction as la
+from leastaction.recordings.configuration import SETTINGS
+
+TIME = np.arange(0, 30, 0.02)
+
+
+def springs(noise=1e-3):
+    """Positions of a linear oscillator, ω = 3, five amplitudes."""
+    rng = np.random.default_rng(1)
+    return [
+        a * np.cos(3 * TIME) + noise * rng.standard_normal(len(TIME))
+        for a in (0.1, 0.2, 0.3, 0.4, 0.5)
+    ]
+
+
+def table(values, unit=1.0):
+    return pd.concat(
+        pd.DataFrame({"run": k, "t": TIME, "x": x / unit}) for k, x in enumerate(values)
+    )
+
+
+def learn(data, **more):
+    return la.learn(data, progress=False, **more)
+
+
+@pytest.fixture(scope="module")
+def law():
+    return learn({"x": springs()}, time=TIME)
+
+
+def coefficients(law):
+    return law.model["coefficient_estimate"].values
+
+
+def test_arrays_give_their_law(law):
+    assert law.verdict == "found"
+    assert law.support == ["xdot**2", "x**2"]
+    assert abs(law.coefficient("x**2") + 4.5) < 3 * law.standard_error("x**2") + 1e-6
+    assert law.alternatives == []
+
+
+@pytest.mark.parametrize(
+    "data, more",
+    [
+        (np.array(springs()), {"time": TIME}),
+        (springs(), {"time": [TIME] * 5}),
+        (springs(), {"time": TIME, "coordinates": ["x"]}),
+        (springs(), {"time": TIME, "coordinates": {"x": "m"}}),
+    ],
+)
+def test_shapes_of_arrays_do_not_matter(law, data, more):
+    assert (coefficients(learn({"x": data}, **more)) == coefficients(law)).all()
+
+
+def test_tables_and_datasets_give_the_same_law(law):
+    frame = table(springs())
+    columns = {"time": "t", "trajectory": "run", "coordinates": {"x": "m"}}
+    assert (coefficients(learn(frame, **columns)) == coefficients(law)).all()
+    dataset = xr.Dataset(
+        {"x": (("trajectory", "time"), np.array(springs()), {"units": "m"})},
+        coords={"time": TIME},
+    )
+    assert (coefficients(learn(dataset, time="time")) == coefficients(law)).all()
+
+
+def test_a_unit_is_converted(law):
+    found = learn(
+        table(springs(), 1e-3).rename(columns={"x": "position [mm]"}),
+        time="t",
+        trajectory="run",
+        coordinates={"x": "position [mm]"},
+    )
+    assert found.coefficient("x**2") == pytest.approx(law.coefficient("x**2"), rel=1e-9)
+
+
+def run_script(name: str, *arguments):
+    spec = spec_from_file_location(name, ROOT / "workflow/scripts" / f"{name}.py")
+    script = module_from_spec(spec)
+    spec.loader.exec_module(script)
+    script.main(*arguments)
+
+
+def by_the_workflow(given, folder):
+    """Files of the scripts of the workflow, one after the other."""
+    example = completed(given, folder)
+
+    def settings(stage):
+        return SETTINGS[stage](example, "recommended")
+
+    at = {
+        n: folder / f"{n}.nc"
+        for n in ("observations", "derivatives", "library", "model", "rollout")
+    }
+    run_script("import", settings("import"), at["observations"])
+    first, *others = at.values()
+    run_script("differentiate", first, settings("differentiate"), at["derivatives"])
+    run_script(
+        "assemble", first, at["derivatives"], settings("assemble"), at["library"]
+    )
+    run_script("identify", first, at["library"], settings("identify"), at["model"])
+    random = example["excitation"] == "random"
+    if not random:
+        run_script("predict", first, at["model"], settings("predict"), at["rollout"])
+    rollouts = [] if random else [at["rollout"]]
+    law = folder / "law.md"
+    run_script("write_law", first, at["model"], rollouts, example["title"], law)
+    return at["model"], law
+
+
+def shaken():
+    """Position and velocity of an oscillator under white noise."""
+    truth = la.System(
+        "xdot**2/2 - 20*x**2", dissipation="0.3*xdot**2", volatility={"x": "1"}
+    )
+    data = truth.simulate(
+        duration=20,
+        time_step=2e-3,
+        trajectories=3,
+        initial_state={"x": 0.1, "xdot": 0.0},
+    )
+    return [
+        pd.DataFrame({"t": data.time.values, "x": q[:, 0], "v": v[:, 0]})
+        for q, v in zip(data.q.values[0], data.qdot.values[0], strict=True)
+    ]
+
+
+@pytest.mark.parametrize("random", [False, True])
+def test_learn_and_the_workflow_agree_bit_by_bit(tmp_path, random):
+    if random:
+        frame = pd.concat(part.assign(run=k) for k, part in enumerate(shaken()))
+        columns = {"coordinates": {"x": "m"}, "velocities": {"x": "v [m/s]"}}
+        about = {"excitation": "random"}
+    else:
+        frame, columns, about = table(springs()), {"coordinates": {"x": "m"}}, {}
+    frame.to_csv(tmp_path / "rig.csv", index=False)
+    part = {"files": "rig.csv", "time": "t", "trajectory": "run", **columns}
+    given = {"title": "A rig", "import": part, **about}
+    model, text = by_the_workflow(given, tmp_path)
+    law = learn(
+        tmp_path / "rig.csv",
+        time="t",
+        trajectory="run",
+        title="A rig",
+        **columns,
+        **about,
+    )
+    law.save(tmp_path / "again.nc")
+    assert filecmp.cmp(tmp_path / "again.nc", model, shallow=False)
+    assert law.to_markdown() == text.read_text()
+    assert la.load_model(tmp_path / "again.nc").support == law.support
+
+
+def test_a_law_predicts_and_draws(law, tmp_path):
+    path = law.predict([0.2], [0.0], np.linspace(0, 1, 11))
+    assert np.allclose(path.q[:, 0], 0.2 * np.cos(3 * path.time), atol=1e-4)
+    assert law.function()([0.2], [0.0]) == pytest.approx([-1.8], rel=1e-3)
+    assert law.sympy["lagrangian"].free_symbols == {*law.system.state}
+    assert float(np.abs(law.residuals().residual).max()) < 0.01
+    for name in law.figures:
+        assert law.plot(name).axes
+    with pytest.raises(ValueError, match="unknown figure 'phase'"):
+        law.plot("phase")
+    assert law.to_markdown() == str(law) == law._repr_markdown_()
+    assert str(law).startswith("**Found.**")
+
+
+def test_a_random_motion_has_no_path(tmp_path):
+    law = learn(
+        shaken(),
+        time="t",
+        coordinates={"x": "m"},
+        velocities={"x": "v [m/s]"},
+        excitation="random",
+    )
+    assert law.verdict == "found" and law.figures == ()
+    with pytest.raises(ValueError, match="no path"):
+        law.residuals()
+
+
+WRONG = {
+    "unit": ({}, {"coordinates": {"x": "furlongs per"}}, "is not a unit"),
+    "pixels": ({}, {"coordinates": {"x": "px"}}, "neither a length nor an angle"),
+    "percent": ({}, {"coordinates": {"x": "percent"}}, "neither a length nor an angle"),
+    "name": ({"a b": springs()}, {}, "cannot name a quantity"),
+    "lengths": ({"x": springs(), "y": springs()[:3]}, {}, "expected arrays of equal"),
+    "times": ({}, {"time": TIME[:-1]}, "one time for every sample"),
+    "unsorted": ({}, {"time": TIME[::-1]}, "time goes back"),
+    "step": ({}, {"time": -1.0}, "expected the times of the samples"),
+    "text": ({"x": ["a", "b"]}, {}, "expected numbers"),
+    "cube": ({"x": np.zeros((2, 3, 4))}, {}, "expected numbers of shape"),
+    "key": ({}, {"seperator": ";"}, "unknown key 'seperator'"),
+    "refusal": ({}, {"accept": ["noise!"]}, "'noise!' is not one of"),
+    "candidate": ({}, {"library": {"also": {"lagrangian": ["x+"]}}}, "library"),
+    "input": (
+        {},
+        {"coordinates": {"x": "m"}, "inputs": {"y": "x [N]"}},
+        "there is no coordinate 'y'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_wrong_is_said_at_once(name, monkeypatch):
+    data, more, told = WRONG[name]
+    module = import_module("leastaction.recordings.bandwidth_spline")
+    monkeypatch.setattr(module, "differentiate", None)  # nothing is computed
+    with pytest.raises(la.RecordingError, match=told) as error:
+        learn(data or {"x": springs()}, **{"time": TIME, **more})
+    assert "Traceback" not in str(error.value)
+
+
+def test_what_is_not_finite_is_said():
+    broken = springs()
+    broken[1][7] = np.nan
+    with pytest.raises(la.RecordingError, match="column 'x': the cell is empty or not"):
+        learn({"x": broken}, time=TIME)
+
+
+def test_no_data_at_all():
+    with pytest.raises(la.RecordingError, match="expected a path"):
+        learn(7, time=TIME)
+    with pytest.raises(la.RecordingError, match="coordinates are missing"):
+        learn(table(springs()), time="t")
+
+
+def command(*arguments, folder):
+    return subprocess.run(
+        [sys.executable, "-m", "leastaction", *map(str, arguments)],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_command_learns(tmp_path):
+    table(springs()).to_csv(tmp_path / "springs.csv", index=False)
+    options = ["--time", "t", "--trajectory", "run", "--coordinate", "x:m"]
+    done = command("learn", "springs.csv", *options, "--out", "out", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    made = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert made == ["law.md", "model.nc", "prediction.png", "residuals.png"]
+    assert done.stdout.strip() == (tmp_path / "out/law.md").read_text().strip()
+    refused = command("learn", "none.csv", *options, folder=tmp_path)
+    assert refused.returncode == 1 and "there is no file" in refused.stderr
+    assert "Traceback" not in refused.stderr
+    helped = command("--help", folder=tmp_path)
+    assert len(helped.stdout.splitlines()) < 40
+
+
+def test_the_command_describes(tmp_path):
+    text = "\n".join(
+        ",".join(map(str, row)) for row in [["run", "t", "theta"], *rows()]
+    )
+    (tmp_path / "swings.csv").write_text(text)
+    done = command("describe", "swings.csv", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "100 samples per second" in done.stdout
+    assert "theta: rad" in done.stdout and "trajectory: run" in done.stdout
+
+
+def test_columns_are_described():
+    rng = np.random.default_rng(0)
+    angle = np.degrees(6 * np.cos(3 * TIME)) % 360
+    frame = pd.DataFrame(
+        {
+            "ms": 1e3 * TIME,
+            "phi": angle,
+            "enc": np.round(100 * np.cos(3 * TIME)),
+            "rate": -300 * np.sin(3 * TIME) + 0.1 * rng.standard_normal(len(TIME)),
+            "dead": 0.0,
+        }
+    )
+    found = {c.name: c for c in la.describe(frame).columns}
+    assert found["ms"].role == "time" and found["ms"].unit == "ms"
+    assert found["phi"].unit == "deg" and "wraps" in str(found["phi"].remarks)
+    assert "steps of 1" in found["enc"].remarks
+    assert found["dead"].role == "constant"
+
+
+BLOCKED = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("snakemake", "grimp", "pygments"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Blocked())
+import leastaction as la
+heavy = {"numpy", "scipy", "sympy", "xarray", "pandas", "numba", "matplotlib", "pint"}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+import numpy as np
+t = np.arange(0, 20, 0.02)
+la.learn({"x": [a * np.cos(3 * t) for a in (1.0, 2.0, 3.0, 4.0)]}, time=t)
+"""
+
+
+def test_the_package_needs_no_snakemake_and_starts_light():
+    done = subprocess.run(
+        [sys.executable, "-c", BLOCKED], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""  # no bar where there is no terminal
