@@ -101,7 +101,7 @@ def test_time_is_summed_by_stage_and_blocks_belong_to_theirs():
 
 
 def test_the_page_escapes_and_names_what_it_shows(summary):
-    page = papers_page([summary], {"p/figures/figure_3.svg": picture(20, 10)})
+    page = papers_page([summary], {"p/figures/figure_3": picture(20, 10)})
     assert "A &lt;b&gt;title&lt;/b&gt; &amp; more" in page
     for text in ("It falls.", "1 of 2", 'href="p/tables/table_1.html"', "2.0 s"):
         assert text in page
@@ -111,13 +111,13 @@ def test_the_page_escapes_and_names_what_it_shows(summary):
 
 def test_every_line_suits_restructuredtext(summary):
     """A report refuses longer ones."""
-    page = papers_page([summary], {"p/figures/figure_3.svg": picture()})
+    page = papers_page([summary], {"p/figures/figure_3": picture()})
     assert max(map(len, page.splitlines())) < 10_000
 
 
 def test_a_paper_without_scores_or_benchmarks_has_its_section(scorecard):
     empty = paper_summary("r", SETTINGS, scorecard, {})
-    page = papers_page([empty], {"r/figures/figure_3.svg": picture(20, 10)})
+    page = papers_page([empty], {"r/figures/figure_3": picture(20, 10)})
     assert "benchmark files are gone" in page and "0 of 0" in page
 
 

@@ -27,7 +27,9 @@ def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) 
         paper_summary(name, paper, table, {p: job_seconds(p) for p in paths[name]})
         for name, paper in settings["papers"].items()
     ]
-    files = [figure["file"] for one in papers for figure in one["figures"]]
+    files = [
+        f"{one['name']}/figures/{name}" for one in papers for name in one["figures"]
+    ]
     small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
     save_text(papers_page(papers, dict(zip(files, small, strict=True))), page)
 

@@ -8,15 +8,11 @@ Each page needs no other file; its HTML is a template (:mod:`~.templates`).
 """
 
 import math
-from base64 import encodebytes
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
-import numpy as np
 import pandas as pd
-import yaml
-from markupsafe import Markup, escape
 
 from leastaction.report.readable import number_text
 from leastaction.report.tables import markdown
@@ -30,8 +26,6 @@ from leastaction.report.verdict import (
     VERDICTS,
 )
 
-# From results/, where the page lies.
-ERRATA_PAGE = "../docs/errata.md"
 FILTERS = ("paper", "example", "estimator", "verdict")
 # What makes the model is named by its stage; what comes after is one.
 STAGES = ("simulate", "differentiate", "assemble", "identify", "validate")
@@ -53,44 +47,14 @@ def scorecard_page(frame: pd.DataFrame, title: str) -> str:
     title
         Heading.
     """
-    rows = [_texts(row) for row in frame.to_dict("records")]
-    counts = [_count(v, rows) for v in VERDICTS]
-    choices = {name: _choices(name, rows) for name in FILTERS}
+    frame = frame.assign(verdict=frame["verdict"].replace("", NO_TARGET))
+    counts = {v: Counter(frame["estimator"][frame["verdict"] == v]) for v in VERDICTS}
+    choices = {name: sorted(frame[name].unique()) for name in FILTERS}
+    choices["verdict"] = [v for v in VERDICTS if counts[v]]
+    rows = frame.to_dict("records")
     return page(
         "scorecard.html", title=title, rows=rows, counts=counts, choices=choices
     )
-
-
-def _count(verdict: str, rows: list[dict]) -> tuple[str, int, str]:
-    """How often a verdict stands, in all and by estimator."""
-    found = Counter(row["estimator"] for row in rows if row["verdict"] == verdict)
-    who = ", ".join(f"{name} {count}" for name, count in sorted(found.items()))
-    return verdict, found.total(), who
-
-
-def _choices(name: str, rows: list[dict]) -> list[str]:
-    given = {row[name] for row in rows}
-    return [v for v in VERDICTS if v in given] if name == "verdict" else sorted(given)
-
-
-def _html_note(note: str) -> Markup:
-    """A note, escaped, whose reference to the errata is a link."""
-    link = rf'<a href="{ERRATA_PAGE}">\g<0></a>'
-    return Markup(ERRATA.sub(link, str(escape(note))))
-
-
-def _texts(row: dict) -> dict:
-    low, high = row["ours_low"], row["ours_high"]
-    same = np.isnan(low) or low == high
-    return {
-        **row,
-        "printed": number_text(row["printed"]),
-        "corrected": number_text(row["corrected"]),
-        "ours_median": number_text(row["ours_median"], 5),
-        "range": "" if same else f"{number_text(low, 5)} … {number_text(high, 5)}",
-        "verdict": row["verdict"] or NO_TARGET,
-        "note": _html_note(row["note"]),
-    }
 
 
 # The papers on one page
@@ -113,26 +77,16 @@ def paper_summary(
     Returns
     -------
     dict
-        `name`, `title`, `summary`; `verdicts`, one row per estimator; `misses`;
-        `numbers`, the printed ones that differ most from the corrected ones; `figures`
-        and `tables` with their `file`, `label` and `claim`; `examples` with their
-        settings as YAML; `cost`.
+        The `settings`, and `name`; `verdicts`, one row per estimator; `misses`, rows;
+        `numbers`, the printed ones that differ most from the corrected ones; `cost`.
     """
     rows = scorecard[scorecard["paper"] == name]
-    misses = rows[rows["verdict"] == MISSES].to_dict("records")
     return {
+        **settings,
         "name": name,
-        "title": settings["title"],
-        "summary": settings["summary"],
         "verdicts": verdicts(rows),
-        "misses": [_miss(row) for row in misses],
+        "misses": rows[rows["verdict"] == MISSES].to_dict("records"),
         "numbers": largest_differences(rows),
-        "figures": _shown(name, "figures", "svg", settings["figures"]),
-        "tables": _shown(name, "tables", "html", settings["tables"]),
-        "examples": [
-            {**content, "name": example, "settings": _yaml(content["settings"])}
-            for example, content in settings["examples"].items()
-        ],
         "cost": cost(seconds),
     }
 
@@ -206,35 +160,6 @@ def _ours(by_estimator: pd.DataFrame, name: str) -> dict:
     }
 
 
-def _miss(row: Mapping) -> dict:
-    ours = number_text(row["ours_median"], 4)
-    return {
-        **{key: row[key] for key in ("example", "estimator", "quantity", "target")},
-        "ours": ours if row["unit"] == "1" else f"{ours} {row['unit']}",
-    }
-
-
-def _shown(paper: str, part: str, kind: str, entries: Mapping) -> list[dict]:
-    return [
-        {
-            "file": f"{paper}/{part}/{name}.{kind}",
-            "label": name.replace("_", " ").capitalize(),
-            "claim": entry.get("claim", ""),
-        }
-        for name, entry in entries.items()
-    ]
-
-
-def _yaml(settings: Mapping) -> str:
-    return yaml.safe_dump(
-        dict(settings),
-        sort_keys=False,
-        allow_unicode=True,
-        default_flow_style=None,
-        width=88,
-    ).strip()
-
-
 def kept(verdicts: Sequence[Mapping]) -> tuple[int, int]:
     """Judged rows that keep our limit, and all judged rows."""
     good = sum(row[MEETS] + row[PAPER_IN_ERROR] for row in verdicts)
@@ -249,38 +174,20 @@ def papers_page(papers: Sequence[Mapping], pictures: Mapping[str, bytes]) -> str
     papers
         Results of :func:`paper_summary`, in their order.
     pictures
-        PNG of each figure of the papers, by its `file`.
+        PNG of each figure of the papers, by its path without suffix.
     """
     judged = [kept(paper["verdicts"]) for paper in papers]
     return page(
         "papers.html",
         title="The law behind measured motion",
-        papers=[_with_pictures(paper, pictures) for paper in papers],
+        papers=papers,
+        pictures=pictures,
         verdicts=VERDICTS,
         first=FIRST,
         kept=kept,
         good=sum(good for good, _ in judged),
         judged=sum(count for _, count in judged),
     )
-
-
-def _with_pictures(paper: Mapping, pictures: Mapping[str, bytes]) -> dict:
-    figures = [
-        {**figure, "picture": _uri(pictures[figure["file"]])}
-        for figure in paper["figures"]
-    ]
-    authors, _, heading = paper["title"].partition(": ")
-    return {
-        **paper,
-        "figures": figures,
-        "authors": authors if heading else "",
-        "heading": heading or authors,
-    }
-
-
-def _uri(png: bytes) -> str:
-    # In lines, because reStructuredText, which a report is made of, refuses long ones.
-    return "data:image/png;base64," + encodebytes(png).decode().strip()
 
 
 # The page of the documentation
@@ -333,10 +240,7 @@ def _table(rows: pd.DataFrame, last: tuple[str, ...]) -> str:
     if "verdict" in shown:
         shown["verdict"] = shown["verdict"].replace("", NO_TARGET)
     if "note" in shown:
-        shown["note"] = shown["note"].map(_markdown_note)
+        shown["note"] = shown["note"].str.replace(
+            ERRATA, r"[\g<0>](errata.md)", regex=True
+        )
     return markdown(shown.rename(columns={"ours_median": "ours"}))
-
-
-def _markdown_note(note: str) -> str:
-    """A note whose reference to the errata is a link."""
-    return ERRATA.sub(r"[\g<0>](errata.md)", note)

@@ -1,11 +1,24 @@
 """Templates of the pages, one Jinja file each; ``layout.html`` is what pages share."""
 
+from base64 import encodebytes
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 import jinja2
+import yaml
+from markupsafe import Markup, escape
 
-from leastaction.report.readable import duration
+from leastaction.report.readable import duration, number_text
+from leastaction.report.verdict import ERRATA
+
+# From results/, where the pages lie.
+ERRATA_PAGE = "../docs/errata.md"
+
+
+def page(template: str, **content) -> str:
+    """Text of a page from the file `template`; texts in `content` are escaped."""
+    return _environment().get_template(template).render(**content)
 
 
 @cache
@@ -16,10 +29,22 @@ def _environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
     )
-    environment.filters["duration"] = duration
+    filters = {"duration": duration, "number": number_text, "linked": _linked}
+    environment.filters |= filters | {"embedded": _embedded, "yaml": _yaml}
     return environment
 
 
-def page(template: str, **content) -> str:
-    """Text of a page from the file `template`; texts in `content` are escaped."""
-    return _environment().get_template(template).render(**content)
+def _linked(note: str) -> Markup:
+    """A note, escaped, whose reference to the errata is a link."""
+    link = rf'<a href="{ERRATA_PAGE}">\g<0></a>'
+    return Markup(ERRATA.sub(link, str(escape(note))))
+
+
+def _embedded(png: bytes) -> str:
+    # In lines, because reStructuredText, which a report is made of, refuses long ones.
+    return "data:image/png;base64," + encodebytes(png).decode().strip()
+
+
+def _yaml(settings: Mapping) -> str:
+    style = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None}
+    return yaml.safe_dump(dict(settings), width=88, **style).strip()
