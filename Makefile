@@ -74,7 +74,7 @@ report: $(READY)
 	$(SNAKEMAKE) $(if $(CONFIG),--configfile $(CONFIG)) --report report.html
 
 docs: $(READY)
-	$(ONE_THREAD) $(BIN)/sphinx-build -qW --keep-going -j 2 -c docs -d build/doctrees . site
+	$(ONE_THREAD) $(BIN)/sphinx-build -qWE --keep-going -j 2 -c docs -d build/doctrees . site
 
 bench: $(BENCH)/ready
 	rm -rf build/bench
@@ -98,4 +98,4 @@ check: $(READY)
 	$(SNAKEMAKE) --lint
 
 clean:
-	rm -rf $(VENV) $(BENCH) build site docs/api .snakemake logs results/*/ results/*.csv results/*.html results/scorecard.md results/studies.md report.html
+	rm -rf $(VENV) $(BENCH) build site docs/api jupyter_execute .snakemake logs results/*/ results/*.csv results/*.html results/scorecard.md results/studies.md report.html

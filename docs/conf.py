@@ -47,9 +47,9 @@ pygments_style = "friendly"
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
-nb_execution_mode = "cache"
-nb_execution_cache_path = str(Path(__file__).parents[1] / "build/notebooks")
+nb_execution_mode = "force"
 nb_execution_raise_on_error = True
+nb_execution_timeout = 120
 
 add_module_names = False
 autodoc_member_order = "bysource"

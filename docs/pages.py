@@ -58,6 +58,8 @@ BOUNDS = {
 }
 WORDS = {"string": "text", "boolean": "true or false"}
 TITLES = {
+    **{f"docs/api/{package}": package for package in PACKAGES},
+    **{f"docs/api/{family}_methods": "Methods and settings" for family in FAMILIES},
     "README": "Start",
     "docs/your_own_data": "Your own data",
     "docs/api/index": "API",
@@ -67,14 +69,14 @@ TITLES = {
     "src/leastaction/core/README": "Core",
     "src/leastaction/report/README": "Report",
     "docs/cluster": "Cluster",
-} | {f"docs/api/{family}_methods": "Methods and settings" for family in FAMILIES}
+}
 
 
 def setup(app):
     """Connect everything to Sphinx."""
     app.connect("builder-inited", write_api)
     app.connect("source-read", add_navigation)
-    app.connect("autodoc-process-signature", hide_signature)
+    app.connect("autodoc-process-signature", show_signature)
     app.connect("autodoc-process-docstring", amend)
     app.connect("build-finished", copy_start)
     app.add_html_math_renderer("mathml", (inline_formula, None), (formula, None))
@@ -100,6 +102,7 @@ def add_navigation(app, name: str, source: list[str]) -> None:
             source[0] += toctree(found, caption)
     family = Path(name).parent.name
     if name == f"src/leastaction/{family}/README" and family in FAMILIES:
+        source[0] += f"\n\n## More\n\n{{doc}}`Functions </docs/api/{family}>`\n"
         source[0] += toctree([f"docs/api/{family}_methods"], hidden=False)
 
 
@@ -130,7 +133,7 @@ def _rst(*lines: str) -> str:
 
 def _public_names() -> str:
     """Page of what `leastaction` itself offers, as it is imported."""
-    text = "# API\n\n" + getdoc(leastaction).partition("\n")[0] + "\n"
+    text = "# API\n" + _rst(".. automodule:: leastaction")
     for name in leastaction.__all__:
         value, members = getattr(leastaction, name), "   :members:"
         if ismodule(value):
@@ -147,7 +150,7 @@ def _public_names() -> str:
 
 def _functions(package: str) -> str:
     """Page of the modules of a package; its recipes have a page of their own."""
-    text = f"# {package}\n"
+    text = f"# leastaction.{package}\n"
     for found in pkgutil.iter_modules([str(PACKAGE / package)]):
         if found.ispkg or found.name.startswith("_") or found.name == "recipes":
             continue
@@ -193,11 +196,11 @@ def _methods(family: str) -> str:
     return text
 
 
-def hide_signature(app, what, name, value, options, signature, returns):
-    """No signature of a section of a configuration: its table says more."""
+def show_signature(app, what, name, value, options, signature, returns):
+    """A signature that can be parsed; none of a section, whose table says more."""
     if isclass(value) and issubclass(value, Settings):
         return "", None
-    return None
+    return (signature.replace("<factory>", "..."), returns) if signature else None
 
 
 def amend(app, what, name, value, options, lines: list[str]) -> None:
