@@ -162,33 +162,6 @@ def _system(equations: xr.Dataset) -> list[np.ndarray]:
     return [equations[name].values[0] for name in names]
 
 
-class HeldOut:
-    """Every fifth trajectory apart from the others; `system` has the rows of all."""
-
-    def __init__(self, equations: xr.Dataset, observations: xr.Dataset):
-        positions = positions_of(observations)
-        held = np.arange(len(positions)) % TRAJECTORIES_PER_HELD_OUT == 0
-        theta, *self._conditions = _system(equations)
-        rows = theta.reshape(len(positions), -1, theta.shape[1])
-        self._others = compressed(rows[~held].reshape(-1, theta.shape[1]))
-        whole = np.concatenate([self._others, *rows[held]])
-        self.system = constrained(whole, *self._conditions, len(theta))
-        self._equations, self._held = equations, positions[held]
-
-    def errors(self, dampings: np.ndarray) -> np.ndarray:
-        """One-step errors (rms), learned from the others, shape (damping,)."""
-        others = self._others, *self._conditions
-        if len(dampings) == 1:
-            fits = damped_coefficients(*others, dampings[0])[None]
-        else:
-            system = constrained(*others)
-            fits = np.array([system.coefficients(damping) for damping in dampings])
-        about, basis = self._equations.attrs, basis_of(self._equations)
-        step, rule = about["time_step"], about["rule"]
-        errors = one_step_errors(basis, fits, self._held, step, rule)
-        return np.sqrt((errors**2).mean(axis=(1, 2)))
-
-
 def evidence_maximisation(
     equations: xr.Dataset,
     settings: Mapping,
@@ -209,32 +182,42 @@ def evidence_maximisation(
     ValueError
         If `damping` is none of these.
     """
-    held_out = HeldOut(equations, observations)
-    system = held_out.system
-    damping = _chosen_damping(held_out, settings["damping"])
+    positions, (theta, *conditions) = positions_of(observations), _system(equations)
+    held = np.arange(len(positions)) % TRAJECTORIES_PER_HELD_OUT == 0
+    rows = theta.reshape(len(positions), -1, theta.shape[1])
+    others = compressed(rows[~held].reshape(-1, theta.shape[1]))
+    system = constrained(np.concatenate([others, *rows[held]]), *conditions, len(theta))
+    basis, about = basis_of(equations), equations.attrs
+
+    def errors(fits: list[np.ndarray]) -> np.ndarray:
+        """One-step errors (rms) of the trajectories that are held out."""
+        found = one_step_errors(
+            basis, fits, positions[held], about["time_step"], about["rule"]
+        )
+        return np.sqrt((found**2).mean(axis=(1, 2)))
+
+    how = settings["damping"]
+    if how == "evidence":
+        damping = system.most_probable()[0]
+    elif how == "held_out":
+        learned, dampings = constrained(others, *conditions), system.dampings()
+        fits = [learned.coefficients(damping) for damping in dampings]
+        damping = float(dampings[np.argmin(errors(fits))])
+    elif isinstance(how, str):
+        raise ValueError(
+            f"damping is {how!r}; expected 'evidence', 'held_out' or a number"
+        )
+    else:
+        damping = float(how) * float(system.singular[0])
+    fit = damped_coefficients(others, *conditions, damping)
     diagnostics = {
         "damping": damping / system.singular[0],
         "log_evidence": system.log_evidence(damping),
         "row_error": system.row_error(damping),
-        "one_step_error": held_out.errors(np.array([damping]))[0],
+        "one_step_error": errors([fit])[0],
     }
     coefficients, factor = system.coefficients(damping), system.factor(damping)
     return lagrangian_dataset(equations, coefficients, diagnostics, factor)
-
-
-def _chosen_damping(held_out: HeldOut, how: str | float) -> float:
-    """Damping μ by evidence, by held-out trajectories, or as given."""
-    system = held_out.system
-    if how == "evidence":
-        return system.most_probable()[0]
-    if how == "held_out":
-        dampings = system.dampings()
-        return float(dampings[np.argmin(held_out.errors(dampings))])
-    if isinstance(how, str):
-        raise ValueError(
-            f"damping is {how!r}; expected 'evidence', 'held_out' or a number"
-        )
-    return float(how) * float(system.singular[0])
 
 
 def minimum_norm(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:

@@ -110,65 +110,48 @@ def random_layer(positions: np.ndarray, time_step: float, units: int) -> TanhLay
     return TanhLayer(weights, draws[:, 0] - weights @ centre)
 
 
-def trained_network(
-    positions: np.ndarray, time_step: float, rule: str, units: int, evaluations: int
-) -> tuple[TanhLayer, np.ndarray, dict]:
-    """Layer, outer weights b and diagnostics: least squares in all weights.
-
-    From random ones and the outer weights that are best with them.
-    """
-    layer = random_layer(positions, time_step, units)
-    rows = discrete_euler_lagrange(layer, positions, time_step, rule, whiten=True)
-    conditions = mass_conditions(layer, positions, time_step, rule)
-    system = constrained(rows.reshape(-1, units), *conditions)
-    start = system.coefficients(system.most_probable()[0])
-    network = NetworkResiduals(positions, time_step, rule)
-    table = np.column_stack([start, layer.offsets, layer.weights])
-    found = least_squares(
-        network.residuals,
-        table.ravel(),
-        network.jacobian,
-        method="trf",
-        x_scale="jac",
-        xtol=1e-15,
-        ftol=None,
-        gtol=None,
-        max_nfev=evaluations,
-    )
-    b, c, w = network.split(found.x)
-    rms = xr.Variable(
-        "replicate",
-        [float(np.linalg.norm(found.fun[:-1]))],
-        {"units": "mixed", "long_name": "rms of the rows"},
-    )
-    diagnostics = {
-        "row_error": rms,
-        "mass_error": found.fun[-1],
-        "evaluations": float(found.nfev),
-    }
-    return TanhLayer(w, c), b, diagnostics
-
-
 def identify(
     equations: xr.Dataset | None,
     settings: Mapping,
     observations: xr.Dataset,
     library: Mapping,
 ) -> xr.Dataset:
-    """Network of one case.
+    """Network of one case: least squares in all weights, from random ones.
+
+    The outer weights begin with the most probable ones of the random layer.
 
     Settings: `units` of the layer, `evaluations` at most, `rule`.
     """
-    positions, rule = positions_of(observations), settings["rule"]
-    layer, b, diagnostics = trained_network(
-        positions,
-        time_step(observations),
-        rule,
-        settings["units"],
-        settings["evaluations"],
+    positions, h = positions_of(observations), time_step(observations)
+    rule, units = settings["rule"], settings["units"]
+    layer = random_layer(positions, h, units)
+    rows = discrete_euler_lagrange(layer, positions, h, rule, whiten=True)
+    conditions = mass_conditions(layer, positions, h, rule)
+    system = constrained(rows.reshape(-1, units), *conditions)
+    start = system.coefficients(system.most_probable()[0])
+    network = NetworkResiduals(positions, h, rule)
+    found = least_squares(
+        network.residuals,
+        np.column_stack([start, layer.offsets, layer.weights]).ravel(),
+        network.jacobian,
+        method="trf",
+        x_scale="jac",
+        xtol=1e-15,
+        ftol=None,
+        gtol=None,
+        max_nfev=settings["evaluations"],
     )
+    b, c, w = network.split(found.x)
+    about = {"units": "mixed", "long_name": "rms of the rows"}
+    rms = float(np.linalg.norm(found.fun[:-1]))
+    values = {
+        "coefficient": b,
+        "row_error": xr.Variable("replicate", [rms], about),
+        "mass_error": found.fun[-1],
+        "evaluations": float(found.nfev),
+    }
     return CONTRACTS["learned_lagrangian"].dataset(
-        {**layer.to_dataset(), "coefficient": b, **diagnostics},
+        TanhLayer(w, c).to_dataset() | values,
         coords={"replicate": observations["replicate"].values},
         attrs=described(observations, rule, shadow=1),
     )

@@ -5,7 +5,6 @@ plane; anything else is a ValueError.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,15 +20,6 @@ from leastaction.snapshots.shadow_panel import chosen, learned
 CONTOURS = 6
 # The box is drawn on a finer grid than it was evaluated on.
 POINTS_OF_FINE_GRID = 121
-
-
-class LevelSets(NamedTuple):
-    """One Hamiltonian in the box, its `values` (position, velocity)."""
-
-    title: str
-    note: str
-    values: np.ndarray
-    color: str
 
 
 def governing_hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -97,7 +87,8 @@ def _grid(panel: Panel) -> tuple[list[np.ndarray], np.ndarray]:
     return axis, first["hamiltonian_point_true"].values.reshape(shape)
 
 
-def _level_sets(panel, wanted, integrated: bool, shape, settings) -> list[LevelSets]:
+def _level_sets(panel, wanted, integrated: bool, shape, settings) -> list[tuple]:
+    """Title, note, values (position, velocity) and colour of every Hamiltonian."""
     there = {one.estimator: one for one in chosen(panel, [name for name, _ in wanted])}
     shown = []
     for estimator, order in wanted:
@@ -110,30 +101,28 @@ def _level_sets(panel, wanted, integrated: bool, shape, settings) -> list[LevelS
         title = f"{look.label}, {hamiltonian_label(order)}{does}"
         text = rf"$\nu$ = {scientific(float(case['misalignment']))}"
         values = case["hamiltonian_point"].values.reshape(shape) / float(case["scale"])
-        shown.append(LevelSets(title, text, values, look.color(settings)))
+        shown.append((title, text, values, look.color(settings)))
     if integrated:
         first = next(iter(there.values())).first.sel(order=2)
         title = f"true $L$, {hamiltonian_label(2)} (governs)"
         text = rf"$\nu$ = {scientific(float(first['misalignment_integrated']))}"
         values = first["hamiltonian_point_integrated"].values.reshape(shape)
-        shown.append(LevelSets(title, text, values, settings["truth_color"]))
+        shown.append((title, text, values, settings["truth_color"]))
     return shown
 
 
-def _contours(axes: Axes, axis, true, one: LevelSets, settings: Mapping) -> None:
+def _contours(axes: Axes, axis, true, one: tuple, settings: Mapping) -> None:
     """Contours of H^[k], and dotted those of H through the same states of rest."""
     from scipy.interpolate import RectBivariateSpline  # half a second to import
 
+    title, text, found, own = one
     fine = [np.linspace(side[0], side[-1], POINTS_OF_FINE_GRID) for side in axis]
     through = np.linspace(0, axis[0][-1], CONTOURS + 2)[1:-1]
-    for values, colour, dashes in (
-        (one.values, one.color, "-"),
-        (true, "black", "dotted"),
-    ):
+    for values, colour, dashes in ((found, own, "-"), (true, "black", "dotted")):
         surface = RectBivariateSpline(*axis, values)
         style = {"colors": [colour], "linestyles": dashes, "linewidths": 1.0}
         style["levels"] = np.unique(surface(through, 0.0).ravel())
         axes.contour(*fine, surface(*fine).T, **style)
     axes.plot(through, 0 * through, ".", color="black", markersize=3.5)
-    axes.set_title(one.title)
-    axes.set_title(one.note, loc="right", fontsize=small(settings))
+    axes.set_title(title)
+    axes.set_title(text, loc="right", fontsize=small(settings))
