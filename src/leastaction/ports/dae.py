@@ -47,6 +47,18 @@ def compiled(arguments: Sequence, expressions: Iterable, shape: tuple = ()) -> C
     return at
 
 
+def linearised(x: Sequence, efforts: Iterable, jacobian: Iterable) -> Callable:
+    """Function of states as :class:`PortDae` has it, of expressions of z and ∂z/∂x."""
+    size = len(x)
+    both = compiled([x], [*efforts, *jacobian], (size + size**2,))
+
+    def at(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        values = both(points)
+        return values[:, :size], values[:, size:].reshape(len(points), size, size)
+
+    return at
+
+
 @dataclass(frozen=True, eq=False)
 class Constraint:
     """g, ∂g and ∂²g of states (point, state), shape (point, constraint, ...)."""
@@ -247,10 +259,9 @@ def energy_balance(
 ) -> tuple[np.ndarray, int]:
     """Residual of the energy balance, J, and windows that break the inequality.
 
-    Of states `x` (time, state) under inputs `u` (time, port). The residual (time,) is
-    of second order in the step, as the trapezoidal rule. ΔH − ∫yᵀu over a window of two
-    steps takes Simpson's rule: where the loss passes through zero, an error of third
-    order would hide its sign.
+    The residual (time,) is of second order in the step, as the trapezoidal rule. A
+    window of two steps takes Simpson's rule: where the loss passes through zero, an
+    error of third order would hide its sign.
     """
     from scipy.integrate import cumulative_trapezoid  # slow to import
 

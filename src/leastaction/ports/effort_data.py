@@ -101,8 +101,7 @@ def transform_of(equations: xr.Dataset) -> np.ndarray:
 
 def training_data(equations: xr.Dataset) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Inputs (sample, state) and targets (sample, row) of every fit."""
-    for fit in range(equations.sizes["fit"]):
-        yield training_set(equations, fit)
+    return (training_set(equations, fit) for fit in range(equations.sizes["fit"]))
 
 
 def training_set(equations: xr.Dataset, fit: int) -> tuple[np.ndarray, np.ndarray]:

@@ -21,9 +21,9 @@ ROUNDING = 1e-9
 
 def problems(example: Mapping, system) -> Iterator[str]:
     """Units, simulation, recipes and validation of a port-Hamiltonian system."""
+    is_port = isinstance(system, PortHamiltonianSystem)
     scheme = step("simulate", example["simulate"])
-    is_simulated = isinstance(scheme, MinimalCoordinates)
-    if not isinstance(system, PortHamiltonianSystem) or not is_simulated:
+    if not (is_port and isinstance(scheme, MinimalCoordinates)):
         return
 
     def check() -> None:

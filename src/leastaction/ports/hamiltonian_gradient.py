@@ -17,7 +17,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.ports.dae import Constraint, compiled
+from leastaction.ports.dae import Constraint, compiled, linearised
 from leastaction.ports.effort_data import (
     training_data,
     training_set,
@@ -73,13 +73,9 @@ def _known_part(
     states = [str(name) for name in equations["state"].values]
     x = [symbol(name) for name in states]
     g = [parse(str(text), states) for text in equations["constraint"].values]
-    energy = -sum(
-        (e * x[i] for e, i in zip(g, multipliers, strict=True)), sp.Integer(0)
-    )
+    energy = -sp.Add(*(e * x[i] for e, i in zip(g, multipliers, strict=True)))
     gradient = [sp.diff(energy, s) for s in x]
-    first = compiled([x], gradient, (len(x),))
-    second = compiled([x], sp.hessian(energy, x), (len(x), len(x)))
-    return compiled([x], [energy]), lambda points: (first(points), second(points))
+    return compiled([x], [energy]), linearised(x, gradient, sp.hessian(energy, x))
 
 
 class GradientEfforts:
@@ -103,14 +99,18 @@ class GradientEfforts:
             }
             process = process_of(block)(x[:, block], z[:, block], **parameters)
             self.blocks.append((block, process))
+        blocks, size = [block for block, _ in self.blocks], len(self._states)
+        self._places = np.concatenate(blocks)
+        self._entries = np.concatenate([np.add.outer(b * size, b).flat for b in blocks])
 
     def linearised(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return z and ∂z/∂x of states; the blocks of the latter are Hessians."""
         z, slopes = self._known(x)
-        for block, process in self.blocks:
-            efforts, hessian = process.linearised(x[:, block])
-            z[:, block] += efforts
-            slopes[:, block[:, None], block] += hessian
+        found = [one.linearised(x.take(block, axis=1)) for block, one in self.blocks]
+        z[:, self._places] += np.concatenate([efforts for efforts, _ in found], 1)
+        flat = slopes.reshape(len(x), -1)
+        hessians = [hessian.reshape(len(x), -1) for _, hessian in found]
+        flat[:, self._entries] += np.concatenate(hessians, 1)
         return z, slopes
 
     def covariance(self, x: np.ndarray) -> np.ndarray:

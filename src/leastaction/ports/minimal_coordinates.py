@@ -31,12 +31,10 @@ def draw_sets(
 ) -> tuple[dict, dict]:
     """Draw a test set, and nested training sets from one permutation of the rest.
 
-    Every replicate has the same test set. Returns `training_index` (fit, order), −1
-    beyond the size of a set, and `test_index`; size and pool of each training set.
+    Every replicate has the same test set. Returns indices, and size and pool of each
+    training set.
     """
-    inner = np.arange(
-        SAMPLES_WITHOUT_DIFFERENCE, time.size - SAMPLES_WITHOUT_DIFFERENCE
-    )
+    inner = np.arange(time.size)[SAMPLES_WITHOUT_DIFFERENCE:-SAMPLES_WITHOUT_DIFFERENCE]
     of_test = generator(seed, example, "simulate", 0, 1)
     of_training = generator(seed, example, "simulate", replicate, 0)
     test = np.sort(of_test.choice(inner, settings["test"], replace=False))

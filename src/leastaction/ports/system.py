@@ -16,7 +16,7 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.expressions import check_name, parse, symbol, unknown
-from leastaction.ports.dae import Constraint, PortDae, compiled
+from leastaction.ports.dae import Constraint, PortDae, compiled, linearised
 
 # Points at which an identity is tested, and what round-off makes of an equality there.
 POINTS_OF_IDENTITIES, RELATIVE_ROUNDOFF = 7, 1e-9
@@ -148,11 +148,8 @@ class PortHamiltonianSystem:
     @cached_property
     def dae(self) -> PortDae:
         """The system as numbers, to be simulated or coupled like an identified one."""
-        count = len(self.states)
         x = [symbol(s) for s in self.states]
-        efforts = self._compiled([self.states], self.efforts, (count,))
-        slopes = self.efforts.jacobian(x)
-        jacobian = self._compiled([self.states], slopes, (count, count))
+        slopes = self.evaluated(self.efforts.jacobian(x))
 
         def numbers(matrix: sp.Matrix) -> np.ndarray:
             found = np.array(self.evaluated(matrix).tolist(), dtype=float)
@@ -164,7 +161,7 @@ class PortHamiltonianSystem:
             structure=numbers(self.structure),
             dissipation=numbers(self.dissipation),
             port=numbers(self.port),
-            linearised=lambda x: (efforts(x), jacobian(x)),
+            linearised=linearised(x, self.evaluated(self.efforts), slopes),
             hamiltonian=self._compiled([self.states], sp.Matrix([self.hamiltonian])),
             constraint=Constraint.of(self.states, self.constraint_texts),
         )
@@ -177,10 +174,7 @@ class PortHamiltonianSystem:
 
     @cached_property
     def _rate_equations(self) -> tuple[Callable, Callable]:
-        """Matrix and right side, one row per state, that dξ/dt and the rest solve.
-
-        Functions of ξ and u.
-        """
+        """Matrix and right side of ξ and u that dξ/dt and the states left out solve."""
         inside = {symbol(s): e for s, e in self.chart.items()}
         rates = [sp.Dummy() for _ in self.coordinates]
         place = sp.Matrix([inside.get(symbol(s), symbol(s)) for s in self.states])
