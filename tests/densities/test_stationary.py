@@ -140,10 +140,9 @@ def test_rows_judge_the_recommended_estimator(panel):
     ]
     rows = example_rows(
         "p",
-        "linear",
-        config(targets=limits, rows=printed),
-        panel.models,
-        panel.rollouts,
+        Panel(
+            "linear", config(targets=limits, rows=printed), panel.models, panel.rollouts
+        ),
     ).set_index(["estimator", "quantity"])
     error = "relative error of the {}, rms".format
     assert rows.loc[("recommended", error(K)), "verdict"] == "meets"
@@ -162,7 +161,7 @@ def test_rows_judge_the_recommended_estimator(panel):
 
 def test_refusals_are_counted_and_have_no_error():
     model = gathered([identified(exact(), "recommended", UNKNOWN) for _ in range(2)])
-    rows = example_rows("p", "x", config(UNKNOWN), {"recommended": model}, {})
+    rows = example_rows("p", Panel("x", config(UNKNOWN), {"recommended": model}, {}))
     assert list(rows["quantity"]) == [
         "replicates that refuse damping and noise together"
     ]
@@ -221,7 +220,7 @@ def test_an_exact_density_is_that_of_a_linear_law():
 
 def test_an_exact_density_is_not_scored():
     shown = without_noise("published", 50)
-    assert not len(example_rows("p", "x", shown.config, shown.models, {}))
+    assert not len(example_rows("p", Panel("x", shown.config, shown.models, {})))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from test_space_time import CONFIG
 
 from leastaction.core.families import system_from_config
 from leastaction.fields.time_scheme import EXACT, LEAPFROG
+from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows
 
 
@@ -27,9 +28,9 @@ def rows(found, targets=None, method="modal"):
     config = copy.deepcopy(CONFIG)
     config["simulate"]["method"] = method
     config["publish"] = {"targets": targets or {}, "rows": ERRORS}
-    return example_rows("p", "string", config, {"recommended": found}, {}).set_index(
-        "quantity"
-    )
+    return example_rows(
+        "p", Panel("string", config, {"recommended": found}, {})
+    ).set_index("quantity")
 
 
 ERRORS = [

@@ -176,7 +176,7 @@ def test_tables_write_the_equation_of_the_density(panel):
 
 def test_the_scorecard_counts_and_scales(panel):
     rows = example_rows(
-        "paper", "string", deepcopy(CONFIG), panel.models, panel.rollouts
+        "paper", Panel("string", deepcopy(CONFIG), panel.models, panel.rollouts)
     ).set_index("quantity")
     assert rows.loc["volatility over c^2", "ours_median"] == pytest.approx(0.5 / 9)
     # 9 nodes for u_t, 10 springs, 9 curvatures.

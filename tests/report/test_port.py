@@ -60,7 +60,7 @@ def test_the_table_has_a_row_for_every_training_set():
 def rows(**publish):
     one = panel()
     config = one.config | {"publish": publish}
-    return example_rows("paper", one.example, config, one.models, one.rollouts)
+    return example_rows("paper", Panel(one.example, config, one.models, one.rollouts))
 
 
 def entry(**changes):

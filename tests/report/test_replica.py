@@ -13,6 +13,7 @@ from leastaction.configuration.validation import ConfigError
 from leastaction.report import verdict
 from leastaction.report.case import make_row
 from leastaction.report.pages import results_page, scorecard_page
+from leastaction.report.panel import Panel
 from leastaction.report.recovery import is_replica
 from leastaction.report.scorecard import example_rows, scorecard
 
@@ -44,7 +45,9 @@ def spread(low, high, wrong=0):
 
 
 def row(found, estimator="published", **more):
-    frame = example_rows("p", "one", config(rows=[ROW | more]), {estimator: found}, {})
+    frame = example_rows(
+        "p", Panel("one", config(rows=[ROW | more]), {estimator: found}, {})
+    )
     return frame[frame["quantity"] == "stiffness"].iloc[0]
 
 
@@ -122,7 +125,9 @@ def test_our_limits_are_not_those_of_a_replica():
     example = config(targets=TARGETS)
     found = model([[1.1 * STIFFNESS, 0.5, 0.1, 0.0]] * 5, sigma=[2 * SIGMA] * 5)
     both = {"published": found, "recommended": found}
-    frame = example_rows("p", "one", example, both, {k: rollout(0.5) for k in both})
+    frame = example_rows(
+        "p", Panel("one", example, both, {k: rollout(0.5) for k in both})
+    )
     frame = frame[~frame["quantity"].str.startswith("coverage")]
     verdicts = frame.groupby("estimator")["verdict"].agg(set)
     assert verdicts["published"] == {""}
@@ -140,7 +145,9 @@ def test_the_value_of_l_is_asked_for_the_printed_number_too():
     }
     found = model(sigma=[SIGMA / np.sqrt(2)] * 5, std=np.nan, sigma_std=np.nan)
     found["volatility_of_lagrangian"] = ("replicate", "dof"), np.full((5, 1), 0.514)
-    frame = example_rows("p", "one", config(rows=[entry]), {"published": found}, {})
+    frame = example_rows(
+        "p", Panel("one", config(rows=[entry]), {"published": found}, {})
+    )
     got = frame.set_index("quantity")["verdict"]
     assert got["volatility"] == "paper-in-error"
     assert got["volatility of x from the value of L"] == "meets"
@@ -148,15 +155,9 @@ def test_the_value_of_l_is_asked_for_the_printed_number_too():
 
 
 def test_references_to_the_errata_are_links():
-    wrong = spread(9.4, 9.6)
-    frame = scorecard(
-        [
-            example_rows(
-                "p", "one", config(rows=[ROW | {"erratum": [9, 19], "note": "a <b>"}]),
-                {"published": wrong}, {},
-            )
-        ]
-    )  # fmt: skip
+    explained = config(rows=[ROW | {"erratum": [9, 19], "note": "a <b>"}])
+    panel = Panel("one", explained, {"published": spread(9.4, 9.6)}, {})
+    frame = scorecard([example_rows("p", panel)])
     page = scorecard_page(frame, "title")
     link = '<a href="../docs/errata.md">see errata 9, 19</a>'
     assert f"a &lt;b&gt;; {link}" in page

@@ -7,6 +7,7 @@ from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
 from leastaction.report import verdict
 from leastaction.report.pages import scorecard_page
+from leastaction.report.panel import Panel
 from leastaction.report.scorecard import (
     COLUMNS,
     example_rows,
@@ -38,7 +39,7 @@ TARGETS = {
 def rows(example=None, found=None, **more):
     example = example or config(rows=[STIFFNESS_ROW | more], targets=TARGETS)
     found = model() if found is None else found
-    return example_rows("paper", "one", example, {"recommended": found}, {})
+    return example_rows("paper", Panel("one", example, {"recommended": found}, {}))
 
 
 def only(frame, text):
@@ -183,7 +184,7 @@ def test_published_volatility_is_explained_and_misses():
 
 def test_rollouts_count_the_replicates():
     frame = example_rows(
-        "paper", "one", config(), {"a": model()}, {"a": rollout(0.02, n=7)}
+        "paper", Panel("one", config(), {"a": model()}, {"a": rollout(0.02, n=7)})
     )
     row = only(frame, "mean path, prediction")
     assert (row["ours_median"], row["replicates"]) == (0.02, 7)
@@ -193,7 +194,7 @@ def test_coverage_is_pooled_over_examples():
     good = model([[STIFFNESS, 0.5, 0, 0]] * 60)
     bad = model([[STIFFNESS + 1, 0.5, 0, 0]] * 40)
     frames = [
-        example_rows("paper", name, config(), {"a": found}, {})
+        example_rows("paper", Panel(name, config(), {"a": found}, {}))
         for name, found in (("one", good), ("two", bad))
     ]
     row = only(pooled_rows(frames), "coverage")
@@ -205,7 +206,7 @@ def test_coverage_is_pooled_over_examples():
 
 def test_order_does_not_depend_on_the_input():
     frames = [
-        example_rows("paper", name, config(), {"b": model(), "a": model()}, {})
+        example_rows("paper", Panel(name, config(), {"b": model(), "a": model()}, {}))
         for name in ("two", "one")
     ]
     forward, backward = scorecard(frames), scorecard(frames[::-1])

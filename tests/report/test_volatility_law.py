@@ -89,7 +89,7 @@ def test_errors_of_the_root_are_term_by_term():
 
 def test_the_scorecard_has_both_coefficients_and_their_coverage():
     frame = example_rows(
-        "paper", "one", varying(), {"our": with_root([0.5, 1.5, 0])}, {}
+        "paper", Panel("one", varying(), {"our": with_root([0.5, 1.5, 0])}, {})
     )
     shown = frame.set_index("quantity")
     for term in ("1", "x"):
@@ -144,7 +144,9 @@ def test_damping_outside_the_library_leaves_no_truth():
 
 
 def test_the_scorecard_has_the_damping():
-    frame = example_rows("paper", "one", damped(), {"our": with_damping([0.75, 0])}, {})
+    frame = example_rows(
+        "paper", Panel("one", damped(), {"our": with_damping([0.75, 0])}, {})
+    )
     shown = frame.set_index("quantity")["ours_median"]
     assert shown["relative error of the damping, rms"] == 0.0
     assert shown["coverage of the 95 % interval: damping xdot**2"] == 1.0

@@ -7,6 +7,7 @@ import pytest
 from synthetic_shadow import config, flow_rollout, model, noisy, rollout
 
 from leastaction.configuration.example import publish_problems
+from leastaction.report.panel import Panel
 from leastaction.report.scorecard import COLUMNS, example_rows
 
 TARGETS = {
@@ -35,7 +36,7 @@ def scored(found=None, estimator="recommended", **publish):
     found = rollout() if found is None else found
     shadow = None if np.isnan(found["misalignment"]).all() else 1
     given = {estimator: model(shadow)}
-    frame = example_rows("p", "e", config(**publish), given, {estimator: found})
+    frame = example_rows("p", Panel("e", config(**publish), given, {estimator: found}))
     assert tuple(frame.columns) == COLUMNS
     return frame.set_index("quantity")
 
@@ -104,7 +105,7 @@ def test_a_momentum_is_judged_where_the_truth_conserves_it():
     free = config(targets={"momentum_range": 1e-9})
     free["system"]["lagrangian"] = "m*thdot**2/2"
     given, found = {"recommended": model()}, {"recommended": rollout()}
-    frame = example_rows("p", "e", free, given, found).set_index("quantity")
+    frame = example_rows("p", Panel("e", free, given, found)).set_index("quantity")
     row = frame.loc["range of the momentum of th over its size"]
     assert row["ours_median"] == pytest.approx(6.0) and row["verdict"] == "misses"
 

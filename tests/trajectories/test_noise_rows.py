@@ -7,6 +7,7 @@ import pytest
 from synthetic_sweep import PENDULUM, swept
 
 from leastaction.report import verdict
+from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows, pooled_rows
 
 PUBLISH = {
@@ -58,7 +59,7 @@ PUBLISH = {
 
 def rows(**models):
     config = copy.deepcopy(PENDULUM) | {"publish": copy.deepcopy(PUBLISH)}
-    return example_rows("paper", "one", config, models, {})
+    return example_rows("paper", Panel("one", config, models, {}))
 
 
 def only(frame, text, estimator):
@@ -176,7 +177,7 @@ def test_a_driven_example_is_compared_in_the_scale_that_was_measured():
     config["simulate"]["input"] = {"th": "cos(time)"}
     config["system"]["parameters"]["m"]["value"] = 2.0
     models = {"recommended": swept(config, scale=2.0)}
-    found = example_rows("paper", "one", config, models, {})
+    found = example_rows("paper", Panel("one", config, models, {}))
     row = only(found, "coefficient of cos(th), sigma = 0.1", "recommended")
     assert row["printed"] == 19.0
     assert row["corrected"] == pytest.approx(19.62)
@@ -252,9 +253,13 @@ def test_coverage_is_pooled_by_kind_of_noise_and_channels():
         {"noise_levels": [0.1], "noise_mode": "shared", "coverage": [0.5, 1.0]}
     ]
     config = copy.deepcopy(PENDULUM) | {"publish": publish}
-    frames = [example_rows("paper", "all", config, {"recommended": swept(config)}, {})]
+    frames = [
+        example_rows("paper", Panel("all", config, {"recommended": swept(config)}, {}))
+    ]
     config["simulate"]["noise"]["channels"] = ["q"]
-    frames += [example_rows("paper", "q", config, {"recommended": swept(config)}, {})]
+    frames += [
+        example_rows("paper", Panel("q", config, {"recommended": swept(config)}, {}))
+    ]
     pooled = pooled_rows(frames).set_index("quantity")
     kinds = [name.partition("volatilities")[2] for name in pooled.index]
     assert kinds == [
@@ -283,7 +288,7 @@ def test_acceleration_and_energy_of_rollouts_are_judged_and_paths_are_not():
         {k: (dims, np.full((1, 2, 3), v)) for k, v in values.items()}
     )
     found = example_rows(
-        "paper", "one", config, {"recommended": model}, {"recommended": rollout}
+        "paper", Panel("one", config, {"recommended": model}, {"recommended": rollout})
     )
     where = "sigma = 0.1, independent"
     for text, word in (

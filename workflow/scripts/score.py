@@ -11,10 +11,7 @@ def main(models: list, rollouts: list, settings: dict, scores: str) -> None:
     (panel,) = panels_from(
         settings["panels"], [load(p) for p in models], [load(p) for p in rollouts]
     )
-    rows = example_rows(
-        settings["paper"], panel.example, panel.config, panel.models, panel.rollouts
-    )
-    save_text(to_csv(rows), scores)
+    save_text(to_csv(example_rows(settings["paper"], panel)), scores)
 
 
 if __name__ == "__main__":

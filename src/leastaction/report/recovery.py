@@ -11,10 +11,10 @@ import xarray as xr
 
 from leastaction.core.contracts import SWEEP
 from leastaction.core.implicit_library import ImplicitLibrary, true_relation
-from leastaction.core.library import canonical, compare
+from leastaction.core.library import Library, canonical, compare
 from leastaction.core.system import System
 from leastaction.report import scores
-from leastaction.report.scores import NORMAL_95, Truth
+from leastaction.report.scores import Estimates, Truth
 
 MAIN, BASELINE = "recommended", "published"
 # Paper: its code adds one random number to all channels of a sample.
@@ -29,13 +29,21 @@ def is_driven(config: Mapping) -> bool:
     return bool(config.get("simulate", {}).get("input"))
 
 
-def law_of(model: xr.Dataset, truth: Truth) -> np.ndarray:
-    """Coefficients of L, then of D, shape (replicate, mode, level, candidate)."""
-    name = "coefficient_estimate"
+def law_of(model: xr.Dataset, truth: Truth, kind: str = "estimate") -> np.ndarray:
+    """Coefficients of L, then of D, or their `std`, (replicate, ..., candidate)."""
+    name = f"coefficient_{kind}"
     damping = scores.damping_of(model, truth.library, name)
     return np.concatenate(
         [scores.coefficients_of(model, truth, name), damping], axis=-1
     )
+
+
+def in_reference_scale(law: np.ndarray, library: Library) -> np.ndarray:
+    """Coefficients in the scale of the reference term; NaN where that is missing."""
+    reference = law[..., [library.reference]]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = library.reference_coefficient / reference
+    return law * np.where(reference != 0, scale, np.nan)
 
 
 def true_law(truth: Truth, driven: bool = False) -> np.ndarray:
@@ -159,19 +167,9 @@ def relative_coefficients(
     found = canonical(law_of(model, truth), truth.library)
     wanted = canonical(true_law(truth, driven), truth.library)
     if not driven:
-        reference = found[..., truth.library.reference]
-        given = truth.library.reference_coefficient
-        with np.errstate(divide="ignore", invalid="ignore"):
-            scale = np.where(reference != 0, given / reference, np.nan)
-        found = found * scale[..., None]
-    names = np.array(candidate_names(truth))
+        found = in_reference_scale(found, truth.library)
     true = np.flatnonzero(wanted)
-    coords = {name: model[name].values for name in CASES}
-    return xr.DataArray(
-        found[..., true] / wanted[true],
-        dims=(*CASES, "candidate"),
-        coords=coords | {"candidate": names[true]},
-    )
+    return _by_candidate(model, truth, true, found[..., true] / wanted[true])
 
 
 def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray | None:
@@ -184,25 +182,22 @@ def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray |
         selected does not cover. None if the method gives no standard errors.
     """
     driven = is_driven(config)
-    std = np.concatenate(
-        [
-            scores.coefficients_of(model, truth, "coefficient_std"),
-            scores.damping_of(model, truth.library, "coefficient_std"),
-        ],
-        axis=-1,
-    )
     wanted = true_law(truth, driven)
     true = np.flatnonzero(wanted)
     if not driven:
         true = true[true != truth.library.reference]
-    if not np.isfinite(std[..., true]).any():
+    found = (law_of(model, truth, kind)[..., true] for kind in ("estimate", "std"))
+    estimates = Estimates((), *found, wanted[true])
+    if not estimates.has_std:
         return None
-    hit = np.abs(law_of(model, truth) - wanted)[..., true] <= NORMAL_95 * std[..., true]
-    names = np.array(candidate_names(truth))
+    return _by_candidate(model, truth, true, estimates.covered)
+
+
+def _by_candidate(model: xr.Dataset, truth: Truth, places, values) -> xr.DataArray:
+    """Values of every case for the candidates at some places."""
     coords = {name: model[name].values for name in CASES}
-    return xr.DataArray(
-        hit, dims=(*CASES, "candidate"), coords=coords | {"candidate": names[true]}
-    )
+    coords["candidate"] = np.array(candidate_names(truth))[places]
+    return xr.DataArray(values, coords, dims=(*CASES, "candidate"))
 
 
 class NoiseLimit(NamedTuple):

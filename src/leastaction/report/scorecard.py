@@ -4,12 +4,11 @@ The rows come from the families: file ``<family>/scores.py``
 (:mod:`leastaction.report.case`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from io import StringIO
 
 import numpy as np
 import pandas as pd
-import xarray as xr
 
 from leastaction.core import families
 from leastaction.report import verdict
@@ -41,25 +40,8 @@ KIND = r"(, (?:independent|shared) noise(?:, recorded .*)?)$"
 LEVELS_SHARE = "; levels of one replicate share one draw of noise"
 
 
-def example_rows(
-    paper: str,
-    example: str,
-    config: Mapping,
-    models: Mapping[str, xr.Dataset],
-    rollouts: Mapping[str, xr.Dataset],
-) -> pd.DataFrame:
-    """Rows of one example.
-
-    Parameters
-    ----------
-    paper, example
-        Names, for the columns.
-    config
-        The example: `system`, `library` (unless a Lagrangian is learned without) and,
-        optionally, `publish`.
-    models, rollouts
-        Contracts ``model`` and ``rollout`` of each estimator, all replicates. A rollout
-        may be missing.
+def example_rows(paper: str, panel: Panel) -> pd.DataFrame:
+    """Rows of one example of a paper.
 
     Returns
     -------
@@ -72,9 +54,9 @@ def example_rows(
     ValueError
         If the configuration does not fit the models or contradicts itself.
     """
-    panel = Panel(example, config, models, rollouts)
-    rows_of = families.implementation(f"{families.family_of(config)}.scores:rows")
-    cases = (Case(paper, estimator, panel) for estimator in models)
+    family = families.family_of(panel.config)
+    rows_of = families.implementation(f"{family}.scores:rows")
+    cases = (Case(paper, estimator, panel) for estimator in panel.models)
     return _frame([row for case in cases for row in rows_of(case)])
 
 

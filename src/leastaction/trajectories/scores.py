@@ -32,6 +32,7 @@ from leastaction.report.recovery import (
     at_level,
     case_text,
     coverage,
+    in_reference_scale,
     is_driven,
     largest_noise,
     law_of,
@@ -243,11 +244,7 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
     library = case.truth.library
     found = canonical(law_of(model, case.truth), library)
     if not driven:
-        given = found[:, [library.reference]]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            found = found * np.where(
-                given != 0, library.reference_coefficient / given, np.nan
-            )
+        found = in_reference_scale(found, library)
     true = canonical(true_law(case.truth, driven), library)
     limit = one.entry.get("error")
     target = {"relative_error": limit} if limit and case.estimator == MAIN else None

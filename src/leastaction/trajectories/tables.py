@@ -7,7 +7,7 @@ import pandas as pd
 
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.library import canonical, compare
-from leastaction.report import readable, scores
+from leastaction.report import readable
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.recovery import (
     is_driven,
@@ -131,12 +131,7 @@ def _found(panel: Panel, estimator: str, level: float) -> list[str]:
     found = canonical(law_of(case, law)[0], law.library)
     wanted = canonical(true_law(law, driven), law.library)
     result = compare(found, wanted, law.library, fit_scale=not driven)
-    std = np.concatenate(
-        [
-            scores.coefficients_of(case, law, "coefficient_std")[0],
-            scores.damping_of(case, law.library, "coefficient_std")[0],
-        ]
-    )
+    std = law_of(case, law, "std")[0]
     terms = [*law.library.terms, *law.library.dissipation]
     names = readable.names_on_paper(panel.config["system"])
 
