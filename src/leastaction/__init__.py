@@ -8,15 +8,18 @@ Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unles
 
 from importlib import import_module
 
+# Where each public name is; nothing is imported before it is used.
 _PUBLIC = {
-    "learn": "leastaction.recordings.learn",
-    "Law": "leastaction.recordings.law",
-    "describe": "leastaction.recordings.describe",
-    "RecordingError": "leastaction.recordings.error",
-    "System": "leastaction.core.system",
-    "IdentifiedModel": "leastaction.core.model",
-    "load_model": "leastaction.core.model",
-    "Recipe": "leastaction.core.recipe",
+    "learn": "recordings.learn:learn",
+    "Law": "recordings.law:Law",
+    "describe": "recordings.describe:describe",
+    "RecordingError": "recordings.error:RecordingError",
+    "System": "core.system:System",
+    "system": "core.families:system_from_config",
+    "simulate": "core.observations:simulate",
+    "IdentifiedModel": "core.model:IdentifiedModel",
+    "load_model": "core.model:load_model",
+    "Recipe": "core.recipe:Recipe",
 }
 
 __all__ = [*_PUBLIC, "recipes", "__version__"]
@@ -31,4 +34,5 @@ def __getattr__(name: str):
         return import_module("leastaction.recipes")
     if name not in _PUBLIC:
         raise AttributeError(f"module 'leastaction' has no attribute {name!r}")
-    return getattr(import_module(_PUBLIC[name]), name)
+    module, _, attribute = _PUBLIC[name].partition(":")
+    return getattr(import_module(f"leastaction.{module}"), attribute)

@@ -1,5 +1,6 @@
-"""Arrays of a notebook as the observations that a recipe reads."""
+"""Observations in a notebook: simulated, or from arrays."""
 
+from collections import defaultdict
 from collections.abc import Mapping
 
 import numpy as np
@@ -77,6 +78,59 @@ def observations(arrays: Mapping, time, contract: str = "observations") -> xr.Da
         coords["noise_mode"] = ["independent"]
     kind = contracts()[contract]
     return kind.dataset(ordered, coords, {"contract": contract})
+
+
+def simulate(
+    system,
+    *,
+    seed: int = 0,
+    units: Mapping[str, str] | None = None,
+    replicates: int = 1,
+    **settings,
+) -> xr.Dataset:
+    """Observations of a known system, by any method of the stage `simulate`.
+
+    Parameters
+    ----------
+    system
+        Of coordinates, a field, or a port-Hamiltonian one: see
+        :func:`leastaction.system`.
+    seed
+        Root of the random numbers.
+    units
+        Of coordinates, states and inputs; ``1`` where not given.
+    replicates
+        Independent ensembles.
+    settings
+        `method` and its settings, as in the section `simulate` of an example.
+
+    Raises
+    ------
+    ValueError
+        If there is no such method, or a setting is wrong.
+
+    Examples
+    --------
+    >>> from leastaction import System
+    >>> still = System("xdot**2/2 - 5*x**2")
+    >>> simulate(
+    ...     still,
+    ...     method="runge_kutta",
+    ...     duration=1,
+    ...     time_step=0.1,
+    ...     trajectories=1,
+    ...     initial_state={"x": 1, "xdot": 0},
+    ... ).q.shape
+    (1, 1, 11, 1)
+    """
+    from leastaction.core.method import step
+    from leastaction.core.noise_sweep import along_replicates
+
+    scheme = step("simulate", {**settings, "replicates": replicates})
+    known = defaultdict(lambda: "1", units or {})
+    key = {"example": "system", "seed": seed, "units": known}
+    made = [scheme(system, replicate=i, **key) for i in range(replicates)]
+    return along_replicates(made).assign_attrs(contract=scheme.contract())
 
 
 def _checked(name, values, samples: int) -> np.ndarray:

@@ -404,8 +404,7 @@ class System:
         ValueError
             If a parameter has no value, or a setting is wrong.
         """
-        from leastaction.core.method import step
-        from leastaction.core.noise_sweep import along_replicates
+        from leastaction.core.observations import simulate
 
         values = {k: more.pop(k) for k in list(more) if k in self.parameters}
         system = self.with_parameters(**values)
@@ -424,11 +423,7 @@ class System:
             "replicates": replicates,
             **more,
         }
-        scheme = step("simulate", settings)
-        key = {"example": "system", "seed": seed}
-        key["units"] = units or dict.fromkeys(self.coordinates, "1")
-        made = [scheme(system, replicate=i, **key) for i in range(replicates)]
-        return along_replicates(made).assign_attrs(contract=scheme.contract())
+        return simulate(system, seed=seed, units=units, **settings)
 
     @property
     def parameter_values(self) -> np.ndarray:

@@ -1,4 +1,35 @@
-"""Methods of stationary probability densities (Fokker–Planck), and recipes."""
+"""Methods of stationary probability densities (Fokker–Planck), and recipes.
+
+They read contract ``histogram`` (kind `density`) or ``state_moments`` (kind `density
+moments`), both of a long stationary path. The structure is given in the library, with
+what is `known`. Published is the residual of Yoshida and Yamanaka.
+
+Examples
+--------
+>>> import leastaction as la
+>>> truth = la.System(
+...     "xdot**2/2 - x**2/2", dissipation="xdot**2/4", volatility={"x": "1"}
+... )
+>>> data = truth.simulate(
+...     method="gill_moments",
+...     duration=100,
+...     time_step=0.01,
+...     burn_in=20,
+...     trajectories=16,
+...     batches=4,
+...     initial_state={"x": 0, "xdot": 0},
+... )
+>>> library = {
+...     "reference": "xdot**2/2",
+...     "lagrangian": ["xdot**2/2", "-x**2/2"],
+...     "dissipation": ["xdot**2/2"],
+...     "volatility": [1],
+...     "known": {"volatility": {"x": {"1": 1.0}}},
+... }
+>>> model = la.recipes.densities.recommended("density moments").fit(data, library)
+>>> abs(model.coefficient("-x**2/2") - 1) < 4 * model.standard_error("-x**2/2")
+True
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

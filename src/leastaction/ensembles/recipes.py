@@ -1,4 +1,29 @@
-"""Methods of ensembles of randomly excited motions (Tripura et al.), and recipes."""
+"""Methods of ensembles of randomly excited motions (Tripura et al.), and recipes.
+
+They read contract ``observations``: `q` and `qdot` over (replicate, trajectory, time,
+dof), SI units. Kinds: `states`; with sensor noise `noisy states` and `displacements`.
+
+Examples
+--------
+>>> import leastaction as la
+>>> truth = la.System("xdot**2/2 - 50*x**2", volatility={"x": "2"})
+>>> data = truth.simulate(
+...     duration=0.5,
+...     time_step=1e-3,
+...     trajectories=50,
+...     initial_state={"x": 0.1, "xdot": 0},
+... )
+>>> library = {"reference": "xdot**2/2", "lagrangian": ["xdot**2", "x**2", "x**4"]}
+>>> model = la.recipes.ensembles.recommended().fit(data, library)
+>>> model.score(truth).exact, model.support
+(True, ['xdot**2', 'x**2'])
+
+The paper's recipe takes thresholds by hand:
+
+>>> recipe = la.recipes.ensembles.published(threshold=10, volatility={"threshold": 0.1})
+>>> recipe.identify.name()
+'stlsq'
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

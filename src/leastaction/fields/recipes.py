@@ -1,4 +1,36 @@
-"""Methods of randomly excited fields along a line, and recipes."""
+"""Methods of randomly excited fields along a line, and recipes.
+
+They read contract ``field_observations``: displacement and velocity of the nodes.
+Published is the recipe of Tripura et al., node by node.
+
+Examples
+--------
+>>> import leastaction as la
+>>> string = la.system(
+...     {
+...         "field": {"name": "u", "unit": "m"},
+...         "domain": {"length": 0.51, "nodes": 50, "left": "fixed", "right": "fixed"},
+...         "parameters": {"c": {"value": 2.0, "unit": "m/s"}},
+...         "lagrangian": "u_t**2/2 - c**2*u_x**2/2",
+...         "volatility": "8",
+...     }
+... )
+>>> data = la.simulate(
+...     string,
+...     method="modal",
+...     duration=0.1,
+...     time_step=1e-4,
+...     trajectories=20,
+...     initial_state={"u": 0, "u_t": 0},
+... )
+>>> library = {
+...     "reference": "u_t**2/2",
+...     "lagrangian": [{"pooled": ["u_t**2", "u_x**2", "u**2", "u_xx**2"]}],
+...     "volatility": [{"pooled": [1]}],
+... }
+>>> la.recipes.fields.recommended().fit(data, library).support
+['u_t**2', 'u_x**2']
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

@@ -1,4 +1,40 @@
-"""Methods of port-Hamiltonian systems, and recipes."""
+"""Methods of port-Hamiltonian systems, and recipes.
+
+They read contract ``port_recordings``: states and inputs of one path. Published are
+the Gaussian processes of Zaspel and Günther; recommended, efforts that are the gradient
+of a Hamiltonian.
+
+Examples
+--------
+>>> import leastaction as la
+>>> network = la.system(
+...     {
+...         "states": {"x1": {"unit": "C"}, "x2": {"unit": "A"}},
+...         "inputs": {"u": {"unit": "V"}},
+...         "parameters": {"R": {"value": 0.5, "unit": "ohm"}},
+...         "flow": [[1, 0], [0, 1]],
+...         "structure": [[0, 1], [-1, 0]],
+...         "dissipation": [[0, 0], [0, "R"]],
+...         "port": [[0], [1]],
+...         "efforts": ["x1 + x1**3", "x2"],
+...         "hamiltonian": "x1**2/2 + x1**4/4 + x2**2/2",
+...     }
+... )
+>>> data = la.simulate(
+...     network,
+...     method="minimal_coordinates",
+...     schemes=["dop853"],
+...     time_step=0.01,
+...     duration=20,
+...     initial_state={"x1": 1.0, "x2": 0.0},
+...     input={"u": "sin(time)"},
+...     training={"sizes": [32], "test": 100},
+... )
+>>> recipe = la.recipes.ports.recommended(blocks=[["x1"], ["x2"]])
+>>> model = recipe.fit(data)
+>>> bool(abs(model.efforts([[0.5, 0.2]])[0, 0] - 0.625) < 0.01)
+True
+"""
 
 from collections.abc import Mapping
 from typing import Annotated, Literal

@@ -1,4 +1,14 @@
-"""Methods of users' recordings, and recipes."""
+"""Methods of users' recordings, and recipes.
+
+They read contract ``measurements``, which the stage `import` makes of a table;
+:func:`leastaction.learn` does both.
+
+Examples
+--------
+>>> import leastaction as la
+>>> [step.name() for step in la.recipes.recordings.recommended(largest=8).steps()]
+['bandwidth_spline', 'weighted_gram', 'cross_validated_shooting']
+"""
 
 from collections.abc import Mapping
 from typing import Literal

@@ -1,4 +1,25 @@
-"""Methods of snapshots of positions, without candidates, and recipes."""
+"""Methods of snapshots of positions, without candidates, and recipes.
+
+They read contract ``recordings``: `q` over (replicate, trajectory, time, dof).
+Published is Lagrangian Shadow Integration (Ober-Blöbaum and Offen).
+
+Examples
+--------
+>>> import leastaction as la
+>>> pendulum = la.System("thdot**2/2 + cos(th)")
+>>> box = {"a": {"halton": [-2, 2]}, "b": {"halton": [-1, 1]}}
+>>> data = pendulum.simulate(
+...     duration=2.5,
+...     time_step=0.5,
+...     trajectories=40,
+...     initial_state={"th": "a", "thdot": "b", "random": box},
+...     noise={"channels": ["q"]},
+... )
+>>> model = la.recipes.snapshots.recommended().fit(data)
+>>> motion = model.rollout([0.5, 0.0], 20)
+>>> motion.complete, motion.positions.shape
+(True, (21, 1))
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal

@@ -1,4 +1,28 @@
-"""Methods of noisy motions without a random force, and recipes."""
+"""Methods of noisy motions without a random force, and recipes.
+
+They read contract ``recordings``: `q`, and where recorded `qdot` and `qddot`, over
+(replicate, trajectory, time, dof), SI units. Kinds: `motions`, and `positions` alone.
+Published are xL-SINDy (Purnomo and Hayashibe), and as kinds `SINDy-PI` (Kaheman et al.)
+and `Lagrangian-SINDy` (Chu and Hayashibe).
+
+Examples
+--------
+>>> import leastaction as la
+>>> truth = la.System("thdot**2/2 + 9.81*cos(th)")
+>>> data = truth.simulate(
+...     duration=5,
+...     time_step=0.01,
+...     trajectories=4,
+...     initial_state={"th": "a", "thdot": 0, "random": {"a": {"uniform": [0.5, 2]}}},
+...     noise={"levels": [1e-3]},
+... )
+>>> library = {"reference": "thdot**2/2", "lagrangian": ["thdot**2", "cos(th)"]}
+>>> model = la.recipes.trajectories.recommended().fit(data, library)
+>>> model.score(truth).exact, model.score(truth).worst < 1e-2
+(True, True)
+>>> la.recipes.trajectories.published(threshold=0.05).identify.name()
+'proximal_gradient'
+"""
 
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Literal
