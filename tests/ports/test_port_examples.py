@@ -50,6 +50,7 @@ RECOMMENDED = "estimators/recommended/identify"
             [[0, 1], [1, 0]],
             "skew",
         ),
+        (NETWORK, "validate/port/coupling/interconnection", [[0, 1]], "2 x 2"),
         (NETWORK, "validate/port/coupling/ports", ["identified.u", "known.w"], "port"),
         (NETWORK, "system/parameters/G/unit", "ohm", "expected"),
     ],
