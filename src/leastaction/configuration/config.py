@@ -375,14 +375,7 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
 def data_key(name: str, example: Mapping, base: Mapping) -> str:
     """Name under which random numbers are drawn: an example and its variants share it.
 
-    Parameters
-    ----------
-    name
-        Of the example or variant.
-    example
-        Completed.
-    base
-        The example it is a variant of, or itself; completed.
+    `base` is the example that `example` is a variant of, or itself; both completed.
     """
     same = all(example[part] == base[part] for part in ("system", "simulate"))
     return name.partition("-")[0] if same else name

@@ -80,7 +80,7 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
         (NaN for implicit equations).
     """
     if model.attrs.get("contract") == "implicit_model":
-        exact, worst = implicit_recovery(model, config)
+        exact, worst = _implicit_recovery(model, config)
         return _dataset(model, exact, worst, np.full(exact.shape, np.nan))
     driven = is_driven(config)
     found, wanted = law_of(model, truth), true_law(truth, driven)
@@ -99,22 +99,11 @@ def _dataset(model: xr.Dataset, exact, worst, wrong) -> xr.Dataset:
     return xr.Dataset({k: (CASES, v) for k, v in data.items()}, coords)
 
 
-def implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, ...]:
-    """Compare every case of a sweep with the true relations between the candidates.
+def _implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, ...]:
+    """Whether each equation has the terms of the only true relation, and its error.
 
-    Parameters
-    ----------
-    model
-        Contract ``implicit_model``, with a sweep over noise.
-    config
-        The example, with ``library.implicit``.
-
-    Returns
-    -------
-    exact, worst_error : ndarray of shape (replicate, mode, level)
-        Whether the equation of every coordinate has the terms of a true relation, and
-        only one holds between them; and the largest relative error of its coefficients,
-        after their common factor is fitted; infinite where the terms are wrong.
+    The largest of the coefficients, after their common factor is fitted; infinite where
+    the terms are wrong. Both of shape (replicate, mode, level).
     """
     system = System.from_config(config["system"])
     library = ImplicitLibrary.from_config(config["library"], system.coordinates)

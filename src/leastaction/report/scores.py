@@ -173,12 +173,7 @@ def volatility_law(config: Mapping, dof: int, scale: float) -> VolatilityLaw | N
 def expansion(expression: sp.Expr, terms: Sequence[sp.Expr]) -> np.ndarray | None:
     """Coefficients of an expression over candidates; None if it is not in their span.
 
-    Parameters
-    ----------
-    expression
-        In the state only: parameters have their values.
-    terms
-        Candidates.
+    The expression is in the state only: parameters have their values.
     """
     coefficients = np.zeros(len(terms))
     for part in sp.Add.make_args(sp.expand(expression)):

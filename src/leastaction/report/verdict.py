@@ -100,17 +100,9 @@ def factor_band(target: Mapping, printed: float) -> tuple[float, float]:
 
 
 def keeps(target: Mapping, corrected: float, summary: tuple) -> bool:
-    """Whether a score keeps its limit.
+    """Whether (median, 5th, 95th percentile) keep a limit, as in the head of this file.
 
-    Parameters
-    ----------
-    target
-        As in the head of this module.
-    corrected
-        The truth, for a relative error.
-    summary
-        (median, 5th percentile, 95th percentile); percentiles that are NaN (a count, a
-        single number) are left out.
+    Percentiles that are NaN (a count, a single number) are left out.
     """
     median, low, high = summary
     if np.isnan(median):
@@ -204,21 +196,8 @@ def replica_verdict(
 ) -> tuple[str, str]:
     """Verdict on a row of a replica, and the reason to be noted.
 
-    Parameters
-    ----------
-    usual
-        Verdict of :func:`verdict`.
-    target
-        Limit of the row.
-    printed
-        As in the paper; NaN if it prints none.
-    draws
-        Values of the replicates with the right terms, shape (replicate,).
-    of
-        Number of all replicates.
-    errata
-        Numbers of docs/errata.md that explain why the recipe as printed cannot give
-        the printed number.
+    `draws` are the values of the replicates with the right terms, out of `of` in all;
+    `errata` explain why the recipe as printed cannot give the printed number.
     """
     if usual != MISSES:
         return usual, ""
@@ -261,7 +240,5 @@ def _range_text(draws: np.ndarray, of: int) -> str:
 
 def errata_text(errata: Sequence[int]) -> str:
     """Reference to entries of docs/errata.md; empty without any."""
-    if not errata:
-        return ""
     word = "erratum" if len(errata) == 1 else "errata"
-    return f"see {word} {', '.join(map(str, errata))}"
+    return f"see {word} {', '.join(map(str, errata))}" if errata else ""
