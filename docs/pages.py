@@ -211,7 +211,13 @@ def amend(app, what, name, value, options, lines: list[str]) -> None:
     if issubclass(value, Step) and hasattr(value, "run"):
         function = f"leastaction.{value.run.replace(':', '.')}"
         lines += ["", f"Function: :func:`~{function}`."]
-    rows = list(settings(value.model_json_schema()))
+    schema = value.model_json_schema()
+    for key, field in value.model_fields.items():
+        if isinstance(field.default_factory, type) and issubclass(
+            field.default_factory, Step
+        ):
+            schema["properties"][key]["default"] = field.default_factory.name()
+    rows = list(settings(schema))
     if not rows:
         return
     options = ["   :header-rows: 1", "   :class: settings", ""]
@@ -246,8 +252,7 @@ def settings(schema: dict, definitions=None, prefix="") -> Iterator[tuple[str, .
         sections = list(_sections(part, definitions, prefix + key))
         about = [part, *(section for section, _ in sections)]
         meaning = next(filter(None, (one.get("description") for one in about)), "")
-        default = part.get("default")
-        shown = "" if default is None else _code(default)
+        shown = _code(part["default"]) if "default" in part else ""
         if key in schema.get("required", ()):
             shown = "**required**"
         meaning = re.sub(r"[\\*|]", r"\\\g<0>", meaning)
@@ -297,7 +302,7 @@ def _values(part: dict) -> str:
         more = part.get("additionalProperties")
         return f"{_several(more)} by name" if isinstance(more, dict) else "section"
     bounds = [f"{sign} {part[key]}" for key, sign in BOUNDS.items() if key in part]
-    return " ".join([WORDS.get(kind, kind), *bounds])
+    return " ".join([WORDS.get(kind, kind), ", ".join(bounds)]).strip()
 
 
 def _several(part: dict) -> str:
