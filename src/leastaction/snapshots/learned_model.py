@@ -352,16 +352,10 @@ class LearnedFlow:
         """
         n = self.dof
         path = np.full((steps // every + 1, 2 * n), np.nan)
-        done = _iterate(
-            np.array(state, dtype=float),
-            self.samples,
-            self.variance * self.weights,
-            0.5 / self.length_scale**2,
-            np.broadcast_to(np.asarray(low, dtype=float), n),
-            np.broadcast_to(np.asarray(high, dtype=float), n),
-            every,
-            path,
-        )
+        box = [np.full(n, side, dtype=float) for side in (low, high)]
+        weights, a = self.variance * self.weights, 0.5 / self.length_scale**2
+        start = np.array(state, dtype=float)
+        done = _iterate(start, self.samples, weights, a, *box, every, path)
         left = done < (len(path) - 1) * every
         reason = f"step {done + 1}: the position left the domain" if left else ""
         return Rollout(path[:, :n], path[:, n:], done, reason, 0.0)

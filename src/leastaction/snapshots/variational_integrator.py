@@ -282,21 +282,11 @@ class VariationalIntegrator:
             tolerance = self.tolerance(start, velocity)
         path = np.full((steps // every + 1, self.dof), np.nan)
         momenta, used = np.full_like(path, np.nan), np.zeros(1, dtype=np.int64)
+        momentum = np.ascontiguousarray(momentum, dtype=float)
+        box = [np.full(start.shape, side, dtype=float) for side in (low, high)]
+        about = (self.time_step, self._points, *self._arrays, tolerance, iterations)
         done, reason = self._compiled.integrate(
-            start,
-            np.ascontiguousarray(momentum, dtype=float),
-            velocity,
-            self.time_step,
-            self._points,
-            *self._arrays,
-            tolerance,
-            iterations,
-            np.broadcast_to(np.asarray(low, dtype=float), start.shape).copy(),
-            np.broadcast_to(np.asarray(high, dtype=float), start.shape).copy(),
-            every,
-            path,
-            momenta,
-            used,
+            start, momentum, velocity, *about, *box, every, path, momenta, used
         )
         text = f"step {done + 1}: {REASONS[reason]}" if reason else ""
         return Rollout(path, momenta, done, text, used[0] / max(done, 1))
