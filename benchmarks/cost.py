@@ -25,7 +25,7 @@ from cpu import FOLDER, Way, save, side_by_side
 from examples import example_of, observations_of
 
 from leastaction.configuration.example import completed
-from leastaction.core.method import assemble, differentiate, identify
+from leastaction.core.method import step
 from leastaction.ports.effort_data import training_set, transform_of
 from leastaction.ports.multi_task_process import fit
 
@@ -45,9 +45,9 @@ def road(example: dict):
 
     def run():
         data = observations_of(example, key="cost", seed=SEED)
-        rates = differentiate(data, recipe["differentiate"], library)
-        equations = assemble(data, rates, recipe["assemble"], library)
-        return identify(data, equations, recipe["identify"], library)
+        rates = step("differentiate", recipe["differentiate"])(data, library)
+        equations = step("assemble", recipe["assemble"])(data, rates, library)
+        return step("identify", recipe["identify"])(data, equations, library)
 
     return run
 
@@ -118,8 +118,8 @@ def network(points: int):
     example = example_of("port_hamiltonian", name, simulate={"training": training})
     recipe = example["estimators"]["published"]
     data = observations_of(example, key=f"port_hamiltonian/{name}", seed=SEED)
-    rates = differentiate(data, recipe["differentiate"], {})
-    equations = assemble(data, rates, recipe["assemble"], {})
+    rates = step("differentiate", recipe["differentiate"])(data, {})
+    equations = step("assemble", recipe["assemble"])(data, rates, {})
     given = *training_set(equations, 0), transform_of(equations)
     return lambda: fit(*given, random=np.random.default_rng(SEED))
 

@@ -7,7 +7,7 @@ import yaml
 
 from leastaction.configuration.example import completed
 from leastaction.core.families import declared_units, system_from_config
-from leastaction.core.method import simulate
+from leastaction.core.method import step
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples"
@@ -24,9 +24,8 @@ def example_of(paper: str, name: str, **changes: Mapping) -> dict:
 
 def observations_of(example: Mapping, *, key: str, seed: int, replicate: int = 0):
     """What the stage `simulate` makes of an example."""
-    return simulate(
+    return step("simulate", example["simulate"])(
         system_from_config(example["system"]),
-        example["simulate"],
         example=key,
         seed=seed,
         replicate=replicate,

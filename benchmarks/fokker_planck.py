@@ -17,7 +17,7 @@ from cpu import seconds_of
 
 from leastaction.configuration.example import completed
 from leastaction.core.families import declared_units, system_from_config
-from leastaction.core.method import assemble, differentiate, identify, simulate
+from leastaction.core.method import step
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "fokker_planck"
@@ -52,7 +52,7 @@ def measure(name: str) -> Iterator[tuple[str, float, float]]:
     key = {"example": f"fokker_planck/{name}", "seed": 1, "replicate": 0}
     samples = simulated["trajectories"] * simulated["duration"] / simulated["time_step"]
     *seconds, data = repeated(
-        lambda: simulate(system, simulated, units=units, **key), SIMULATIONS
+        lambda: step("simulate", simulated)(system, units=units, **key), SIMULATIONS
     )
     yield f"{samples:.0e} samples", *seconds
     library = example["library"]
@@ -64,9 +64,9 @@ def measure(name: str) -> Iterator[tuple[str, float, float]]:
         for label, settings in cases.items():
 
             def estimate(recipe=recipe, settings=settings):
-                tests = differentiate(data, recipe["differentiate"], library)
-                equations = assemble(data, tests, recipe["assemble"], library)
-                return identify(data, equations, settings, library)
+                tests = step("differentiate", recipe["differentiate"])(data, library)
+                equations = step("assemble", recipe["assemble"])(data, tests, library)
+                return step("identify", settings)(data, equations, library)
 
             yield label, *repeated(estimate, REPEATS)[:2]
 

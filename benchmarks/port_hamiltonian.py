@@ -26,7 +26,7 @@ import torch
 from cpu import Timing, imported, progress, save, seconds_of
 from examples import example_of, observations_of
 
-from leastaction.core.method import assemble, differentiate
+from leastaction.core.method import step
 from leastaction.ports.effort_data import training_set, transform_of
 from leastaction.ports.multi_task_process import StructuredProcess, fit
 
@@ -44,8 +44,8 @@ def training_sets(name: str):
     for replicate in range(SETS):
         key = f"{PAPER}/{name}"
         data = observations_of(example, key=key, seed=SEED, replicate=replicate)
-        rates = differentiate(data, recipe["differentiate"], {})
-        equations = assemble(data, rates, recipe["assemble"], {})
+        rates = step("differentiate", recipe["differentiate"])(data, {})
+        equations = step("assemble", recipe["assemble"])(data, rates, {})
         largest = int(equations["training_size"].values.argmax())
         yield *training_set(equations, largest), transform_of(equations)
 

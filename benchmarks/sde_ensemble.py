@@ -30,7 +30,7 @@ from sde_peers import (
 )
 
 from leastaction.core.families import declared_units, system_from_config
-from leastaction.core.method import simulate
+from leastaction.core.method import step
 from leastaction.ensembles.strong_taylor import integrator
 
 PAPER, NAME = "stochastic_lagrangian", "duffing"
@@ -100,13 +100,8 @@ def compare() -> None:
 
     def ours():
         kept.clear()  # so that its memory is there for the next
-        data = simulate(
-            system,
-            example["simulate"],
-            example=NAME,
-            seed=SEED,
-            replicate=0,
-            units=units,
+        data = step("simulate", example["simulate"])(
+            system, example=NAME, seed=SEED, replicate=0, units=units
         )
         kept["ours"] = data["q"].values[0, :, :, 0]
         return kept["ours"]

@@ -14,7 +14,7 @@ import numpy as np
 from cpu import cpu_seconds
 from examples import example_of, observations_of
 
-from leastaction.core.method import assemble, differentiate, identify
+from leastaction.core.method import step
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
 PAPER = "shadow_integration"
@@ -26,11 +26,11 @@ STEPS = {"recommended": 200_000, "published": 2_000, "NumPy": 100}
 
 def learned(data, recipe) -> tuple[float, LearnedLagrangian]:
     """CPU seconds of assemble and identify, and the model."""
-    rates = differentiate(data, recipe["differentiate"], {})
+    rates = step("differentiate", recipe["differentiate"])(data, {})
 
     def learn():
-        equations = assemble(data, rates, recipe["assemble"], {})
-        return identify(data, equations, recipe["identify"], {})
+        equations = step("assemble", recipe["assemble"])(data, rates, {})
+        return step("identify", recipe["identify"])(data, equations, {})
 
     seconds, model = cpu_seconds(learn)
     one = (

@@ -15,7 +15,7 @@ from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of, observations_of
 
 from leastaction.core.families import system_from_config
-from leastaction.core.implicit_library import ImplicitLibrary, is_true_equation
+from leastaction.core.implicit_library import ImplicitLibrary, true_relation
 from leastaction.core.noise_sweep import recorded
 from leastaction.core.sparse_regression import best_subset, stlsq
 
@@ -55,7 +55,8 @@ class Equation:
 
     def is_true(self, support) -> bool:
         """Whether these members are exactly those of an equation of motion."""
-        return is_true_equation([int(k) for k in support], self.truth, self.left)
+        support = [int(k) for k in support]
+        return true_relation(support, self.truth, self.left) is not None
 
     def described(self, support) -> str:
         """In words."""

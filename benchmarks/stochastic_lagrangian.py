@@ -16,13 +16,7 @@ from cpu import cpu_seconds
 from leastaction.configuration.config import with_variants
 from leastaction.configuration.example import completed
 from leastaction.core.families import declared_units, system_from_config
-from leastaction.core.method import (
-    assemble,
-    differentiate,
-    identify,
-    simulate,
-    validate,
-)
+from leastaction.core.method import rollout, step
 
 ROOT = Path(__file__).parents[1]
 EXAMPLES = ROOT / "config" / "examples" / "stochastic_lagrangian"
@@ -39,20 +33,22 @@ def measure(name: str) -> dict[str, float]:
     key = {"example": name, "seed": 1}
     seconds = {}
     seconds["simulate"], data = cpu_seconds(
-        lambda: simulate(system, example["simulate"], replicate=0, units=units, **key)
+        lambda: step("simulate", example["simulate"])(
+            system, replicate=0, units=units, **key
+        )
     )
     seconds["differentiate"], rates = cpu_seconds(
-        lambda: differentiate(data, recipe["differentiate"], library)
+        lambda: step("differentiate", recipe["differentiate"])(data, library)
     )
     seconds["assemble"], equations = cpu_seconds(
-        lambda: assemble(data, rates, recipe["assemble"], library)
+        lambda: step("assemble", recipe["assemble"])(data, rates, library)
     )
     seconds["identify"], model = cpu_seconds(
-        lambda: identify(data, equations, recipe["identify"], library)
+        lambda: step("identify", recipe["identify"])(data, equations, library)
     )
     seconds["total"] = sum(seconds.values())
     seconds["validate"], _ = cpu_seconds(
-        lambda: validate(
+        lambda: rollout("observations").function()(
             system, model, example["simulate"], example["validate"], library, **key
         )
     )

@@ -26,7 +26,7 @@ from examples import example_of, observations_of
 from leastaction.core.compiled import evaluator
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.library import Library
-from leastaction.core.method import assemble, differentiate, identify
+from leastaction.core.method import step
 from leastaction.core.noise_sweep import recorded
 from leastaction.trajectories.library_equations import library_equations
 
@@ -56,14 +56,14 @@ class Problem:
         """What `differentiate` makes."""
         recipe = dict(self.example["estimators"][estimator]["differentiate"])
         recipe.pop("cases", None)
-        return differentiate(self.motion, recipe, self.example["library"])
+        return step("differentiate", recipe)(self.motion, self.example["library"])
 
     def fitted(self, estimator: str, rates=None):
         """Model by `assemble` and `identify`, and by `differentiate` without rates."""
         recipe, library = self.example["estimators"][estimator], self.example["library"]
         rates = self.rates(estimator) if rates is None else rates
-        equations = assemble(self.motion, rates, recipe["assemble"], library)
-        return identify(self.motion, equations, recipe["identify"], library)
+        equations = step("assemble", recipe["assemble"])(self.motion, rates, library)
+        return step("identify", recipe["identify"])(self.motion, equations, library)
 
     def channels(self) -> list[np.ndarray]:
         """q, q̇ and q̈, shape (sample, dof)."""

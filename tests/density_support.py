@@ -2,8 +2,9 @@
 
 import numpy as np
 from scipy.stats import norm
+from stages import assemble, differentiate, identify
 
-from leastaction.core.method import assemble, differentiate, identify, steps
+from leastaction.core.method import steps
 from leastaction.core.system import System
 from leastaction.densities.stationary_samples import histogram_dataset
 

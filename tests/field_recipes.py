@@ -1,9 +1,9 @@
 """Short words for what the tests of field estimators say often."""
 
 import numpy as np
+from stages import simulate
 
 from leastaction.core.estimate import model_dataset
-from leastaction.core.method import simulate
 from leastaction.fields import (
     modal_gmm,
     modal_moments,

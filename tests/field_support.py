@@ -2,8 +2,8 @@
 
 import numpy as np
 import xarray as xr
+from stages import simulate
 
-from leastaction.core.method import simulate
 from leastaction.fields.ensemble import domain_attributes
 from leastaction.fields.field_system import FieldSystem
 

@@ -4,18 +4,12 @@ from functools import lru_cache
 from pathlib import Path
 
 import yaml
+from stages import assemble, differentiate, identify, simulate, validate
 
 from leastaction.configuration import example as examples
 from leastaction.core.contracts import check
 from leastaction.core.families import declared_units, system_from_config
-from leastaction.core.method import (
-    assemble,
-    differentiate,
-    identify,
-    simulate,
-    step,
-    validate,
-)
+from leastaction.core.method import step
 from leastaction.ports.system import PortHamiltonianSystem
 
 ROOT = Path(__file__).parents[1]

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 import numpy as np
+from stages import assemble, differentiate, identify
 
-from leastaction.core.method import assemble, differentiate, identify
 from leastaction.recordings.configuration import SETTINGS, recording_from_config
 from leastaction.recordings.import_recording import import_recording
 from leastaction.recordings.measured_rollout import predict

@@ -5,13 +5,13 @@ from pathlib import Path
 
 import numpy as np
 import yaml
+from stages import assemble, differentiate, simulate
 
 from leastaction.core.estimate import (
     LagrangianEstimate,
     VolatilityEstimate,
     model_dataset,
 )
-from leastaction.core.method import assemble, differentiate, simulate
 from leastaction.core.system import System
 from leastaction.ensembles import moment_gmm, squared_increments
 from leastaction.ensembles.strong_taylor import integrator

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.core.library import Library, canonical, compare, reduction
+from leastaction.core.library import Library, canonical, compare
 
 SPHERICAL = {
     "reference": "thdot**2/2",
@@ -87,7 +87,7 @@ def test_the_worst_error_is_relative_to_each_term(library):
 
 
 def test_reduction_is_a_projection(library):
-    matrix = reduction(library)
+    matrix = library.joint_freedom.reduction
     assert np.allclose(matrix @ matrix, matrix)
     once = canonical(np.ones(len(library.terms)), library)
     assert np.allclose(canonical(once, library), once)

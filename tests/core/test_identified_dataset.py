@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
+from stages import assemble, differentiate, identify
 from support import OSCILLATOR_LIBRARY, example
 
 from leastaction.core.contracts import problems
-from leastaction.core.method import assemble, differentiate, identify, steps
+from leastaction.core.method import steps
 
 RECOMMENDED = {
     "method": "moment_gmm",

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
+from stages import simulate
 from support import PENDULUM, motion_settings, system
 
-from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import over_cases, recorded
 
 

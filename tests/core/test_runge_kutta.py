@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from stages import simulate
 from support import PENDULUM, motion_settings, system
 
 from leastaction.core.contracts import check
-from leastaction.core.method import simulate
 from leastaction.core.runge_kutta import motion_of
 from leastaction.core.simulation import DivergenceError, halton_starts
 

@@ -241,14 +241,6 @@ def test_an_unusable_system_is_refused_with_the_place(changes, message):
         System.from_config({**config, **changes})
 
 
-def test_other_parameter_values_leave_the_original_alone():
-    truth = system("m*xdot**2/2 - x**2", parameters={"m": 1.0})
-    assert truth.with_parameters(m=3.0).parameter_values == [3.0]
-    assert truth.parameter_values == [1.0]
-    with pytest.raises(ValueError, match="unknown parameter"):
-        truth.with_parameters(k=1.0)
-
-
 def test_a_printed_system_shows_its_laws_with_numbers():
     text = str(system("m*xdot**2/2 - x**2", parameters={"m": 4.0}))
     for part in ("Lagrangian", "Equations of motion", "Hamiltonian", "xddot = "):

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 from density_support import LIBRARY, exact, identified, oscillator, simulation
+from stages import validate
 
 from leastaction.core.contracts import check
-from leastaction.core.method import validate
 
 SETTINGS = {"lengths": 1, "trajectories": 8}
 

@@ -11,9 +11,9 @@ from density_support import (
     oscillator,
     simulation,
 )
+from stages import validate
 
 from leastaction.core.families import system_from_config
-from leastaction.core.method import validate
 from leastaction.densities import stationary_samples
 from leastaction.densities.stationary_parameters import (
     parameters,

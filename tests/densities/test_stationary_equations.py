@@ -12,9 +12,9 @@ from density_support import (
     shares,
     simulation,
 )
+from stages import assemble, differentiate
 
 from leastaction.core.contracts import check
-from leastaction.core.method import assemble, differentiate
 from leastaction.core.multi_index import multi_indices
 from leastaction.densities import stationary_samples
 from leastaction.densities.stationary_equations import DegreeError

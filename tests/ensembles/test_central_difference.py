@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
+from stages import differentiate
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.core.contracts import problems
 from leastaction.core.library import Library
-from leastaction.core.method import differentiate
 from leastaction.ensembles.squared_increments import Residual
 
 K = 25.0

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from stages import assemble, differentiate
 from support import OSCILLATOR_LIBRARY
 
 from leastaction.core.contracts import problems
-from leastaction.core.method import assemble, differentiate
 
 
 @pytest.fixture(scope="module")

@@ -138,7 +138,7 @@ def test_the_integral_is_exact_enough_for_coarse_steps():
 
 
 def test_a_derivative_of_the_wrong_kind_gets_the_advice(observations):
-    from leastaction.core.method import differentiate
+    from stages import differentiate
 
     wrong = differentiate(
         observations.isel(trajectory=slice(0, 1)),

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import sympy as sp
+from stages import assemble, differentiate
 from support import observe, oscillator, recommended, roll, system
 
-from leastaction.core.method import assemble, differentiate
 from leastaction.ensembles import moment_gmm
 
 LIBRARY = {

@@ -5,10 +5,10 @@ import logging
 import numpy as np
 import pytest
 import xarray as xr
+from stages import differentiate
 from support import observe, oscillator, system
 
 from leastaction.core.contracts import problems
-from leastaction.core.method import differentiate
 from leastaction.ensembles.strong_taylor import measure
 
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from stages import validate
 from support import OSCILLATOR_LIBRARY, example, model_of, observe, oscillator, system
 
 from leastaction.core.contracts import problems
-from leastaction.core.method import validate
 
 EXACT = {"xdot**2": 0.5, "x**2": -12.5}
 SETTINGS = {"lengths": 3, "trajectories": 20, "samples": 51}

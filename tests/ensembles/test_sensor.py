@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from stages import simulate
 from support import observe, oscillator
 
 from leastaction.core.contracts import check
-from leastaction.core.method import simulate
 from leastaction.ensembles.recipes import StrongTaylor
 from leastaction.ensembles.strong_taylor import measure
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 import xarray as xr
+from stages import assemble, differentiate
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
-from leastaction.core.method import assemble, differentiate
 from leastaction.core.sparse_regression import stlsq
 from leastaction.ensembles import ensemble_mean as method
 

@@ -5,9 +5,9 @@ import logging
 import numpy as np
 import pytest
 from field_support import cantilever, model_of, string
+from stages import validate
 
 from leastaction.core.contracts import check
-from leastaction.core.method import validate
 from leastaction.core.model import IdentifiedModel
 
 START = {"u": "(1 - cos(2*pi*x/length))/2", "u_t": 0}

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import xarray as xr
 from field_support import model_of
+from stages import validate
 
 from leastaction.core.families import system_from_config
-from leastaction.core.method import validate
 from leastaction.report import tables
 from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from port_support import identified, observations
+from stages import differentiate
 
 from leastaction import load_model
 from leastaction.core import files
-from leastaction.core.method import differentiate
 from leastaction.ports.effort_data import difference
 from leastaction.ports.model import PortModel
 

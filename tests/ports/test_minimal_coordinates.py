@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from port_support import small, system
+from stages import simulate
 
 from leastaction.core.contracts import check
 from leastaction.core.families import declared_units, system_from_config
-from leastaction.core.method import simulate
 from leastaction.ports.minimal_coordinates import draw_sets, path
 
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 from recorded import completed, rig, write
+from stages import assemble, differentiate, identify
 
-from leastaction.core.method import assemble, differentiate, identify
 from leastaction.recordings.configuration import SETTINGS
 from leastaction.recordings.import_recording import import_recording
 

@@ -2,18 +2,12 @@
 
 import numpy as np
 import pytest
+from stages import assemble, differentiate, identify, simulate, validate
 from support import motion_settings, system
 
 from leastaction import load_model
 from leastaction.core.contracts import check
 from leastaction.core.files import load, save
-from leastaction.core.method import (
-    assemble,
-    differentiate,
-    identify,
-    simulate,
-    validate,
-)
 from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
 KEY = {"example": "e", "seed": 1}

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 import sympy as sp
+from stages import simulate
 from support import PENDULUM, motion_settings, system
 
 from leastaction.core.library import candidates
-from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import recorded
 from leastaction.trajectories import lagrangian_sindy as energy_gram
 from leastaction.trajectories.joint_spline import measured

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from stages import simulate
 from support import PENDULUM, motion_settings, system
 
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, model_dataset, no_volatility
 from leastaction.core.library import Library
-from leastaction.core.method import simulate
 from leastaction.core.noise_sweep import over_cases
 from leastaction.trajectories.motion_rollout import validate
 

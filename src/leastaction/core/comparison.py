@@ -5,13 +5,39 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-STATISTICS = {
-    "mean": "ensemble mean",
-    "std": "standard deviation",
-    "hamiltonian": "ensemble mean of the Hamiltonian",
-    "hamiltonian_of_mean": "Hamiltonian of the mean path",
-}
-OF_TIME = ("hamiltonian", "hamiltonian_of_mean")
+from leastaction.core.contracts import Contract, contracts, variables
+
+STATISTICS = ("mean", "std", "hamiltonian", "hamiltonian_of_mean")
+CHECKED = ("mean", "std", "hamiltonian")
+
+
+def comparison_contract(axis: str, unit: str, energy_unit: str) -> Contract:
+    """Contract of a comparison along `axis`, states or nodes; see :func:`comparison`.
+
+    `unit` is that of what is compared, `energy_unit` that of H.
+    """
+    found = variables(
+        f"""
+        replicate time {axis}:
+            mean_true [{unit}] ensemble mean
+            std_true [{unit}] standard deviation
+            mean_estimate [{unit}] ensemble mean
+            std_estimate [{unit}] standard deviation
+        replicate time:
+            hamiltonian_true [{energy_unit}] ensemble mean of the Hamiltonian
+            hamiltonian_of_mean_true [{energy_unit}] Hamiltonian of the mean path
+            hamiltonian_estimate [{energy_unit}] ensemble mean of the Hamiltonian
+            hamiltonian_of_mean_estimate [{energy_unit}] Hamiltonian of the mean path
+            hamiltonian_growth [{energy_unit}] H(0) plus the growth by Ito's formula
+        replicate:
+            mean_error_training [1] relative error of the mean path, training window
+            mean_error_prediction [1] relative error of the mean path, prediction window
+            std_error [1] relative error of the standard deviation
+            diverged [1] trajectories of the model that diverged
+        """,
+        finite=[f"{name}_true" for name in CHECKED],
+    )
+    return Contract("validate", found)
 
 
 def comparison(
@@ -25,8 +51,7 @@ def comparison(
     replicate: xr.DataArray,
     axis: Mapping,
     judged: slice = slice(None),
-    unit: str = "unit of the state",
-    energy_unit: str = "unit of L",
+    contract: str = "rollout",
 ) -> xr.Dataset:
     """Dataset of one replicate, with the relative errors of the model.
 
@@ -47,45 +72,24 @@ def comparison(
         The coordinate ``{name: values}`` of the second dimension: states or nodes.
     judged
         Part of that dimension that the relative errors compare.
+    contract
+        Name of a :func:`comparison_contract`.
     """
-    (name,) = axis
-    dims = ("replicate", "time", name)
-    data = {}
-    for end, one in (("true", truth), ("estimate", found)):
-        for key, meaning in STATISTICS.items():
-            about = {"units": unit, "long_name": meaning}
-            if key in OF_TIME:
-                about["units"] = energy_unit
-            data[f"{key}_{end}"] = (dims[: one[key].ndim + 1], one[key][None], about)
-    data["hamiltonian_growth"] = (
-        dims[:2],
-        (truth["hamiltonian"][0] + growth * time)[None],
-        {"units": energy_unit, "long_name": "H(0) plus the growth by Ito's formula"},
-    )
+    values = {f"{name}_true": truth[name] for name in STATISTICS}
+    values |= {f"{name}_estimate": found[name] for name in STATISTICS}
+    values["hamiltonian_growth"] = truth["hamiltonian"][0] + growth * time
     windows = {"training": time <= training, "prediction": time > training}
-    scores = {
-        f"mean_error_{window}": (
-            relative_error(found["mean"][rows, judged], truth["mean"][rows, judged]),
-            f"relative error of the mean path, {window} window",
+    for window, rows in windows.items():
+        values[f"mean_error_{window}"] = relative_error(
+            found["mean"][rows, judged], truth["mean"][rows, judged]
         )
-        for window, rows in windows.items()
-    }
-    scores["std_error"] = (
-        relative_error(found["std"][:, judged], truth["std"][:, judged]),
-        "relative error of the standard deviation",
+    values["std_error"] = relative_error(
+        found["std"][:, judged], truth["std"][:, judged]
     )
-    scores["diverged"] = (diverged, "trajectories of the model that diverged")
-    for key, (value, meaning) in scores.items():
-        data[key] = ("replicate", [value], {"units": "1", "long_name": meaning})
-    return xr.Dataset(
-        data,
-        coords={
-            "replicate": replicate,
-            "time": ("time", time, {"units": "s", "long_name": "time"}),
-            **axis,
-        },
-        attrs={"training_duration": float(training)},
-    )
+    values["diverged"] = diverged
+    coords = {"replicate": replicate, "time": time, **axis}
+    attrs = {"training_duration": float(training)}
+    return contracts()[contract].dataset(values, coords, attrs)
 
 
 def relative_error(estimate: np.ndarray, truth: np.ndarray) -> float:

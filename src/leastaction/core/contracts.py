@@ -48,6 +48,8 @@ class Variable:
 
 
 TIME = Variable("time", "s", "time")
+# What is taken as it is.
+WHOLE = (xr.DataArray, xr.Variable)
 
 
 def variables(
@@ -101,9 +103,7 @@ class Contract:
     made_by
         Stage (and method) whose output it is, named in error messages.
     variables
-        By name. Dimensions alone stand for a variable that is only checked.
-    finite, may_be_empty
-        Names of variables with these properties, where `variables` has dimensions only.
+        By name.
     swept
         Whether the dimensions of a sweep over noise may stand after `replicate`.
     model
@@ -112,24 +112,9 @@ class Contract:
     """
 
     made_by: str
-    variables: Mapping[str, Variable | tuple[str, ...]]
-    finite: tuple[str, ...] = ()
-    may_be_empty: tuple[str, ...] = ()
+    variables: Mapping[str, Variable]
     swept: bool = True
     model: str | None = None
-
-    def __post_init__(self):
-        complete = {
-            name: variable
-            if isinstance(variable, Variable)
-            else Variable(
-                variable,
-                finite=name in self.finite,
-                may_be_empty=name in self.may_be_empty,
-            )
-            for name, variable in self.variables.items()
-        }
-        object.__setattr__(self, "variables", complete)
 
     def dataset(
         self,
@@ -166,28 +151,19 @@ class Contract:
         >>> dict(contract.dataset({"q": [0.0, 0.1]}).sizes)
         {'replicate': 1, 'time': 2}
         """
-        units = units or {}
-        whole = (xr.DataArray, xr.Variable)
         unknown = [k for k in values if k not in self.variables]
-        if any(not isinstance(values[name], whole) for name in unknown):
+        if not all(isinstance(values[k], WHOLE) for k in unknown):
             raise ValueError(f"{sorted(unknown)} is not in the contract")
-        described = {"time": TIME, **self.variables}
-        return xr.Dataset(
-            {
-                name: self._entry(name, value, units.get(name))
-                for name, value in values.items()
-            },
-            {
-                name: self._entry(name, value)
-                if name in described and isinstance(value, np.ndarray)
-                else value
-                for name, value in (coords or {}).items()
-            },
-            attrs,
-        )
+        described, units = {"time": TIME, **self.variables}, units or {}
+        coords = dict(coords or {})
+        for name, value in coords.items():
+            if name in described and isinstance(value, np.ndarray):
+                coords[name] = self._entry(name, value)
+        data = {k: self._entry(k, value, units.get(k)) for k, value in values.items()}
+        return xr.Dataset(data, coords, attrs)
 
     def _entry(self, name: str, value, unit: str | None = None):
-        if isinstance(value, (xr.DataArray, xr.Variable)):
+        if isinstance(value, WHOLE):
             return value
         variable = self.variables.get(name, TIME)
         array = np.asarray(value)
@@ -243,14 +219,12 @@ def problems(dataset: xr.Dataset, name: str, most_bytes: float = np.inf) -> list
         missing = [key for key in ("units", "long_name") if key not in array.attrs]
         if missing:
             found.append(f"{variable!r} lacks the attribute {' and '.join(missing)}")
-        if 0 in array.shape:
-            if expected.may_be_empty:
-                continue
+        if 0 in array.shape and not expected.may_be_empty:
             found.append(f"{variable!r} is empty: {dict(array.sizes)}")
-        elif array.nbytes > most_bytes or not expected.finite:
+        if not expected.finite or array.nbytes > most_bytes:
             continue
-        elif not np.isfinite(array.values).all():
-            bad = np.argwhere(~np.isfinite(array.values))
+        bad = np.argwhere(~np.isfinite(array.values))
+        if len(bad):
             where = dict(zip(array.dims, map(int, bad[0]), strict=True))
             found.append(
                 f"{variable!r} has {len(bad)} values that are not finite, "

@@ -7,118 +7,66 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contracts import Contract
-from leastaction.core.contracts import Variable as V
+from leastaction.core.contracts import Contract, variables
 from leastaction.core.families import unknown
 
+OF_DAMPING = """
+    dissipation_term:
+        dissipation_status [1] what algebra says about the term of D
+        dissipation_equivalent [1] equivalent of a removed candidate of D
+    replicate dissipation_term:
+        dissipation_coefficient_estimate [mixed] coefficient of the Rayleigh function D
+        dissipation_coefficient_std [mixed] its standard error
+        dissipation_support [1] whether the term of D is selected
+"""
+OF_SQUARES = """
+    replicate dof volatility_term:
+        volatility_coefficient_estimate [mixed] coefficient of S^2
+        volatility_coefficient_std [mixed] its standard error
+        volatility_root_estimate [mixed] coefficient of S where S^2 is a perfect square
+        volatility_root_std [mixed] its standard error
+        volatility_support [1] whether the term of S^2 is selected
+"""
 MODEL = Contract(
     "identify",
-    {
-        "status": V("term", "1", "what algebra says about the term"),
-        "equivalent": V(
-            "term", "1", "equivalent of a removed candidate", optional=True
+    variables(
+        f"""
+        term:
+            status [1] what algebra says about the term
+            equivalent [1] equivalent of a removed candidate
+        replicate term:
+            coefficient_estimate [mixed] coefficient of L
+            coefficient_std [mixed] standard error of the coefficient
+            support [1] whether the term is selected
+        {OF_DAMPING}
+        replicate:
+            alternatives [1] other subsets that fit as well
+        replicate dof:
+            volatility_is_constant [1] whether S is a constant
+            volatility_estimate [(units of qddot) s^0.5] volatility
+            volatility_std [(units of qddot) s^0.5] standard error of the volatility
+        replicate dof dof_other:
+            noise_covariance [(units of qddot)^2 s] covariance S S^T of the random force
+        {OF_SQUARES}
+        replicate dof term:
+            equation_coefficient_estimate [mixed] coefficient of L as one equation of \
+motion gives it
+        replicate size:
+            criterion [1] selection criterion of the best subset of each size
+        """,
+        may_be_empty=variables(OF_DAMPING + OF_SQUARES),
+        optional=(
+            "equivalent",
+            "dissipation_status",
+            "dissipation_equivalent",
+            "alternatives",
+            "volatility_is_constant",
+            "noise_covariance",
+            "volatility_coefficient_std",
+            "equation_coefficient_estimate",
+            "criterion",
         ),
-        "dissipation_status": V(
-            "dissipation_term",
-            "1",
-            "what algebra says about the term of D",
-            may_be_empty=True,
-            optional=True,
-        ),
-        "dissipation_equivalent": V(
-            "dissipation_term",
-            "1",
-            "equivalent of a removed candidate of D",
-            may_be_empty=True,
-            optional=True,
-        ),
-        "coefficient_estimate": V("replicate term", "mixed", "coefficient of L"),
-        "coefficient_std": V(
-            "replicate term", "mixed", "standard error of the coefficient"
-        ),
-        "support": V("replicate term", "1", "whether the term is selected"),
-        "dissipation_coefficient_estimate": V(
-            "replicate dissipation_term",
-            "mixed",
-            "coefficient of the Rayleigh function D",
-            may_be_empty=True,
-        ),
-        "dissipation_coefficient_std": V(
-            "replicate dissipation_term",
-            "mixed",
-            "its standard error",
-            may_be_empty=True,
-        ),
-        "dissipation_support": V(
-            "replicate dissipation_term",
-            "1",
-            "whether the term of D is selected",
-            may_be_empty=True,
-        ),
-        "alternatives": V(
-            "replicate", "1", "other subsets that fit as well", optional=True
-        ),
-        "volatility_is_constant": V(
-            "replicate dof", "1", "whether S is a constant", optional=True
-        ),
-        "volatility_estimate": V(
-            "replicate dof", "(units of qddot) s^0.5", "volatility"
-        ),
-        "volatility_std": V(
-            "replicate dof",
-            "(units of qddot) s^0.5",
-            "standard error of the volatility",
-        ),
-        "noise_covariance": V(
-            "replicate dof dof_other",
-            "(units of qddot)^2 s",
-            "covariance S S^T of the random force",
-            optional=True,
-        ),
-        "volatility_coefficient_estimate": V(
-            "replicate dof volatility_term",
-            "mixed",
-            "coefficient of S^2",
-            may_be_empty=True,
-        ),
-        "volatility_coefficient_std": V(
-            "replicate dof volatility_term",
-            "mixed",
-            "its standard error",
-            may_be_empty=True,
-            optional=True,
-        ),
-        "volatility_root_estimate": V(
-            "replicate dof volatility_term",
-            "mixed",
-            "coefficient of S where S^2 is a perfect square",
-            may_be_empty=True,
-        ),
-        "volatility_root_std": V(
-            "replicate dof volatility_term",
-            "mixed",
-            "its standard error",
-            may_be_empty=True,
-        ),
-        "volatility_support": V(
-            "replicate dof volatility_term",
-            "1",
-            "whether the term of S^2 is selected",
-            may_be_empty=True,
-        ),
-        "equation_coefficient_estimate": V(
-            "replicate dof term",
-            "mixed",
-            "coefficient of L as one equation of motion gives it",
-            optional=True,
-        ),
-        "criterion": V(
-            "replicate size",
-            "1",
-            "selection criterion of the best subset of each size",
-            optional=True,
-        ),
-    },
+    ),
     model="core.model:IdentifiedModel",
 )
 CONTRACTS = {"model": MODEL}
@@ -174,6 +122,16 @@ class LagrangianEstimate:
     dissipation_status: list[str] = field(default_factory=list)
     dissipation_equivalent: list[str] = field(default_factory=list)
 
+    @classmethod
+    def of_columns(cls, count: int, columns: Mapping, **more) -> "LagrangianEstimate":
+        """Estimate of columns of which the first `count` are of L, the others of D.
+
+        `columns` are the first five attributes, of all columns; `more` the rest.
+        """
+        of_l = {name: values[:count] for name, values in columns.items()}
+        of_d = {f"dissipation_{name}": v[count:] for name, v in columns.items()}
+        return cls(**of_l, **of_d, **more)
+
     @property
     def joint_coefficients(self) -> np.ndarray:
         """c, then d: the coefficients of all columns of a library."""
@@ -221,16 +179,9 @@ class VolatilityEstimate:
 
 def no_volatility(dof: int) -> VolatilityEstimate:
     """Return the volatility of a system without random forces."""
-    nothing = np.zeros((dof, 0))
-    return VolatilityEstimate(
-        volatility=np.zeros(dof),
-        std=np.zeros(dof),
-        terms=[],
-        coefficients=nothing,
-        coefficient_std=nothing,
-        constant=np.ones(dof, dtype=bool),
-        covariance=np.zeros((dof, dof)),
-    )
+    zero, nothing = np.zeros(dof), np.zeros((dof, 0))
+    constant, covariance = np.ones(dof, dtype=bool), np.zeros((dof, dof))
+    return VolatilityEstimate(zero, zero, [], nothing, nothing, constant, covariance)
 
 
 def model_dataset(
@@ -245,19 +196,21 @@ def model_dataset(
     Lagrangian, derive the equations of motion and simulate. `calculus` says what S dW
     means in them.
     """
-    dof = _coordinates(observations)
-    support = (lagrangian.coefficients != 0).astype("int8")
-    damping = lagrangian.dissipation_coefficients
-    unknown = np.full_like(volatility.coefficients, np.nan)
+    given = observations.attrs
+    # A field is one degree of freedom.
+    dof = observations["dof"].values if "dof" in observations.dims else [given["field"]]
+    damping, squares = lagrangian.dissipation_coefficients, volatility.coefficients
+    unknown = np.full_like(squares, np.nan)
     covariance = volatility.covariance
     if covariance is None:
         covariance = lagrangian.noise_covariance
     if covariance.shape != (len(dof), len(dof)):
         covariance = np.diag(volatility.volatility**2)
+    root, root_std = volatility.root, volatility.root_std
     values = {
         "coefficient_estimate": lagrangian.coefficients,
         "coefficient_std": lagrangian.std,
-        "support": support,
+        "support": (lagrangian.coefficients != 0).astype("int8"),
         "dissipation_coefficient_estimate": damping,
         "dissipation_coefficient_std": lagrangian.dissipation_std,
         "dissipation_support": (damping != 0).astype("int8"),
@@ -266,27 +219,22 @@ def model_dataset(
         "volatility_estimate": volatility.volatility,
         "volatility_std": volatility.std,
         "noise_covariance": covariance,
-        "volatility_coefficient_estimate": volatility.coefficients,
+        "volatility_coefficient_estimate": squares,
         "volatility_coefficient_std": volatility.coefficient_std,
-        "volatility_root_estimate": (
-            unknown if volatility.root is None else volatility.root
-        ),
-        "volatility_root_std": (
-            unknown.copy() if volatility.root_std is None else volatility.root_std
-        ),
-        "volatility_support": (volatility.coefficients != 0).astype("int8"),
+        "volatility_root_estimate": unknown if root is None else root,
+        "volatility_root_std": unknown.copy() if root_std is None else root_std,
+        "volatility_support": (squares != 0).astype("int8"),
     }
-    more = {}
-    for name, (value, unit, meaning) in lagrangian.diagnostics.items():
-        more[name] = _entry(("replicate",), value, unit, meaning)
-    for name, (value, unit, meaning) in volatility.diagnostics.items():
-        more[name] = _entry(("replicate", "dof"), value, unit, meaning)
+    for name, entry in lagrangian.diagnostics.items():
+        values[name] = _entry((), *entry)
+    for name, entry in volatility.diagnostics.items():
+        values[name] = _entry(("dof",), *entry)
     if lagrangian.by_equation is not None:
-        more["equation_coefficient_estimate"] = lagrangian.by_equation
+        values["equation_coefficient_estimate"] = lagrangian.by_equation
     if lagrangian.criterion.size:
-        more["criterion"] = lagrangian.criterion
-    for name, (dims, *entry) in (lagrangian.by_node | volatility.by_node).items():
-        more[name] = _entry(("replicate", *dims), *entry)
+        values["criterion"] = lagrangian.criterion
+    by_node = lagrangian.by_node | volatility.by_node
+    values |= {name: _entry(*entry) for name, entry in by_node.items()}
     words, candidates = _words(
         tuple(lagrangian.terms),
         tuple(lagrangian.status),
@@ -295,13 +243,14 @@ def model_dataset(
         tuple(lagrangian.dissipation_status),
         tuple(lagrangian.dissipation_equivalent),
         tuple(volatility.terms),
-        tuple(dof),
+        tuple(map(str, dof)),
     )
     coords = {"replicate": observations["replicate"]}
-    if any("node" in getattr(entry, "dims", ()) for entry in more.values()):
+    if any("node" in dims for dims, *_ in by_node.values()):
         coords["node"] = observations["node"]
-    attrs = {"calculus": calculus} | _domain(observations)
-    return MODEL.dataset({**words, **values, **more, **coords}, candidates, attrs)
+    domain = {n: v for n, v in given.items() if n == "field" or n.startswith("domain_")}
+    attrs = {"calculus": calculus} | domain
+    return MODEL.dataset({**words, **values, **coords}, candidates, attrs)
 
 
 @lru_cache(maxsize=16)
@@ -309,13 +258,14 @@ def _words(
     terms, status, equivalent, damping, damping_status, damping_equivalent, squares, dof
 ) -> tuple[Mapping[str, xr.Variable], xr.Coordinates]:
     """What algebra says of the candidates, the same in every replicate; and they."""
-    words = MODEL.dataset(
-        {
-            "status": np.array(status, dtype=object),
-            "equivalent": np.array(equivalent, dtype=object),
-            "dissipation_status": np.array(damping_status, dtype=object),
-            "dissipation_equivalent": np.array(damping_equivalent, dtype=object),
-        },
+    words = {
+        "status": status,
+        "equivalent": equivalent,
+        "dissipation_status": damping_status,
+        "dissipation_equivalent": damping_equivalent,
+    }
+    made = MODEL.dataset(
+        {name: np.array(texts, dtype=object) for name, texts in words.items()},
         {
             "term": list(terms),
             "volatility_term": np.array(squares, dtype=object),
@@ -323,29 +273,14 @@ def _words(
             "dof": list(dof),
         },
     )
-    return words.drop_vars(words.coords).variables, words.coords
-
-
-def _coordinates(observations: xr.Dataset) -> list[str]:
-    """Names of the degrees of freedom; a field has one."""
-    if "dof" in observations.dims:
-        return [str(name) for name in observations.variables["dof"].values]
-    return [str(observations.attrs["field"])]
-
-
-def _domain(observations: xr.Dataset) -> dict:
-    """Attributes that tell a field and its domain."""
-    return {
-        name: value
-        for name, value in observations.attrs.items()
-        if name == "field" or name.startswith("domain_")
-    }
+    return made.drop_vars(made.coords).variables, made.coords
 
 
 def _entry(dims, values, unit: str, meaning: str) -> xr.Variable:
     about = {"units": unit, "long_name": meaning}
     # An array of text is looked through, slowly, unless it is taken as it is.
-    return xr.Variable(dims, np.asarray(values)[None], about, fastpath=True)
+    values = np.asarray(values)[None]
+    return xr.Variable(("replicate", *dims), values, about, fastpath=True)
 
 
 def positions(
@@ -430,19 +365,23 @@ def lagrangian_estimate(
     """
     given = equations.variables
     count = given["term"].size
-    std = np.full(len(coefficients), np.nan) if std is None else std
-    return LagrangianEstimate(
-        terms=[str(term) for term in given["term"].values],
-        coefficients=coefficients[:count],
-        std=std[:count],
-        status=list(given["status"].values),
-        equivalent=list(given["equivalent"].values),
+    none = np.full(len(coefficients), np.nan)
+
+    def of_both(name: str) -> list[str]:
+        both = given[name], given[f"dissipation_{name}"]
+        return [str(text) for one in both for text in one.values]
+
+    columns = {
+        "terms": of_both("term"),
+        "coefficients": coefficients,
+        "std": none if std is None else std,
+        "status": of_both("status"),
+        "equivalent": of_both("equivalent"),
+    }
+    return LagrangianEstimate.of_columns(
+        count,
+        columns,
         diagnostics=diagnostics,
         criterion=np.zeros(0) if criterion is None else criterion,
         by_node=arrays,
-        dissipation_terms=[str(term) for term in given["dissipation_term"].values],
-        dissipation_coefficients=coefficients[count:],
-        dissipation_std=std[count:],
-        dissipation_status=list(given["dissipation_status"].values),
-        dissipation_equivalent=list(given["dissipation_equivalent"].values),
     )

@@ -24,27 +24,22 @@ def symbols(names: Sequence[str]) -> tuple[sp.Symbol, ...]:
 
 def total_derivative(expression: sp.Expr, coordinates: Sequence[str]) -> sp.Expr:
     """d/dt of a function of (q, q̇) along a motion: f_q q̇ + f_q̇ q̈."""
-    q = symbols(coordinates)
-    qdot = symbols(velocity_names(coordinates))
-    qddot = symbols(acceleration_names(coordinates))
-    return sum(
-        (
-            sp.diff(expression, x) * v + sp.diff(expression, v) * a
-            for x, v, a in zip(q, qdot, qddot, strict=True)
-        ),
-        sp.Integer(0),
-    )
+    names = (*coordinates, *velocity_names(coordinates))
+    rates = (*velocity_names(coordinates), *acceleration_names(coordinates))
+    return _directional(expression, names, rates)
 
 
 def rates_along_motion(
     functions: Sequence[sp.Expr], coordinates: Sequence[str]
 ) -> list[sp.Expr]:
     """Return the part f_q q̇ of the time derivative that needs no acceleration."""
-    q, qdot = symbols(coordinates), symbols(velocity_names(coordinates))
-    return [
-        sum((sp.diff(f, x) * v for x, v in zip(q, qdot, strict=True)), sp.Integer(0))
-        for f in functions
-    ]
+    rates = velocity_names(coordinates)
+    return [_directional(f, coordinates, rates) for f in functions]
+
+
+def _directional(function: sp.Expr, names: Sequence[str], rates) -> sp.Expr:
+    pairs = zip(symbols(names), symbols(rates), strict=True)
+    return sum((sp.diff(function, x) * rate for x, rate in pairs), sp.Integer(0))
 
 
 def euler_lagrange(

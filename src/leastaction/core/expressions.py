@@ -8,32 +8,26 @@ everything else is refused with its position.
 import ast
 import keyword
 import math
+import operator
 import re
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import sympy as sp
+from sympy.printing.pycode import PythonCodePrinter
 from sympy.printing.str import StrPrinter
 
 from leastaction.core.families import unknown
 
-FUNCTIONS = {
-    "sin": sp.sin,
-    "cos": sp.cos,
-    "tan": sp.tan,
-    "asin": sp.asin,
-    "acos": sp.acos,
-    "atan": sp.atan,
-    "sinh": sp.sinh,
-    "cosh": sp.cosh,
-    "tanh": sp.tanh,
-    "exp": sp.exp,
-    "log": sp.log,
-    "sqrt": sp.sqrt,
-    "abs": sp.Abs,
-    "sign": sp.sign,
-}
+_NAMES = "sin cos tan asin acos atan sinh cosh tanh exp log sqrt Abs sign"
+FUNCTIONS = {name.lower(): getattr(sp, name) for name in _NAMES.split()}
 CONSTANTS = {"pi": sp.pi}
+OPERATORS = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 
 LONGEST_TEXT = 5000
 DEEPEST_NESTING = 60
@@ -41,6 +35,8 @@ LARGEST_EXPONENT = 60
 MOST_DIGITS = 40
 MOST_TERMS = 500
 LARGEST_VALUE = 1e100
+# Powers up to this are written as products.
+LARGEST_PRODUCT = 8
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
 
@@ -132,6 +128,45 @@ def to_text(expression: sp.Expr) -> str:
     return _Writer().doprint(expression)
 
 
+class _CodePrinter(PythonCodePrinter):
+    """Python of a kernel; `variable` is what holds the quantity of a name."""
+
+    def __init__(self, variable: Callable[[str], str]):
+        super().__init__({"fully_qualified_modules": True, "standard": "python3"})
+        self.variable = variable
+
+    def _print_Symbol(self, expr):
+        return self.variable(expr.name)
+
+    def _print_sign(self, expr):
+        return f"np.sign({self._print(expr.args[0])})"
+
+    def _print_DiracDelta(self, expr):
+        return "0.0"  # from the second derivative of abs, which vanishes off zero
+
+    def _print_Abs(self, expr):
+        return f"abs({self._print(expr.args[0])})"
+
+    def _print_Pow(self, expr, **kwargs):
+        base, exponent = expr.as_base_exp()
+        if exponent.is_Integer and 2 <= exponent <= LARGEST_PRODUCT:
+            factor = f"({self._print(base)})"
+            return "(" + "*".join([factor] * int(exponent)) + ")"
+        return super()._print_Pow(expr, **kwargs)
+
+    def _print_Rational(self, expr):
+        return f"({float(expr)!r})"
+
+    def _print_Integer(self, expr):
+        return f"{int(expr)}"
+
+
+def to_code(values: Sequence[sp.Expr], variable: Callable[[str], str]) -> list[str]:
+    """Python of expressions in a kernel; `variable` names what holds a quantity."""
+    printer = _CodePrinter(variable)
+    return [printer.doprint(value) for value in values]
+
+
 def _place(text: str, line: int, column: int) -> int:
     """Position in `text` of a column (from 0) of a line (from 1)."""
     before = sum(len(row) + 1 for row in text.split("\n")[: line - 1])
@@ -213,18 +248,11 @@ class _Reader:
         return value
 
     def binary(self, node: ast.BinOp, a: sp.Expr, b: sp.Expr) -> sp.Expr:
-        match node.op:
-            case ast.Add():
-                return a + b
-            case ast.Sub():
-                return a - b
-            case ast.Mult():
-                return a * b
-            case ast.Div():
-                if b.is_zero:
-                    raise self.refuse(node, "division by zero")
-                return a / b
-        raise self.refuse(node, "only + - * / ** are operators here")
+        if type(node.op) not in OPERATORS:
+            raise self.refuse(node, "only + - * / ** are operators here")
+        if isinstance(node.op, ast.Div) and b.is_zero:
+            raise self.refuse(node, "division by zero")
+        return OPERATORS[type(node.op)](a, b)
 
     def power(self, node: ast.AST, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
         if base.is_number and exponent.is_number and base.is_Rational:

@@ -37,26 +37,19 @@ def open_dataset(path: str | Path) -> Iterator[xr.Dataset]:
     ContractError
         If the file is absent or is not readable NetCDF.
     """
-    try:
-        with _named_if_unreadable(path):
-            dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
-    except FileNotFoundError:
-        raise ContractError(_absent(path)) from None
+    with _named_if_unreadable(path):
+        dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
     with dataset:
         yield dataset
 
 
-def _absent(path: str | Path) -> str:
-    return f"{path} does not exist; make it with snakemake"
-
-
 @contextmanager
 def _named_if_unreadable(path: str | Path) -> Iterator[None]:
-    """Turn what HDF5 says of a truncated or damaged file into one message."""
+    """Turn what HDF5 says of an absent or damaged file into one message."""
     try:
         yield
     except FileNotFoundError:
-        raise
+        raise ContractError(f"{path} does not exist; make it with snakemake") from None
     except (OSError, RuntimeError) as error:
         raise ContractError(
             f"{path} is not readable NetCDF ({error}); make it again with: "
@@ -73,11 +66,8 @@ def load(path: str | Path, name: str | None = None) -> xr.Dataset:
 
 def sizes(path: str | Path) -> dict[str, int]:
     """Size of every dimension of a file, which is not read."""
-    try:
-        with _named_if_unreadable(path), netCDF4.Dataset(path) as file:
-            return {name: len(dimension) for name, dimension in file.dimensions.items()}
-    except FileNotFoundError:
-        raise ContractError(_absent(path)) from None
+    with _named_if_unreadable(path), netCDF4.Dataset(path) as file:
+        return {name: len(dimension) for name, dimension in file.dimensions.items()}
 
 
 class Replicates:

@@ -9,8 +9,7 @@ would give them huge coefficients.
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property
 
 import numpy as np
 import sympy as sp
@@ -47,18 +46,24 @@ class Freedom:
         """Positions of the candidates that a regression may use."""
         return [i for i, status in enumerate(self.status) if status == "independent"]
 
-    @property
-    def combinations(self) -> np.ndarray:
-        """Weights of the independent candidates in each, (independent, candidate).
+    def part(self, of: slice) -> "Freedom":
+        """What is said of some of the candidates, in words alone."""
+        return Freedom(self.status[of], self.equivalent[of])
 
-        What is true of expressions is true of every column evaluated from them.
+    @cached_property
+    def reduction(self) -> np.ndarray:
+        """Weights of the independent candidates in each, (candidate, candidate).
+
+        Column j holds those of candidate j: coefficients c of any form of a law become
+        R c. What is true of expressions is true of every column evaluated from them.
         """
         weights = np.eye(len(self.status))
         for candidate, parts in self.relations.items():
             weights[candidate, candidate] = 0.0
             for other, weight in parts.items():
                 weights[other, candidate] = float(weight)
-        return weights[self.independent]
+        weights.setflags(write=False)
+        return weights
 
 
 def gauge_freedom(
@@ -89,81 +94,18 @@ def gauge_freedom(
     equations
         Euler–Lagrange expressions of a candidate; those of a density differ.
     """
-    return _freedom(
-        tuple(candidates), tuple(coordinates), tuple(dissipation), equations
-    )
-
-
-@lru_cache(maxsize=64)
-def _freedom(candidates, coordinates, dissipation, equations) -> Freedom:
-    question = sp.srepr((candidates, dissipation)) + repr(coordinates)
-    question += f"{equations.__module__}.{equations.__qualname__}"
-    sources = [__file__, inspect.getfile(equations), inspect.getfile(rayleigh_force)]
-    made = []
-
-    def answer():
-        made.append(_classified(candidates, coordinates, dissipation, equations))
-        return _as_document(made[0])
-
-    document = cached(question, sources, answer)
-    return made[0] if made else _from_document(document)
-
-
-def _classified(candidates, coordinates, dissipation, equations) -> Freedom:
-    forces = [equations(c, coordinates) for c in candidates]
-    forces += [rayleigh_force(d, coordinates) for d in dissipation]
-    columns = [_fingerprint(force) for force in forces]
-    pivots, relations = _column_relations(columns)
+    made = [(equations, tuple(candidates)), (rayleigh_force, tuple(dissipation))]
+    relations = _relations(made, coordinates)
     status, equivalent = [], []
-    for i, column in enumerate(columns):
-        if i in pivots:
+    for i in range(len(candidates) + len(dissipation)):
+        parts = relations.get(i)
+        if parts is None:
             status.append("independent")
             equivalent.append("")
-        elif not column:
-            status.append("null")
-            equivalent.append("0")
         else:
-            parts = relations[i]
-            status.append("duplicate" if len(parts) == 1 else "dependent")
+            status.append(("null", "duplicate", "dependent")[min(len(parts), 2)])
             equivalent.append(_combination(parts, candidates, dissipation))
     return Freedom(tuple(status), tuple(equivalent), relations)
-
-
-def _as_document(freedom: Freedom) -> dict | None:
-    """`freedom` as JSON; None if a weight is not rational."""
-    relations = _relations_as_document(freedom.relations)
-    if relations is None:
-        return None
-    return {
-        "status": freedom.status,
-        "equivalent": freedom.equivalent,
-        "relations": relations,
-    }
-
-
-def _from_document(document: dict) -> Freedom:
-    relations = _relations_from_document(document["relations"])
-    return Freedom(tuple(document["status"]), tuple(document["equivalent"]), relations)
-
-
-def _relations_as_document(relations: Mapping[int, Mapping]) -> dict | None:
-    weights = [w for parts in relations.values() for w in parts.values()]
-    if not all(w.is_Rational for w in map(sp.nsimplify, weights)):
-        return None
-    return {
-        str(j): {str(i): str(sp.nsimplify(w)) for i, w in parts.items()}
-        for j, parts in relations.items()
-    }
-
-
-def _relations_from_document(document: Mapping) -> dict[int, dict[int, sp.Rational]]:
-    return {
-        int(j): {
-            int(i): sp.Rational(*map(int, Fraction(w).as_integer_ratio()))
-            for i, w in parts.items()
-        }
-        for j, parts in document.items()
-    }
 
 
 def _combination(parts: dict, candidates, dissipation) -> str:
@@ -178,75 +120,64 @@ def _combination(parts: dict, candidates, dissipation) -> str:
 
 
 def representation(
-    lagrangian: sp.Expr,
+    function: sp.Expr,
     candidates: Sequence[sp.Expr],
     coordinates: Sequence[str],
     equations: Callable = euler_lagrange,
 ) -> dict[int, sp.Expr] | None:
-    """Coefficients over independent candidates with the equations of `lagrangian`.
+    """Coefficients of independent candidates with the equations of `function`.
 
-    Returns
-    -------
-    dict or None
-        Coefficient by position of the candidate; None if `lagrangian` is not a linear
-        combination of the candidates, up to a total time derivative.
+    None if it is no linear combination of the candidates, up to a part without
+    equations such as a total time derivative.
     """
-    return _relations((*candidates, lagrangian), tuple(coordinates), equations).get(
-        len(candidates)
-    )
-
-
-def rayleigh_representation(
-    function: sp.Expr, candidates: Sequence[sp.Expr], coordinates: Sequence[str]
-) -> dict[int, sp.Expr] | None:
-    """Coefficients over Rayleigh candidates with the forces ∂D/∂q̇ of `function`.
-
-    Returns
-    -------
-    dict or None
-        As :func:`representation`.
-    """
-    return _relations((*candidates, function), tuple(coordinates), rayleigh_force).get(
-        len(candidates)
-    )
+    relations = _relations([(equations, (*candidates, function))], coordinates)
+    return relations.get(len(candidates))
 
 
 def exact_relations(columns: Sequence[Sequence[sp.Expr]]) -> dict:
-    """Linear relations between lists of functions, by exact algebra.
-
-    Parameters
-    ----------
-    columns
-        Functions of each column, one per equation; trigonometric functions and powers.
-
-    Returns
-    -------
-    dict
-        {position: {earlier position: weight}}: that column as the combination of
-        earlier independent ones; empty weights for a column that vanishes.
-    """
-    return _relations(tuple(map(tuple, columns)))
+    """Linear relations between columns, each a list of functions, one per equation."""
+    return _relations([(_as_given, tuple(map(tuple, columns)))], ())
 
 
-def _as_given(expressions: tuple, coordinates: tuple[str, ...]) -> tuple:
+def _as_given(expressions: tuple, coordinates: Sequence[str]) -> tuple:
     return expressions
 
 
-def _relations(
-    expressions: tuple, coordinates: tuple[str, ...] = (), made_of=_as_given
-) -> dict:
-    """Relations between ``made_of(expression, coordinates)``, cached."""
+def _relations(made: Sequence[tuple[Callable, tuple]], coordinates) -> dict:
+    """Relations between what functions make of expressions, (function, expressions).
+
+    {position: {earlier position: weight}}: a column as the combination of earlier
+    independent ones; empty for one that vanishes. Cached if all weights are rational.
+    """
+    found: list[dict] = []
 
     def answer() -> dict | None:
-        columns = [_fingerprint(made_of(e, coordinates)) for e in expressions]
-        found.append(_column_relations(columns)[1])
-        return _relations_as_document(found[0])
+        columns = [
+            _fingerprint(function(expression, coordinates))
+            for function, expressions in made
+            for expression in expressions
+        ]
+        found.append(_column_relations(columns))
+        parts = {
+            str(j): {str(i): sp.nsimplify(weight) for i, weight in row.items()}
+            for j, row in found[0].items()
+        }
+        if not all(w.is_Rational for row in parts.values() for w in row.values()):
+            return None
+        return {j: {i: str(w) for i, w in row.items()} for j, row in parts.items()}
 
-    found: list[dict] = []
-    question = sp.srepr(expressions) + repr(coordinates)
-    question += f"{made_of.__module__}.{made_of.__qualname__}"
-    document = cached(question, [__file__, inspect.getfile(made_of)], answer)
-    return found[0] if found else _relations_from_document(document)
+    question = repr(tuple(coordinates)) + "".join(
+        f"{function.__module__}.{function.__qualname__}{sp.srepr(expressions)}"
+        for function, expressions in made
+    )
+    sources = [__file__, *(inspect.getfile(function) for function, _ in made)]
+    document = cached(question, sources, answer)
+    if found:
+        return found[0]
+    return {
+        int(j): {int(i): sp.Rational(weight) for i, weight in row.items()}
+        for j, row in document.items()
+    }
 
 
 def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
@@ -270,26 +201,20 @@ def _fingerprint(expressions: Sequence[sp.Expr]) -> dict:
     return {key: value for key, value in entries.items() if sp.expand(value) != 0}
 
 
-def _column_relations(columns: Sequence[dict]) -> tuple[list[int], dict]:
-    """Pivot columns, and each other column as a combination of the pivots before it."""
-    rows = {
-        key: i for i, key in enumerate(dict.fromkeys(k for c in columns for k in c))
-    }
-    if not rows:
-        return [], {j: {} for j in range(len(columns))}
+def _column_relations(columns: Sequence[dict]) -> dict:
+    """Each column that is no pivot, as a combination of the pivots before it."""
+    keys = dict.fromkeys(key for column in columns for key in column)
+    if not keys:
+        return {j: {} for j in range(len(columns))}
+    rows = {key: i for i, key in enumerate(keys)}
     matrix = sp.zeros(len(rows), len(columns))
     for j, column in enumerate(columns):
         for key, value in column.items():
             matrix[rows[key], j] = value
     reduced, pivots = DomainMatrix.from_Matrix(matrix).to_field().to_sparse().rref()
     reduced = reduced.to_Matrix()
-    relations = {
-        j: {
-            pivot: reduced[row, j]
-            for row, pivot in enumerate(pivots)
-            if reduced[row, j] != 0
-        }
+    return {
+        j: {i: reduced[row, j] for row, i in enumerate(pivots) if reduced[row, j] != 0}
         for j in range(len(columns))
         if j not in pivots
     }
-    return list(pivots), relations

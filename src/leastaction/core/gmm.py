@@ -232,12 +232,6 @@ def lagrangian_estimate(
         More of them.
     """
     fit = found.fit
-    if not found.converged and not found.deterministic:
-        log.warning(
-            "the selected terms changed in each of %d passes: the data cannot decide "
-            "between candidates; list fewer of them",
-            MOST_ITERATIONS,
-        )
     names = [str(term) for term in library["candidate"].values]
     if given is None:
         given = library["library_given"].values
@@ -247,49 +241,51 @@ def lagrangian_estimate(
     coefficients[place] = fit.coefficients
     coefficients[given != 0] = given[given != 0]
     std[place] = np.sqrt(np.diag(fit.covariance))
-    degrees = fit.rank - len(fit.support)
-    j = fit.j
+    if found.deterministic:
+        std[std > 0] = np.nan
+    columns = {
+        "terms": [name.removeprefix("D: ") for name in names],
+        "coefficients": coefficients,
+        "std": std,
+        "status": list(library["library_status"].values),
+        "equivalent": list(library["library_equivalent"].values),
+    }
+    nothing = np.zeros((0, 0))
+    covariance, covariance_std = noise or (nothing, nothing)
+    ties = (" + ".join(names[place[i]] for i in tie) for tie in fit.ties)
+    return LagrangianEstimate.of_columns(
+        library.attrs.get("lagrangian_candidates", len(names)),
+        columns,
+        noise_covariance=covariance,
+        noise_std=covariance_std,
+        diagnostics=_tests(found) | dict(diagnostics or {}),
+        criterion=fit.criterion,
+        alternatives="; ".join(ties),
+    )
+
+
+def _tests(found: Converged) -> dict[str, tuple]:
+    """J and whether the selection converged, as diagnostics; warnings if it did not."""
+    j, degrees = found.fit.j, found.fit.rank - len(found.fit.support)
     if found.deterministic:
         log.warning(
             "no noise is left in the residual: the data look deterministic, and there "
             "is nothing to base standard errors and J on"
         )
-        std[std > 0] = np.nan
         j = np.nan
-    status = list(library["library_status"].values)
-    equivalent = list(library["library_equivalent"].values)
-    count = library.attrs.get("lagrangian_candidates", len(names))
-    nothing = np.zeros((0, 0))
-    covariance, covariance_std = noise or (nothing, nothing)
-    return LagrangianEstimate(
-        terms=names[:count],
-        coefficients=coefficients[:count],
-        std=std[:count],
-        status=status[:count],
-        equivalent=equivalent[:count],
-        dissipation_terms=[name.removeprefix("D: ") for name in names[count:]],
-        dissipation_coefficients=coefficients[count:],
-        dissipation_std=std[count:],
-        dissipation_status=status[count:],
-        dissipation_equivalent=equivalent[count:],
-        noise_covariance=covariance,
-        noise_std=covariance_std,
-        diagnostics={
-            "j_statistic": (j, "1", "Hansen J statistic"),
-            "converged": (
-                int(found.converged),
-                "1",
-                "whether the selection repeats itself under its own noise",
-            ),
-            "j_degrees": (degrees, "1", "degrees of freedom of J"),
-            "j_p_value": (float(chdtrc(degrees, j)), "1", "p-value of J"),
-            **(diagnostics or {}),
-        },
-        criterion=fit.criterion,
-        alternatives="; ".join(
-            " + ".join(names[place[i]] for i in tie) for tie in fit.ties
-        ),
-    )
+    elif not found.converged:
+        log.warning(
+            "the selected terms changed in each of %d passes: the data cannot decide "
+            "between candidates; list fewer of them",
+            MOST_ITERATIONS,
+        )
+    repeats = "whether the selection repeats itself under its own noise"
+    return {
+        "j_statistic": (j, "1", "Hansen J statistic"),
+        "converged": (int(found.converged), "1", repeats),
+        "j_degrees": (degrees, "1", "degrees of freedom of J"),
+        "j_p_value": (float(chdtrc(degrees, j)), "1", "p-value of J"),
+    }
 
 
 def root_inverse(gram: np.ndarray, scale: np.ndarray | None = None) -> np.ndarray:

@@ -55,26 +55,6 @@ class ImplicitLibrary:
         recipes = json.dumps(config.get("implicit", {}))
         return _library(recipes, tuple(coordinates))
 
-    @classmethod
-    def _from_recipes(cls, recipes: Mapping, coordinates: tuple[str, ...]):
-        if set(recipes) != set(coordinates):
-            raise ValueError(
-                f"library.implicit has equations for {sorted(recipes)}; the "
-                f"coordinates are {list(coordinates)}"
-            )
-        accelerations = acceleration_names(coordinates)
-        names = (*coordinates, *velocity_names(coordinates), *accelerations)
-        terms, members = [], []
-        for name, own in zip(coordinates, symbols(accelerations), strict=True):
-            found = candidates(recipes[name], names)
-            if not any(term.has(own) for term in found):
-                raise ValueError(f"library.implicit.{name}: no candidate has {own}")
-            for term in found:
-                _affine(name, term, symbols(accelerations))
-            terms += [term for term in found if term not in terms]
-            members.append(tuple(terms.index(term) for term in found))
-        return cls(coordinates, tuple(terms), tuple(members))
-
     @cached_property
     def names(self) -> list[str]:
         """Candidates as text."""
@@ -143,15 +123,30 @@ class ImplicitLibrary:
 
 
 @lru_cache(maxsize=32)
-def _library(recipes: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
-    return ImplicitLibrary._from_recipes(json.loads(recipes), coordinates)
-
-
-def is_true_equation(
-    support: Sequence[int], basis: np.ndarray, left: Sequence[int]
-) -> bool:
-    """Whether the terms of an implicit equation are exactly those of a true one."""
-    return true_relation(support, basis, left) is not None
+def _library(text: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
+    recipes = json.loads(text)
+    if set(recipes) != set(coordinates):
+        raise ValueError(
+            f"library.implicit has equations for {sorted(recipes)}; the "
+            f"coordinates are {list(coordinates)}"
+        )
+    accelerations = acceleration_names(coordinates)
+    qddot = symbols(accelerations)
+    names = (*coordinates, *velocity_names(coordinates), *accelerations)
+    terms, members = [], []
+    for name, own in zip(coordinates, qddot, strict=True):
+        found = candidates(recipes[name], names)
+        if not any(term.has(own) for term in found):
+            raise ValueError(f"library.implicit.{name}: no candidate has {own}")
+        for term in found:
+            if any(sp.diff(term, x).has(*qddot) for x in qddot):
+                raise ValueError(
+                    f"library.implicit.{name}: {term} is not linear in the "
+                    "accelerations"
+                )
+        terms += [term for term in found if term not in terms]
+        members.append(tuple(terms.index(term) for term in found))
+    return ImplicitLibrary(coordinates, tuple(terms), tuple(members))
 
 
 def true_relation(
@@ -177,40 +172,16 @@ def true_relation(
     -------
     ndarray of shape (member,), or None if there is none.
     """
-    if not set(support) & set(left):
+    if not set(support) & set(left) or not len(basis):
         return None
-    return relation_within(support, basis)
-
-
-def relation_within(support: Sequence[int], basis: np.ndarray) -> np.ndarray | None:
-    """Coefficients of the one true relation between exactly the terms of `support`.
-
-    Returns
-    -------
-    ndarray of shape (member,), or None if there is none, several, or one of fewer
-    terms.
-    """
-    if not len(basis) or not len(support):
-        return None
+    weights = np.eye(len(basis))
     outside = np.setdiff1d(np.arange(basis.shape[1]), support)
     if outside.size:
         _, values, rows = np.linalg.svd(basis[:, outside].T, full_matrices=True)
         rank = int((values > 1e-9 * max(values.max(initial=0.0), 1.0)).sum())
         weights = rows[rank:]
-    else:
-        weights = np.eye(len(basis))
     if len(weights) != 1:
         return None
     relation = weights[0] @ basis
     small = np.abs(relation) <= 1e-9 * np.abs(relation).max()
-    if small[list(support)].any():
-        return None
-    return np.where(small, 0.0, relation)
-
-
-def _affine(name: str, term: sp.Expr, qddot: Sequence[sp.Symbol]) -> None:
-    slopes = [sp.diff(term, x) for x in qddot]
-    if any(slope.has(*qddot) for slope in slopes):
-        raise ValueError(
-            f"library.implicit.{name}: {term} is not linear in the accelerations"
-        )
+    return None if small[list(support)].any() else np.where(small, 0.0, relation)

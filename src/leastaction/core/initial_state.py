@@ -14,10 +14,8 @@ from leastaction.core.simulation import first_index, halton_starts
 from leastaction.core.system import System
 
 
-def initial_states(
-    settings: Mapping, system: System
-) -> Callable[[np.random.Generator], np.ndarray]:
-    """Sampler of initial states (q, q̇).
+def initial_states(settings: Mapping, system: System) -> Callable[..., np.ndarray]:
+    """Sampler ``draw(rng)`` of initial states (q, q̇), each of shape (state,).
 
     Parameters
     ----------
@@ -29,11 +27,6 @@ def initial_states(
         see :func:`random_names`.
     system
         Its `state` gives the order.
-
-    Returns
-    -------
-    callable
-        ``draw(rng)``: one state, shape (state,).
 
     Raises
     ------
@@ -78,32 +71,21 @@ def random_names(settings: Mapping) -> Callable[..., dict]:
     :func:`~leastaction.core.simulation.first_index` on, in every replicate. Without
     such names `trajectory` may be left out.
     """
-    random = settings.get("random", {})
-    boxes = {
-        symbol(name): recipe["halton"]
-        for name, recipe in random.items()
-        if "halton" in recipe
-    }
-    recipes = [
-        (symbol(name), kind, bounds)
-        for name, recipe in random.items()
-        for kind, bounds in recipe.items()
-    ]
-
-    def even(trajectory: int) -> dict:
-        low, high = np.transpose(list(boxes.values()))
-        index = first_index(len(boxes)) + trajectory
-        return dict(zip(boxes, halton_starts(index, low, high)[0], strict=True))
+    recipes = settings.get("random", {})
+    boxes = {n: recipe["halton"] for n, recipe in recipes.items() if "halton" in recipe}
 
     def draw(rng: np.random.Generator, trajectory: int | None = None) -> dict:
-        if not boxes:
-            return {name: getattr(rng, kind)(*bounds) for name, kind, bounds in recipes}
-        if trajectory is None:
-            raise ValueError("a Halton start needs the number of its trajectory")
-        points = even(trajectory)
+        points = {}
+        if boxes:
+            if trajectory is None:
+                raise ValueError("a Halton start needs the number of its trajectory")
+            low, high = np.transpose(list(boxes.values()))
+            index = first_index(len(boxes)) + trajectory
+            points = dict(zip(boxes, halton_starts(index, low, high)[0], strict=True))
         return {
-            name: points[name] if name in points else getattr(rng, kind)(*bounds)
-            for name, kind, bounds in recipes
+            symbol(name): points[name] if name in points else getattr(rng, kind)(*given)
+            for name, recipe in recipes.items()
+            for kind, given in recipe.items()
         }
 
     return draw

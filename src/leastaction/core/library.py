@@ -20,9 +20,9 @@ from leastaction.core.expressions import parse, to_text
 from leastaction.core.gauge import (
     Freedom,
     gauge_freedom,
-    rayleigh_representation,
     representation,
 )
+from leastaction.core.multi_index import factors
 from leastaction.core.system import System
 
 
@@ -49,7 +49,7 @@ class Candidates:
     references: tuple[tuple[int, float], ...]
 
     # Candidates of the Rayleigh function.
-    dissipation_names = ()
+    dissipation = ()
     equations = staticmethod(euler_lagrange)
 
     @property
@@ -94,9 +94,26 @@ class Candidates:
         return legendre(term, self.velocities)
 
     @cached_property
+    def dissipation_names(self) -> list[str]:
+        """Candidates of the Rayleigh function as text."""
+        return [to_text(term) for term in self.dissipation]
+
+    @cached_property
+    def joint_freedom(self) -> Freedom:
+        """What algebra says about the candidates of L and of D together."""
+        return gauge_freedom(
+            self.terms, self.coordinates, self.dissipation, self.equations
+        )
+
+    @property
     def freedom(self) -> Freedom:
         """Null, duplicate and dependent candidates of L."""
-        return gauge_freedom(self.terms, self.coordinates, equations=self.equations)
+        return self.joint_freedom.part(slice(len(self.terms)))
+
+    @property
+    def dissipation_freedom(self) -> Freedom:
+        """Candidates of D without a force, or with the force of other candidates."""
+        return self.joint_freedom.part(slice(len(self.terms), None))
 
     @cached_property
     def status(self) -> list[str]:
@@ -219,41 +236,6 @@ class Library(Candidates):
             json.dumps(config, sort_keys=True), tuple(map(str, coordinates))
         )
 
-    @classmethod
-    def _from_config(cls, config: Mapping, coordinates: tuple[str, ...]) -> "Library":
-        names = (*coordinates, *velocity_names(coordinates))
-        terms = candidates(config["lagrangian"], names)
-        return cls(
-            coordinates,
-            terms,
-            multiples(parse(config["reference"], names), terms),
-            config.get("inertia", "free"),
-            candidates(config.get("dissipation", []), names),
-            config.get("calculus", "ito"),
-        )
-
-    @cached_property
-    def dissipation_names(self) -> list[str]:
-        """Candidates of the Rayleigh function as text."""
-        return [to_text(term) for term in self.dissipation]
-
-    @cached_property
-    def joint_freedom(self) -> Freedom:
-        """What algebra says about the candidates of L and of D together."""
-        return gauge_freedom(self.terms, self.coordinates, self.dissipation)
-
-    @cached_property
-    def freedom(self) -> Freedom:
-        """Null, duplicate and dependent candidates of L."""
-        both, count = self.joint_freedom, len(self.terms)
-        return Freedom(both.status[:count], both.equivalent[:count])
-
-    @cached_property
-    def dissipation_freedom(self) -> Freedom:
-        """Candidates of D without a force, or with the force of other candidates."""
-        both, count = self.joint_freedom, len(self.terms)
-        return Freedom(both.status[count:], both.equivalent[count:])
-
     def check_references(self) -> None:
         """Refuse a redundant reference; only candidates before it can make it so."""
         last = max(i for i, _ in self.references)
@@ -311,8 +293,11 @@ class Library(Candidates):
         """
         coefficients = np.zeros(len(self.dissipation))
         function = system.evaluated(system.dissipation)
-        found = rayleigh_representation(
-            sp.nsimplify(function, rational=True), self.dissipation, self.coordinates
+        found = representation(
+            sp.nsimplify(function, rational=True),
+            self.dissipation,
+            self.coordinates,
+            rayleigh_force,
         )
         if found is None:
             return None
@@ -322,8 +307,18 @@ class Library(Candidates):
 
 
 @lru_cache(maxsize=32)
-def _library(config: str, coordinates: tuple[str, ...]) -> Library:
-    return Library._from_config(json.loads(config), coordinates)
+def _library(text: str, coordinates: tuple[str, ...]) -> Library:
+    config = json.loads(text)
+    names = (*coordinates, *velocity_names(coordinates))
+    terms = candidates(config["lagrangian"], names)
+    return Library(
+        coordinates,
+        terms,
+        multiples(parse(config["reference"], names), terms),
+        config.get("inertia", "free"),
+        candidates(config.get("dissipation", []), names),
+        config.get("calculus", "ito"),
+    )
 
 
 def multiples(
@@ -351,8 +346,15 @@ def multiples(
     whole = _multiple(reference, terms)
     if whole is not None:
         return (whole,)
-    parts = sp.Add.make_args(sp.expand(reference))
-    return tuple(_multiple(part, terms) or _unknown(part, terms) for part in parts)
+    found = []
+    for part in sp.Add.make_args(sp.expand(reference)):
+        found.append(_multiple(part, terms))
+        if found[-1] is None:
+            raise ValueError(
+                f"reference: {part} is not a multiple of a candidate; "
+                f"the candidates are {', '.join(map(str, terms))}"
+            )
+    return tuple(found)
 
 
 def _multiple(part: sp.Expr, terms: Sequence[sp.Expr]) -> tuple[int, float] | None:
@@ -364,13 +366,6 @@ def _multiple(part: sp.Expr, terms: Sequence[sp.Expr]) -> tuple[int, float] | No
             if ratio.is_number:
                 return i, float(ratio)
     return None
-
-
-def _unknown(part: sp.Expr, terms: Sequence[sp.Expr]):
-    raise ValueError(
-        f"reference: {part} is not a multiple of a candidate; "
-        f"the candidates are {', '.join(map(str, terms))}"
-    )
 
 
 # Coefficients below this share of the largest are round-off of a combination.
@@ -418,25 +413,6 @@ class Comparison:
         return "\n".join(lines)
 
 
-@lru_cache(maxsize=32)
-def reduction(library: Library) -> np.ndarray:
-    """Matrix R that writes candidates of L and D in independent ones, shape (all, all).
-
-    Column j holds the weights of candidate j; coefficients c (of L, then of D) of any
-    form of a law become R c.
-    """
-    freedom = library.joint_freedom
-    count = len(library.terms) + len(library.dissipation)
-    matrix = np.zeros((count, count))
-    for j, status in enumerate(freedom.status):
-        if status == "independent":
-            matrix[j, j] = 1.0
-        for i, weight in freedom.relations.get(j, {}).items():
-            matrix[i, j] = float(weight)
-    matrix.setflags(write=False)
-    return matrix
-
-
 def canonical(coefficients: np.ndarray, library: Library) -> np.ndarray:
     """Coefficients of the same law in independent candidates.
 
@@ -447,7 +423,7 @@ def canonical(coefficients: np.ndarray, library: Library) -> np.ndarray:
     library
         The candidates.
     """
-    reduced = np.asarray(coefficients) @ reduction(library).T
+    reduced = np.asarray(coefficients) @ library.joint_freedom.reduction.T
     largest = np.abs(reduced).max(axis=-1, keepdims=True, initial=0.0)
     return np.where(np.abs(reduced) > ROUND_OFF * largest, reduced, 0.0)
 
@@ -529,40 +505,23 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
 
 def _generated(entry: Mapping, names: Sequence[str]) -> list[sp.Expr]:
     ((kind, body),) = entry.items()
-    if kind not in _GENERATORS:
-        raise ValueError(f"{kind}: only the library of a field can have this entry")
-    return _GENERATORS[kind](body, names)
-
-
-def _polynomial(body: Mapping, names: Sequence[str]) -> list[sp.Expr]:
-    variables = [parse(name, names) for name in body["of"]]
-    return [
-        sp.Mul(*factors)
-        for degree in range(body.get("lowest", 0), body["degree"] + 1)
-        for factors in itertools.combinations_with_replacement(variables, degree)
-    ]
-
-
-def _functions(body: Mapping, names: Sequence[str]) -> list[sp.Expr]:
-    return [
-        parse(f"{function}({argument})", names)
-        for argument in body["to"]
-        for function in body["apply"]
-    ]
-
-
-def _terms(body: Sequence[str], names: Sequence[str]) -> list[sp.Expr]:
-    return [parse(text, names) for text in body]
-
-
-def _product(body: Sequence[Mapping], names: Sequence[str]) -> list[sp.Expr]:
-    factors = [_generated(entry, names) for entry in body]
-    return [sp.Mul(*each) for each in itertools.product(*factors)]
-
-
-_GENERATORS = {
-    "polynomial": _polynomial,
-    "functions": _functions,
-    "terms": _terms,
-    "product": _product,
-}
+    match kind:
+        case "polynomial":
+            variables = [parse(name, names) for name in body["of"]]
+            return [
+                sp.Mul(*(variables[i] for i in chosen))
+                for chosen in factors(len(variables), body["degree"])
+                if len(chosen) >= body.get("lowest", 0)
+            ]
+        case "functions":
+            return [
+                parse(f"{function}({argument})", names)
+                for argument in body["to"]
+                for function in body["apply"]
+            ]
+        case "terms":
+            return [parse(text, names) for text in body]
+        case "product":
+            each = itertools.product(*(_generated(part, names) for part in body))
+            return [sp.Mul(*parts) for parts in each]
+    raise ValueError(f"{kind}: only the library of a field can have this entry")

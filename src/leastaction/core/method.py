@@ -171,10 +171,8 @@ class Differentiate(Step):
 
     def __call__(self, observations, library: Mapping):
         """Derivatives of one replicate, of all cases or of the setting `cases`."""
-        from leastaction.core.noise_sweep import over_cases
-
         function, settings = self.function(), self.plain()
-        return over_cases(
+        return _over_cases(
             lambda recorded: function(recorded, settings, library),
             observations,
             selection=settings.get("cases"),
@@ -198,10 +196,8 @@ class Assemble(Step):
 
     def __call__(self, observations, derivatives, library: Mapping):
         """Equations of one replicate, in all cases of the derivatives."""
-        from leastaction.core.noise_sweep import over_cases
-
         function, settings = self.function(), self.plain()
-        return over_cases(
+        return _over_cases(
             lambda recorded, rates: function(recorded, rates, settings, library),
             observations,
             derivatives,
@@ -240,35 +236,35 @@ class Identify(Step):
 
     def __call__(self, observations, equations, library: Mapping):
         """Model of one replicate, in all cases of the equations."""
-        from leastaction.core.noise_sweep import over_cases
-
-        return over_cases(
+        return _over_cases(
             lambda recorded, assembled: self._case(recorded, assembled, library),
             observations,
             equations,
         )
 
     def _case(self, observations, equations, library):
+        from leastaction.core.estimate import model_dataset, no_volatility
+
         more = (observations, library) if self.returns_to_samples else ()
         found = self.function()(equations, self.plain(), *more)
         if self.makes != "model":
             return found
-        from leastaction.core.estimate import model_dataset
-
+        step = getattr(self, "volatility", None)
         if self.finds_volatility:
             found, volatility = found
+        elif step is None:
+            volatility = no_volatility(observations.sizes["dof"])
         else:
-            volatility = self._volatility(observations, found, library)
+            method = step.function()
+            volatility = method(observations, found, step.plain(), library)
         calculus = library.get("calculus", "ito")
         return model_dataset(observations, found, volatility, calculus)
 
-    def _volatility(self, observations, lagrangian, library):
-        step = getattr(self, "volatility", None)
-        if step is None:
-            from leastaction.core.estimate import no_volatility
 
-            return no_volatility(observations.sizes["dof"])
-        return step.function()(observations, lagrangian, step.plain(), library)
+def _over_cases(*arguments, **selection):
+    from leastaction.core.noise_sweep import over_cases
+
+    return over_cases(*arguments, **selection)
 
 
 class Rollout(Step):
@@ -364,42 +360,3 @@ def kind_of_rollout(model: str, observations: str) -> str:
 @cache
 def _rollouts() -> Mapping[str, type[Rollout]]:
     return {kind: value for value in declared(Rollout) for kind in value.reads}
-
-
-def simulate(system, settings: Mapping, **key):
-    """Observations of one replicate, by the method that `settings` name."""
-    return step("simulate", settings)(system, **key)
-
-
-def differentiate(observations, settings: Mapping, library: Mapping):
-    """Derivatives of one replicate, by the method that `settings` name."""
-    return step("differentiate", settings)(observations, library)
-
-
-def assemble(observations, derivatives, settings: Mapping, library: Mapping):
-    """Equations of one replicate, by the method that `settings` name."""
-    return step("assemble", settings)(observations, derivatives, library)
-
-
-def identify(observations, equations, settings: Mapping, library: Mapping):
-    """Model of one replicate, by the methods that `settings` name."""
-    return step("identify", settings)(observations, equations, library)
-
-
-def validate(
-    system,
-    model,
-    simulation: Mapping,
-    settings: Mapping,
-    library: Mapping,
-    *,
-    example: str,
-    seed: int,
-):
-    """Roll out the truth and the model of one replicate side by side."""
-    made = steps("simulate")[simulation["method"]].makes
-    kind = kind_of_rollout(model.attrs.get("contract"), made)
-    function = rollout(kind).function()
-    return function(
-        system, model, simulation, settings, library, example=example, seed=seed
-    )

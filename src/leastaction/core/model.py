@@ -10,15 +10,14 @@ import xarray as xr
 
 from leastaction.core import files
 from leastaction.core.contracts import check, contracts
-from leastaction.core.euler_lagrange import acceleration_names, symbols
+from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.families import implementation, system_class
 from leastaction.core.library import Comparison, Library, compare
-from leastaction.core.system import System
+from leastaction.core.system import DIGITS, System
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
-DIGITS = 6
 # Velocity, over the largest of the motion, at which Coulomb friction turns around.
 SLIDING = 1e-3
 TOLERANCE = 1e-9
@@ -114,33 +113,37 @@ class IdentifiedModel:
         Models with the same support share their compiled integrator, whatever their
         coefficients.
         """
-        kind = system_class(self.dataset.attrs)
-        names = kind.names_of(self.coordinates)
-        parameters: dict[str, float] = {}
-        lagrangian = sp.Integer(0)
-        for i, term in enumerate(self.dataset["term"].values):
-            if self.dataset["support"].values[i]:
-                parameters[f"c_{i}"] = self.coefficient(term)
-                lagrangian += symbol(f"c_{i}") * parse(str(term), names)
+        data, parameters = self.dataset, {}
+        values = np.where(data["support"], data["coefficient_estimate"], 0.0)
+        lagrangian = self._sum("c", "term", values, parameters)
+        kind = system_class(data.attrs)
         if kind is not System:
-            return kind.from_estimates(self.dataset, lagrangian, parameters)
-        dissipation = sp.Integer(0)
-        damping = self.dataset["dissipation_coefficient_estimate"].values
-        for j, term in enumerate(self.dataset["dissipation_term"].values):
-            if damping[j] != 0:
-                parameters[f"d_{j}"] = float(damping[j])
-                dissipation += symbol(f"d_{j}") * parse(str(term), names)
-        volatility = self._volatility(names, parameters)
+            return kind.from_estimates(data, lagrangian, parameters)
+        values = data["dissipation_coefficient_estimate"].values
         return System(
             coordinates=self.coordinates,
-            parameters=parameters,
             lagrangian=lagrangian,
-            dissipation=dissipation,
-            volatility=volatility,
-            calculus=self.dataset.attrs.get("calculus", "ito"),
+            dissipation=self._sum("d", "dissipation_term", values, parameters),
+            volatility=self._volatility(parameters),
+            calculus=data.attrs.get("calculus", "ito"),
+            parameters=parameters,
         )
 
-    def _volatility(self, names, parameters: dict[str, float]) -> sp.Matrix:
+    def _functions(self, kind: str, values: np.ndarray) -> dict[int, sp.Expr]:
+        """Candidates of a kind whose values are not zero, by position."""
+        names = system_class(self.dataset.attrs).names_of(self.coordinates)
+        texts = self.dataset[kind].values
+        return {i: parse(str(texts[i]), names) for i in np.flatnonzero(values)}
+
+    def _sum(self, name: str, kind: str, values, parameters: dict) -> sp.Expr:
+        """Σ ``name_i`` f_i over values that are not zero, which join `parameters`."""
+        total = sp.Integer(0)
+        for i, function in self._functions(kind, values).items():
+            parameters[f"{name}_{i}"] = float(values[i])
+            total += symbol(f"{name}_{i}") * function
+        return total
+
+    def _volatility(self, parameters: dict[str, float]) -> sp.Matrix:
         """Symmetric root of the noise covariance, or a diagonal of Σ ρ G or √(Σ β G).
 
         A sum Σ β G that may be negative is replaced by ½ (Σ β G + √((Σ β G)² + 4 f⁴)),
@@ -158,24 +161,19 @@ class IdentifiedModel:
             return matrix
         beta = self.dataset["volatility_coefficient_estimate"].values
         root = self.dataset["volatility_root_estimate"].values
-        terms = [parse(str(t), names) for t in self.dataset["volatility_term"].values]
+        kind = "volatility_term"
         for a in range(dof):
-            is_square = np.isfinite(root[a]).all()
-            kind, values = ("rho", root[a]) if is_square else ("beta", beta[a])
-            total, positive = sp.Integer(0), True
-            for i in np.flatnonzero(values):
-                name = f"{kind}_{a}_{i}"
-                parameters[name] = float(values[i])
-                total += symbol(name) * terms[i]
-                positive &= bool(values[i] > 0 and terms[i].is_nonnegative)
-            if not is_square:
-                if not positive:
-                    level = float(self.dataset["volatility_estimate"][a])
-                    parameters[f"floor_{a}"] = (FLOOR * level) ** 2
-                    floor = symbol(f"floor_{a}")
-                    total = (total + sp.sqrt(total**2 + 4 * floor**2)) / 2
-                total = sp.sqrt(total)
-            matrix[a, a] = total
+            if np.isfinite(root[a]).all():
+                matrix[a, a] = self._sum(f"rho_{a}", kind, root[a], parameters)
+                continue
+            total = self._sum(f"beta_{a}", kind, beta[a], parameters)
+            parts = self._functions(kind, beta[a]).items()
+            if not all(beta[a][i] > 0 and f.is_nonnegative for i, f in parts):
+                level = float(self.dataset["volatility_estimate"][a])
+                parameters[f"floor_{a}"] = (FLOOR * level) ** 2
+                floor = symbol(f"floor_{a}")
+                total = (total + sp.sqrt(total**2 + 4 * floor**2)) / 2
+            matrix[a, a] = sp.sqrt(total)
         return matrix
 
     def latex(self, **labels: str) -> str:
@@ -282,39 +280,28 @@ class IdentifiedModel:
         return str(self.dataset["identifiability"].values)
 
     def __str__(self) -> str:
+        data, names = self.dataset, self.coordinates
+        values = [self.coefficient(term) for term in self.support]
+        errors = [self.standard_error(term) for term in self.support]
         lines = ["Terms of the Lagrangian"]
-        for term in self.support:
-            error = self.standard_error(term)
-            if error > 0:
-                shown = f" +- {error:.2g}"
-            else:
-                shown = " (given)" if error == 0 else ""
-            lines.append(f"  {self.coefficient(term):.6g}{shown}  {term}")
+        lines += _listed(values, errors, self.support, certain=" (given)")
         if self.not_identifiable:
             return "\n".join([*lines, f"Not identifiable: {self.not_identifiable}"])
         lines += self._law("Terms of the dissipation", "dissipation_coefficient")
         lines += self._trust()
-        alternatives = str(self.dataset["alternatives"].values)
+        alternatives = str(data["alternatives"].values)
         if alternatives:
             lines.append(f"The data cannot tell these terms from: {alternatives}")
-        random = bool(self.dataset["volatility_estimate"].values.any())
-        if random:
-            lines.append("Volatility")
-        for i, name in enumerate(self.coordinates if random else ()):
-            value = float(self.dataset["volatility_estimate"][i])
-            error = float(self.dataset["volatility_std"][i])
-            shown = f" +- {error:.2g}" if error > 0 else ""
-            lines.append(f"  {value:.6g}{shown}  {name}")
-        if not self.dataset["volatility_is_constant"].values.all():
-            lines[-len(self.coordinates) - 1] += ", root mean square"
-            for i, name in enumerate(self.coordinates):
-                known = np.isfinite(self.dataset["volatility_root_estimate"][i]).all()
-                kind, title = (
-                    ("volatility_root", "Volatility")
-                    if known
-                    else ("volatility_coefficient", "Squared volatility")
-                )
-                lines += self._law(f"{title} of {name}", kind, i)
+        constant = data["volatility_is_constant"].values.all()
+        values = data["volatility_estimate"].values
+        if values.any():
+            lines.append("Volatility" + ("" if constant else ", root mean square"))
+            lines += _listed(values, data["volatility_std"].values, names)
+        for i, name in enumerate(() if constant else names):
+            known = np.isfinite(data["volatility_root_estimate"][i]).all()
+            kind = "volatility_root" if known else "volatility_coefficient"
+            title = "Volatility" if known else "Squared volatility"
+            lines += self._law(f"{title} of {name}", kind, i)
         system = self.system
         if not system.has_equations:
             lines.append("No equations of motion: a coordinate has no kinetic energy")
@@ -339,15 +326,19 @@ class IdentifiedModel:
         values = self.dataset[f"{kind}_estimate"].values[place]
         errors = self.dataset[f"{kind}_std"].values[place]
         terms = self.dataset[kind.split("_")[0] + "_term"].values
-        chosen = np.flatnonzero(values)
-        if not chosen.size:
-            return []
-        return [title] + [
-            f"  {values[i]:.6g}"
-            + (f" +- {errors[i]:.2g}" if errors[i] > 0 else "")
-            + f"  {terms[i]}"
-            for i in chosen
-        ]
+        there = values != 0
+        lines = _listed(values[there], errors[there], terms[there])
+        return [title, *lines] if lines else []
+
+
+def _listed(values, errors, names, certain: str = "") -> list[str]:
+    """Lines of values with their standard errors, where these are known."""
+    lines = []
+    for value, error, name in zip(values, errors, names, strict=True):
+        known = certain if error == 0 else ""
+        shown = f" +- {error:.2g}" if error > 0 else known
+        lines.append(f"  {value:.6g}{shown}  {name}")
+    return lines
 
 
 def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
@@ -369,16 +360,12 @@ def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
         names[symbol(f"{name}ddot")] = rf"\ddot{{{letter}}}{mark}{index}"
 
     def text(expression) -> str:
-        value = sp.sympify(system.evaluated(expression))
-        value = value.xreplace({x: sp.Float(x, DIGITS) for x in value.atoms(sp.Float)})
-        return sp.latex(value, symbol_names=names)
+        return sp.latex(system.evaluated(expression, DIGITS), symbol_names=names)
 
     lines = [f"L &= {text(system.lagrangian)}"]
     if system.dissipation != 0:
         lines.append(f"D &= {text(system.dissipation)}")
-    acceleration = sp.Matrix(symbols(acceleration_names(system.coordinates)))
-    left = system.mass_matrix * acceleration - system.forces
-    lines += [f"{text(sp.expand(one))} &= 0" for one in left]
+    lines += [f"{text(sp.expand(one))} &= 0" for one in system.balance]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
 
 

@@ -10,6 +10,7 @@ and only that is shown to a method. Results of all cases are put together along
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import product
 
 import xarray as xr
 
@@ -45,21 +46,17 @@ def cases(dataset: xr.Dataset, selection: Mapping | None = None) -> Iterator[tup
     ValueError
         If the selection names a mode or level that the dataset does not have.
     """
-    for mode in _kept(dataset, "noise_mode", (selection or {}).get("modes")):
-        for level in _kept(dataset, "noise_level", (selection or {}).get("levels")):
-            yield str(mode), float(level)
-
-
-def _kept(dataset: xr.Dataset, name: str, wanted) -> list:
-    there = list(dataset[name].values)
-    if wanted is None:
-        return there
-    missing = [value for value in wanted if value not in there]
-    if missing:
-        raise ValueError(
-            f"{name}: {missing} are not among the recordings; these have {there}"
-        )
-    return [value for value in there if value in wanted]
+    kept = []
+    for name, key in zip(SWEEP, ("modes", "levels"), strict=True):
+        there = list(dataset[name].values)
+        wanted = (selection or {}).get(key) or there
+        missing = [value for value in wanted if value not in there]
+        if missing:
+            raise ValueError(
+                f"{name}: {missing} are not among the recordings; these have {there}"
+            )
+        kept.append([value for value in there if value in wanted])
+    yield from ((str(mode), float(level)) for mode, level in product(*kept))
 
 
 def over_cases(
@@ -70,22 +67,9 @@ def over_cases(
 ) -> xr.Dataset:
     """Apply a stage to every case of a sweep; to the dataset itself if it has none.
 
-    Parameters
-    ----------
-    function
-        ``function(recorded, *others)``, each of one case.
-    observations
-        Contract ``recordings``, or observations without a sweep.
-    others
-        Results of earlier stages; their cases are the ones to do.
-    selection
-        See :func:`cases`; only for the first stage after simulate.
-
-    Returns
-    -------
-    xr.Dataset
-        Variables that depend on the replicate have the dimensions (replicate,
-        noise_mode, noise_level, ...).
+    ``function(recorded, *others)`` gets one case of the observations and of the results
+    of earlier stages, whose cases are the ones to do; the first stage after simulate
+    has a `selection` instead, see :func:`cases`.
     """
     if "noise_level" not in observations.dims:
         return function(observations, *others)

@@ -1,6 +1,6 @@
 """Recipes: steps that are composed, and whether they fit each other and the data."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -171,42 +171,39 @@ class Recipe(Settings):
             yield from method.problems(self, example)
 
 
-def _either(names: Iterable[str]) -> str:
-    return " or ".join(map(repr, names))
+def _either(stage: str, fits: Callable) -> str:
+    """Methods of a stage that fit, as one says it."""
+    return " or ".join(repr(name) for name, m in steps(stage).items() if fits(m))
 
 
 def _misfits(recipe: Recipe, simulation: Step) -> Iterator[str]:
     """Neighbouring methods that do not understand each other's files."""
     first = recipe.differentiate
     if not first.accepts(type(simulation)):
-        fitting = [
-            name
-            for name, method in steps("differentiate").items()
-            if method.accepts(type(simulation))
-        ]
+        fitting = _either("differentiate", lambda m: m.accepts(type(simulation)))
         yield (
             f"differentiate method {first.name()!r} cannot read what simulate method "
-            f"{simulation.name()!r} makes; choose {' or '.join(fitting)}"
+            f"{simulation.name()!r} makes; choose {fitting}"
         )
     volatility = getattr(recipe.identify, "volatility", None)
     chain = [*recipe.steps(), *([volatility] if volatility else [])]
     for before, method in pairwise(chain):
         if not method.accepts(type(before)):
-            known = steps(before.stage).items()
-            accepted = method.after or [n for n, m in known if method.accepts(m)]
+            named = " or ".join(map(repr, method.after))
+            accepted = named or _either(before.stage, method.accepts)
             yield (
                 f"{method.stage} method {method.name()!r} needs {before.stage} method "
-                f"{_either(accepted)}, not {before.name()!r}"
+                f"{accepted}, not {before.name()!r}"
             )
 
 
 def _without_candidates(method: Assemble) -> Iterator[str]:
     """A method that needs candidates, in an example without any."""
     if method.uses:
-        others = [name for name, other in steps("assemble").items() if not other.uses]
+        others = _either("assemble", lambda m: not m.uses)
         yield (
             f"assemble method {method.name()!r} needs candidates, but 'library' is "
-            f"missing; write one, or use {_either(others)}"
+            f"missing; write one, or use {others}"
         )
 
 
@@ -215,11 +212,10 @@ def _undamped(method: Assemble, library: Mapping) -> Iterator[str]:
     # Paper: the recipe of ensemble_mean has no damping, and is run as it is.
     ignores = method.ignores_dissipation or "dissipation" in method.uses
     if library.get("dissipation") and not ignores:
-        known = steps("assemble").items()
-        others = [name for name, other in known if "dissipation" in other.uses]
+        others = _either("assemble", lambda m: "dissipation" in m.uses)
         yield (
             f"assemble method {method.name()!r} knows no damping, but "
-            f"library.dissipation lists candidates; use {_either(others)}"
+            f"library.dissipation lists candidates; use {others}"
         )
 
 
@@ -228,11 +224,10 @@ def _unrecorded(recipe: Recipe, simulation: Mapping) -> Iterator[str]:
     sensor, method = simulation.get("sensor"), recipe.assemble
     channels = (sensor or {}).get("channels", ["q", "qdot"])
     if "qdot" not in channels and method.needs_velocities:
-        known = steps("assemble").items()
-        others = [name for name, other in known if not other.needs_velocities]
+        others = _either("assemble", lambda m: not m.needs_velocities)
         yield (
             f"assemble method {method.name()!r} needs velocities, but "
-            f"simulate.sensor.channels records {channels} alone; use {_either(others)} "
+            f"simulate.sensor.channels records {channels} alone; use {others} "
             "with differentiate method 'sensor_noise'"
         )
     recorded, first = part(simulation, "noise").get("channels"), recipe.differentiate
@@ -260,10 +255,10 @@ def _without_cases(recipe: Recipe, simulation: Mapping) -> Iterator[str]:
 def _without_input(method: Identify, given: Mapping) -> Iterator[str]:
     """A method that would pass over the input."""
     if not method.knows_input:
-        known = [name for name, other in steps("identify").items() if other.knows_input]
+        others = _either("identify", lambda m: m.knows_input)
         yield (
             f"identify method {method.name()!r} knows no input, but simulate.input "
-            f"drives {', '.join(given)}; use {_either(known)}, or take the input away"
+            f"drives {', '.join(given)}; use {others}, or take the input away"
         )
 
 
@@ -303,10 +298,9 @@ def recommended_steps(kind: str) -> Sequence[type[Step]]:
     ValueError
         If there is no such kind of data.
     """
-    modules = families.modules("recipes")
-    known = {
-        k: methods for module in modules for k, methods in module.RECOMMENDED.items()
-    }
+    known: dict = {}
+    for module in families.modules("recipes"):
+        known |= module.RECOMMENDED
     if kind not in known:
         raise ValueError(unknown("kind of data", kind, known))
     return known[kind]

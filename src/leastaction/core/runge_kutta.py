@@ -26,7 +26,7 @@ from leastaction.core.noise_sweep import CHANNELS
 from leastaction.core.simulation import DivergenceError, generator, step_count
 from leastaction.core.system import System
 
-# How noise enters the channels, see :func:`unit_noise`.
+# How noise enters the channels, see :func:`_unit_noise`.
 MODES = ("independent", "shared")
 # All that is compiled for a model; the loops below call it by its address.
 KERNEL = """
@@ -217,15 +217,15 @@ def simulate(
                 f"trajectory {trajectory} of replicate {replicate} is not finite from "
                 f"t = {when:g} s on; reduce simulate.integration_step"
             )
-        channels = (path[:, :dof], path[:, dof:], acceleration)
-        for name, channel in zip(CHANNELS, channels, strict=True):
-            data[name][trajectory] = channel
+        data["q"][trajectory] = path[:, :dof]
+        data["qdot"][trajectory] = path[:, dof:]
+        data["qddot"][trajectory] = acceleration
         force[trajectory] = force_of(time, values)
     sensors = settings["noise"]
     recorded = [name for name in CHANNELS if name in sensors["channels"]]
     modes = [mode for mode in MODES if mode in sensors["modes"]]
     generators = (generator(seed, example, "sensor", replicate, i) for i in range(n))
-    noise = unit_noise(generators, modes, (n, samples, dof))
+    noise = _unit_noise(generators, modes, (n, samples, dof))
     return contracts()["recordings"].dataset(
         {name: data[name] for name in recorded}
         | ({"input": force} if inputs else {})
@@ -241,42 +241,29 @@ def simulate(
     )
 
 
-def unit_noise(
+def _unit_noise(
     generators: Iterable[np.random.Generator],
     modes: Sequence[str],
     shape: tuple[int, int, int],
 ) -> np.ndarray:
-    """Unit noise of sensors, drawn once for every noise level of a sweep.
+    """Unit noise of sensors, (channel, mode, trajectory, time, dof), of all levels.
 
     ``independent``: one draw for each channel, degree of freedom and time;
     ``shared``: one draw for each time, added to all channels of all degrees of freedom.
+    A generator draws for all, so that leaving one out changes nothing in the others.
 
     Paper: the text of Purnomo and Hayashibe reads as independent noise; their code
     draws one vector and adds it to every column.
-
-    Parameters
-    ----------
-    generators
-        One for each trajectory, which draws for all channels and modes, so that leaving
-        one out changes nothing in the others.
-    modes
-        Some of `MODES`.
-    shape
-        (trajectory, time, dof).
-
-    Returns
-    -------
-    ndarray of shape (channel, mode, trajectory, time, dof)
     """
     _, samples, dof = shape
+    every = (samples, dof, len(CHANNELS))
     noise = np.empty((len(CHANNELS), len(modes), *shape))
     for trajectory, rng in enumerate(generators):
         draws = {
-            "independent": rng.standard_normal((samples, dof, len(CHANNELS))),
+            "independent": rng.standard_normal(every),
             "shared": rng.standard_normal((samples, 1, 1)),
         }
         for m, mode in enumerate(modes):
-            noise[:, m, trajectory] = np.moveaxis(
-                np.broadcast_to(draws[mode], (samples, dof, len(CHANNELS))), -1, 0
-            )
+            drawn = np.broadcast_to(draws[mode], every)
+            noise[:, m, trajectory] = np.moveaxis(drawn, -1, 0)
     return noise

@@ -18,6 +18,7 @@ from pydantic import (
     PlainValidator,
     Strict,
     Tag,
+    WithJsonSchema,
     WrapValidator,
     model_validator,
 )
@@ -124,20 +125,11 @@ def choice(*values) -> Any:
             {"given": repr(value), "values": repr(list(values))},
         )
 
-    schema = {"enum": list(values)}
     return Annotated[
-        Any, PlainValidator(chosen, json_schema_input_type=Any), _Shown(schema)
+        Any,
+        PlainValidator(chosen, json_schema_input_type=Any),
+        WithJsonSchema({"enum": list(values)}),
     ]
-
-
-class _Shown:
-    """JSON schema of a type that is checked by a function."""
-
-    def __init__(self, schema: dict):
-        self.schema = schema
-
-    def __get_pydantic_json_schema__(self, core_schema, handler):
-        return self.schema
 
 
 def or_word(kind, *words: str) -> Any:
@@ -196,8 +188,7 @@ class CoordinateSystem(System):
     key = "coordinates"
     coordinates: Annotated[Quantities, Field(min_length=1)] = Field(
         description="Generalised coordinates. The velocity of x is xdot, its "
-        "acceleration "
-        "xddot."
+        "acceleration xddot."
     )
     lagrangian: Expression = Field(description="L(q, qdot), J.")
     dissipation: Expression = Field("0", description="Rayleigh function D(q, qdot), W.")
@@ -208,9 +199,8 @@ class CoordinateSystem(System):
     ] = Field(
         {},
         description="Intensity S of the random force, force times s^0.5: one "
-        "expression "
-        "per coordinate (independent Wiener processes), or a matrix with one row per "
-        "coordinate and one column per Wiener process.",
+        "expression per coordinate (independent Wiener processes), or a matrix with "
+        "one row per coordinate and one column per Wiener process.",
     )
     calculus: Literal["ito", "stratonovich"] = Field(
         "ito", description="Meaning of S dW where S depends on the velocity."

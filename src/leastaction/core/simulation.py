@@ -1,5 +1,6 @@
 """What simulations share: time grids, keyed random numbers, and Halton points."""
 
+import itertools
 import zlib
 
 import numpy as np
@@ -40,6 +41,9 @@ def _seed_sequence(seed: int, example: str, purpose: str, *numbers: int):
 def halton(index: int, dimensions: int, points: int = 1) -> np.ndarray:
     """Consecutive points of the Halton sequence in the first prime bases.
 
+    Digit by digit, as :class:`scipy.stats.qmc.Halton`, whose import takes most of the
+    time that a small simulation does.
+
     Parameters
     ----------
     index
@@ -54,12 +58,24 @@ def halton(index: int, dimensions: int, points: int = 1) -> np.ndarray:
     np.ndarray
         Shape (point, dimension), in [0, 1).
     """
-    from scipy.stats import qmc  # a second to import, and few need it
+    found = np.zeros((points, dimensions))
+    for column, base in zip(found.T, _bases(dimensions), strict=True):
+        quotient, place = np.arange(index, index + points), 1 / base
+        while quotient.any():
+            quotient, digit = np.divmod(quotient, base)
+            column += digit * place
+            place /= base
+    return found
 
-    engine = qmc.Halton(dimensions, scramble=False)
-    if index:
-        engine.fast_forward(index)
-    return engine.random(points)
+
+def _bases(dimensions: int) -> list[int]:
+    """The first primes."""
+    primes: list[int] = []
+    for number in itertools.count(2):
+        if len(primes) == dimensions:
+            return primes
+        if all(number % prime for prime in primes):
+            primes.append(number)
 
 
 def first_index(dimensions: int) -> int:
@@ -67,9 +83,7 @@ def first_index(dimensions: int) -> int:
 
     3 in one dimension, 4 in two, 8 in four: the points before it lie on lines.
     """
-    from sympy import prime
-
-    return int(prime(dimensions)) + 1
+    return _bases(dimensions)[-1] + 1
 
 
 def halton_starts(

@@ -323,18 +323,21 @@ class System:
     @cached_property
     def equations_of_motion(self) -> tuple[sp.Eq, ...]:
         """q̈ = acceleration + g Ẇ, one equation per coordinate."""
-        noise = sp.Matrix(
-            [symbol(f"Wdot_{j + 1}") for j in range(self.wiener_processes)]
-        )
-        excitation = (
-            self.diffusion * noise if self.wiener_processes else sp.zeros(self.dof, 1)
-        )
+        right = zip(self.acceleration, self.diffusion * self._white_noise, strict=True)
         return tuple(
-            sp.Eq(symbol(f"{name}ddot"), sp.expand(a + f))
-            for name, a, f in zip(
-                self.coordinates, self.acceleration, excitation, strict=True
-            )
+            sp.Eq(acceleration, sp.expand(a + f))
+            for acceleration, (a, f) in zip(self._qddot, right, strict=True)
         )
+
+    @property
+    def _qddot(self) -> sp.Matrix:
+        return sp.Matrix(symbols(acceleration_names(self.coordinates)))
+
+    @property
+    def _white_noise(self) -> sp.Matrix:
+        """Ẇ, a column."""
+        count = self.wiener_processes
+        return sp.Matrix(count, 1, [symbol(f"Wdot_{j + 1}") for j in range(count)])
 
     @cached_property
     def energy_growth(self) -> sp.Expr:
@@ -355,14 +358,24 @@ class System:
             )
         return replace(self, parameters={**self.parameters, **values})
 
-    def evaluated(self, expression: sp.Expr | sp.Matrix) -> sp.Expr | sp.Matrix:
-        """`expression` with the parameter values put in."""
+    def evaluated(
+        self, expression: sp.Expr | sp.Matrix, digits: int | None = None
+    ) -> sp.Expr | sp.Matrix:
+        """`expression` with the parameter values put in, and rounded to `digits`."""
         values = {
             symbol(name): value
             for name, value in self.parameters.items()
             if not np.isnan(value)
         }
-        return sp.sympify(expression).subs(values)
+        found = sp.sympify(expression).subs(values)
+        if digits is None:
+            return found
+        return found.xreplace({x: sp.Float(x, digits) for x in found.atoms(sp.Float)})
+
+    @property
+    def balance(self) -> sp.Matrix:
+        """M q̈ − forces, which S Ẇ drives."""
+        return self.mass_matrix * self._qddot - self.forces
 
     def simulate(
         self,
@@ -431,7 +444,21 @@ class System:
         return np.array(list(self.parameters.values()), dtype=float)
 
     def __str__(self) -> str:
-        return system_text(self)
+        def shown(expression: sp.Expr) -> str:
+            return str(self.evaluated(expression, DIGITS))
+
+        if self.mass_matrix.is_diagonal():
+            equations = [f"{e.lhs} = {shown(e.rhs)}" for e in self.equations_of_motion]
+        else:
+            both = zip(self.balance, self.volatility * self._white_noise, strict=True)
+            equations = [f"{shown(sp.expand(a))} = {shown(b)}" for a, b in both]
+        sense = " in the sense of Ito" if self.calculus == "stratonovich" else ""
+        sections = {"Lagrangian": [shown(self.lagrangian)]}
+        if self.dissipation != 0:
+            sections["Dissipation"] = [shown(self.dissipation)]
+        sections[f"Equations of motion{sense}"] = equations
+        sections["Hamiltonian"] = [shown(self.hamiltonian)]
+        return "\n".join("\n  ".join([name, *some]) for name, some in sections.items())
 
     def accelerated_by(self, right: sp.Matrix) -> sp.Matrix:
         """M⁻¹ times generalised forces."""
@@ -480,37 +507,3 @@ def _volatility(entries, coordinates: Sequence[str], names: Sequence[str]) -> sp
     for j, (coordinate, text) in enumerate(entries.items()):
         matrix[coordinates.index(coordinate), j] = _read("volatility", text, names)
     return matrix
-
-
-def system_text(system: System) -> str:
-    """Return what ``print(system)`` shows, numbers to six digits."""
-    sense = " in the sense of Ito" if system.calculus == "stratonovich" else ""
-    sections = {"Lagrangian": [_shown(system, system.lagrangian)]}
-    if system.dissipation != 0:
-        sections["Dissipation"] = [_shown(system, system.dissipation)]
-    sections[f"Equations of motion{sense}"] = _equations(system)
-    sections["Hamiltonian"] = [_shown(system, system.hamiltonian)]
-    return "\n".join("\n  ".join([title, *lines]) for title, lines in sections.items())
-
-
-def _equations(system: System) -> list[str]:
-    """q̈ = ..., or M q̈ + ... = S Ẇ where M couples the coordinates."""
-    if system.mass_matrix.is_diagonal():
-        return [
-            f"{eq.lhs} = {_shown(system, eq.rhs)}" for eq in system.equations_of_motion
-        ]
-    accelerations = sp.Matrix(symbols(acceleration_names(system.coordinates)))
-    left = system.mass_matrix * accelerations - system.forces
-    count = system.wiener_processes
-    noise = sp.Matrix([symbol(f"Wdot_{j + 1}") for j in range(count)])
-    right = system.volatility * noise if count else sp.zeros(system.dof, 1)
-    return [
-        f"{_shown(system, sp.expand(one))} = {_shown(system, other)}"
-        for one, other in zip(left, right, strict=True)
-    ]
-
-
-def _shown(system: System, expression: sp.Expr) -> str:
-    """`expression` with the parameter values."""
-    value = system.evaluated(expression)
-    return str(value.xreplace({x: sp.Float(x, DIGITS) for x in value.atoms(sp.Float)}))

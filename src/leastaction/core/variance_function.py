@@ -10,13 +10,15 @@ the state so far that S²(q_k, q̇_k) would not stand for the whole step.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-import sympy as sp
-from scipy.special import chdtrc
 
 from leastaction.core.sparse_regression import best_subset, extended_penalty
+
+if TYPE_CHECKING:
+    import sympy as sp
 
 # Evenly spaced samples that show whether S² is more than a constant.
 SAMPLES_TO_SEE_A_LAW = 200_000
@@ -129,7 +131,7 @@ def select(gram: np.ndarray, max_terms: int, count: int):
     return coefficients, covariance
 
 
-def fit(blocks: Blocks, terms: Sequence[sp.Expr], max_terms: int) -> VarianceFunction:
+def fit(blocks: Blocks, terms: Sequence["sp.Expr"], max_terms: int) -> VarianceFunction:
     """Best subset of S² with iterated weights.
 
     Parameters
@@ -146,19 +148,14 @@ def fit(blocks: Blocks, terms: Sequence[sp.Expr], max_terms: int) -> VarianceFun
     found = interpret(*select(gram, max_terms, count), terms, weighted=False)
     mean = np.sqrt(gram[-1, -1] / (3 * count))
     for step in range(MOST_PASSES):
-        floor = FLOORS_OF_WEIGHTS[
-            0 if not found.is_square else min(step, len(FLOORS_OF_WEIGHTS) - 1)
-        ]
-        gram, count = second_moments(blocks, found.law, floor * mean)
+        last = len(FLOORS_OF_WEIGHTS) - 1
+        floor = FLOORS_OF_WEIGHTS[min(step, last) if found.is_square else 0] * mean
         before = found.law
+        gram, count = second_moments(blocks, before, floor)
         found = interpret(*select(gram, max_terms, count), terms)
-        moved = np.abs(found.law - before)
         same = ((before != 0) == (found.law != 0)).all()
-        if (
-            step >= len(FLOORS_OF_WEIGHTS)
-            and same
-            and (moved <= LARGEST_LAST_MOVE * found.std).all()
-        ):
+        near = np.abs(found.law - before) <= LARGEST_LAST_MOVE * found.std
+        if step > last and same and near.all():
             break
     return found
 
@@ -176,25 +173,27 @@ def interpret(coefficients, covariance, terms, weighted=True) -> VarianceFunctio
         Whether the covariance is that of an efficient fit; if not, the test of the
         perfect square has no meaning and the root is not taken.
     """
+    from scipy.special import chdtrc
+
     std = np.sqrt(np.diag(covariance))
     none = np.full(len(terms), np.nan)
     plain = VarianceFunction(
         coefficients, std, none, none, np.nan, np.nan, coefficients
     )
+    if not weighted:
+        return plain
     support = frozenset(int(i) for i in np.flatnonzero(coefficients))
     constant = [i for i, term in enumerate(terms) if term == 1]
     root, error = np.zeros(len(terms)), np.zeros(len(terms))
-    if len(support) == 1 and weighted:
+    if len(support) == 1:
         (i,) = support
         f = _root_position(terms, i)
         if f is None or coefficients[i] <= 0:
             return plain
         root[f] = np.sqrt(coefficients[i])
         error[f] = std[i] / (2 * root[f])
-        return VarianceFunction(
-            coefficients, std, root, error, np.nan, np.nan, coefficients
-        )
-    for square in support if weighted and constant else ():
+        return replace(plain, root=root, root_std=error)
+    for square in support if constant else ():
         f = _root_position(terms, square)
         if f is None or support != {constant[0], f, square}:
             continue
@@ -202,42 +201,36 @@ def interpret(coefficients, covariance, terms, weighted=True) -> VarianceFunctio
         pair, pair_covariance, statistic = _perfect_square(
             coefficients[three], covariance[np.ix_(three, three)]
         )
-        p_value = float(chdtrc(1, statistic))
-        if not p_value > REJECTED_P_VALUE:
-            return VarianceFunction(
-                coefficients, std, none, none, statistic, p_value, coefficients
-            )
+        tested = {"statistic": statistic, "p_value": float(chdtrc(1, statistic))}
+        if not tested["p_value"] > REJECTED_P_VALUE:
+            return replace(plain, **tested)
         a, b = pair
         law = np.zeros(len(terms))
         law[three] = a * a, 2 * a * b, b * b
-        root[[constant[0], f]] = pair
-        error[[constant[0], f]] = np.sqrt(np.diag(pair_covariance))
-        return VarianceFunction(coefficients, std, root, error, statistic, p_value, law)
+        root[three[:2]] = pair
+        error[three[:2]] = np.sqrt(np.diag(pair_covariance))
+        return replace(plain, root=root, root_std=error, law=law, **tested)
     return plain
 
 
-def _root_position(terms: Sequence[sp.Expr], square: int) -> int | None:
+def _root_position(terms: Sequence["sp.Expr"], square: int) -> int | None:
     """Position of f for the candidate f²; that of 1 for 1."""
     for i, term in enumerate(terms):
-        if term.free_symbols and sp.expand(term**2 - terms[square]) == 0:
+        if term.free_symbols and (term**2 - terms[square]).expand() == 0:
             return i
     return square if terms[square] == 1 else None
 
 
 def _perfect_square(beta: np.ndarray, covariance: np.ndarray):
-    """(a, b) with (a², 2ab, b²) nearest to β, by minimum distance.
+    """(a, b) with (a², 2ab, b²) nearest to β, by minimum distance; its covariance.
 
-    Returns
-    -------
-    pair, covariance, statistic
-        The statistic is χ²(1) if S² is a perfect square (Ferguson 1958).
+    The distance is χ²(1) if S² is a perfect square (Ferguson 1958).
     """
     if beta[2] <= 0:
         return np.full(2, np.nan), np.full((2, 2), np.nan), np.inf
     scale = np.sqrt(np.diag(covariance))
-    whiten = (
-        np.linalg.inv(np.linalg.cholesky(covariance / np.outer(scale, scale))) / scale
-    )
+    root = np.linalg.cholesky(covariance / np.outer(scale, scale))
+    whiten = np.linalg.inv(root) / scale
     b = np.sqrt(beta[2])
     pair = np.array([beta[1] / (2 * b), b])
     for _ in range(50):

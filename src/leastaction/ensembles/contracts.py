@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from leastaction.core.comparison import comparison_contract
 from leastaction.core.contracts import Contract
 from leastaction.core.contracts import Variable as V
 
@@ -28,18 +29,7 @@ def _of_coordinates(*names: str) -> dict[str, V]:
 
 
 CONTRACTS = {
-    "rollout": Contract(
-        "validate",
-        {
-            "mean_true": ("replicate", "time", "state"),
-            "std_true": ("replicate", "time", "state"),
-            "mean_estimate": ("replicate", "time", "state"),
-            "std_estimate": ("replicate", "time", "state"),
-            "hamiltonian_true": ("replicate", "time"),
-            "hamiltonian_estimate": ("replicate", "time"),
-        },
-        finite=("mean_true", "std_true", "hamiltonian_true"),
-    ),
+    "rollout": comparison_contract("state", "unit of the state", "unit of L"),
     "observations": Contract("simulate", _of_coordinates("q", "qdot")),
     "displacements": Contract(
         "simulate with sensor.channels [q]", _of_coordinates("q")

@@ -1,19 +1,11 @@
 """Datasets of a field, before the model."""
 
+from leastaction.core.comparison import comparison_contract
 from leastaction.core.contracts import Contract, variables
 
 CONTRACTS = {
-    "field_rollout": Contract(
-        "validate",
-        {
-            "mean_true": ("replicate", "time", "node"),
-            "std_true": ("replicate", "time", "node"),
-            "mean_estimate": ("replicate", "time", "node"),
-            "std_estimate": ("replicate", "time", "node"),
-            "hamiltonian_true": ("replicate", "time"),
-            "hamiltonian_estimate": ("replicate", "time"),
-        },
-        finite=("mean_true", "std_true", "hamiltonian_true"),
+    "field_rollout": comparison_contract(
+        "node", "unit of the field", "unit of L times m"
     ),
     "field_observations": Contract(
         "simulate",

@@ -92,9 +92,7 @@ class FieldLibrary(Candidates):
     # Each stands at every stride-th of its points; 0 if only for the whole domain.
     strides: tuple[int, ...] = ()
 
-    # There is no Rayleigh function, and the calculus of noise that does not depend on
-    # the state does not matter.
-    dissipation = ()
+    # The calculus of noise that does not depend on the state does not matter.
     calculus = "ito"
     equations = staticmethod(density_euler_lagrange)
 

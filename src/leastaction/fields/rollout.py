@@ -65,8 +65,7 @@ def validate(
         diverged=n if found is None else 0,
         replicate=model["replicate"],
         axis={"node": node_coordinate(system.domain)},
-        unit="unit of the field",
-        energy_unit="unit of L times m",
+        contract="field_rollout",
     )
 
 

@@ -58,7 +58,7 @@ def assemble(
         flat.get("input"),
         freedom.independent,
     )
-    weights = freedom.combinations
+    weights = freedom.reduction[freedom.independent]
     gram, inertia_gram = (weights.T @ part @ weights for part in independent[:2])
     moment = independent[2] @ weights
     chosen = evenly(count, settings["samples"])
