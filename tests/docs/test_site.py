@@ -106,7 +106,8 @@ def test_nothing_is_loaded_from_a_network(pages):
 
 def test_every_page_of_the_repository_is_there(site):
     written = ["README.md", "CHANGELOG.md", "config/README.md", "benchmarks/results.md"]
-    written += [str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")]
+    for kind in ("md", "ipynb"):
+        written += [f"docs/{path.name}" for path in ROOT.glob(f"docs/*.{kind}")]
     written += [f"src/leastaction/{family}/README.md" for family in FAMILIES]
     missing = [one for one in written if not (site / one).with_suffix(".html").exists()]
     assert not missing
