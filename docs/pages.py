@@ -34,7 +34,12 @@ STAGES = (
     "validate",
 )
 NAVIGATION = {
-    "Getting started": ["README", "docs/tutorial", "docs/your_own_data"],
+    "Getting started": [
+        "README",
+        "docs/tutorial",
+        "docs/your_own_data",
+        "docs/coming_from_pysindy",
+    ],
     "Method families": [f"src/leastaction/{family}/README" for family in FAMILIES],
     "Reference": ["docs/api/index", "config/README", "docs/conventions"],
     "Results": ["docs/results", "docs/errata", "benchmarks/results", "results/README"],

@@ -448,6 +448,8 @@ def compare(
     """
     found, truth = canonical(found, library), canonical(truth, library)
     names = np.array([*library.names, *library.dissipation_names], dtype=object)
+    losses = [f"D: {name}" for name in library.dissipation_names]
+    shown = np.array([*library.names, *losses], dtype=object)
     there, wanted = found != 0, truth != 0
     ratio = found[wanted] / truth[wanted]
     scale = 1.0
@@ -459,7 +461,7 @@ def compare(
         extra=tuple(names[there & ~wanted]),
         scale=scale,
         error=scale * ratio - 1.0,
-        terms=tuple(names[wanted]),
+        terms=tuple(shown[wanted]),
     )
 
 
