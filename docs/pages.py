@@ -18,8 +18,8 @@ from docutils.nodes import SkipNode
 from latex2mathml.converter import convert
 
 import leastaction
-from leastaction.core.families import FAMILIES, PACKAGE, module
-from leastaction.core.method import Step
+from leastaction.core.families import FAMILIES, PACKAGE
+from leastaction.core.method import Step, declared
 from leastaction.core.settings import Settings
 
 API = Path(__file__).parent / "api"
@@ -125,11 +125,10 @@ def write_api(app) -> None:
     pages = {"index": _public_names()}
     pages |= {package: _functions(package) for package in PACKAGES}
     pages |= {f"{family}_methods": _methods(family) for family in FAMILIES}
-    API.mkdir(exist_ok=True)
+    shutil.rmtree(API, ignore_errors=True)
+    API.mkdir()
     for name, text in pages.items():
-        path = API / f"{name}.md"
-        if not path.exists() or path.read_text() != text:
-            path.write_text(text)
+        Path(API, f"{name}.md").write_text(text)
 
 
 def _rst(*lines: str) -> str:
@@ -181,13 +180,11 @@ def _own(value: ModuleType) -> list[str]:
 
 def _methods(family: str) -> str:
     """Page of a family's methods, stage by stage."""
-    recipes = module(family, "recipes")
-    own = [
-        value
-        for value in vars(recipes).values()
-        if isclass(value) and value.__module__ == recipes.__name__
+    steps = [
+        step
+        for step in declared(Step)
+        if step.__module__ == f"leastaction.{family}.recipes" and hasattr(step, "run")
     ]
-    steps = [one for one in own if issubclass(one, Step) and hasattr(one, "run")]
     text = f"# {family.capitalize()}: methods and settings\n"
     for stage in STAGES:
         here = [one for one in steps if one.stage == stage]
