@@ -14,7 +14,7 @@ from leastaction.report.panel import BASELINE, MAIN, Panel, joined
 from leastaction.report.recovery import shown_case, shown_mode
 from leastaction.report.study import label_of_level, level_axis
 from leastaction.report.style import StyledFigure, draw
-from leastaction.trajectories.figures.noise_limits import printed_limits
+from leastaction.trajectories.scores import printed_limits
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)
 ROWS = [
@@ -186,8 +186,9 @@ def test_methods_have_names_of_their_papers_in_the_legend():
 
 
 def test_a_ratio_is_no_limit():
-    assert printed_limits(panel(rows=ROWS), BASELINE) == [0.06]
-    assert printed_limits(panel(rows=ROWS), MAIN) == []
+    shown = panel(rows=ROWS)
+    assert [row["printed"] for row in printed_limits(shown, BASELINE)] == [0.06]
+    assert printed_limits(shown, MAIN) == []
 
 
 def test_the_published_method_has_the_noise_of_its_paper():

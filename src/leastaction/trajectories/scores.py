@@ -11,6 +11,7 @@ import xarray as xr
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.library import canonical
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.report import law_rows, verdict
 from leastaction.report.case import (
     ADDED,
@@ -24,6 +25,7 @@ from leastaction.report.case import (
     rows_of,
     share,
 )
+from leastaction.report.panel import Panel
 from leastaction.report.recovery import (
     BASELINE,
     HONEST_MODE,
@@ -42,7 +44,6 @@ from leastaction.report.recovery import (
 )
 from leastaction.report.scores import Truth
 
-CHANNELS = ["q", "qdot", "qddot"]
 # Noise levels that methods find as a by-product.
 NOISE_FOUND = ("noise_std", "noise_q", "noise_qdot", "noise_qddot")
 LARGEST = "largest noise with the right structure"
@@ -92,6 +93,15 @@ def limit_of(exact: xr.DataArray, mode: str) -> tuple[NoiseLimit, str]:
     return limit, note + ("; the sweep ends there" if limit.at_end else "")
 
 
+def printed_limits(panel: Panel, estimator: str) -> list[Mapping]:
+    """Printed rows with the largest noise of an estimator; no ratio."""
+    return [
+        row
+        for row in panel.printed
+        if row["ours"].get("largest_noise") == estimator and "over" not in row["ours"]
+    ]
+
+
 def _printed_limit(case: Case, entry: Mapping) -> Iterator[dict]:
     """Largest noise of an estimator, or over that of another one on the same data."""
     if case.recovery is None:
@@ -116,12 +126,8 @@ def _printed_limit(case: Case, entry: Mapping) -> Iterator[dict]:
 
 def _noise_limits(case: Case) -> Iterator[dict]:
     """Limit in every mode that the paper prints no number for."""
-    printed = {
-        row["ours"].get("noise_mode")
-        for row in case.panel.printed
-        if row["ours"].get("largest_noise") == case.estimator
-        and "over" not in row["ours"]
-    }
+    rows = printed_limits(case.panel, case.estimator)
+    printed = {row["ours"].get("noise_mode") for row in rows}
     exact = case.recovery["exact"]
     for mode in map(str, exact["noise_mode"].values):
         if mode not in printed:
@@ -297,18 +303,15 @@ def _in_scale(
     for value, function in one.terms:
         if function in library.terms:
             by_term.setdefault(library.terms.index(function), value)
-    scale = 1.0
     if not driven:
         if library.reference not in by_term:
             return None
         scale = library.reference_coefficient / by_term[library.reference]
-    return {
-        i: value
-        if scale == 1
-        else float(f"{scale * value:.{DIGITS_OF_PRINTED_RATIO}g}")
-        for i, value in by_term.items()
-        if library.status[i] in ("reference", "independent")
-    }
+        if scale != 1:
+            digits = f".{DIGITS_OF_PRINTED_RATIO}g"
+            by_term = {i: float(format(scale * v, digits)) for i, v in by_term.items()}
+    kept = ("reference", "independent")
+    return {i: value for i, value in by_term.items() if library.status[i] in kept}
 
 
 # Rows at a level of noise
@@ -349,12 +352,15 @@ def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
     if ours and level:
         yield from rows_of(case, [NOISE], at, limits, where)
         # Intervals of other recorded channels are not pooled with those of all.
-        channels = (case.config["simulate"].get("noise") or {}).get(
-            "channels", CHANNELS
-        )
+        channels = channels_of(case.config)
         if len(channels) < len(CHANNELS):
             where += f", recorded {' '.join(channels)}"
         yield from rows_of(case, [COVERED], at, limits, where)
+
+
+def channels_of(config: Mapping) -> tuple[str, ...]:
+    """Recorded channels of an example."""
+    return tuple((config["simulate"].get("noise") or {}).get("channels", CHANNELS))
 
 
 def _not_done(case: Case, where: str) -> dict:
@@ -372,13 +378,11 @@ def _not_done(case: Case, where: str) -> dict:
 def _noise_error(at: AtLevel) -> np.ndarray | None:
     """Relative error of the noise that a method finds, worst of all channels."""
     model = at.of(at.case.model)
-    names = [name for name in NOISE_FOUND if name in model]
-    if not names:
+    found = [model[name].values for name in NOISE_FOUND if name in model]
+    if not found:
         return None
-    values = [
-        model[name].values.reshape(model.sizes["replicate"], -1) for name in names
-    ]
-    return np.hstack([np.abs(one / at.level - 1) for one in values]).max(axis=1)
+    found = np.hstack([one.reshape(len(one), -1) for one in found])
+    return np.abs(found / at.level - 1).max(axis=1)
 
 
 def _covered(at: AtLevel) -> np.ndarray | None:

@@ -1,6 +1,6 @@
 """Table I of xL-SINDy: the Lagrangian that is found at each level of noise."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 import pandas as pd
@@ -38,8 +38,7 @@ def lagrangian_by_noise(panels: Sequence[Panel]) -> Table:
     noise.
     """
     printed = [printed_lagrangians(p.config, p.law) for p in panels]
-    levels = sorted({one.level for each in printed for one in each})
-    return _table(panels, levels)
+    return _table(panels, {one.level for each in printed for one in each})
 
 
 def lagrangian_by_every_noise(panels: Sequence[Panel]) -> Table:
@@ -54,14 +53,19 @@ def lagrangian_by_every_noise(panels: Sequence[Panel]) -> Table:
         if estimator in panel.models
         for level in panel.models[estimator]["noise_level"].values
     }
-    return _table(panels, sorted(levels))
+    return _table(panels, levels)
 
 
-def _table(panels: Sequence[Panel], levels: Sequence[float]) -> Table:
+def _table(panels: Sequence[Panel], levels: Collection[float]) -> Table:
     printed = [printed_lagrangians(p.config, p.law) for p in panels]
     titles = _titles(panels)
-    rows = [{LEVEL: "", SOURCE: "true", **_row(titles, [_true(p) for p in panels])}]
-    for level in levels:
+    rows = []
+
+    def add(sigma: str, source: str, cells: Sequence[list[str]]) -> None:
+        rows.append([sigma, source, *map("\n".join, cells)])
+
+    add("", "true", [_true(panel) for panel in panels])
+    for level in sorted(levels):
         sigma = f"{level:g}"
         cells = [
             _printed(panel, next((one for one in each if one.level == level), None))
@@ -69,12 +73,11 @@ def _table(panels: Sequence[Panel], levels: Sequence[float]) -> Table:
         ]
         any_printed = any(cells)
         if any_printed:
-            rows.append({LEVEL: sigma, SOURCE: "printed", **_row(titles, cells)})
+            add(sigma, "printed", cells)
         for estimator in (BASELINE, MAIN):
             cells = [_found(panel, estimator, level) for panel in panels]
-            source = _source(panels, estimator)
             if any(cell != NOT_DONE for cell in cells) or any_printed:
-                rows.append({LEVEL: sigma, SOURCE: source, **_row(titles, cells)})
+                add(sigma, _source(panels, estimator), cells)
     return Table(pd.DataFrame(rows, columns=[LEVEL, SOURCE, *titles]), NOTE)
 
 
@@ -85,10 +88,6 @@ def _titles(panels: Sequence[Panel]) -> list[str]:
         title if titles.count(title) == 1 else f"{title} ({panel.example})"
         for title, panel in zip(titles, panels, strict=True)
     ]
-
-
-def _row(titles: Sequence[str], cells: Sequence[list[str]]) -> dict[str, str]:
-    return {t: "\n".join(lines) for t, lines in zip(titles, cells, strict=True)}
 
 
 def _source(panels: Sequence[Panel], estimator: str) -> str:
@@ -138,19 +137,13 @@ def _found(panel: Panel, estimator: str, level: float) -> list[str]:
     def text(i: int) -> str:
         return readable.function_text(terms[i], names)
 
-    true, extra, missing = (
-        np.flatnonzero(chosen)
-        for chosen in (
-            (found != 0) & (wanted != 0),
-            (found != 0) & (wanted == 0),
-            (found == 0) & (wanted != 0),
-        )
-    )
-    order = [*_kinetic_first(panel, true), *extra]
+    extra, missing = (found != 0) & (wanted == 0), (found == 0) & (wanted != 0)
+    order = _kinetic_first(panel, np.flatnonzero((found != 0) & ~extra))
     lines = _lines(
-        (found[i], std[i], text(i), "" if wanted[i] else EXTRA) for i in order
+        (found[i], std[i], text(i), EXTRA if extra[i] else "")
+        for i in (*order, *np.flatnonzero(extra))
     )
-    lines += [f"{MISSING} {text(i)}" for i in missing]
+    lines += [f"{MISSING} {text(i)}" for i in np.flatnonzero(missing)]
     exact = shown_case(estimator, panel.recoveries[estimator], level)["exact"].values
     verdict = "right" if result.exact else "wrong"
     return [*lines, f"structure {verdict} ({int(exact.sum())}/{exact.size} right)"]

@@ -1,12 +1,14 @@
 """How much noise each method manages: Figure 4 of xL-SINDy, and further."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.report.looks import SMOOTHED, Look, look
+from leastaction.report.looks import SMOOTHED, look
 from leastaction.report.panel import BASELINE, MAIN, Panel, joined, panel_title
 from leastaction.report.recovery import NoiseLimit, coverage, largest_noise, shown_mode
 from leastaction.report.study import (
@@ -21,6 +23,7 @@ from leastaction.report.study import (
     share_of_exact,
 )
 from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top, small
+from leastaction.trajectories.scores import channels_of, printed_limits
 
 # In mm.
 HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 28.0
@@ -29,7 +32,6 @@ MARKS = {"independent": ("o", 0.14), "shared": ("s", -0.14)}
 # Decades from the lowest level to the place of data without noise.
 DECADES_TO_NO_NOISE = 0.8
 DISTANCE_OF_METHODS = 0.07
-NAMES = {BASELINE: "xL-SINDy"}
 ORDER = [
     name + data
     for name in (MAIN, BASELINE, "sindy_pi", "lagrangian_sindy")
@@ -38,6 +40,8 @@ ORDER = [
 MODES = {"independent": "independent noise", "shared": "shared noise"}
 NOMINAL_COVERAGE = 95.0
 ACCEPTED_COVERAGE = (90.0, 99.0)
+# Look of a method.
+look_of = partial(look, labels={BASELINE: "xL-SINDy"})
 # By the recorded channels: label, colour, marker, shift.
 CHANNELS = {
     ("q", "qdot", "qddot"): (r"$q, \dot q, \ddot q$", "estimate_color", "o", -0.12),
@@ -72,13 +76,11 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for i, (panel, axes) in enumerate(zip(panels, grid, strict=True)):
         for y, method in enumerate(methods):
             _printed(axes, y, panel, method, settings)
-            found = panel.recoveries.get(method)
-            if found is None:
-                continue
+            colour = look_of(method).color(settings)
             for mode, (marker, shift) in MARKS.items():
-                if mode in found["noise_mode"].values:
-                    limit = largest_noise(found["exact"].sel(noise_mode=mode))
-                    colour = look_of(method).color(settings)
+                case = _mode_of(panel, method, mode)
+                if case is not None:
+                    limit = largest_noise(case["exact"])
                     _limit(axes, y - shift, limit, least, marker, colour)
         _noise_axes(axes, least, settings)
         axes.set_title(panel_title(panels, i), pad=14)
@@ -95,6 +97,14 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ]
     legend_on_top(figure, handles, 5)
     return figure
+
+
+def _mode_of(panel: Panel, method: str, mode: str) -> xr.Dataset | None:
+    """Recoveries of a method with one kind of noise; None if it was not done."""
+    found = panel.recoveries.get(method)
+    if found is None or mode not in found["noise_mode"].values:
+        return None
+    return found.sel(noise_mode=mode)
 
 
 def _face(marker: str, colour: str = "0.3") -> dict:
@@ -117,19 +127,10 @@ def _limit(axes: Axes, y: float, limit: NoiseLimit, least: float, marker: str, c
 
 
 def _printed(axes: Axes, y: float, panel: Panel, method: str, settings) -> None:
-    for level in printed_limits(panel, method):
-        x = np.log10(level)
+    for row in printed_limits(panel, method):
+        x = np.log10(float(row["printed"]))
         style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 4}
         axes.plot([x, x], [y - 0.36, y + 0.36], solid_capstyle="butt", **style)
-
-
-def printed_limits(panel: Panel, method: str) -> list[float]:
-    """Limits that the paper prints for a method."""
-    return [
-        float(row["printed"])
-        for row in panel.printed
-        if row["ours"].get("largest_noise") == method and "over" not in row["ours"]
-    ]
 
 
 def _noise_axes(axes: Axes, least: float, settings: Mapping) -> None:
@@ -165,17 +166,17 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     methods, levels = in_order(panels), levels_of(panels)
     if not levels:
         raise ValueError("success_study: no panel has a sweep over noise")
-    modes = [m for m in MODES if any(m in _modes(panel) for panel in panels)]
+    swept = [found for panel in panels for found in panel.recoveries.values()]
+    modes = [m for m in MODES if any(m in found["noise_mode"] for found in swept)]
     size, shared = (2 * len(modes), len(panels)), {"sharex": True, "sharey": "row"}
     figure, grid = grid_of(settings, *size, row=42, rest=14, **shared)
     for j, panel in enumerate(panels):
         for i, mode in enumerate(modes):
             top, bottom = grid[2 * i : 2 * i + 2, j]
             for k, method in enumerate(methods):
-                found = panel.recoveries.get(method)
-                if found is None or mode not in found["noise_mode"].values:
+                case = _mode_of(panel, method, mode)
+                if case is None:
                     continue
-                case = found.sel(noise_mode=mode)
                 shift = DISTANCE_OF_METHODS * (k - (len(methods) - 1) / 2)
                 x = np.array(places(case["noise_level"].values, levels)) + shift
                 style = look_of(method).series(settings)
@@ -195,17 +196,6 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     handles = [key(one.label, **one.series(settings)) for one in looks]
     legend_on_top(figure, handles, 4)
     return figure
-
-
-def _modes(panel: Panel) -> set[str]:
-    return {
-        str(mode) for r in panel.recoveries.values() for mode in r["noise_mode"].values
-    }
-
-
-def look_of(estimator: str) -> Look:
-    """Look of a method."""
-    return look(estimator, NAMES)
 
 
 def in_order(panels: Sequence[Panel]) -> list[str]:
@@ -237,7 +227,7 @@ def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grid[1, 0].set(ylabel="Worst coefficient error (%)", yscale="log")
     grid[2, 0].set(ylabel="Coverage of 95 % intervals (%)", ylim=(-6, 106))
     figure.align_ylabels(grid)
-    present = {channels_of(panel) for panel in panels}
+    present = {channels_of(panel.config) for panel in panels}
     handles = [
         key(f"recorded: {label}", settings[colour], marker, **STYLE)
         for channels, (label, colour, marker, _) in CHANNELS.items()
@@ -247,14 +237,8 @@ def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def channels_of(panel: Panel) -> tuple[str, ...]:
-    """Recorded channels of an example."""
-    noise = panel.config["simulate"].get("noise") or {}
-    return tuple(noise.get("channels", ("q", "qdot", "qddot")))
-
-
 def _of_channels(column, panel: Panel, levels, settings: Mapping) -> None:
-    _, colour, marker, shift = CHANNELS[channels_of(panel)]
+    _, colour, marker, shift = CHANNELS[channels_of(panel.config)]
     style = {"color": settings[colour], "marker": marker} | STYLE
     found = panel.recoveries[MAIN]
     mode = shown_mode(MAIN, found)

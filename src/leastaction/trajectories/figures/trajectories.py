@@ -98,11 +98,16 @@ def _draw(axes: Axes, panel: Panel, name: str, level: float, settings) -> None:
 
 def _path(panel: Panel, method: str, name: str, level: float) -> np.ndarray | None:
     """Path of a method at one level; None if it was not rolled out there."""
-    rollout: xr.Dataset | None = panel.rollouts.get(method)
-    if rollout is None or level not in rollout["noise_level"].values:
+    case = _case(panel, method, level)
+    if case is None:
         return None
-    case = rollout.sel(noise_mode=shown_mode(method, rollout), noise_level=level)
     return case["q_estimate"].isel(replicate=0, trajectory=0).sel(dof=name).values
+
+
+def _case(panel: Panel, method: str, level: float) -> xr.Dataset | None:
+    """Rollout that stands for a method at one level; None if there is none."""
+    found = panel.rollouts.get(method)
+    return None if found is None else shown_case(method, found, level)
 
 
 def _handles(panels: Sequence[Panel], settings: Mapping, text="") -> list[Line2D]:
@@ -152,8 +157,7 @@ def _energies(axes: Axes, panel: Panel, level: float, settings: Mapping) -> None
     style = {"color": settings["truth_color"], "linestyle": "-", "linewidth": 1.6}
     _median(axes, time, _changes(truth, scale), zorder=2, **style)
     for order, method in enumerate(DASHES):
-        found = panel.rollouts.get(method)
-        case = None if found is None else shown_case(method, found, level)
+        case = _case(panel, method, level)
         if case is None:
             continue
         change = _changes(case["hamiltonian_estimate"], scale)
