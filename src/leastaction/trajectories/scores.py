@@ -50,8 +50,7 @@ LARGEST = "largest noise with the right structure"
 # A printed ratio is worth as many digits as the numbers that it is made of.
 DIGITS_OF_PRINTED_RATIO = 4
 UNDECIDED = "not judged: the levels are too coarse"
-# Other diagnostics of a fit, with what they say of all of them.
-SHARES = {"converged": "converged"}
+# Other diagnostics of a fit.
 MEDIANS = {"jump": "jump", "reached": "segments reached"}
 
 
@@ -87,9 +86,8 @@ def limit_of(exact: xr.DataArray, mode: str) -> tuple[NoiseLimit, str]:
         if limit.lowest == 0:
             return limit, "fails even without noise"
         return limit, f"below the lowest level done ({limit.lowest:g})"
-    replicates = exact.sizes["replicate"]
     note = f"every level from {limit.lowest:g} to it has at least half of "
-    note += f"{replicates} right"
+    note += f"{exact.sizes['replicate']} right"
     return limit, note + ("; the sweep ends there" if limit.at_end else "")
 
 
@@ -159,9 +157,8 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
     mine, my_note = limit_of(case.recovery["exact"], mode)
     theirs, their_note = limit_of(other["exact"], mode)
     value, (low, high) = ratio(mine, theirs)
-    decided = ""
-    if not np.isnan(value):
-        decided = verdict_on(target, entry["printed"], low, high)
+    known = not np.isnan(value)
+    decided = verdict_on(target, entry["printed"], low, high) if known else ""
     notes = (
         entry.get("note"),
         entry.get("reason"),
@@ -187,13 +184,10 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
 def ratio(mine: NoiseLimit, theirs: NoiseLimit) -> tuple[float, tuple[float, float]]:
     """Ratio of two limits, and its bounds; NaN if 0/0 or without a limit."""
     (low, high), (below, above) = mine.between, theirs.between
-    return _over(mine.level, theirs.level), (_over(low, above), _over(high, below))
-
-
-def _over(a: float, b: float) -> float:
-    if np.isnan(a) or np.isnan(b) or a == b == 0 or np.isinf(a) and np.isinf(b):
-        return np.nan
-    return np.inf if b == 0 else a / b
+    ours, others = [mine.level, low, high], [theirs.level, above, below]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value, *bounds = map(float, np.divide(ours, others))
+    return value, tuple(bounds)
 
 
 def verdict_on(target: Mapping | None, printed: float, low: float, high: float) -> str:
@@ -443,9 +437,8 @@ def _trusted(case: Case) -> Iterator[Found]:
             "trusted"
             for word, which in (("wrong", ~right), ("right", right))
         ]
-        for name, text in SHARES.items():
-            if name in model:
-                notes.append(f"{int((model[name].values > 0).sum())} {text}")
+        if "converged" in model:
+            notes.append(f"{int((model['converged'].values > 0).sum())} converged")
         for name, text in MEDIANS.items():
             if name in model:
                 values = model[name].values

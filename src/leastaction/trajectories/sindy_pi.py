@@ -39,16 +39,7 @@ def held_out(qddot: np.ndarray) -> np.ndarray:
     """Every fifth trajectory in the order of its root mean square acceleration.
 
     The order of the trajectories in the file has no influence, and slow and fast
-    motions are on both sides.
-
-    Parameters
-    ----------
-    qddot
-        Shape (trajectory, time, dof).
-
-    Returns
-    -------
-    Positions of the trajectories held out, in that order.
+    motions are on both sides. `qddot` has the shape (trajectory, time, dof).
     """
     order = np.argsort((qddot**2).mean((1, 2)), kind="stable")
     return order[TRAJECTORIES_PER_HELD_OUT // 2 :: TRAJECTORIES_PER_HELD_OUT]

@@ -58,37 +58,32 @@ def evaluate(x, left, right, target, pointer, monomial, value, m, out):
 @njit(cache=True, nogil=True)
 def accelerate(x, force, out, inverse, rate):
     # M qddot = Q - C by Gauss-Jordan elimination with pivoting; rate = (qdot, qddot).
+    # The inverse of M is the right half of `inverse`.
     for a in range(N):
         for b in range(N):
-            inverse[0, a, b] = out[N * a + b]
-            inverse[1, a, b] = 1.0 if a == b else 0.0
+            inverse[a, b] = out[N * a + b]
+            inverse[a, N + b] = 1.0 if a == b else 0.0
     for a in range(N):
         pivot = a
         for b in range(a + 1, N):
-            if abs(inverse[0, b, a]) > abs(inverse[0, pivot, a]):
+            if abs(inverse[b, a]) > abs(inverse[pivot, a]):
                 pivot = b
-        for b in range(N):
-            for i in range(2):
-                if pivot != a:
-                    swap = inverse[i, a, b]
-                    inverse[i, a, b] = inverse[i, pivot, b]
-                    inverse[i, pivot, b] = swap
-        pivot_value = inverse[0, a, a]
-        factor = 1.0 / pivot_value if pivot_value != 0.0 else np.inf
-        for b in range(N):
-            for i in range(2):
-                inverse[i, a, b] *= factor
+        value = inverse[pivot, a]
+        factor = 1.0 / value if value != 0.0 else np.inf
+        for b in range(2 * N):
+            scaled = factor * inverse[pivot, b]
+            inverse[pivot, b] = inverse[a, b]
+            inverse[a, b] = scaled
         for d in range(N):
-            factor = inverse[0, d, a]
-            for b in range(N):
-                for i in range(2):
-                    if d != a:
-                        inverse[i, d, b] -= factor * inverse[i, a, b]
+            factor = inverse[d, a]
+            for b in range(2 * N):
+                if d != a:
+                    inverse[d, b] -= factor * inverse[a, b]
     for a in range(N):
         rate[a] = x[N + a]
         rate[N + a] = 0.0
         for b in range(N):
-            rate[N + a] -= inverse[1, a, b] * (out[MASS + b] - force[b])
+            rate[N + a] -= inverse[a, N + b] * (out[MASS + b] - force[b])
 
 
 @njit(cache=True, nogil=True)
@@ -102,7 +97,7 @@ def linearise(place, out, inverse, rate, by_x, by_c):
             for d in range(N):
                 residual += out[PLAIN + 2 * N * (N * a + d) + b] * rate[N + d]
             for d in range(N):
-                by_x[place, d, b] -= inverse[1, d, a] * residual
+                by_x[place, d, b] -= inverse[d, N + a] * residual
     for j in range(2 * N, by_c.shape[2]):
         own = PLAIN * (1 + j)
         for a in range(N):
@@ -112,7 +107,7 @@ def linearise(place, out, inverse, rate, by_x, by_c):
             for d in range(N):
                 residual += out[own + N * a + d] * rate[N + d]
             for d in range(N):
-                by_c[place, d, j] -= inverse[1, d, a] * residual
+                by_c[place, d, j] -= inverse[d, N + a] * residual
 
 
 @njit(cache=True, nogil=True)
@@ -204,7 +199,7 @@ def shoot(
     left_full, right_full, target_full, pointer_full, monomial_full, value_full = full
     width = 2 * N + active
     m, out = np.empty(full[0].size), np.zeros(PLAIN * (2 * N + 1 + active))
-    inverse, rate = np.empty((2, N, N)), np.empty(2 * N)
+    inverse, rate = np.empty((N, 2 * N)), np.empty(2 * N)
     # At the begin, the middle and the end of a group.
     at, rates = np.empty((3, 2 * N)), np.empty((3, 2 * N))
     by_x, by_c = np.empty((3, N, 2 * N)), np.zeros((3, N, width))
@@ -333,20 +328,20 @@ class PolynomialTable:
         used = c[self.candidate] != 0
         if active is None:
             used &= self.entry < plain
-        keys, values = [self.entry[used]], [(c[self.candidate] * self.value)[used]]
-        monomials = [self.monomial[used]]
+        key, value = self.entry[used], (c[self.candidate] * self.value)[used]
+        monomial = self.monomial[used]
         if active is not None:
             position = np.full(self.count, -1)
             position[active] = np.arange(len(active))
             column = position[self.candidate]
             own = (column >= 0) & (self.entry < plain)
-            keys.append(everything + plain * column[own] + self.entry[own])
-            values.append(self.value[own])
-            monomials.append(self.monomial[own])
+            number = everything + plain * column[own] + self.entry[own]
+            key = np.concatenate([key, number])
+            value = np.concatenate([value, self.value[own]])
+            monomial = np.concatenate([monomial, self.monomial[own]])
         kept = len(self.left)
-        key = np.concatenate(keys) * kept + np.concatenate(monomials)
-        key, inverse = np.unique(key, return_inverse=True)
-        value = np.bincount(inverse, np.concatenate(values), len(key)).astype(float)
+        key, inverse = np.unique(key * kept + monomial, return_inverse=True)
+        value = np.bincount(inverse, value, len(key)).astype(float)
         target, start = np.unique(key // kept, return_index=True)
         left, right, number = self._needed(key % kept)
         pointer = np.append(start, len(key))
@@ -414,29 +409,14 @@ class VariationalEquations:
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Gauss–Newton equations of segments of motion fitted to positions.
 
-        Parameters
-        ----------
-        q
-            Measured positions, shape (row, dof).
-        first, length, start
-            First row of each segment, its rows, and its state (q, q̇) there.
-        active
-            Coefficients with a sensitivity. None: no derivatives at all.
-        weight
-            1/σ² of each coordinate, shape (dof,) or (segment, dof).
-        force
-            Input Q at the begin and the middle of every step, shape
-            (2 · steps · row, dof); None if there is none.
-        path
-            Filled with the motions, shape (segment, sample, 2 dof); by itself nothing.
+        Segments have a first row of q, a number of rows, and a start (q, q̇). Weights
+        are 1/σ², shape (dof,) or (segment, dof). The input Q is given at the begin and
+        the middle of every step, shape (2 · steps · row, dof).
 
-        Returns
-        -------
-        h, g, square
-            JᵀWJ, shape (segment, m, m), and JᵀWe, shape (segment, m), with the
-            m = 2 dof + active unknowns (state, coefficients) of each segment, both
-            empty without derivatives; Σ e² by coordinate, shape (segment, dof),
-            infinite where a motion escapes.
+        Returns JᵀWJ, (segment, m, m), and JᵀWe, (segment, m), with the m = 2 dof +
+        active unknowns of each segment, its state and the `active` coefficients (both
+        empty if that is None), and Σ e² by coordinate, (segment, dof), infinite where a
+        motion escapes. The motions, (segment, sample, 2 dof), are written to `path`.
         """
         if np.shape(c) != (self.table.count,):
             raise ValueError(
@@ -537,16 +517,15 @@ def polynomial_table(
         entries += [diff(e, i) for e in entries for i in range(2 * dof)]
         rows += [(k, i, *item) for i, e in enumerate(entries) for item in e.terms()]
     order, left, right = _products([row[2] for row in rows])
+    places = np.array([(k, i, order[m]) for k, i, m, _ in rows], dtype=np.int64)
     return PolynomialTable(
         dof,
         len(expressions),
         tuple(functions),
         left,
         right,
-        np.array([row[0] for row in rows], dtype=np.int64),
-        np.array([row[1] for row in rows], dtype=np.int64),
-        np.array([order[row[2]] for row in rows], dtype=np.int64),
-        np.array([float(row[3]) for row in rows]),
+        *places.reshape(-1, 3).T,
+        np.array([float(value) for *_, value in rows]),
     )
 
 

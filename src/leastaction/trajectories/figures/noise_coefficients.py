@@ -56,11 +56,11 @@ def noise_coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes in cells[count:]:
             axes.set_axis_off()
         start += rows
-    handles = [key("truth", settings["truth_color"], linewidth=1.2)]
-    for name in (MAIN, BASELINE):
-        if any(name in panel.models for panel in panels):
-            style = look_of(name).series(settings)
-            handles.append(key(look_of(name).label + RANGE, **style))
+    shown = [n for n in (MAIN, BASELINE) if any(n in p.models for p in panels)]
+    handles = [
+        key("truth", settings["truth_color"], linewidth=1.2),
+        *(key(look_of(n).label + RANGE, **look_of(n).series(settings)) for n in shown),
+    ]
     legend_on_top(figure, handles)
     return figure
 
@@ -85,12 +85,11 @@ def _coefficient(axes: Axes, panel: Panel, name: str, deviations, levels, settin
     extremes = [0.0]
     for estimator, of_all in deviations.items():
         of_term = of_all.sel(candidate=name)
-        shift = SHIFT[estimator]
         style = look_of(estimator).series(settings) | {"linestyle": "none"}
-        x = places(of_term["noise_level"].values, levels)
-        for place, level in zip(x, of_term["noise_level"].values, strict=True):
+        for level in of_term["noise_level"].values:
+            x = levels.index(level) + SHIFT[estimator]
             values = of_term.sel(noise_level=level).values
-            extremes += range_bar(axes, place + shift, values, **style)
+            extremes += range_bar(axes, x, values, **style)
     axes.axhline(0, color=settings["truth_color"], linewidth=1.2, zorder=1)
     _symmetric_scale(axes, np.abs(extremes).max())
     axes.set_title(_title(panel, name))
@@ -100,15 +99,20 @@ def _coefficient(axes: Axes, panel: Panel, name: str, deviations, levels, settin
 def _title(panel: Panel, name: str) -> str:
     """The term, and its true coefficient with its unit."""
     law, term = panel.law, name.removesuffix(" [D]")
-    label = panel.label(term)
-    if name == term:
-        value = law.coefficients[law.library.names.index(term)]
-        unit = panel.coefficient_unit(term, panel.lagrangian_unit)
-    else:
-        label += " of $D$"
-        value = law.dissipation[law.library.dissipation_names.index(term)]
-        unit = panel.coefficient_unit(term, panel.dissipation_unit)
-    return f"{label}: true value {value:g}" + ("" if unit in ("", "1") else f" {unit}")
+    if name != term:
+        return f"{panel.label(term)} of $D$: {_of_damping(panel, term)}"
+    value = law.coefficients[law.library.names.index(term)]
+    unit = panel.coefficient_unit(term, panel.lagrangian_unit)
+    return f"{panel.label(term)}: {_true(value, unit)}"
+
+
+def _of_damping(panel: Panel, term: str) -> str:
+    value = panel.law.dissipation[panel.law.library.dissipation_names.index(term)]
+    return _true(value, panel.coefficient_unit(term, panel.dissipation_unit))
+
+
+def _true(value: float, unit: str) -> str:
+    return f"true value {value:g}" + ("" if unit in ("", "1") else f" {unit}")
 
 
 def _symmetric_scale(axes: Axes, reach: float) -> None:
@@ -202,7 +206,7 @@ def _damping(axes: Axes, panel: Panel, settings: Mapping) -> None:
             markersize=3.8,
             markerfacecolor=settings["estimate_color"] if k == 0 else "white",
             elinewidth=0.9,
-            label=f"{panel.label(names[j])}: {_value(panel, j)}",
+            label=f"{panel.label(names[j])}: {_of_damping(panel, names[j])}",
         )
         handles.append(drawn)
         spread += [*low, *high]
@@ -218,10 +222,3 @@ def _damping(axes: Axes, panel: Panel, settings: Mapping) -> None:
         hit = exact.sel(noise_level=level).values
         text, style = f"{int(hit.sum())}/{hit.size}", {"fontsize": small(settings)}
         note(axes, text, place, 0.02, AT_X, ha="center", **style)
-
-
-def _value(panel: Panel, j: int) -> str:
-    name = panel.law.library.dissipation_names[j]
-    unit = panel.coefficient_unit(name, panel.dissipation_unit)
-    shown = "" if unit in ("", "1") else f" {unit}"
-    return f"true value {panel.law.dissipation[j]:g}{shown}"
