@@ -7,7 +7,7 @@ import pytest
 from pendulum import fitted, positions
 
 from leastaction.trajectories.multiple_shooting import normal_equations
-from leastaction.trajectories.trajectory_search import (
+from leastaction.trajectories.shooting import (
     Level,
     divided,
     lengthen,

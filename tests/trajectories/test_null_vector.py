@@ -16,14 +16,14 @@ from motions import (
 from leastaction.core.library import Library
 from leastaction.trajectories import gram, joint_spline
 from leastaction.trajectories import null_vector as method
-from leastaction.trajectories.errors_in_variables import (
+from leastaction.trajectories.joint_spline import measured
+from leastaction.trajectories.library_equations import library_equations
+from leastaction.trajectories.null_vector import (
     Smoothed,
     corrected_moments,
     null_vectors,
     refit,
 )
-from leastaction.trajectories.joint_spline import measured
-from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.splicing import AccelerationError, Ratio
 
 PENDULUM = ("thdot**2", "cos(th)")

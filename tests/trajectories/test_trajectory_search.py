@@ -7,7 +7,7 @@ import pytest
 from pendulum import DAMPED, INERTIA, TRUTH, positions
 
 from leastaction.trajectories.multiple_shooting import fit_jointly, split, start_states
-from leastaction.trajectories.trajectory_search import (
+from leastaction.trajectories.shooting import (
     best_start,
     criterion,
     quadratic,

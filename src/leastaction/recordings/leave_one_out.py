@@ -22,7 +22,7 @@ from leastaction.trajectories.multiple_shooting import (
     fit_states,
     normal_equations,
 )
-from leastaction.trajectories.trajectory_search import references
+from leastaction.trajectories.shooting import references
 
 # A further term must lower the error by this factor.
 ERROR_RATIO_OF_TERM = 0.8
