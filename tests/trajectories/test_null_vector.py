@@ -137,7 +137,7 @@ def test_corrected_moments_have_no_bias():
     spread[range(3), range(3)] = level
     used = np.ones((2, 50), dtype=bool)
     exact = corrected_moments(
-        compiled, [2, 3, 5], Smoothed(tuple(state), None, used), None, 1
+        compiled, [2, 3, 5], Smoothed(tuple(state), None, used), 1
     )[0].sum(0)
     draws = {"corrected": [], "plain": []}
     for _ in range(400):
@@ -145,7 +145,7 @@ def test_corrected_moments_have_no_bias():
         for name, known in (("corrected", spread), ("plain", None)):
             motion = Smoothed(noisy, known, used)
             draws[name].append(
-                corrected_moments(compiled, [2, 3, 5], motion, None, 1)[0].sum(0)
+                corrected_moments(compiled, [2, 3, 5], motion, 1)[0].sum(0)
             )
     scores = {
         name: np.abs(np.mean(d, 0) - exact).max() / exact.max()
@@ -163,12 +163,12 @@ def test_noise_too_large_for_the_correction_is_admitted(rng):
     spread[range(3), range(3)] = level
     noisy = tuple(rng.normal(size=(3, 4, 50, 1)) * np.hypot(1, level))
     motion = Smoothed(noisy, spread, np.ones((4, 50), dtype=bool))
-    found = refit(compiled, [0, 1, 2], motion, None, 0)
+    found = refit(compiled, [0, 1, 2], motion, 0)
     assert found.excess == np.inf
     assert not found.unexplained
     assert np.isfinite(found.coefficients).all()
     assert found.std.tolist() == [0.0, np.inf, np.inf]
-    assert np.isfinite(refit(compiled, [0, 1], motion, None, 0).excess)
+    assert np.isfinite(refit(compiled, [0, 1], motion, 0).excess)
 
 
 def test_an_unexplained_residual_with_every_term_selected():

@@ -50,26 +50,14 @@ class Positions:
         return self.q.shape[1]
 
     def rollout(
-        self,
-        segments: "Segments",
-        c: np.ndarray,
-        samples: int,
-        steps: int | None = None,
+        self, segments: "Segments", c: np.ndarray, samples: int, steps: int = 0
     ) -> np.ndarray:
         """Positions of motions from the states of segments, (segment, samples, dof)."""
         steps = steps or self.steps
-        force = None if self.force is None else self.force(steps)
+        how = self.dt, samples, steps, None if self.force is None else self.force(steps)
+        rows = segments.first, segments.length
         with np.errstate(all="ignore"):
-            path = self.equations.rollout(
-                segments.state,
-                c,
-                self.dt,
-                samples,
-                steps,
-                force,
-                segments.first,
-                segments.length,
-            )
+            path = self.equations.rollout(segments.state, c, *how, *rows)
         return path[:, :, : self.dof]
 
     def some(self, trajectories: Sequence[int]) -> "Positions":
@@ -118,19 +106,10 @@ def normal_equations(
     sigma = positions.sigma
     weight = 1 / (sigma if sigma.ndim == 1 else sigma[segments.first]) ** 2
     force = None if positions.force is None else positions.force(positions.steps)
+    data = positions.q, segments.first, segments.length, segments.state
+    how = weight, positions.dt, positions.steps, force
     with np.errstate(all="ignore"):
-        h, g, square = positions.equations.normal_equations(
-            positions.q,
-            segments.first,
-            segments.length,
-            segments.state,
-            c,
-            active,
-            weight,
-            positions.dt,
-            positions.steps,
-            force,
-        )
+        h, g, square = positions.equations.normal_equations(*data, c, active, *how)
         chi2 = (square * weight).sum(axis=1)
         lost = ~np.isfinite(chi2)
         if active is not None:
@@ -142,9 +121,8 @@ def normal_equations(
 
 def capped(chi2: np.ndarray, segments: Segments, dof: int, scale: float = 1.0) -> float:
     """Σ χ² with each segment capped, at 25 · `scale` per value."""
-    return float(
-        np.minimum(chi2, MOST_MISFIT_PER_VALUE * scale * dof * segments.length).sum()
-    )
+    most = MOST_MISFIT_PER_VALUE * scale * dof * segments.length
+    return float(np.minimum(chi2, most).sum())
 
 
 def misfit_scale(chi2: np.ndarray, segments: Segments, dof: int) -> float:
@@ -273,9 +251,8 @@ def fit_states(
     damping = np.zeros(len(segments))
     for _ in range(most):
         predicted = np.einsum("si,si->s", g, _solve(h, g[..., None])[..., 0])
-        open_ = np.flatnonzero(
-            (predicted > CONVERGED_DECREASE / 10) & (damping < LARGEST_DAMPING)
-        )
+        promising = predicted > CONVERGED_DECREASE / 10
+        open_ = np.flatnonzero(promising & (damping < LARGEST_DAMPING))
         if not len(open_):
             break
         step = _solve(_damped(h[open_], damping[open_]), g[open_][..., None])[..., 0]

@@ -76,6 +76,7 @@ class Smoothed:
     # Cholesky factor, (derivative, derivative, trajectory, time, dof), if known.
     spread: np.ndarray | None
     used: np.ndarray  # samples that count, (trajectory, time)
+    force: np.ndarray | None = None  # input, (trajectory, time, dof)
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def identify(
     motion = fitting_states(compiled, chosen, observations, equations, force)
 
     def fitted(support) -> Refit:
-        return _fitted(support, ratio, compiled, columns, terms, motion, force)
+        return _fitted(support, ratio, compiled, columns, terms, motion)
 
     model = fitted(support)
     while size < largest and model.unexplained:
@@ -239,11 +240,11 @@ def _chosen(support, columns) -> np.ndarray:
     return columns[[i for i in support if i < len(columns)]]
 
 
-def _fitted(support, ratio, compiled, columns, terms, motion, force) -> Refit:
+def _fitted(support, ratio, compiled, columns, terms, motion) -> Refit:
     """Refit of a support, with the scale of L that :func:`identify` describes."""
     chosen = _chosen(support, columns)
-    if force is not None:
-        return refit(compiled, chosen, motion, force, len(chosen))
+    if motion.force is not None:
+        return refit(compiled, chosen, motion, len(chosen))
     if terms.reference in chosen:
         fixed = int(np.flatnonzero(chosen == terms.reference)[0])
         value = terms.reference_coefficient
@@ -251,7 +252,7 @@ def _fitted(support, ratio, compiled, columns, terms, motion, force) -> Refit:
         unit = ratio.minimise(support)[1]
         inertia = np.diag(ratio.whole - ratio.gram)[list(support)]
         fixed, value = int(np.argmax(inertia * unit**2)), 0.5
-    found = refit(compiled, chosen, motion, force, fixed)
+    found = refit(compiled, chosen, motion, fixed)
     return replace(
         found, coefficients=value * found.coefficients, std=abs(value) * found.std
     )
@@ -341,11 +342,7 @@ def _cholesky(lower: list[list[np.ndarray]]) -> np.ndarray:
 
 
 def corrected_moments(
-    equations: LibraryEquations,
-    columns: Sequence[int],
-    motion: Smoothed,
-    force: np.ndarray | None,
-    groups: int,
+    equations: LibraryEquations, columns: Sequence[int], motion: Smoothed, groups: int
 ) -> tuple[np.ndarray, np.ndarray]:
     """AᵀA and (m q̈)ᵀ(m q̈) without the bias of noise, (group, column, column).
 
@@ -359,12 +356,12 @@ def corrected_moments(
     Each trajectory is cut into so many `groups`, which are summed apart.
     """
 
-    def moments(q, qdot, qddot):
-        rows = _rows(equations, columns, (q, qdot, qddot), force, motion.used)
+    def moments(states):
+        rows = _rows(equations, columns, replace(motion, states=states))
         return [_grouped(part, groups) for part in rows]
 
     if motion.spread is None:
-        return moments(*motion.states)
+        return moments(motion.states)
     dof = motion.states[0].shape[-1]
     points = 3 * dof
     mean = np.zeros(())
@@ -375,22 +372,22 @@ def corrected_moments(
                 for order in range(direction, 3):
                     shift = sign * points**0.5 * motion.spread[order, direction, ..., a]
                     moved[order][..., a] += shift
-                mean = mean + np.array(moments(*moved)) / (2 * points)
-    gram, inertia = 2 * np.array(moments(*motion.states)) - mean
+                mean = mean + np.array(moments(moved)) / (2 * points)
+    gram, inertia = 2 * np.array(moments(motion.states)) - mean
     return gram, inertia
 
 
-def _rows(equations, columns, motion, force, used):
+def _rows(equations, columns, motion):
     """A and m q̈, shape (trajectory, time, dof, column); zero where not used."""
-    shape = motion[0].shape
-    flat = [values.reshape(-1, shape[-1]) for values in motion]
+    shape = motion.states[0].shape
+    flat = [values.reshape(-1, shape[-1]) for values in motion.states]
     rows, inertia = equations.columns(*flat, columns)
-    if force is not None:
-        rows = np.concatenate([rows, -force.reshape(-1, shape[-1], 1)], axis=2)
+    if motion.force is not None:
+        rows = np.concatenate([rows, -motion.force.reshape(-1, shape[-1], 1)], axis=2)
         inertia = np.concatenate([inertia, np.zeros_like(rows[..., -1:])], axis=2)
-    if not used.all():
-        rows[~used.ravel()] = 0.0
-        inertia[~used.ravel()] = 0.0
+    if not motion.used.all():
+        unused = ~motion.used.ravel()
+        rows[unused], inertia[unused] = 0.0, 0.0
     return rows.reshape(*shape, -1), inertia.reshape(*shape, -1)
 
 
@@ -435,14 +432,14 @@ def fitting_states(
 
     A spline cannot follow a motion to more than some digits.
     """
-    motion = smoothed(observations, rates, equations)
+    motion = replace(smoothed(observations, rates, equations), force=force)
     if motion.spread is None or not set(CHANNELS) <= set(observations):
         return motion
     recorded = tuple(kept(observations, rates, name) for name in CHANNELS)
-    choices = motion, Smoothed(recorded, None, motion.used)
+    choices = motion, replace(motion, states=recorded, spread=None)
     residuals = []
     for choice in choices:
-        rows = _rows(equations, columns, choice.states, force, choice.used)
+        rows = _rows(equations, columns, choice)
         moments = [_grouped(part, 1).sum(0, keepdims=True) for part in rows]
         ((vector,),) = null_vectors(*moments)[1:]
         force_left, inertial = (((part @ vector) ** 2).sum() for part in rows)
@@ -451,11 +448,7 @@ def fitting_states(
 
 
 def refit(
-    equations: LibraryEquations,
-    columns: Sequence[int],
-    motion: Smoothed,
-    force: np.ndarray | None,
-    fixed: int,
+    equations: LibraryEquations, columns: Sequence[int], motion: Smoothed, fixed: int
 ) -> Refit:
     """Null vector of the corrected moments, and its jackknife over trajectories.
 
@@ -468,13 +461,13 @@ def refit(
     they are is left; their bias is unknown, and standard errors are infinite.
     """
     groups = max(1, -(-LEAST_JACKKNIFE_GROUPS // len(motion.used)))
-    gram, inertia = corrected_moments(equations, columns, motion, force, groups)
+    gram, inertia = corrected_moments(equations, columns, motion, groups)
     total, inertial = gram.sum(0), inertia.sum(0)
     try:
         (excess,), (whole,) = null_vectors(total[None], inertial[None])
         excesses, without = null_vectors(total - gram, inertial - inertia)
     except np.linalg.LinAlgError:
-        return _uncorrected(equations, columns, motion, force, fixed)
+        return _uncorrected(equations, columns, motion, fixed)
     return Refit(
         whole / whole[fixed],
         _jackknife(without / without[:, fixed, None]),
@@ -483,10 +476,10 @@ def refit(
     )
 
 
-def _uncorrected(equations, columns, motion, force, fixed) -> Refit:
+def _uncorrected(equations, columns, motion, fixed) -> Refit:
     """Null vector of the moments with the bias of noise; its errors are not known."""
     plain = replace(motion, spread=None)
-    moments = corrected_moments(equations, columns, plain, force, 1)
+    moments = corrected_moments(equations, columns, plain, 1)
     (vector,) = null_vectors(
         *(part.sum(0)[None] for part in moments), RIDGE_OF_BIASED_MOMENTS
     )[1]

@@ -130,14 +130,9 @@ def _noise_limits(case: Case) -> Iterator[dict]:
     for mode in map(str, exact["noise_mode"].values):
         if mode not in printed:
             limit, note = limit_of(exact, mode)
-            yield case.row(
-                ADDED,
-                f"{LARGEST}, {mode} noise",
-                "SI units",
-                (limit.level, np.nan, np.nan),
-                exact.sizes["replicate"],
-                note=note,
-            )
+            quantity, level = f"{LARGEST}, {mode} noise", (limit.level, np.nan, np.nan)
+            number = exact.sizes["replicate"]
+            yield case.row(ADDED, quantity, "SI units", level, number, note=note)
 
 
 def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
@@ -339,8 +334,11 @@ def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
     at, ours = AtLevel(case, mode, level), case.estimator == MAIN
     where = f", {case_text(level, mode)}"
     if at.of(case.recovery) is None:
+        # A limit at a level that this run did not do must not vanish.
+        note = "not judged: there is a limit for this level, but the run did not do it"
         if ours:
-            yield _not_done(case, where)
+            quantity, none = f"right structure{where}", (np.nan, np.nan, np.nan)
+            yield case.row(ADDED, quantity, "1", none, 0, note=note)
         return
     yield from rows_of(case, STRUCTURE, at, limits if ours else {}, where)
     if ours and level:
@@ -355,18 +353,6 @@ def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
 def channels_of(config: Mapping) -> tuple[str, ...]:
     """Recorded channels of an example."""
     return tuple((config["simulate"].get("noise") or {}).get("channels", CHANNELS))
-
-
-def _not_done(case: Case, where: str) -> dict:
-    """A limit at a level that this run did not do must not vanish."""
-    return case.row(
-        ADDED,
-        f"right structure{where}",
-        "1",
-        (np.nan, np.nan, np.nan),
-        0,
-        note="not judged: there is a limit for this level, but the run did not do it",
-    )
 
 
 def _noise_error(at: AtLevel) -> np.ndarray | None:

@@ -331,8 +331,8 @@ def estimate(
         scaled, position = 0.5, int(order[0])
     c, covariance = _scaled(fit, position)
     c, std = scaled * c, abs(scaled) * np.sqrt(np.diag(covariance))
-    score, wald = _tests(model, fit, order)
-    diagnostics = _diagnostics(level, levels, given, bool(converged), score, wald)
+    tests = _tests(model, fit, order)
+    diagnostics = _diagnostics(level, levels, given, bool(converged), *tests)
     whole = np.zeros(len(terms.terms) + len(terms.dissipation))
     error = np.full(len(whole), np.nan)
     whole[columns] = c
@@ -379,11 +379,8 @@ def _diagnostics(level, levels, given, converged, score, wald) -> dict:
     at_given = float((fit.square @ given.sigma**-2.0).sum())
     chi2 = at_given / freedom if np.isfinite(at_given) else np.inf
     price = criterion(level.positions, fit)
-    trusted = (
-        converged
-        and level.reached > LEAST_TRUSTED_LENGTH
-        and excess < MOST_TRUSTED_NOISE
-    )
+    trusted = converged and excess < MOST_TRUSTED_NOISE
+    trusted = trusted and level.reached > LEAST_TRUSTED_LENGTH
     if not trusted:
         log.warning(
             "shooting: not to be trusted: segments reached %.2g of a trajectory (right "
@@ -516,12 +513,8 @@ def _neighbours(segments: Segments, samples: int, shift: int):
     left = left[left + 1 < len(segments)]
     left = left[trajectory[left + 1] == trajectory[left]]
     parts = np.stack([left, left + 1], axis=1)
-    merged = Segments(
-        segments.first[left],
-        segments.length[left] + segments.length[left + 1],
-        segments.state[left],
-    )
-    return parts, merged
+    length = segments.length[left] + segments.length[left + 1]
+    return parts, Segments(segments.first[left], length, segments.state[left])
 
 
 def divided(positions: Positions, fit: Fit) -> Segments | None:
@@ -536,9 +529,8 @@ def divided(positions: Positions, fit: Fit) -> Segments | None:
         return None
     chosen, half = segments[long], half[long]
     middle = _states_at(positions, chosen, fit.c, half)
-    first, one = fit_states(
-        positions, Segments(chosen.first, half, chosen.state), fit.c
-    )
+    first = Segments(chosen.first, half, chosen.state)
+    first, one = fit_states(positions, first, fit.c)
     second = Segments(chosen.first + half, chosen.length - half, middle)
     second, other = fit_states(positions, second, fit.c)
     stuck = fit.chi2[long] > one + other + allowed_rise(dof)
@@ -551,10 +543,9 @@ def divided(positions: Positions, fit: Fit) -> Segments | None:
 def _states_at(positions, segments, c, row, direction=1.0) -> np.ndarray:
     """State of each motion `row` samples after (before) the start of the segment."""
     dt, samples = direction * positions.dt, int(row.max()) + 1
+    how = dt, samples, positions.steps
     with np.errstate(all="ignore"):
-        path = positions.equations.rollout(
-            segments.state, c, dt, samples, positions.steps
-        )
+        path = positions.equations.rollout(segments.state, c, *how)
     return np.nan_to_num(path[np.arange(len(segments)), row])
 
 

@@ -125,16 +125,14 @@ def step_gradient(
     last = first + size
     for a in range(dof):
         sums = right[a]
-        for n in range(size):
-            sums[n] = 0.0
+        sums[:] = 0.0
         for k in range(count):
             column, factor = force[a, k, first:last], c[k]
             for n in range(size):
                 sums[n] -= column[n] * factor
         for b in range(dof):
             sums = total[a, b]
-            for n in range(size):
-                sums[n] = 0.0
+            sums[:] = 0.0
             for k in massive:
                 column, factor = mass[a, b, k, first:last], c[k]
                 for n in range(size):
@@ -148,8 +146,7 @@ def step_gradient(
             loss += rest[n] ** 2
     for b in range(dof):
         sums = weight[b]
-        for n in range(size):
-            sums[n] = 0.0
+        sums[:] = 0.0
         for a in range(dof):
             rest, factors = error[a], inverse[a, b]
             for n in range(size):
@@ -474,17 +471,13 @@ def identify_by_accelerations(
         )
     best = int(np.argmin(losses))
     meaning = "mean square error of the accelerations"
+    end = "coefficients at the end of every start"
     return lagrangian_estimate(
         equations,
         ends[best],
         {"loss": (losses[best], "mixed", meaning)},
         {
-            "start_coefficient": (
-                ("start", "column"),
-                ends,
-                "mixed",
-                "coefficients at the end of every start",
-            ),
+            "start_coefficient": (("start", "column"), ends, "mixed", end),
             "start_loss": (("start",), losses, "mixed", meaning),
         },
     )
