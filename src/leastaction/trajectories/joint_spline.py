@@ -73,10 +73,8 @@ def demmler_reinsch(
     bases, dense, rough = _rows(samples, time_step, spacing, derivatives)
     weights = 2.0 ** -np.array(steps, dtype=float)
     # From rows, not from normal matrices: their condition number is the square.
-    stacked = np.concatenate(
-        [w**0.5 * basis for w, basis in zip(weights, dense, strict=True)]
-    )
-    root = np.linalg.qr(stacked, mode="r")
+    whitened = [w**0.5 * basis for w, basis in zip(weights, dense, strict=True)]
+    root = np.linalg.qr(np.concatenate(whitened), mode="r")
     white = scipy.linalg.solve_triangular(root, rough.T, trans=1)
     square = np.linalg.qr(white.T, mode="r")
     turned, singular, _ = np.linalg.svd(square.T)
@@ -86,9 +84,8 @@ def demmler_reinsch(
     share = np.array(
         [w * ((b @ vectors) ** 2).sum(0) for w, b in zip(weights, bases, strict=True)]
     )
-    return DemmlerReinsch(
-        tuple(weights), bases, penalty, vectors, turned.T @ root, share
-    )
+    inverse = turned.T @ root
+    return DemmlerReinsch(tuple(weights), bases, penalty, vectors, inverse, share)
 
 
 @lru_cache(maxsize=16)
@@ -96,12 +93,8 @@ def _rows(samples, time_step, spacing, derivatives):
     """B-splines in each channel, sparse and dense, and rows of the roughness."""
     at = knots(samples, spacing)
     times = np.arange(samples, dtype=float)
-    dense = [
-        basis / time_step**order
-        for order, basis in zip(
-            derivatives, design(at, times, derivatives), strict=True
-        )
-    ]
+    bases = zip(derivatives, design(at, times, derivatives), strict=True)
+    dense = [basis / time_step**order for order, basis in bases]
     # The squared derivative is a polynomial of degree 2 between knots.
     inner = np.unique(at)
     middle, half = (inner[1:] + inner[:-1]) / 2, np.diff(inner) / 2
@@ -155,40 +148,34 @@ def joint_spline(
     while True:
         tried.append(steps)
         basis = demmler_reinsch(samples, time_step, spacing, tuple(derivatives), steps)
-        right = sum(
-            w * y @ b
-            for w, y, b in zip(basis.weights, channels, basis.bases, strict=True)
-        )
-        spectrum = right @ basis.vectors
+        each = list(zip(basis.weights, channels, basis.bases, strict=True))
+        spectrum = sum(w * y @ b for w, y, b in each) @ basis.vectors
         free = spectrum @ basis.vectors.T
-        rest = sum(
-            w * ((y - free @ b.T) ** 2).sum(1)
-            for w, y, b in zip(basis.weights, channels, basis.bases, strict=True)
-        )
-        penalty = _cross_validation(
-            spectrum, rest, basis.penalty, samples * len(channels), inflation
-        )
-        noise = _residual_noise(
-            channels, basis, spectrum, penalty / PENALTY_OVER_THAT_OF_NOISE
-        )
+        rest = sum(w * ((y - free @ b.T) ** 2).sum(1) for w, y, b in each)
+        count = samples * len(channels)
+        penalty = _cross_validation(spectrum, rest, basis.penalty, count, inflation)
+        light = penalty / PENALTY_OVER_THAT_OF_NOISE
+        noise = _residual_noise(channels, basis, spectrum, light)
         found = _steps(noise)
         if found in tried or len(tried) == MOST_NOISE_ROUNDS:
-            shrink = 1 / (1 + penalty[:, None] * basis.penalty)
-            coefficients = (shrink * spectrum) @ basis.vectors.T
+            shrink, coefficients = _shrunk(basis, spectrum, penalty)
             return coefficients, noise, penalty, steps, samples / shrink.sum(1)
         steps = found
 
 
+def _shrunk(basis, spectrum, penalty) -> tuple[np.ndarray, np.ndarray]:
+    """Factors of the basis, and spline coefficients, at a penalty."""
+    shrink = 1 / (1 + penalty[:, None] * basis.penalty)
+    return shrink, (shrink * spectrum) @ basis.vectors.T
+
+
 def _residual_noise(channels, basis, spectrum, penalty) -> np.ndarray:
     """Standard deviation of the residuals of each channel."""
-    shrink = 1 / (1 + penalty[:, None] * basis.penalty)
-    coefficients = (shrink * spectrum) @ basis.vectors.T
+    shrink, coefficients = _shrunk(basis, spectrum, penalty)
     # E|y − S y|² = σ² tr(1 − S)² : shrinkage is no projection
     spent = ((shrink * (2 - shrink)) @ basis.share.T).sum(0)
-    squares = [
-        ((y - coefficients @ b.T) ** 2).sum()
-        for y, b in zip(channels, basis.bases, strict=True)
-    ]
+    fits = (coefficients @ b.T for b in basis.bases)
+    squares = [((y - f) ** 2).sum() for y, f in zip(channels, fits, strict=True)]
     return np.sqrt(squares / np.maximum(channels[0].size - spent, 1.0))
 
 
@@ -208,9 +195,8 @@ def _cross_validation(spectrum, rest, penalty, count, inflation):
     """λ of each series: the grid minimum, refined by a parabola in log λ."""
     largest = penalty[-1]
     smallest = penalty[penalty > 0][0]
-    grid = np.linspace(
-        np.log(1e-3 / largest), np.log(1e2 / smallest), PENALTIES_ON_GRID
-    )
+    ends = np.log(1e-3 / largest), np.log(1e2 / smallest)
+    grid = np.linspace(*ends, PENALTIES_ON_GRID)
     stiff = np.exp(grid)[:, None] * penalty
     shrunk = stiff / (1 + stiff)
     freedom = inflation * (len(penalty) - shrunk.sum(1))

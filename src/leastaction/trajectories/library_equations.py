@@ -17,6 +17,7 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.library import Library
+from leastaction.core.noise_sweep import CHANNELS
 
 # Samples evaluated at a time: what fits the cache.
 CHUNK = 512
@@ -157,7 +158,8 @@ def gram_matrices(
 @lru_cache(maxsize=32)
 def _equations(terms, dissipation, coordinates) -> LibraryEquations:
     dof, count = len(coordinates), len(terms) + len(dissipation)
-    qddot = symbols(acceleration_names(coordinates))
+    accelerations = acceleration_names(coordinates)
+    qddot = symbols(accelerations)
     left = [euler_lagrange(term, coordinates) for term in terms]
     left += [rayleigh_force(term, coordinates) for term in dissipation]
     columns, parts = [], []
@@ -179,14 +181,12 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
     column_shared, column = _guarded(columns)
     part_shared, part = _guarded(parts)
     names = (*coordinates, *velocity_names(coordinates))
-    places = [f"{array}[n, {a}]" for array in ("q", "qdot") for a in range(dof)]
+    places = [f"{array}[n, {a}]" for array in CHANNELS for a in range(dof)]
     module = kernel(
         KERNEL,
         {
-            "state": assigned(names, places),
-            "acceleration": assigned(
-                acceleration_names(coordinates), [f"qddot[n, {a}]" for a in range(dof)]
-            ),
+            "state": assigned(names, places[: 2 * dof]),
+            "acceleration": assigned(accelerations, places[2 * dof :]),
             "column_shared": column_shared,
             "column": column,
             "part_shared": part_shared,

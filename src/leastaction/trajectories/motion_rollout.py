@@ -75,10 +75,8 @@ class _Run:
         self.names = list(system.coordinates)
         draw, state_of = random_names(start), state_of_names(start, system)
         count = min(settings["trajectories"], simulation["trajectories"])
-        drawn = [
-            draw(generator(seed, example, "simulate", replicate, i), i)
-            for i in range(count)
-        ]
+        keys = seed, example, "simulate", replicate
+        drawn = [draw(generator(*keys, i), i) for i in range(count)]
         self.values = [tuple(one.values()) for one in drawn]
         self.starts = [state_of(one) for one in drawn]
         self.energy = _energy(system)
@@ -107,22 +105,17 @@ class _Run:
         if motion is not None:
             with np.errstate(all="ignore"):
                 path, _ = self.roll(motion)
+                paths = zip(self.path, self.values, strict=True)
                 predicted = np.array(
-                    [
-                        motion.accelerations(time, states, values)
-                        for states, values in zip(self.path, self.values, strict=True)
-                    ]
+                    [motion.accelerations(time, *each) for each in paths]
                 )
         path = np.where(np.isfinite(path).all(axis=(1, 2), keepdims=True), path, np.nan)
         energy, _ = self.energy(path)
-        windows = {
-            "training": time <= self.training,
-            "prediction": time > self.training,
-        }
+        trained = time <= self.training
+        windows = {"training": trained, "prediction": ~trained}
+        both = path[..., :dof], self.path[..., :dof]
         errors = {
-            f"trajectory_error_{window}": _median_error(
-                path[:, rows, :dof], self.path[:, rows, :dof]
-            )
+            f"trajectory_error_{window}": _median_error(*(x[:, rows] for x in both))
             for window, rows in windows.items()
         }
         missed = np.linalg.norm(predicted - self.acceleration)
@@ -150,12 +143,8 @@ class _Run:
             implicit = ImplicitModel(model)
             if implicit.slopes.det() == 0:
                 return None
-            return Motion(
-                implicit.coordinates,
-                implicit.accelerations,
-                implicit.parameters,
-                self.drawn_names,
-            )
+            law = implicit.coordinates, implicit.accelerations, implicit.parameters
+            return Motion(*law, self.drawn_names)
         found = IdentifiedModel(model.isel(replicate=0)).system
         if is_singular(found.mass_matrix):
             return None

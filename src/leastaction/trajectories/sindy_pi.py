@@ -136,9 +136,8 @@ def sparse_relation(
     for _ in range(MOST_THRESHOLDINGS):
         problem = (left, active.tobytes())
         if problem not in solved:
-            solved[problem] = np.linalg.lstsq(
-                unit[:, active], -unit[:, left], rcond=None
-            )[0]
+            sides = unit[:, active], -unit[:, left]
+            solved[problem] = np.linalg.lstsq(*sides, rcond=None)[0]
         found = solved[problem]
         large = np.abs(found) >= threshold
         if large.all():

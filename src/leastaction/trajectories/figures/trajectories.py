@@ -82,8 +82,9 @@ def _draw(axes: Axes, panel: Panel, name: str, level: float, settings) -> None:
     truth = rollout["q_true"].isel(one).sel(dof=name).values
     axes.plot(time, truth, color=settings["truth_color"], linewidth=1.6, zorder=2)
     for order, method in enumerate(DASHES):
-        path = _path(panel, method, name, level)
-        if path is not None:
+        case = _case(panel, method, level)
+        if case is not None:
+            path = case["q_estimate"].isel(one).sel(dof=name).values
             axes.plot(time, path, zorder=3 + order, **_style(method, settings))
     low, high = truth.min(), truth.max()
     # A model that runs away must not shrink the truth to a line.
@@ -94,14 +95,6 @@ def _draw(axes: Axes, panel: Panel, name: str, level: float, settings) -> None:
     top = {"va": "top", "fontsize": small(settings)}
     note(axes, "training", end, 0.99, AT_X, offset=(-3, 0), ha="right", **top)
     note(axes, "validation", end, 0.99, AT_X, offset=(3, 0), ha="left", **top)
-
-
-def _path(panel: Panel, method: str, name: str, level: float) -> np.ndarray | None:
-    """Path of a method at one level; None if it was not rolled out there."""
-    case = _case(panel, method, level)
-    if case is None:
-        return None
-    return case["q_estimate"].isel(replicate=0, trajectory=0).sel(dof=name).values
 
 
 def _case(panel: Panel, method: str, level: float) -> xr.Dataset | None:
@@ -128,9 +121,8 @@ def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     are left out of the medians.
     """
     columns = max(len(levels_shown(panel)) for panel in panels)
-    figure, grid = grid_of(
-        settings, len(panels), columns, row=48, rest=16, sharey="row"
-    )
+    size = len(panels), columns
+    figure, grid = grid_of(settings, *size, row=48, rest=16, sharey="row")
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
         for axes, level in zip(row, levels_shown(panel), strict=False):
             _energies(axes, panel, level, settings)
