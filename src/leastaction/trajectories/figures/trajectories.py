@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.recovery import shown_case, shown_mode
+from leastaction.report.recovery import shown_case
 from leastaction.report.study import level_text
 from leastaction.report.style import (
     AT_X,
