@@ -201,13 +201,19 @@ def test_what_is_excluded_is_left_out_however_it_is_written(rng):
     assert found.coefficients[[1, 3]].all()
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"prior": None}, "external input"),
-        ({"prior": "x**7"}, "unknown candidate 'x\\*\\*7'"),
-    ],
-)
-def test_refusals_say_what_is_missing(rng, change, message):
-    with pytest.raises(ValueError, match=message):
+def test_without_input_and_prior_the_first_velocity_gives_the_scale(rng):
+    theta = rng.normal(size=(50, 4))
+    theta[:, 0] = -3.0 * theta[:, 2]
+    plain = equations(theta)
+    found = identify_by_residual(plain, SETTINGS | {"prior": None})
+    np.testing.assert_allclose(found.coefficients, [1.0, 0, 3.0, 0], atol=1e-8)
+    assert found.diagnostics["loss"][0] == pytest.approx(0, abs=1e-12)
+    other = plain.assign_coords(term=["xdot**4", "x", "x**2", "x**3"])
+    with pytest.raises(ValueError, match="external input"):
+        identify_by_residual(other, SETTINGS | {"prior": None})
+
+
+def test_refusals_say_what_is_missing(rng):
+    change = {"prior": "x**7"}
+    with pytest.raises(ValueError, match="unknown candidate 'x\\*\\*7'"):
         identify_by_residual(equations(rng.normal(size=(50, 4))), SETTINGS | change)

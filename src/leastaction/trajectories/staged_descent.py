@@ -343,7 +343,7 @@ def identify_by_residual(
         {**settings, "stages": stages},
     )
     loss = coefficients @ gram @ coefficients
-    if settings["prior"] is None:
+    if prior is None:
         square = float(equations["input_square"].values[0])
         loss = square - 2.0 * moment @ coefficients + loss
     loss = loss / len(coordinates)
