@@ -7,7 +7,7 @@ import pytest
 from synthetic_sweep import PENDULUM, swept
 
 from leastaction.report.panel import Panel
-from leastaction.report.tables import Table, render
+from leastaction.report.tables import BREAK, Table, render
 from leastaction.trajectories.tables import (
     lagrangian_by_every_noise,
     lagrangian_by_noise,
@@ -103,7 +103,7 @@ def test_every_format_has_the_marks_and_html_the_colours(table):
     for kind in ("csv", "md", "tex", "html"):
         text = render(Table(table), kind)
         assert text.count("[+] + 0.551") == 1, kind
-        assert "\N{LINE SEPARATOR}" not in text
+        assert BREAK not in text
     assert '<span class="extra">[+] + 0.551 sin(theta)^2</span><br>' in render(
         Table(table), "html"
     )

@@ -18,8 +18,9 @@ from leastaction.report.templates import page
 # A line that begins with a mark is coloured where there are colours.
 EXTRA, MISSING = "[+]", "[-]"
 MARKS = {EXTRA: "extra", MISSING: "missing"}
-# Stands for the end of a line within a cell until the table is written.
-BREAK = "\N{LINE SEPARATOR}"
+# Stands for the end of a line within a cell until the table is written: a character of
+# private use, which is one column wide whether or not `tabulate` finds `wcwidth`.
+BREAK = "\ue000"
 
 
 @dataclass(frozen=True)
