@@ -100,11 +100,6 @@ class DispersiveMoments:
             float(library.attrs["reference_coefficient"]),
         )
 
-    @property
-    def terms(self) -> int:
-        """Number of candidates."""
-        return self.force.shape[1]
-
     def columns(self, rho: float) -> np.ndarray:
         """Moments of every candidate at dispersion ρ, shape (instrument, term)."""
         return self.force + (NUMEROV + rho) * self.curvature
@@ -126,8 +121,8 @@ class DispersiveMoments:
 
     def first_noise(self) -> tuple[float, float]:
         """γ₀, γ₁ left by least squares on all candidates, which needs no selection."""
-        unit = np.eye(self.terms)
-        mix = np.vstack([np.zeros(self.terms), unit, NUMEROV * unit])
+        unit = np.eye(self.force.shape[1])
+        mix = np.vstack([np.zeros(len(unit)), unit, NUMEROV * unit])
         gram = self.increments[0]
         inner = mix.T @ gram @ mix
         size = np.sqrt(np.diag(inner))
@@ -171,11 +166,9 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         (free.rho, free.rho_std) if dispersive else None, fit.noise[1] / fit.noise[0]
     )
     log.info("the samples look like those of: %s", scheme)
-    names = [str(name) for name in library["candidate"].values]
-    given = np.zeros(len(names))
-    given[names.index(library.attrs["reference"])] = library.attrs[
-        "reference_coefficient"
-    ]
+    given = np.zeros(library.sizes["candidate"])
+    scale = library.attrs["reference_coefficient"]
+    given[library["candidate"].values == library.attrs["reference"]] = scale
     estimate = lagrangian_estimate(
         library,
         replace(found, fit=fit, deterministic=deterministic),
@@ -183,9 +176,30 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         np.flatnonzero(library["used"].values),
     )
     statistics = ("j_statistic", "j_degrees", "j_p_value", "converged")
-    diagnostics = {name: estimate.diagnostics[name] for name in statistics}
-    turn = float(library["largest_turn"].values[0, int(dispersive)])
-    diagnostics |= _diagnostics(fit, free, dispersive, turn, scheme)
+    diagnostics = {name: estimate.diagnostics[name] for name in statistics} | {
+        "dispersion": (free.rho, "1", "dispersion rho of the samples"),
+        "dispersion_std": (free.rho_std, "1", "its standard error"),
+        "dispersion_used": (
+            int(dispersive),
+            "1",
+            "whether modes that show the dispersion are in the estimate",
+        ),
+        "largest_turn": (
+            float(library["largest_turn"].values[0, int(dispersive)]),
+            "rad",
+            "largest omega dt of the modes in the estimate",
+        ),
+        "residual_autocorrelation": (
+            fit.noise[1] / fit.noise[0],
+            "1",
+            "gamma_1 / gamma_0 of the residual",
+        ),
+        "scheme": (
+            np.array(scheme, dtype=object),
+            "1",
+            "time scheme whose samples look like these",
+        ),
+    }
     return replace(estimate, diagnostics=diagnostics)
 
 
@@ -210,32 +224,24 @@ def _solve(
     """Minimise J over the coefficients of the support (and ρ), Gauss–Newton."""
     chosen = list(found.support)
     noise = noise or moments.first_noise()
-    c, rho = np.zeros(moments.terms), 0.0
-    covariance = np.zeros((0, 0))
-    residual = np.zeros(0)
+    c, rho = np.zeros(moments.force.shape[1]), 0.0
     for _ in range(MOST_ITERATIONS):
         w = moments.whitener(noise)
-        active = w @ moments.columns(rho)[:, chosen]
+        a = w @ moments.columns(rho)[:, chosen]
         target = -moments.scale * (w @ moments.reference)
-        unknowns = len(chosen) + dispersion
-        a = active
         if dispersion:
             if not c.any():
-                c[chosen] = np.linalg.lstsq(active, target, rcond=None)[0]
-            a = np.hstack([active, (w @ (moments.curvature @ c))[:, None]])
-        step = np.concatenate([np.zeros(len(chosen)), [0.0] * dispersion])
-        if unknowns:
-            length = np.linalg.norm(a, axis=0)
-            inverse = np.linalg.pinv(a / length) / length[:, None]
-            step = inverse @ target
-            covariance = inverse @ inverse.T
-        c = np.zeros(moments.terms)
+                c[chosen] = np.linalg.lstsq(a, target, rcond=None)[0]
+            a = np.hstack([a, (w @ (moments.curvature @ c))[:, None]])
+        length = np.linalg.norm(a, axis=0)
+        inverse = np.linalg.pinv(a / length) / length[:, None]
+        step, covariance = inverse @ target, inverse @ inverse.T
+        c = np.zeros_like(c)
         c[chosen] = step[: len(chosen)]
-        if dispersion:
-            rho += step[-1]
+        rho += step[-1] if dispersion else 0.0
         residual = w @ (moments.scale * moments.reference + moments.columns(rho) @ c)
         noise = moments.noise(c, rho)
-    of_terms = np.zeros((moments.terms, moments.terms))
+    of_terms = np.zeros((c.size, c.size))
     of_terms[np.ix_(chosen, chosen)] = covariance[: len(chosen), : len(chosen)]
     return _Solution(
         support=found.support,
@@ -249,29 +255,6 @@ def _solve(
         rho_std=float(np.sqrt(np.diag(covariance))[-1]) if dispersion else np.nan,
         noise=noise,
     )
-
-
-def _diagnostics(fit, free, dispersive: bool, turn: float, scheme: str) -> dict:
-    return {
-        "dispersion": (free.rho, "1", "dispersion rho of the samples"),
-        "dispersion_std": (free.rho_std, "1", "its standard error"),
-        "dispersion_used": (
-            int(dispersive),
-            "1",
-            "whether modes that show the dispersion are in the estimate",
-        ),
-        "largest_turn": (turn, "rad", "largest omega dt of the modes in the estimate"),
-        "residual_autocorrelation": (
-            fit.noise[1] / fit.noise[0],
-            "1",
-            "gamma_1 / gamma_0 of the residual",
-        ),
-        "scheme": (
-            np.array(scheme, dtype=object),
-            "1",
-            "time scheme whose samples look like these",
-        ),
-    }
 
 
 def volatility(

@@ -101,32 +101,33 @@ class FieldSection(System):
     )
 
 
-class Modal(Ensemble):
+class FieldEnsemble(Ensemble):
+    """A time scheme of a field."""
+
+    makes = "field_observations"
+    simulates = "a field"
+
+
+class Modal(FieldEnsemble):
     """Exact simulation of a linear field in its modes."""
 
     run = "fields.schemes:modal"
-    makes = "field_observations"
-    simulates = "a field"
 
     method: Literal["modal"] = "modal"
 
 
-class Leapfrog(Ensemble):
+class Leapfrog(FieldEnsemble):
     """Leapfrog for a field with additive noise: Störmer–Verlet, kicked by the noise."""
 
     run = "fields.schemes:leapfrog"
-    makes = "field_observations"
-    simulates = "a field"
 
     method: Literal["leapfrog"] = "leapfrog"
 
 
-class Newmark(Ensemble):
+class Newmark(FieldEnsemble):
     """Newmark's method with constant average acceleration (β = ¼, γ = ½)."""
 
     run = "fields.schemes:newmark"
-    makes = "field_observations"
-    simulates = "a field"
 
     method: Literal["newmark"] = "newmark"
 

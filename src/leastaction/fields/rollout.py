@@ -43,41 +43,38 @@ def validate(
     replicate = int(model["replicate"].values[0])
     training = simulation["duration"]
     time = np.linspace(0.0, settings["lengths"] * training, settings["samples"])
-    estimate = _with_modes(IdentifiedModel(model.isel(replicate=0)).system)
+    estimate = IdentifiedModel(model.isel(replicate=0)).system
     draw = field_initial_states(simulation["initial_state"], system)
     n = settings["trajectories"]
-    truth = _Run(system, system, time)
-    found = None if estimate is None else _Run(estimate, system, time)
+    runs = [_Run(system, system, time)]
+    try:
+        estimate.check()
+        runs.append(_Run(estimate, system, time))
+    except ValueError as error:
+        log.warning("the model counts as diverged: %s", error)
     for trajectory in range(n):
         rng = generator(seed, example, "validate", replicate, trajectory)
         start = draw(rng)
         normals = rng.standard_normal((len(time) - 1, system.dof, 2))
-        for run in (truth, found):
-            if run is not None:
-                run.add(start, normals)
-    scale = _reference_mass(library, system.field) / system.mass_density
+        for run in runs:
+            run.add(start, normals)
+    # ρ of a Lagrangian in which the reference has its given coefficient, over ours.
+    _, u_t, *_ = names = density_names(system.field)
+    reference = parse(library["reference"], names).diff(symbol(u_t), 2)
+    scale = float(reference) / system.mass_density
+    truth = runs[0].statistics(scale)
+    nothing = {name: np.full_like(values, np.nan) for name, values in truth.items()}
     return comparison(
-        truth.statistics(scale),
-        _nothing(time, system.dof) if found is None else found.statistics(1.0),
+        truth,
+        runs[1].statistics(1.0) if runs[1:] else nothing,
         time,
         training,
         growth=scale * system.energy_growth,
-        diverged=n if found is None else 0,
+        diverged=0 if runs[1:] else n,
         replicate=model["replicate"],
         axis={"node": node_coordinate(system.domain)},
         contract="field_rollout",
     )
-
-
-def _with_modes(model: FieldSystem) -> FieldSystem | None:
-    """The model if it has modes; None, and a warning, if it cannot be rolled out."""
-    try:
-        model.check()
-        _ = model.modes
-    except ValueError as error:
-        log.warning("the model counts as diverged: %s", error)
-        return None
-    return model
 
 
 class _Run:
@@ -129,15 +126,3 @@ class _Run:
             "hamiltonian": scale * self.hamiltonian / self.count,
             "hamiltonian_of_mean": scale * energy,
         }
-
-
-def _nothing(time: np.ndarray, nodes: int) -> dict[str, np.ndarray]:
-    empty = np.full((len(time), nodes), np.nan)
-    found = dict.fromkeys(("mean", "std"), empty)
-    return found | dict.fromkeys(("hamiltonian", "hamiltonian_of_mean"), empty[:, 0])
-
-
-def _reference_mass(library: Mapping, field: str) -> float:
-    """ρ of a Lagrangian in which the reference term has its given coefficient."""
-    names = density_names(field)
-    return float(parse(library["reference"], names).diff(symbol(names[1]), 2))

@@ -26,12 +26,7 @@ STANDARD_ERRORS_OF_DISPERSION = 4.0
 def scheme_name(dispersion: tuple[float, float] | None, autocorrelation: float) -> str:
     """Name of the scheme; ``unknown`` if none comes close.
 
-    Parameters
-    ----------
-    dispersion
-        ρ and its standard error, or None if it cannot be told.
-    autocorrelation
-        γ₁/γ₀, used only then.
+    By ρ and its standard error, or where these cannot be told (None) by γ₁/γ₀.
     """
     if dispersion is not None:
         value, error = dispersion
@@ -45,13 +40,7 @@ def scheme_name(dispersion: tuple[float, float] | None, autocorrelation: float) 
 
 
 def true_scheme(config: Mapping) -> str:
-    """Name of the time scheme that simulates an example.
-
-    Raises
-    ------
-    ValueError
-        If it has none.
-    """
+    """Name of the time scheme that simulates an example; ValueError if it has none."""
     method = config["simulate"]["method"]
     if method not in SCHEME_OF:
         raise ValueError(
