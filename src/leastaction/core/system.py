@@ -138,8 +138,8 @@ class System:
         read = {
             "coordinates": coordinates,
             "parameters": parameters,
-            "lagrangian": _read("lagrangian", self.lagrangian, every),
-            "dissipation": _read("dissipation", str(self.dissipation), every),
+            "lagrangian": parsed("lagrangian", self.lagrangian, every),
+            "dissipation": parsed("dissipation", str(self.dissipation), every),
             "volatility": _volatility(noise, coordinates, every),
         }
         for name, value in read.items():
@@ -171,8 +171,8 @@ class System:
         system = cls(
             coordinates=coordinates,
             parameters=parameters,
-            lagrangian=_read("lagrangian", config["lagrangian"], names),
-            dissipation=_read("dissipation", config.get("dissipation", "0"), names),
+            lagrangian=parsed("lagrangian", config["lagrangian"], names),
+            dissipation=parsed("dissipation", config.get("dissipation", "0"), names),
             volatility=_volatility(config.get("volatility", {}), coordinates, names),
             calculus=config.get("calculus", "ito"),
         )
@@ -472,7 +472,11 @@ def declared_names(
     coordinates: Sequence[str], parameters: Sequence[str] = ()
 ) -> tuple[str, ...]:
     """Names that an expression of a system may use, checked for clashes."""
-    names = (*coordinates, *velocity_names(coordinates), *parameters)
+    return distinct((*coordinates, *velocity_names(coordinates), *parameters))
+
+
+def distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    """These names, if each may be used and none stands twice."""
     for name in names:
         check_name(name)
     twice = sorted({name for name in names if names.count(name) > 1})
@@ -481,7 +485,8 @@ def declared_names(
     return names
 
 
-def _read(where: str, text, names: Sequence[str]) -> sp.Expr:
+def parsed(where: str, text, names: Sequence[str]) -> sp.Expr:
+    """Expression of a text; `where` it stands begins the message of an error."""
     try:
         return parse(text, names)
     except ValueError as error:
@@ -496,7 +501,7 @@ def _volatility(entries, coordinates: Sequence[str], names: Sequence[str]) -> sp
                 f"volatility: expected {len(coordinates)} rows of equal length"
             )
         return sp.Matrix(
-            [[_read("volatility", text, names) for text in row] for row in entries]
+            [[parsed("volatility", text, names) for text in row] for row in entries]
         )
     unknown = sorted(set(entries) - set(coordinates))
     if unknown:
@@ -505,5 +510,5 @@ def _volatility(entries, coordinates: Sequence[str], names: Sequence[str]) -> sp
         )
     matrix = sp.zeros(len(coordinates), len(entries))
     for j, (coordinate, text) in enumerate(entries.items()):
-        matrix[coordinates.index(coordinate), j] = _read("volatility", text, names)
+        matrix[coordinates.index(coordinate), j] = parsed("volatility", text, names)
     return matrix

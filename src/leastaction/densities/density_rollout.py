@@ -78,14 +78,10 @@ def validate(
     if dof == 1 and np.isfinite(found).all():
         total = run["duration"] * run["trajectories"]
         residual = _residual(estimate.system, true[0], centres, step, total)
-    # Half the integral of |p - p_estimate|, what lies outside of the cells included.
-    outside = [1 - p.sum(axis=(1, 2)) * area for p in (true, found)]
-    distance = np.abs(true - found).sum(axis=(1, 2)) * area
-    distance = 0.5 * (distance + np.abs(outside[0] - outside[1]))
     return CONTRACTS["density_rollout"].dataset(
         {
             "residual_score": residual,
-            "total_variation": distance,
+            "total_variation": _distance(true, found, area),
             "cell_centre": centres,
             "density_true": true,
             "std_true": std_true,
@@ -98,6 +94,13 @@ def validate(
             "state": [s.name for s in system.state],
         },
     )
+
+
+def _distance(true: np.ndarray, found: np.ndarray, area: np.ndarray) -> np.ndarray:
+    """Half the integral of |p − p_estimate|, what lies outside the cells included."""
+    outside = [1 - p.sum(axis=(1, 2)) * area for p in (true, found)]
+    inside = np.abs(true - found).sum(axis=(1, 2)) * area
+    return 0.5 * (inside + np.abs(outside[0] - outside[1]))
 
 
 def _grid(system: System, run: Mapping, key: Mapping):

@@ -22,7 +22,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.expressions import parse, symbol
+from leastaction.core.expressions import symbol
+from leastaction.core.system import parsed
 from leastaction.fields.domain import Domain, Potential, count_functions
 from leastaction.fields.library import (
     FieldLibrary,
@@ -78,8 +79,8 @@ class FieldSystem:
             field=field,
             domain=Domain.from_config(config["domain"]),
             parameters=parameters,
-            lagrangian=_read("lagrangian", config["lagrangian"], names),
-            volatility=_read("volatility", config.get("volatility", "0"), parameters),
+            lagrangian=parsed("lagrangian", config["lagrangian"], names),
+            volatility=parsed("volatility", config.get("volatility", "0"), parameters),
         )
         system.check()
         return system
@@ -320,10 +321,3 @@ class FieldSystem:
             f"Equation of motion\n  {equation.lhs} = {self.evaluated(equation.rhs)}\n"
             f"Hamiltonian density\n  {self.evaluated(self.hamiltonian)}"
         )
-
-
-def _read(where: str, text, names) -> sp.Expr:
-    try:
-        return parse(text, names)
-    except ValueError as error:
-        raise ValueError(f"{where}: {error}") from None

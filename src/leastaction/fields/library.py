@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 import sympy as sp
 
-from leastaction.core.expressions import check_name, parse, symbol
+from leastaction.core.expressions import parse, symbol
 from leastaction.core.library import Candidates, candidates, multiples
+from leastaction.core.system import distinct
 
 RESERVED = ("x", "t", "length")
 NOT_IN_A_FIELD = {"dissipation": [], "inertia": "free", "calculus": "ito"}
@@ -20,14 +21,10 @@ def density_names(field: str) -> tuple[str, str, str, str]:
 
 def declared_names(field: str, parameters: Iterable[str] = ()) -> tuple[str, ...]:
     """Names that the density of a system may use, checked for clashes."""
-    names = (*density_names(field), *parameters)
-    for name in names:
-        check_name(name)
-        if name in RESERVED:
+    names = distinct((*density_names(field), *parameters))
+    for name in RESERVED:
+        if name in names:
             raise ValueError(f"{name!r} is reserved in a field; choose another name")
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"the names {twice} are declared twice")
     return names
 
 

@@ -181,28 +181,21 @@ def assemble(
         for g in range(GROUPS)
     ]
     _add_paths(sums, observations["u"])
+    found = [total.values() for total in sums]
     names = [terms.names[i] for i in used]
-    instruments = [
-        *names,
-        *(f"{names[top]} (omega dt)^{2 * power}" for power in TURN_POWERS),
-    ]
-    used_or_not = np.isin(np.arange(len(terms.terms)), used)
+    powers = [f"{names[top]} (omega dt)^{2 * power}" for power in TURN_POWERS]
     return CONTRACTS["modal_moments"].dataset(
-        {
-            "moment": [total.moment() for total in sums],
-            "instrument_gram": [total.instrument_gram() for total in sums],
-            "increment_gram": [total.increment_gram() for total in sums],
-            "samples": [total.samples for total in sums],
-            "pairs": [total.pairs for total in sums],
+        {name: [values[name] for values in found] for name in found[0]}
+        | {
             "largest_turn": [turn[group <= g].max() for g in range(GROUPS)],
             "spatial_order": [spatial_order(t, terms.field) for t in terms.terms],
-            "used": used_or_not.astype("int8"),
+            "used": np.isin(np.arange(len(terms.terms)), used).astype("int8"),
             "library_status": terms.status,
             "library_equivalent": terms.freedom.equivalent,
         },
         coords={
             "replicate": observations["replicate"],
-            "instrument": instruments,
+            "instrument": [*names, *powers],
             "candidate": terms.names,
             "lag": [0, 1],
         },
@@ -265,34 +258,24 @@ class _Sums:
         before, here, after = (
             f[: self.terms, at.start + i : at.stop + i : at.step] for i in range(3)
         )
-        x = np.empty((1 + 2 * self.terms, *here.shape[1:]))
-        x[0] = second[at]
-        np.multiply(here, -self.dt, out=x[1 : 1 + self.terms])
-        curved = x[1 + self.terms :]
-        np.add(before, after, out=curved)
-        curved -= 2 * here
-        curved *= -self.dt
-        return _flat(x)
+        x = second[at][None], -self.dt * here, -self.dt * (before + after - 2 * here)
+        return _flat(np.concatenate(x))
 
-    def moment(self) -> np.ndarray:
-        """Σ Z Xᵀ, shape (instrument, column)."""
+    def values(self) -> dict[str, np.ndarray]:
+        """Σ Z Xᵀ, and Σ Z Zᵀ and Σ X Xᵀ at lag 0, and at lags 1 and −1 together.
+
+        The latter is scaled from the decimated pairs to all samples.
+        """
         same, next_, after = self.lagged[:, :, : self.terms]
-        return np.hstack(
-            [
-                self.reference[:, None],
-                -self.dt * next_,
-                -self.dt * (same - 2 * next_ + after),
-            ]
-        )
-
-    def instrument_gram(self) -> np.ndarray:
-        """Σ Z Zᵀ at lag 0, and at lags 1 and −1 together."""
-        return np.array([self.lagged[0], self.lagged[1] + self.lagged[1].T])
-
-    def increment_gram(self) -> np.ndarray:
-        """Σ X Xᵀ likewise, scaled from the decimated pairs to all samples."""
+        curved = -self.dt * (same - 2 * next_ + after)
         zero, one = self.x_gram * (self.samples / max(self.pairs, 1))
-        return np.array([zero, one + one.T])
+        return {
+            "moment": np.hstack([self.reference[:, None], -self.dt * next_, curved]),
+            "instrument_gram": [self.lagged[0], self.lagged[1] + self.lagged[1].T],
+            "increment_gram": [zero, one + one.T],
+            "samples": self.samples,
+            "pairs": self.pairs,
+        }
 
 
 def _flat(array: np.ndarray) -> np.ndarray:

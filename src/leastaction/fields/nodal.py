@@ -31,6 +31,7 @@ from leastaction.core.expressions import to_text
 from leastaction.core.sparse_regression import stlsq
 from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import (
+    HIGHEST_DERIVATIVE,
     SAMPLES_PER_BATCH,
     Domain,
     ModalForces,
@@ -63,26 +64,20 @@ def differentiate(
     difference loses most of their motion.
     """
     domain, terms = domain_and_library(observations, library)
-    slopes = [
-        (i, order, sp.diff(terms.terms[i], jet_symbol(terms.field, order)))
-        for i in terms.at_points
-        for order in range(spatial_order(terms.terms[i], terms.field) + 1)
-    ]
-    slopes = [entry for entry in slopes if entry[2] != 0]
-    orders = {i: spatial_order(terms.terms[i], terms.field) for i, *_ in slopes}
-    mean_path = mean_of_paths(observations["u"])[1:-1]
+    u = observations["u"]
+    mean_path = mean_of_paths(u)[1:-1]
     parts, labels = [], []
-    for points in sorted(set(orders.values())):
-        group = [entry for entry in slopes if orders[entry[0]] == points]
-        mean = _mean_slopes(
-            [e for *_, e in group],
-            terms.field,
-            domain,
-            points,
-            observations["u"],
-            mean_path,
-        )
-        for (i, order, _), values in zip(group, mean, strict=True):
+    for points in range(HIGHEST_DERIVATIVE + 1):
+        slopes = [
+            (i, order, sp.diff(terms.terms[i], jet_symbol(terms.field, order)))
+            for i in terms.at_points
+            if spatial_order(terms.terms[i], terms.field) == points
+            for order in range(points + 1)
+        ]
+        slopes = [slope for slope in slopes if slope[2] != 0]
+        functions = [slope for *_, slope in slopes]
+        mean = _mean_slopes(functions, terms.field, domain, points, u, mean_path)
+        for (i, order, _), values in zip(slopes, mean, strict=True):
             at = np.arange(0, values.shape[1], terms.strides[i])
             parts.append(values[:, at])
             labels += [(i, order, point) for point in at]
@@ -123,20 +118,21 @@ def _mean_slopes(
 
     Those that are linear in the field need nothing but its own mean, `mean_path`.
     """
-    linear = [_is_linear(slope) for slope in slopes]
     means = {}
-    for kind in set(linear):
-        chosen = [s for s, one in zip(slopes, linear, strict=True) if one is kind]
-        evaluate = PointEvaluator(chosen, field, domain, points)
-        if kind:
-            means[kind] = iter(evaluate(mean_path))
+    for linear in (True, False):
+        chosen = [i for i, slope in enumerate(slopes) if _is_linear(slope) is linear]
+        if not chosen:
             continue
-        sums = evaluate.zeros(len(mean_path))
-        for path in one_by_one(u):
-            evaluate.add(sums, path[1:-1])
-        sums /= u.sizes["trajectory"]
-        means[kind] = iter(sums)
-    return [next(means[kind]) for kind in linear]
+        evaluate = PointEvaluator([slopes[i] for i in chosen], field, domain, points)
+        if linear:
+            sums = evaluate(mean_path)
+        else:
+            sums = evaluate.zeros(len(mean_path))
+            for path in one_by_one(u):
+                evaluate.add(sums, path[1:-1])
+            sums /= u.sizes["trajectory"]
+        means |= dict(zip(chosen, sums, strict=True))
+    return [means[i] for i in range(len(slopes))]
 
 
 def _is_linear(slope: sp.Expr) -> bool:
@@ -157,17 +153,15 @@ def assemble(
     """
     check(derivatives, "nodal_derivatives")
     domain, terms = domain_and_library(derivatives, library)
-    labels = [
-        derivatives[f"slope_{name}"].values for name in ("term", "order", "point")
-    ]
+    names = ("slope_term", "slope_order", "slope_point")
+    labels = [derivatives[name].values for name in names]
     slope = derivatives["mean_slope"].values[0]
     acceleration = derivatives["acceleration"].values[0]
-    weights = np.array(
-        [
-            _weights(domain, spatial_order(terms.terms[i], terms.field), order, point)
-            for i, order, point in zip(*labels, strict=True)
-        ]
-    )
+    # What a slope at one point adds to θ of every node.
+    weights = np.empty((slope.shape[1], domain.nodes))
+    for j, (i, order, point) in enumerate(zip(*labels, strict=True)):
+        operator = domain.operator(order, spatial_order(terms.terms[i], terms.field))
+        weights[j] = -operator.weights[point] * operator.matrix[point] / domain.cell
     nodes = [
         _equation(slope, weights[:, a], labels, acceleration[:, a])
         for a in range(domain.nodes)
@@ -196,12 +190,6 @@ def assemble(
         },
         attrs={"reference_coefficient": terms.reference_coefficient},
     )
-
-
-def _weights(domain, points: int, order: int, point: int) -> np.ndarray:
-    """What a slope at one point adds to θ of every node, shape (node,)."""
-    operator = domain.operator(order, points)
-    return -operator.weights[point] * operator.matrix[point] / domain.cell
 
 
 def _equation(slope, weights, labels, acceleration) -> tuple[list[int], np.ndarray]:
