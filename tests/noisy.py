@@ -9,7 +9,6 @@ from leastaction.ensembles import (
     moving_average_likelihood,
     moving_average_moments,
     sensor_noise,
-    weak_moments,
 )
 from leastaction.ensembles.strong_taylor import measure
 
@@ -34,8 +33,8 @@ class Found:
         self.noise = sensor_noise.differentiate(data, {}, {})
         for name, value in noise.items():
             self.noise[name][:] = value
-        method = moving_average_moments if "qdot" in data else weak_moments
-        self.moments = method.assemble(
+        kind = "assemble" if "qdot" in data else "assemble_weak"
+        self.moments = getattr(moving_average_moments, kind)(
             data, self.noise, {"instrument_degree": 3, "most_instruments": 40}, library
         )
         self.lagrangian = moment_gmm.identify_moving_average(

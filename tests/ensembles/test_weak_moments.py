@@ -5,8 +5,8 @@ import pytest
 from support import OSCILLATOR_LIBRARY, observe, oscillator
 
 from leastaction.core.contracts import check
-from leastaction.ensembles import sensor_noise, weak_moments
-from leastaction.ensembles.weak_moments import Windows
+from leastaction.ensembles import moving_average_moments, sensor_noise
+from leastaction.ensembles.moving_average_moments import Windows
 
 SETTINGS = {"instrument_degree": 2, "most_instruments": 40}
 HALVES = [4, 7, 8, 16, 40]
@@ -14,7 +14,7 @@ DT = 0.01
 
 
 def windows(half, memory=1, samples=400):
-    return Windows.of_half_width(half, samples, memory, DT)
+    return Windows(half, samples, memory, DT)
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -107,7 +107,11 @@ def test_velocities_are_not_looked_at(rng):
     found = []
     for one in (wrong, alone):
         noise = sensor_noise.differentiate(alone, {}, {})
-        found.append(weak_moments.assemble(one, noise, SETTINGS, OSCILLATOR_LIBRARY))
+        found.append(
+            moving_average_moments.assemble_weak(
+                one, noise, SETTINGS, OSCILLATOR_LIBRARY
+            )
+        )
         check(found[-1], "moving_average_moments")
     assert found[0].equals(found[1])
 
@@ -117,4 +121,4 @@ def test_paths_too_short_are_refused():
     noise = sensor_noise.differentiate(data, {}, {})
     noise["smoothing_scale"][:] = 10
     with pytest.raises(ValueError, match="longer paths"):
-        weak_moments.assemble(data, noise, SETTINGS, OSCILLATOR_LIBRARY)
+        moving_average_moments.assemble_weak(data, noise, SETTINGS, OSCILLATOR_LIBRARY)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from test_figures import ONE, panel, words
 
-from leastaction.ensembles.figures._candidates import (
+from leastaction.ensembles.figures.coefficients import (
     MOST_CANDIDATES,
     Candidate,
     of_dissipation,

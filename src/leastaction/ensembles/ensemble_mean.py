@@ -20,9 +20,8 @@ import xarray as xr
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check, time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import to_text
-from leastaction.core.library import Library, candidates
+from leastaction.core.library import Library
 from leastaction.core.sparse_regression import stlsq
 from leastaction.ensembles.contracts import CONTRACTS
 from leastaction.ensembles.squared_increments import Residual
@@ -44,9 +43,8 @@ def differentiate(
     Paper: eq. (23) prints the stencil of a second derivative for the first one; the
     central first difference is meant.
     """
-    coordinates = [str(name) for name in observations["dof"].values]
-    terms = Library.from_config(library, coordinates)
-    dof, n = len(coordinates), len(terms.terms)
+    terms = Library.from_config(library, observations["dof"].values)
+    coordinates, n = terms.coordinates, len(terms.terms)
     expressions = [e for row in (*terms.momenta, *terms.forces) for e in row]
     present = [i for i, expression in enumerate(expressions) if expression != 0]
     evaluate = evaluator([expressions[i] for i in present], coordinates)
@@ -58,8 +56,7 @@ def differentiate(
             total[at] += evaluate(path[at], rate[at])
     mean = np.zeros((q.shape[1], len(expressions)))
     mean[:, present] = total / q.shape[0]
-    mean = mean.reshape(-1, 2, dof, n)
-    momentum, force = (np.moveaxis(mean[:, i], 0, 1) for i in (0, 1))
+    momentum, force = mean.reshape(-1, 2, len(coordinates), n).transpose(1, 2, 0, 3)
     time = observations["time"].values
     rate = (momentum[:, 2:] - momentum[:, :-2]) / (time[2:] - time[:-2])[:, None]
     return CONTRACTS["ensemble_derivatives"].dataset(
@@ -69,7 +66,7 @@ def differentiate(
         },
         coords={
             "replicate": observations["replicate"],
-            "dof": coordinates,
+            "dof": list(coordinates),
             "time": ("time", time[1:-1], observations["time"].attrs),
             "term": terms.names,
         },
@@ -94,20 +91,17 @@ def assemble(
         derivatives["momentum_rate"].values[0]
         - derivatives["generalised_force"].values[0]
     )
-    status = terms.status
+    status = np.array(terms.status)
+    used = status != "reference"
     if settings["remove_null_candidates"]:
-        keep = [i for i, s in enumerate(status) if s == "independent"]
-    else:
-        keep = [i for i, s in enumerate(status) if s != "reference"]
-    theta = np.zeros_like(columns)
-    theta[..., keep] = columns[..., keep]
+        used = status == "independent"
     kinetic = columns @ (terms.given / terms.reference_coefficient)
     return CONTRACTS["regression"].dataset(
         {
-            "theta": theta,
+            "theta": np.where(used, columns, 0.0),
             "target": -kinetic,
-            "used": np.isin(np.arange(len(status)), keep).astype("int8"),
-            "status": status,
+            "used": used.astype("int8"),
+            "status": terms.status,
             "equivalent": terms.freedom.equivalent,
             "given": terms.given,
         },
@@ -139,11 +133,10 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     used = np.flatnonzero(library["used"].values)
     given = library["given"].values
     scale = given[given != 0][0]
-    by_equation = np.zeros((len(theta), theta.shape[2]))
-    present = np.zeros(by_equation.shape, dtype=bool)
+    by_equation, present = np.zeros((2, len(theta), theta.shape[2]))
     for a, (columns, right) in enumerate(zip(theta, target, strict=True)):
         seen = [i for i in used if columns[:, i].any()]
-        present[a, seen] = True
+        present[a, seen] = 1
         by_equation[a, seen] = scale * stlsq(
             columns[:, seen], right, settings["threshold"]
         )
@@ -155,8 +148,6 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         std=np.full(coefficients.size, np.nan),
         status=list(library["status"].values),
         equivalent=list(library["equivalent"].values),
-        noise_covariance=np.zeros((0, 0)),
-        noise_std=np.zeros((0, 0)),
         by_equation=by_equation if len(theta) > 1 else None,
     )
 
@@ -172,30 +163,23 @@ def mean_square_residual(
     `settings` hold `threshold`, λ of the thresholded least squares on σ², whose
     candidates are those of `library` but the constant.
 
-    Returns
-    -------
-    VolatilityEstimate
-        `volatility` is the root of the time average of dt E[R²]. The diagnostic
-        ``volatility_of_lagrangian`` regresses dt E[L²], the square of the *value* of
-        the Lagrangian, on q² and takes half the root of the coefficient. That
-        reproduces the printed 1.03 and 0.11 if the support is right (for Duffing it
-        gives 1.14), and hardly depends on σ.
+    `volatility` is the root of the time average of dt E[R²]. The diagnostic
+    ``volatility_of_lagrangian`` regresses dt E[L²], the square of the *value* of the
+    Lagrangian, on q² and takes half the root of the coefficient. That reproduces the
+    printed 1.03 and 0.11 if the support is right (for Duffing it gives 1.14), and
+    hardly depends on σ.
     """
     coordinates = [str(name) for name in observations["dof"].values]
-    names = (*coordinates, *velocity_names(coordinates))
-    terms = candidates(library["volatility"], names)
     without_damping = {k: v for k, v in library.items() if k != "dissipation"}
     residual = Residual(without_damping, coordinates)
+    terms = residual.volatility_terms
     regressors = evaluator(list(terms), coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
-    count, samples, dof = q.shape
-    dt = time_step(observations)
-    square = np.zeros((samples - 2, dof))
-    of_lagrangian = np.zeros(samples - 2)
-    position_square = np.zeros((samples - 2, dof))
-    mean = np.zeros((samples - 2, len(terms)))
+    inner, dof, dt = q.shape[1] - 2, q.shape[2], time_step(observations)
+    square, position_square = np.zeros((2, inner, dof))
+    of_lagrangian, mean = np.zeros(inner), np.zeros((inner, len(terms)))
     for path, rate in zip(q, qdot, strict=True):
-        for start in range(0, samples - 2, RESIDUALS_PER_BATCH):
+        for start in range(0, inner, RESIDUALS_PER_BATCH):
             at = slice(start, start + RESIDUALS_PER_BATCH)
             x, v = (s[start : start + RESIDUALS_PER_BATCH + 2] for s in (path, rate))
             r, lagrangian = residual.central(x, v, dt, estimate.coefficients)
@@ -203,16 +187,14 @@ def mean_square_residual(
             of_lagrangian[at] += np.square(lagrangian)
             position_square[at] += np.square(x[1:-1])
             mean[at] += regressors(x[1:-1], v[1:-1])
-    square *= dt / count
-    of_lagrangian *= dt / count
-    position_square /= count
-    mean /= count
+    square *= dt / len(q)
+    of_lagrangian *= dt / len(q)
+    position_square /= len(q)
+    mean /= len(q)
     varying = [i for i, term in enumerate(terms) if term.free_symbols]
     coefficients = np.zeros((dof, len(terms)))
-    for a in range(dof):
-        coefficients[a, varying] = stlsq(
-            mean[:, varying], square[:, a], settings["threshold"]
-        )
+    for row, of_dof in zip(coefficients, square.T, strict=True):
+        row[varying] = stlsq(mean[:, varying], of_dof, settings["threshold"])
     slope = (of_lagrangian @ position_square) / np.square(position_square).sum(axis=0)
     return VolatilityEstimate(
         volatility=np.sqrt(square.mean(axis=0)),

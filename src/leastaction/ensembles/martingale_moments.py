@@ -73,41 +73,32 @@ def assemble(
     Of the `settings`, `instrument_degree` and `most_instruments` are those of
     :func:`monomial_instruments`. `largest_turn` thins: an increment spans as many
     samples, at most ten, as turn by this angle; 0 takes every sample. Slow motion is
-    known as well from increments over several samples, at a fraction of the cost. Noise
-    that depends on the state needs every sample.
+    known as well from increments over several samples, at a fraction of the cost.
     """
     check(derivatives, "realised_variation")
     coordinates = [str(name) for name in observations["dof"].values]
     terms = Library.from_config(library, coordinates)
-    names = terms.names + [f"D: {name}" for name in terms.dissipation_names]
-    damping = terms.dissipation_freedom
-    status = [*terms.status, *damping.status]
-    first = len(terms.terms)
-    keep = [*terms.columns, *(first + j for j in damping.independent)]
+    status, columns, names = about_candidates(terms)
     noise = NoiseLaw(derivatives, coordinates)
-    kept = observations
-    if not noise.varies:
-        kept = _thinned(observations, derivatives, settings["largest_turn"])
+    # Noise that depends on the state needs every sample.
+    turn = 0.0 if noise.varies else settings["largest_turn"]
+    kept = _thinned(observations, derivatives, turn)
     instruments = monomial_instruments(coordinates, settings)
     q, qdot, dt = kept["q"].values[0], kept["qdot"].values[0], time_step(kept)
-    sums = _accumulate(q, qdot, dt, _columns(terms, noise), instruments, noise)
     return CONTRACTS["moments"].dataset(
         {
-            **sums,
+            **_sums(q, qdot, dt, _columns(terms, noise), instruments, noise),
             "realised_covariation": derivatives["realised_covariation"],
             "frequency": derivatives["frequency"],
             "samples": [q.shape[0] * (q.shape[1] - 1)],
             "time_step": [dt],
             "sampling_step": [time_step(observations)],
-            "status": [status[i] for i in keep],
-            "library_status": status,
-            "library_equivalent": [*terms.freedom.equivalent, *damping.equivalent],
-            "library_given": np.append(terms.given, np.zeros(len(terms.dissipation))),
+            **status,
         },
         coords={
             "replicate": observations["replicate"],
             "dof": coordinates,
-            "term": [names[i] for i in keep],
+            "term": columns,
             "instrument": [str(z) for z in instruments],
             "candidate": names,
         },
@@ -182,6 +173,22 @@ class NoiseLaw:
         return corrections
 
 
+def about_candidates(terms: Library) -> tuple[dict, list[str], list[str]]:
+    """Status of the candidates, names of the columns, and of all candidates."""
+    damping = terms.dissipation_freedom
+    names = terms.names + [f"D: {name}" for name in terms.dissipation_names]
+    status = [*terms.status, *damping.status]
+    first = len(terms.terms)
+    keep = [*terms.columns, *(first + j for j in damping.independent)]
+    about = {
+        "status": [status[i] for i in keep],
+        "library_status": status,
+        "library_equivalent": [*terms.freedom.equivalent, *damping.equivalent],
+        "library_given": np.append(terms.given, np.zeros(len(terms.dissipation))),
+    }
+    return about, [names[i] for i in keep], names
+
+
 def _thinned(observations, derivatives, largest_turn: float) -> xr.Dataset:
     """Every n-th sample, n from the angle that the fastest coordinate turns by."""
     frequency = derivatives["frequency"].values
@@ -229,7 +236,7 @@ def _columns(terms: Library, noise: NoiseLaw) -> list[sp.Expr]:
     return [*momenta, *forces, *rates]
 
 
-def _accumulate(q, qdot, dt, columns, instruments, noise: NoiseLaw) -> dict:
+def _sums(q, qdot, dt, columns, instruments, noise: NoiseLaw) -> dict:
     """Moments and Gram matrices, from the ensemble in blocks that fit the cache."""
     dof, p, width = q.shape[2], len(instruments), len(columns) // 3
     evaluate = evaluator([*columns, *instruments], noise.coordinates, noise.parameters)

@@ -63,21 +63,13 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         dt,
     )
 
+    problem = weighted / samples, reference, scale, settings["max_terms"], samples
+
     def fit(noise: np.ndarray) -> Fit:
         noise = (np.diag(np.diag(noise)) if varies else noise) * dt
         columns, rank, directions = _whitened(noise + floor * dt, grams, total)
         share = np.einsum("da,ab,db->d", directions, noise, directions)
-        return select(
-            columns,
-            rank,
-            directions,
-            share,
-            weighted / samples,
-            reference,
-            scale,
-            settings["max_terms"],
-            samples,
-        )
+        return select(columns, rank, directions, share, *problem)
 
     found = iterate(
         first,
@@ -197,21 +189,14 @@ def _at_scale(library: xr.Dataset, settings: Mapping) -> Converged:
     summed = increments[0] + sum(g + g.transpose(1, 0, 3, 2) for g in increments[1:])
     first = library["realised_covariation"].values[0]
     first = first * float(library["time_step"].values[0])
-    gamma = np.stack([first, *np.zeros((len(increments) - 1, *first.shape))])
+    gamma = np.zeros((len(increments), *first.shape))
+    gamma[0] = first
+    problem = summed, reference, scale, settings["max_terms"], samples
 
     def fit(gamma: np.ndarray) -> Fit:
         columns, directions = whitened(total, instruments, gamma)
-        return select(
-            columns,
-            columns.shape[0] * columns.shape[1],
-            directions,
-            np.ones(len(directions)),
-            summed,
-            reference,
-            scale,
-            settings["max_terms"],
-            samples,
-        )
+        rank = columns.shape[0] * columns.shape[1]
+        return select(columns, rank, directions, np.ones(len(directions)), *problem)
 
     return iterate(
         gamma,

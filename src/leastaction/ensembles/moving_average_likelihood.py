@@ -27,7 +27,7 @@ such a matrix plus b²s² at both ends; that part has rank one on even and on od
 the Sherman–Morrison formula keeps the likelihood exact.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,7 +40,6 @@ from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import to_text
-from leastaction.core.library import candidates
 from leastaction.ensembles.sensor_noise import (
     INTEGRATED_WALK,
     LONGEST_MEMORY,
@@ -51,13 +50,18 @@ from leastaction.ensembles.squared_increments import Residual
 
 # θ times the memory in samples, below which the spectrum of sensor noise is flat.
 LARGEST_FLAT_ANGLE = 0.3
-# So that what is made of them fits the processor's cache.
-SAMPLES_PER_BATCH = 2000
 # Samples at which mass and stiffness are averaged: enough for any average.
 MOST_LINEARISED = 20_000
 MOST_SCORING_STEPS = 100
 # Relative change of V at which the scoring stops, and smallest V over its mean.
 RELATIVE_CHANGE = 1e-10
+# Units and meanings of what is found of the sensor noise.
+NOISE = {
+    "position_noise_estimate": ("units of q", "sensor noise of q"),
+    "velocity_noise_estimate": ("units of qdot", "sensor noise of qdot"),
+    "noise_ratio": ("1", "sensor noise over one increment of the random force"),
+    "noise_memory": ("1", "memory of the sensor noise in samples"),
+}
 
 
 class Fit(NamedTuple):
@@ -87,26 +91,27 @@ def identify(
     if "qdot" in observations:
         v = observations["qdot"].values[0]
         linear = _linearised(residual, c, q, v)
-        rows = _of_velocities(residual, c, q, v, dt)
-        covariance, error, diagnostics = _from_velocities(rows, linear, q, dt)
+        rows = np.concatenate([r for *_, r in residual.windows(q, v, dt, c)])
+        rows = np.ascontiguousarray(rows.T).reshape(len(coordinates), len(q), -1)
+        covariance, error, noise = _from_velocities(rows, linear, q, dt)
     else:
         linear = _linearised(residual, c, q, np.zeros_like(q))
         rows = _of_displacements(residual, c, q, dt, linear[0])
-        covariance, error, diagnostics = _from_displacements(rows, linear, q, dt)
+        covariance, error, noise = _from_displacements(rows, linear, q, dt)
     variance = np.diag(covariance)
-    terms, position = _constant(library, coordinates)
-    beta, beta_std = np.zeros((2, len(variance), len(terms)))
-    beta[:, position], beta_std[:, position] = variance, error
+    terms, position = _constant(residual.volatility_terms)
+    beta = np.zeros((2, len(variance), len(terms)))
+    beta[..., position] = variance, error
     with np.errstate(divide="ignore"):
         std = error / (2 * np.sqrt(variance))
     return VolatilityEstimate(
         volatility=np.sqrt(variance),
         std=std,
         terms=terms,
-        coefficients=beta,
-        coefficient_std=beta_std,
+        coefficients=beta[0],
+        coefficient_std=beta[1],
         constant=np.full(len(variance), True),
-        diagnostics=diagnostics,
+        diagnostics={name: (value, *NOISE[name]) for name, value in noise.items()},
         covariance=covariance,
     )
 
@@ -126,18 +131,6 @@ def _linearised(residual: Residual, c, q: np.ndarray, v: np.ndarray):
     return mean[0], mean[1], both[:, 1].var(axis=0)
 
 
-def _of_velocities(residual: Residual, c, q, v, dt: float) -> np.ndarray:
-    """Δ(∂L/∂q̇) − ∫∂L/∂q dt of each step, shape (dof, path, samples − 1)."""
-    steps = q.shape[1] - 1
-    result = np.empty((q.shape[2], len(q), steps))
-    for i, (path, rate) in enumerate(zip(q, v, strict=True)):
-        for start in range(0, steps, SAMPLES_PER_BATCH):
-            window = slice(start, min(start + SAMPLES_PER_BATCH, steps) + 1)
-            rows = residual.increments(path[window], rate[window], dt, c)
-            result[:, i, start : window.stop - 1] = rows.T
-    return result
-
-
 def _of_displacements(residual: Residual, c, q, dt: float, mass) -> np.ndarray:
     """M Δ²q − dt² (F₊ + 10 F + F₋)/12, shape (dof, path, samples − 2).
 
@@ -154,7 +147,7 @@ def _of_displacements(residual: Residual, c, q, dt: float, mass) -> np.ndarray:
 
 
 def _from_velocities(residual: np.ndarray, linear, q: np.ndarray, dt: float):
-    """S Sᵀ, errors of its diagonal and diagnostics from the residual of velocities."""
+    """S Sᵀ, errors of its diagonal and `NOISE` from the residual of velocities."""
     spectra, theta, memory, s_q = _spectra(residual, q, 1)
     mass, slope, scatter = linear
     shrink = 4 * np.sin(theta / 2) ** 2
@@ -174,17 +167,13 @@ def _from_velocities(residual: np.ndarray, linear, q: np.ndarray, dt: float):
     s_v = np.sqrt(sensor / np.square(mass).sum(axis=1))
     with np.errstate(divide="ignore"):
         ratio = np.sqrt(sensor / (np.diag(covariance) * dt))
-    diagnostics = {
-        "position_noise_estimate": (s_q, "units of q", "sensor noise of q"),
-        "velocity_noise_estimate": (s_v, "units of qdot", "sensor noise of qdot"),
-        "noise_ratio": (
-            ratio,
-            "1",
-            "sensor noise over one increment of the random force",
-        ),
-        "noise_memory": _memory_entry(memory, len(fits)),
+    noise = {
+        "position_noise_estimate": s_q,
+        "velocity_noise_estimate": s_v,
+        "noise_ratio": ratio,
+        "noise_memory": np.full(len(fits), memory),
     }
-    return covariance, error, diagnostics
+    return covariance, error, noise
 
 
 def _from_displacements(residual: np.ndarray, linear, q: np.ndarray, dt: float):
@@ -206,12 +195,11 @@ def _from_displacements(residual: np.ndarray, linear, q: np.ndarray, dt: float):
     shapes = np.stack([walk, np.mean(sensor, axis=0)])
     nothing = np.zeros(len(theta))
     covariance, error = _covariance(spectra, shapes, fits, lambda a, b: nothing)
-    s_q = np.array([np.sqrt(fit.parameters[1]) for fit in fits])
-    diagnostics = {
-        "position_noise_estimate": (s_q, "units of q", "sensor noise of q"),
-        "noise_memory": _memory_entry(memory, len(fits)),
+    noise = {
+        "position_noise_estimate": np.sqrt([fit.parameters[1] for fit in fits]),
+        "noise_memory": np.full(len(fits), memory),
     }
-    return covariance, error, diagnostics
+    return covariance, error, noise
 
 
 def _spectra(residual: np.ndarray, q: np.ndarray, order: int):
@@ -251,14 +239,8 @@ def _covariance(spectra, shapes, fits: list[Fit], known):
     return covariance, np.array([np.sqrt(fit.covariance[0, 0]) for fit in fits])
 
 
-def _memory_entry(memory: int, dof: int):
-    return np.full(dof, memory), "1", "memory of the sensor noise in samples"
-
-
-def _constant(library: Mapping, coordinates) -> tuple[list[str], int]:
+def _constant(terms: Sequence[sp.Expr]) -> tuple[list[str], int]:
     """Candidates of σ² with the constant among them, and where that is."""
-    names = (*coordinates, *velocity_names(coordinates))
-    terms = list(candidates(library["volatility"], names))
     numbers = [i for i, term in enumerate(terms) if term.is_number and term != 0]
     texts = [to_text(term) for term in terms]
     return (texts, numbers[0]) if numbers else (["1", *texts], 0)
@@ -292,7 +274,10 @@ def fit_spectrum(
         variance = new
         if change < RELATIVE_CHANGE:
             break
-    return Fit(found / scale, _information_inverse(shapes, variance, paths), variance)
+    size = np.linalg.norm(shapes / variance, axis=1)
+    scaled = shapes / variance / size[:, None]
+    inverse = np.linalg.pinv(scaled @ scaled.T, hermitian=True)
+    return Fit(found / scale, 2 / paths * inverse / np.outer(size, size), variance)
 
 
 def fit_with_ends(
@@ -327,12 +312,8 @@ def fit_with_ends(
     step = np.sqrt(np.diag(start.covariance)) / np.exp(first)
     step = np.clip(step, 1e-4, 0.5)
     simplex = np.vstack([first, first + np.diag(step)])
-    best = minimize(
-        minus_two_log,
-        first,
-        method="Nelder-Mead",
-        options={"initial_simplex": simplex, "xatol": 1e-5, "fatol": 1e-4},
-    ).x
+    options = {"initial_simplex": simplex, "xatol": 1e-5, "fatol": 1e-4}
+    best = minimize(minus_two_log, first, method="Nelder-Mead", options=options).x
     curvature = _hessian(minus_two_log, best, step / 4) / 2
     jacobian = np.diag(np.exp(best))
     covariance = jacobian @ np.linalg.pinv(curvature) @ jacobian
@@ -350,24 +331,13 @@ def cross_spectrum(
     `power` is the mean over the paths of the product of their coefficients.
     """
     weight = 1 / np.sqrt(variances[0] * variances[1])
-    solution, *_ = np.linalg.lstsq(
-        (shapes * weight).T, (power - known) * weight, rcond=None
-    )
-    return solution
+    return np.linalg.lstsq((shapes * weight).T, (power - known) * weight)[0]
 
 
 def autocovariance_of(power: np.ndarray, lags: int) -> np.ndarray:
     """Residual autocovariance at 0 ... `lags` from the mean power of the DST-I."""
     theta = frequencies(len(power))
     return np.array([np.mean(power * np.cos(h * theta)) for h in range(lags + 1)])
-
-
-def _information_inverse(shapes, variance, paths) -> np.ndarray:
-    scaled = shapes / variance
-    size = np.linalg.norm(scaled, axis=1)
-    scaled = scaled / size[:, None]
-    inverse = np.linalg.pinv(scaled @ scaled.T, hermitian=True)
-    return 2 / paths * inverse / np.outer(size, size)
 
 
 def _hessian(function, point, step) -> np.ndarray:

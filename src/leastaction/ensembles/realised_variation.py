@@ -14,15 +14,17 @@ moments of the next stage.
 
 import logging
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.core import variance_function
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import time_step
 from leastaction.core.euler_lagrange import velocity_names
-from leastaction.core.expressions import parse, to_text
+from leastaction.core.expressions import to_text
 from leastaction.core.library import candidates
 from leastaction.ensembles.contracts import CONTRACTS
 
@@ -103,7 +105,7 @@ def _law(q, qdot, dt, mean_square, observations, library):
     coordinates = [str(name) for name in observations["dof"].values]
     state = (*coordinates, *velocity_names(coordinates))
     terms = list(candidates(library.get("volatility", []), state))
-    one = parse("1", state)
+    one = sp.Integer(1)
     if one not in terms:
         terms.append(one)
     law = np.zeros((len(coordinates), len(terms)))
@@ -118,15 +120,12 @@ def _law(q, qdot, dt, mean_square, observations, library):
     def squares(a, stride, regressors):
         for path, rate in zip(q, qdot, strict=True):
             rows = np.arange(1, len(rate) - 3, stride)
+            before, now = ((path[k], rate[k]) for k in (rows - 1, rows))
             v = rate[:, a]
             third = v[rows + 3] - v[rows] - 3 * (v[rows + 2] - v[rows + 1])
-            yield regressors(path, rate, rows), np.square(third) / (6 * dt)
+            yield regressors(before, now), np.square(third) / (6 * dt)
 
-    def left(path, rate, rows):
-        return evaluate(path[rows], rate[rows])
-
-    def average(path, rate, rows):
-        before, now = ((path[k], rate[k]) for k in (rows - 1, rows))
+    def average(before, now):
         return variance_function.step_average(
             evaluate, before, now, variance_function.THIRD_DIFFERENCE
         )
@@ -135,7 +134,7 @@ def _law(q, qdot, dt, mean_square, observations, library):
     sparse = max(DISJOINT_STRIDE, qdot[..., 0].size // enough)
     for a in range(len(coordinates)):
         gram, count = variance_function.second_moments(
-            lambda a=a: squares(a, sparse, left)
+            partial(squares, a, sparse, lambda before, now: evaluate(*now))
         )
         third = gram[terms.index(one), -1] / count
         if not abs(third - mean_square[a]) <= LARGEST_DISAGREEMENT * mean_square[a]:
@@ -144,9 +143,7 @@ def _law(q, qdot, dt, mean_square, observations, library):
         if not first[varying].any():
             continue
         found = variance_function.fit(
-            lambda a=a: squares(a, DISJOINT_STRIDE, average),
-            terms,
-            MOST_TERMS,
+            partial(squares, a, DISJOINT_STRIDE, average), terms, MOST_TERMS
         )
         if found.law[varying].any():
             law[a], square[a] = found.law, found.is_square
@@ -159,11 +156,6 @@ def sensor_noise_ratio(qdot: np.ndarray) -> float:
     Second differences of a random walk have the autocovariances c₀ = 2σ²dt and
     c₁ = −σ²dt. Sensor noise adds 6s² and −4s², so that c₁ + ½c₀ = −s²; smooth motion
     makes that sum positive. Its standard error is c₀/√(2n) without sensor noise.
-
-    Parameters
-    ----------
-    qdot
-        Shape (trajectory, time).
     """
     second = np.diff(qdot, n=2, axis=1)
     if second.shape[1] < 2:

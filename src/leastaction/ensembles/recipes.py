@@ -182,7 +182,7 @@ class LaggedMoments(NoisyMoments):
 class WeakMoments(NoisyMoments):
     """Moments of the weak form, from displacements alone."""
 
-    run = "ensembles.weak_moments:assemble"
+    run = "ensembles.moving_average_moments:assemble_weak"
     needs_velocities = False
 
     method: Literal["weak_moments"] = "weak_moments"

@@ -8,6 +8,7 @@ by it σ² dt³ (1, −1/3, −1/6, 0). Noise with a memory of c samples is whit
 """
 
 import logging
+from bisect import bisect_left
 from collections.abc import Mapping
 
 import numpy as np
@@ -91,15 +92,8 @@ def differentiate(
 def memory(paths: np.ndarray, order: int) -> int:
     """Samples until the noise has forgotten itself; 1 for white noise or none.
 
-    The last significant autocovariance of the difference of that order, less order − 1.
-
-    Parameters
-    ----------
-    paths
-        Shape (trajectory, time).
-    order
-        3 for velocities, 4 for coordinates: motion driven by white noise then has an
-        autocovariance that ends before that of white sensor noise.
+    Differences of `order` 3 for velocities, 4 for coordinates: of motion driven by
+    white noise the autocovariance then ends before that of white sensor noise.
     """
     difference = np.diff(paths, n=order, axis=1)
     lags = min(LONGEST_MEMORY + order - 1, difference.shape[1] - 1)
@@ -120,11 +114,10 @@ def last_significant(c: np.ndarray, count: int) -> int:
 
 
 def deviation(paths: np.ndarray, stride: int, motion: tuple) -> float:
-    """Standard deviation of the sensor noise from third differences at a stride.
+    """Standard deviation of the sensor noise beside `motion`, from third differences.
 
-    Least squares on the autocovariance at 0 ... 3 strides, as sensor noise and random
-    motion (`RANDOM_WALK` for velocities, `INTEGRATED_WALK` for coordinates), with the
-    weights of pure sensor noise (Bartlett's formula).
+    Least squares on the autocovariance at 0 ... 3 strides, with the weights of pure
+    sensor noise (Bartlett's formula).
     """
     third = _third_difference(paths, stride)
     c = autocovariance(third, [h * stride for h in range(4)])
@@ -143,15 +136,13 @@ def smoothing_scale(paths: np.ndarray, noise: float) -> int:
     """
     longest = max(1, (paths.shape[1] - 1) // 4)
     strides = np.unique(np.geomspace(1, longest, 64).astype(int))
-    low, high = 0, len(strides) - 1
-    while low < high:
-        middle = (low + high) // 2
-        third = _third_difference(paths, strides[middle])
-        if np.einsum("ij,ij->", third, third) > 40 * noise**2 * third.size:
-            high = middle
-        else:
-            low = middle + 1
-    return int(strides[low])
+
+    def shows_motion(stride: int) -> bool:
+        third = _third_difference(paths, stride)
+        return np.einsum("ij,ij->", third, third) > 40 * noise**2 * third.size
+
+    found = bisect_left(strides, True, hi=len(strides) - 1, key=shows_motion)
+    return int(strides[found])
 
 
 def smoothed_covariation(
@@ -164,11 +155,6 @@ def smoothed_covariation(
     g gᵀ dt 25 K/3 + 252 s_q²/(K dt)²; blocks of K and 2K separate the two parts. The K
     that gives the smallest upper limit is taken: longer blocks contain motion. Where
     sensor noise hides the random force altogether, that upper limit stands in.
-
-    Parameters
-    ----------
-    paths
-        Velocities, or coordinates if `displacements`, shape (dof, trajectory, time).
     """
     size = paths.shape[2]
     share = 1 / 4 if displacements else 1 / 2
@@ -194,19 +180,15 @@ def smoothed_covariation(
     for i in range(len(blocks) - 1):
         weight = dt * (walk(blocks[i + 1]) - walk(blocks[i]) * share)
         found = (squares[i + 1] - squares[i] * share) / weight
-        error = np.sqrt(
-            VARIANCE_OF_MEAN_SQUARE
-            * sum(
-                (factor * np.diag(squares[j])) ** 2 / counts[j]
-                for j, factor in ((i + 1, 1.0), (i, share))
-            )
-        )
-        error /= weight
+        variance = np.diag(squares[i + 1]) ** 2 / counts[i + 1]
+        variance += (share * np.diag(squares[i])) ** 2 / counts[i]
+        error = np.sqrt(VARIANCE_OF_MEAN_SQUARE * variance) / weight
         upper = np.diag(found) + 2 * error
         if (upper > 0).all() and np.log(upper).sum() < smallest:
             smallest = np.log(upper).sum()
             resolved = (np.diag(found) > 2 * error).all()
-            best = found if resolved and _positive(found) else np.diag(upper)
+            resolved = resolved and np.linalg.eigvalsh(found)[0] > 0
+            best = found if resolved else np.diag(upper)
     return np.diag(np.diag(squares[0])) if best is None else best
 
 
@@ -225,7 +207,3 @@ def autocovariance(series: np.ndarray, lags) -> np.ndarray:
 def _third_difference(paths: np.ndarray, s: int) -> np.ndarray:
     inner = paths[:, s : -2 * s] - paths[:, 2 * s : -s]
     return paths[:, 3 * s :] - paths[:, : -3 * s] + 3 * inner
-
-
-def _positive(matrix: np.ndarray) -> bool:
-    return bool(np.linalg.eigvalsh(matrix)[0] > 0)

@@ -13,7 +13,7 @@ in r_k: it changes r_k² by (∂S/∂q̇)² dt/4 of it.
 """
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 
@@ -25,7 +25,7 @@ from leastaction.core import variance_function
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import time_step
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.core.euler_lagrange import rates_along_motion, velocity_names
+from leastaction.core.euler_lagrange import rates_along_motion
 from leastaction.core.expressions import symbol, to_text
 from leastaction.core.library import Library, candidates
 from leastaction.ensembles.martingale_moments import step_increments
@@ -54,28 +54,20 @@ def identify(
     the candidates.
     """
     coordinates = [str(name) for name in observations["dof"].values]
-    names = (*coordinates, *velocity_names(coordinates))
-    terms = candidates(library["volatility"], names)
     c, most = estimate.joint_coefficients, settings["max_terms"]
     residual = Residual(library, coordinates, np.flatnonzero(c))
+    terms = residual.volatility_terms
     regressors = evaluator(list(terms), coordinates)
     q, qdot = observations["q"].values[0], observations["qdot"].values[0]
-    dt, steps = time_step(observations), q.shape[1] - 1
-    count = q.shape[0] * steps
+    dt, count = time_step(observations), q.shape[0] * (q.shape[1] - 1)
     sparse = max(1, count // variance_function.SAMPLES_TO_SEE_A_LAW)
 
-    def windows(first):
-        for path, rate in zip(q, qdot, strict=True):
-            for start in range(first, steps, INCREMENTS_PER_BATCH):
-                stop = min(start + INCREMENTS_PER_BATCH, steps) + 1
-                x, v = path[start - first : stop], rate[start - first : stop]
-                yield x, v, residual.increments(x, v, dt, c)[first:]
-
     def squares(a):
-        return ((x, v, np.square(r[:, a]) / dt) for x, v, r in windows(1))
+        windows = residual.windows(q, qdot, dt, c, first=1)
+        return ((x, v, np.square(r[:, a]) / dt) for x, v, r in windows)
 
     gram, seen, covariance = [0.0] * len(coordinates), 0, 0.0
-    for x, v, r in windows(0):
+    for x, v, r in residual.windows(q, qdot, dt, c):
         covariance = covariance + r.T @ r
         some = np.square(r[::sparse]) / dt
         values = regressors(x[:-1:sparse], v[:-1:sparse])
@@ -187,6 +179,9 @@ class Residual:
     ):
         terms = Library.from_config(library, coordinates)
         self.coordinates = coordinates
+        self.volatility_terms = candidates(
+            library.get("volatility", []), terms.variables
+        )
         self._chosen = np.arange(len(terms.momenta[0])) if chosen is None else chosen
         self._momenta = [self._sum(row) for row in terms.momenta]
         self.forces = [self._sum(row) for row in terms.forces]
@@ -215,6 +210,15 @@ class Residual:
         """Δ(∂L/∂q̇) − ∫∂L/∂q dt of each step, shape (samples − 1, dof)."""
         values = self._with_rates(q, qdot, coefficients)
         return step_increments(*np.split(values, 3, axis=1), dt)
+
+    def windows(self, q, qdot, dt: float, coefficients, first: int = 0) -> Iterator:
+        """Pieces of (q, q̇) of all paths, with the increments from the `first` on."""
+        steps = q.shape[1] - 1
+        for path, rate in zip(q, qdot, strict=True):
+            for start in range(first, steps, INCREMENTS_PER_BATCH):
+                stop = min(start + INCREMENTS_PER_BATCH, steps) + 1
+                x, v = path[start - first : stop], rate[start - first : stop]
+                yield x, v, self.increments(x, v, dt, coefficients)[first:]
 
     def central(self, q, qdot, dt: float, coefficients) -> tuple[np.ndarray, ...]:
         """Residual by central difference, (samples − 2, dof), and L, (samples − 2,)."""

@@ -51,6 +51,7 @@ TRAJECTORIES_PER_BATCH = 256
 # Of the states and of the normal numbers of a batch: 1 MB.
 NUMBERS_PER_BATCH = 2**17
 CHANNELS = ("q", "qdot")
+Noise = Callable[[range], Callable[[int], np.ndarray]]
 
 # Every step depends on the one before, but not on other trajectories. Side by side, the
 # loop over them becomes vector instructions, where no sine or the like is in it: the
@@ -126,18 +127,16 @@ def simulate(
 
 def white_noise(
     seed: int, example: str, purpose: str, replicate: int, processes: int
-) -> Callable[[range], Callable[[int], np.ndarray]]:
+) -> Noise:
     """White noise of one replicate: ``start(trajectories)`` gives ``draw(steps)``.
 
     Every start begins the same numbers; each draw continues them by two independent
     N(0, 1) per step, shape (2, steps, wiener, trajectory).
     """
+    key = seed, example, purpose, replicate
 
     def start(trajectories: range) -> Callable[[int], np.ndarray]:
-        generators = [
-            noise_generator(seed, example, purpose, replicate, trajectory)
-            for trajectory in trajectories
-        ]
+        generators = [noise_generator(*key, number) for number in trajectories]
 
         def draw(steps: int) -> np.ndarray:
             normals = np.empty((len(generators), steps, processes, 2))
@@ -153,7 +152,7 @@ def white_noise(
 def fill_paths(
     integrate: Callable,
     starts: np.ndarray,
-    noise: Callable[[range], Callable[[int], np.ndarray]],
+    noise: Noise,
     time_step: float,
     q: np.ndarray,
     qdot: np.ndarray,

@@ -2,10 +2,12 @@
 
 Each of them is long: per system one row as printed, one of the truth derived from the
 system, and one per estimator: medians over the replicates with the most frequent terms
-± the median standard error of one replicate. Errors are medians over all replicates.
+± the median standard error of one replicate. Errors are medians over all replicates;
+several degrees of freedom give the largest error of their volatilities.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -21,7 +23,6 @@ from leastaction.report.scores import truth_of, volatility_law
 from leastaction.report.tables import Table
 
 FIRST = ("recommended", "published")
-PRINTED, CORRECTED = "printed", "corrected"
 COEFFICIENT_ERROR = "coefficient error (%)"
 VOLATILITY_ERROR = "volatility error (%)"
 PARAMETER_ERROR = "error of Table 2, sigma in the norm (%)"
@@ -30,164 +31,191 @@ EXACT = "exact supports"
 FINDING = "these terms are"
 
 
+class Law(NamedTuple):
+    """Coefficients of L, σ and coefficients of D, each with its standard error.
+
+    σ is NaN where it depends on the state; `laws` then holds its text, by equation.
+    """
+
+    c: np.ndarray
+    c_std: np.ndarray
+    sigma: np.ndarray
+    sigma_std: np.ndarray
+    d: np.ndarray
+    d_std: np.ndarray
+    laws: Sequence[str]
+
+
 class Sheet:
     """One example, ready to be written down."""
 
     def __init__(self, panel):
         self.panel = panel
         system = panel.config["system"]
+        self.title = panel.config.get("title", panel.example)
+        # An example may have no section `publish`.
+        self.publish = panel.config.get("publish") or {}
         self.truth = truth_of(panel.config)
         self.system = system_from_config(system)
         self.coordinates = self.system.coordinates
         self.library = self.system.library(panel.config["library"])
         self.names = readable.names_on_paper(system)
+        # How coordinates and velocities are written.
+        self.state = {s: self.names.get(s, s.name) for s in self.system.state}
         # Kinetic energy first, as in every textbook.
         given = self.library.given != 0
         self.order = [*np.flatnonzero(given), *np.flatnonzero(~given)]
 
-    @property
-    def publish(self) -> Mapping:
-        """Section `publish`; an example may have none."""
-        return self.panel.config.get("publish") or {}
-
-    @property
-    def estimators(self) -> list[str]:
-        """Names of the estimators, the usual ones first."""
-        given = self.panel.models
-        first = [name for name in FIRST if name in given]
-        return [*first, *sorted(set(given) - set(first))]
-
-    def printed(self, key: str) -> str:
-        """Text that the paper prints."""
-        return (self.publish.get("texts") or {}).get(key, "")
-
-    def printed_error(self) -> float:
-        """Error that the paper prints in Table 2."""
+    def printed(self, texts: Mapping[str, str]) -> dict:
+        """Row of what the paper prints; `texts` are keys of its texts, by column."""
+        given = self.publish.get("texts") or {}
         rows = self.publish.get("rows") or []
-        found = [r["printed"] for r in rows if r["ours"].get("parameter_error") is True]
-        return float(found[0]) if found else np.nan
+        error = [r["printed"] for r in rows if r["ours"].get("parameter_error") is True]
+        return {
+            **{column: given.get(key, "") for column, key in texts.items()},
+            PARAMETER_ERROR: float(error[0]) if error else np.nan,
+        }
 
-    def linear(self, operator: Callable, coefficients, errors) -> str:
-        """Text of Σ c_i operator(D_i), kinetic energy first."""
+    def exact(self) -> Law:
+        """The truth, without errors."""
+        truth = self.truth
+        c, sigma, d = truth.coefficients, truth.volatility, truth.dissipation
+        laws = [self.true_law(a) if np.isnan(s) else "" for a, s in enumerate(sigma)]
+        none = [np.full(len(x), np.nan) for x in (c, sigma, d)]
+        return Law(c, none[0], sigma, none[1], d, none[2], laws)
+
+    def found(self, model: xr.Dataset) -> Law:
+        """Medians over the replicates of `model`."""
+        c, c_std, sigma, sigma_std = (
+            np.median(model[f"{name}_{kind}"].values, axis=0)
+            for name in ("coefficient", "volatility")
+            for kind in ("estimate", "std")
+        )
+        d, d_std = (
+            np.median(scores.damping_of(model, self.library, kind), axis=0)
+            for kind in ("coefficient_estimate", "coefficient_std")
+        )
+        if not scores.reads_as_constant(model).any():
+            sigma = np.full_like(sigma, np.nan)
+        laws = [
+            self.found_law(model, a) if np.isnan(s) else "" for a, s in enumerate(sigma)
+        ]
+        return Law(c, c_std, sigma, sigma_std, d, d_std, laws)
+
+    def true_law(self, dof: int) -> str:
+        """True S of one equation, √S² if only that is known."""
+        law = volatility_law(self.panel.config, dof, self.truth.scale)
+        if law is None:
+            return "sigma(q, q')"
+        none = np.full(len(law.terms), np.nan)
+        if law.root is not None:
+            return f"({self.sum(law.terms, law.root, none)})"
+        return f"sqrt({self.sum(law.terms, law.square, none)})"
+
+    def found_law(self, model: xr.Dataset, dof: int) -> str:
+        """As :meth:`true_law`, of what was identified: medians over the replicates."""
+        state = [symbol.name for symbol in self.state]
+        terms = [parse(str(term), state) for term in model["volatility_term"].values]
+
+        def written(name: str) -> str:
+            values, errors = (
+                np.median(model[f"volatility_{name}_{kind}"][:, dof].values, axis=0)
+                for kind in ("estimate", "std")
+            )
+            return self.sum(terms, values, errors) if np.isfinite(values).all() else ""
+
+        root = written("root")
+        return f"({root})" if root else f"sqrt({written('coefficient')})"
+
+    def sum(self, terms, values, errors, operator: Callable = sp.sympify) -> str:
+        """Text of Σ c_i operator(D_i), multiples of a term written like that term."""
         return readable.linear_text(
-            operator,
-            [self.library.terms[i] for i in self.order],
-            [coefficients[i] for i in self.order],
-            [errors[i] for i in self.order],
-            self.names,
-            whole=True,
+            operator, terms, values, errors, self.state | self.names, whole=True
         )
 
-    def potential(self, volatility, errors, constant: bool) -> str:
+    def linear(self, operator: Callable, law: Law) -> str:
+        """Text of Σ c_i operator(D_i) of the Lagrangian, kinetic energy first."""
+        terms = [self.library.terms[i] for i in self.order]
+        return self.sum(terms, law.c[self.order], law.c_std[self.order], operator)
+
+    def potential(self, law: Law) -> str:
         """Wiener potential σ q."""
-        if not constant:
+        if np.isnan(law.sigma).any():
             return "none: sigma depends on the state"
         shown = [self.names[q] for q in symbols(self.coordinates)]
-        return readable.sum_text(zip(volatility, errors, shown, strict=True))
+        return readable.sum_text(zip(law.sigma, law.sigma_std, shown, strict=True))
 
-    def motion(self, c, c_std, sigma, sigma_std, d, d_std, laws) -> str:
+    def motion(self, law: Law) -> str:
         """Equations of motion, separated by semicolons; of a field solved for u_tt."""
         forces = [self.library.equations_of(self.library.terms[i]) for i in self.order]
         forces += [
             rayleigh_force(r, self.coordinates) for r in self.library.dissipation
         ]
-        values = [np.append(x[self.order], y) for x, y in ((c, d), (c_std, d_std))]
-        kept = np.append(self.library.given[self.order] != 0, np.zeros(len(d), bool))
+        values = np.append(law.c[self.order], law.d)
+        errors = np.append(law.c_std[self.order], law.d_std)
+        kept = np.append(
+            self.library.given[self.order] != 0, np.zeros(len(law.d), bool)
+        )
         of_field = is_field(self.panel.config["system"])
+
+        def total(functions, values, errors) -> str:
+            return readable.linear_text(
+                sp.sympify, functions, values, errors, self.names
+            )
+
         lines = []
         for a in range(len(self.coordinates)):
-            number = "" if len(self.coordinates) == 1 else str(a + 1)
-            noise = self.noise(sigma, sigma_std, a, number, laws)
+            process = "W'" if len(self.coordinates) == 1 else f"W{a + 1}'"
+            noise = readable.sum_text([(law.sigma[a], law.sigma_std[a], process)])
+            if np.isnan(law.sigma[a]):
+                noise = f"{law.laws[a]} {process}"
             of_a = [force[a] for force in forces]
+            left = values, errors
             if of_field:
-                moved = [np.where(kept, 0.0, -x) for x in values]
-                right = self.collected(of_a, moved[0], np.abs(moved[1]))
+                moved = np.where(kept, 0.0, -values), np.where(kept, 0.0, errors)
+                right = total(of_a, *moved)
                 noise = noise if right == "0" else f"{right} + {noise}"
-                values = [np.where(kept, x, 0.0) for x in values]
-            lines.append(f"{self.collected(of_a, *values)} = {noise}")
+                left = np.where(kept, values, 0.0), np.where(kept, errors, 0.0)
+            lines.append(f"{total(of_a, *left)} = {noise}")
         return "; ".join(lines)
 
-    def collected(self, functions, values, errors) -> str:
-        """Sum of functions, equal ones together."""
-        return readable.linear_text(
-            sp.sympify, list(functions), values, errors, self.names
-        )
+    def finding(self, model: xr.Dataset) -> str:
+        """Whether the terms of the first replicate are the true ones, what is wrong."""
+        if self.truth is None:
+            return ""
+        damping = scores.damping_of(model, self.library, "support")
+        selected = np.append(model["support"].values[0], damping[0]).astype(bool)
+        true = np.append(self.truth.support, self.truth.dissipation != 0)
+        terms = [*self.library.terms, *self.library.dissipation]
+        parts = []
+        for verb, wrong in (("lacks", true & ~selected), ("adds", selected & ~true)):
+            chosen = [terms[i] for i in np.flatnonzero(wrong)]
+            names = [readable.function_text(t, self.names) or "1" for t in chosen]
+            if names:
+                parts.append(f"{verb} {', '.join(names)}")
+        return f"wrong: {'; '.join(parts)}" if parts else "right"
 
-    def noise(self, volatility, errors, a: int, number: str, laws) -> str:
-        """Random force of one equation of motion."""
-        if np.isnan(volatility[a]):
-            return f"{laws[a]} W{number}'"
-        return readable.sum_text([(volatility[a], errors[a], f"W{number}'")])
-
-    def laws_true(self, varying) -> list[str]:
-        """Volatility of each equation that is not constant."""
-        scale = self.truth.scale
-        return [
-            true_volatility(self.panel.config, a, scale, self.state) if vary else ""
-            for a, vary in enumerate(varying)
-        ]
-
-    def laws_found(self, model: xr.Dataset, varying) -> list[str]:
-        """As :meth:`laws_true`, of what was identified."""
-        return [
-            found_volatility(model, a, self.state) if vary else ""
-            for a, vary in enumerate(varying)
-        ]
-
-    @property
-    def state(self) -> dict[sp.Symbol, str]:
-        """How coordinates and velocities are written."""
-        return {s: self.names.get(s, s.name) for s in self.system.state}
-
-    def hamiltonian(self, term: sp.Expr) -> sp.Expr:
-        """Legendre transform q̇ ∂D/∂q̇ − D, linear in D."""
-        return self.library.legendre(term)
+    def errors(self, model: xr.Dataset) -> dict:
+        """Medians of the relative errors over the replicates, in per cent."""
+        if self.truth is None:
+            return {}
+        exact = scores.exact_support(model, self.truth)
+        worst = scores.volatilities(model, self.truth).errors.max(axis=1)
+        result = {
+            EXACT: f"{int(exact.sum())} of {len(exact)}",
+            VOLATILITY_ERROR: 100 * float(np.median(worst)),
+            PARAMETER_ERROR: float(
+                np.median(scores.parameter_error(model, self.truth))
+            ),
+        }
+        if self.truth.terms:
+            error = scores.coefficients(model, self.truth).error
+            result[COEFFICIENT_ERROR] = 100 * float(np.median(error))
+        return result
 
 
-def true_volatility(config: Mapping, dof: int, scale: float, names: Mapping) -> str:
-    """Text of the true S of one degree of freedom, or of √S² if only that is known.
-
-    Parameters
-    ----------
-    config
-        An example with the sections `system` and `library`.
-    dof, scale
-        As for :func:`~leastaction.report.scores.volatility_law`.
-    names
-        How the state is written.
-    """
-    law = volatility_law(config, dof, scale)
-    if law is None:
-        return "sigma(q, q')"
-    terms, none = law.terms, np.full(len(law.terms), np.nan)
-    if law.root is not None:
-        return f"({_sum(terms, law.root, none, names)})"
-    return f"sqrt({_sum(terms, law.square, none, names)})"
-
-
-def found_volatility(model: xr.Dataset, dof: int, names: Mapping) -> str:
-    """Text of the identified S, medians over the replicates of `model`."""
-    state = [symbol.name for symbol in names]
-    terms = [parse(str(term), state) for term in model["volatility_term"].values]
-
-    def median(name: str) -> np.ndarray:
-        return np.median(model[name].isel(dof=dof).values, axis=0)
-
-    root = median("volatility_root_estimate")
-    if np.isfinite(root).all():
-        return f"({_sum(terms, root, median('volatility_root_std'), names)})"
-    square = median("volatility_coefficient_estimate")
-    return f"sqrt({_sum(terms, square, median('volatility_coefficient_std'), names)})"
-
-
-def _sum(terms: list[sp.Expr], values, errors, names: Mapping) -> str:
-    return readable.linear_text(
-        lambda term: term, terms, values, errors, names, whole=True
-    )
-
-
-def _typical(model: xr.Dataset, library: Library) -> tuple[np.ndarray, int]:
-    """Replicates with the most frequent support (the first of equals), and all.
+def _typical(model: xr.Dataset, library: Library) -> np.ndarray:
+    """Whether a replicate has the most frequent support, the first of equals.
 
     Medians over different supports would be a formula that no replicate has.
     """
@@ -197,105 +225,42 @@ def _typical(model: xr.Dataset, library: Library) -> tuple[np.ndarray, int]:
         support, axis=0, return_index=True, return_inverse=True, return_counts=True
     )
     best = max(range(len(kinds)), key=lambda k: (count[k], -first[k]))
-    return inverse.reshape(-1) == best, len(support)
+    return inverse.reshape(-1) == best
 
 
-def _rows(panel, key: str, write: Callable) -> list[dict]:
-    """Rows of one example, with `write(sheet, found)`.
-
-    `found` is (c, c_std, sigma, sigma_std, d, d_std, laws), or None as printed.
-    """
-    sheet = Sheet(panel)
-    system = panel.config.get("title", panel.example)
-    rows = [{"system": system, "source": PRINTED, **write(sheet, None)}]
-    if sheet.truth is not None:
-        none = np.full(len(sheet.library.terms), np.nan)
-        sigma = sheet.truth.volatility
-        d = sheet.truth.dissipation
-        exact = (sheet.truth.coefficients, none, sigma, np.full(len(sigma), np.nan))
-        laws = sheet.laws_true(np.isnan(sigma))
-        exact += (d, np.full(len(d), np.nan), laws)
-        rows.append({"system": system, "source": CORRECTED, **write(sheet, exact)})
-    for estimator in sheet.estimators:
-        model = panel.models[estimator]
-        chosen, count = _typical(model, sheet.library)
-        found = [
-            np.median(model[name].values[chosen], axis=0)
-            for name in (
-                "coefficient_estimate",
-                "coefficient_std",
-                "volatility_estimate",
-                "volatility_std",
+def _table(
+    panels: Sequence,
+    texts: Mapping[str, str],
+    write: Callable[[Sheet, Law], Sequence[str]],
+    *more: str,
+) -> Table:
+    """Table of the columns `texts`, which `write` fills, and `more` of the errors."""
+    rows = []
+    for panel in panels:
+        sheet = Sheet(panel)
+        rows.append({"source": "printed", **sheet.printed(texts)})
+        if sheet.truth is not None:
+            written = dict(zip(texts, write(sheet, sheet.exact()), strict=True))
+            rows.append({"source": "corrected", **written})
+        others = sorted(set(panel.models) - set(FIRST))
+        for estimator in [*(n for n in FIRST if n in panel.models), *others]:
+            model = panel.models[estimator]
+            chosen = _typical(model, sheet.library)
+            these = model.isel(replicate=np.flatnonzero(chosen))
+            law = sheet.found(these)
+            rows.append(
+                {
+                    "source": estimator,
+                    **dict(zip(texts, write(sheet, law), strict=True)),
+                    TERMS: f"{int(chosen.sum())} of {len(chosen)}",
+                    FINDING: sheet.finding(these),
+                    **sheet.errors(model),
+                }
             )
-        ]
-        found += [
-            np.median(scores.damping_of(model, sheet.library, kind)[chosen], axis=0)
-            for kind in ("coefficient_estimate", "coefficient_std")
-        ]
-        if not scores.reads_as_constant(model)[chosen].any():
-            found[2] = np.full_like(found[2], np.nan)
-        these = model.isel(replicate=np.flatnonzero(chosen))
-        found.append(sheet.laws_found(these, np.isnan(found[2])))
-        rows.append(
-            {
-                "system": system,
-                "source": estimator,
-                **write(sheet, found),
-                TERMS: f"{int(chosen.sum())} of {count}",
-                FINDING: _finding(sheet, these),
-                **_errors(sheet, model, key),
-            }
-        )
-    if key == "equation_of_motion":
-        rows[0][PARAMETER_ERROR] = sheet.printed_error()
-    return rows
-
-
-def _finding(sheet: Sheet, model: xr.Dataset) -> str:
-    """Whether the terms of the first replicate are the true ones, and what is wrong."""
-    if sheet.truth is None:
-        return ""
-    library = sheet.library
-    selected = np.append(
-        model["support"].values[0], scores.damping_of(model, library, "support")[0]
-    ).astype(bool)
-    true = np.append(sheet.truth.support, sheet.truth.dissipation != 0)
-    terms = [*library.terms, *library.dissipation]
-
-    def listed(chosen) -> str:
-        names = [readable.function_text(terms[i], sheet.names) for i in chosen]
-        return ", ".join(name or "1" for name in names)
-
-    missing, extra = (np.flatnonzero(x) for x in (true & ~selected, selected & ~true))
-    parts = []
-    if missing.size:
-        parts.append(f"lacks {listed(missing)}")
-    if extra.size:
-        parts.append(f"adds {listed(extra)}")
-    return f"wrong: {'; '.join(parts)}" if parts else "right"
-
-
-def _errors(sheet: Sheet, model: xr.Dataset, key: str) -> dict:
-    """Medians of the relative errors over the replicates, in per cent."""
-    if sheet.truth is None:
-        return {}
-    exact = scores.exact_support(model, sheet.truth)
-    result = {EXACT: f"{int(exact.sum())} of {len(exact)}"}
-    if sheet.truth.terms:
-        error = scores.coefficients(model, sheet.truth).error
-        result[COEFFICIENT_ERROR] = 100 * float(np.median(error))
-    if key != "hamiltonian":
-        worst = scores.volatilities(model, sheet.truth).errors.max(axis=1)
-        result[VOLATILITY_ERROR] = 100 * float(np.median(worst))
-    if key == "equation_of_motion":
-        error = scores.parameter_error(model, sheet.truth)
-        result[PARAMETER_ERROR] = float(np.median(error))
-    return result
-
-
-def _table(panels: Sequence, key: str, columns: Sequence[str], write) -> Table:
-    rows = [row for panel in panels for row in _rows(panel, key, write)]
-    return Table(pd.DataFrame(rows, columns=["system", "source", *columns]))
+        for row in rows:
+            row.setdefault("system", sheet.title)
+    columns = ["system", "source", *texts, TERMS, FINDING, EXACT, COEFFICIENT_ERROR]
+    return Table(pd.DataFrame(rows, columns=[*columns, *more]))
 
 
 def lagrangian(panels: Sequence) -> Table:
@@ -308,39 +273,16 @@ def lagrangian(panels: Sequence) -> Table:
     ----------
     panels
         Objects with the attributes `example`, `config`, `models` and `rollouts`.
-
-    Returns
-    -------
-    Table
-        Rows `printed`, `corrected` and one per estimator for each system. Errors are
-        medians over the replicates; several degrees of freedom give the largest error
-        of their volatilities.
     """
-    of_l, potential = "Lagrangian density", "Wiener potential (integral of sigma)"
+    texts = {
+        "Lagrangian density": "lagrangian",
+        "Wiener potential (integral of sigma)": "wiener_potential",
+    }
 
-    def write(sheet: Sheet, found) -> dict:
-        if found is None:
-            return {
-                of_l: sheet.printed("lagrangian"),
-                potential: sheet.printed("wiener_potential"),
-            }
-        c, c_std, sigma, sigma_std, *_ = found
-        constant = not np.isnan(sigma).any()
-        return {
-            of_l: "L = " + sheet.linear(lambda term: term, c, c_std),
-            potential: sheet.potential(sigma, sigma_std, constant),
-        }
+    def write(sheet: Sheet, law: Law) -> tuple[str, str]:
+        return "L = " + sheet.linear(sp.sympify, law), sheet.potential(law)
 
-    columns = [
-        of_l,
-        potential,
-        TERMS,
-        FINDING,
-        EXACT,
-        COEFFICIENT_ERROR,
-        VOLATILITY_ERROR,
-    ]
-    return _table(panels, "lagrangian", columns, write)
+    return _table(panels, texts, write, VOLATILITY_ERROR)
 
 
 def equation_of_motion(panels: Sequence) -> Table:
@@ -351,22 +293,12 @@ def equation_of_motion(panels: Sequence) -> Table:
 
     Parameters and result as :func:`lagrangian`.
     """
-    motion = "equation of motion"
 
-    def write(sheet: Sheet, found) -> dict:
-        if found is None:
-            return {motion: sheet.printed("equation_of_motion")}
-        return {motion: sheet.motion(*found)}
+    def write(sheet: Sheet, law: Law) -> list[str]:
+        return [sheet.motion(law)]
 
-    errors = [
-        TERMS,
-        FINDING,
-        EXACT,
-        COEFFICIENT_ERROR,
-        VOLATILITY_ERROR,
-        PARAMETER_ERROR,
-    ]
-    return _table(panels, "equation_of_motion", [motion, *errors], write)
+    texts = {"equation of motion": "equation_of_motion"}
+    return _table(panels, texts, write, VOLATILITY_ERROR, PARAMETER_ERROR)
 
 
 def hamiltonian(panels: Sequence) -> Table:
@@ -374,13 +306,8 @@ def hamiltonian(panels: Sequence) -> Table:
 
     Parameters and result as :func:`lagrangian`.
     """
-    energy = "Hamiltonian"
 
-    def write(sheet: Sheet, found) -> dict:
-        if found is None:
-            return {energy: sheet.printed("hamiltonian")}
-        return {energy: "H = " + sheet.linear(sheet.hamiltonian, *found[:2])}
+    def write(sheet: Sheet, law: Law) -> list[str]:
+        return ["H = " + sheet.linear(sheet.library.legendre, law)]
 
-    return _table(
-        panels, "hamiltonian", [energy, TERMS, FINDING, EXACT, COEFFICIENT_ERROR], write
-    )
+    return _table(panels, {"Hamiltonian": "hamiltonian"}, write)

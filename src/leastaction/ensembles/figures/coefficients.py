@@ -1,29 +1,28 @@
 """Coefficients: what was selected, with which value, of L and of the volatility."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
 
 import numpy as np
+import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from leastaction.ensembles.figures._candidates import (
-    Candidate,
-    Column,
-    axes_width,
-    columns_of,
-)
-from leastaction.report.looks import look
+from leastaction.report.looks import look, marked
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.style import (
     MILLIMETRES_PER_INCH,
     POINTS_PER_INCH,
     RANGE,
     StyledFigure,
+    fill_lines,
     key,
     legend_on_top,
     note,
     small,
+    text_width,
 )
 
 # Heights in mm: of the values, of the strip below, of titles, ticks and gaps.
@@ -41,6 +40,105 @@ CLOSEST_TICKS = 0.7
 HALF_OF_TRUTH = 2.0
 # No mark reaches beyond this share of the distance between two candidates.
 WIDEST_MARK = 0.4
+MAJORITY = 0.5
+# Share of the width of a figure that one of two columns has.
+SHARE_OF_WIDTH = 0.38
+# As many candidates as have room for their labels.
+MOST_CANDIDATES = 26
+MOST_VALUES = 8
+MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One candidate term with its estimates, one per replicate.
+
+    `true` is NaN if the truth is outside the library; `given` fixes the scale of L. Of
+    estimators with one model per node, `at_nodes` are the estimates at single nodes
+    that select the term, and `node_share` is the share of nodes that do.
+    """
+
+    label: str
+    unit: str
+    true: float
+    given: bool
+    values: Mapping[str, np.ndarray]
+    std: Mapping[str, np.ndarray]
+    selected: Mapping[str, np.ndarray]
+    at_nodes: Mapping[str, np.ndarray] = field(default_factory=dict)
+    node_share: Mapping[str, float] = field(default_factory=dict)
+
+    def share(self, estimator: str) -> float:
+        """Share of replicates, or of nodes in all of them, that select it."""
+        if estimator in self.node_share:
+            return self.node_share[estimator]
+        return float(self.selected[estimator].mean())
+
+    def often(self, estimator: str) -> bool:
+        """Whether `estimator` selects it in a majority of replicates, or nodes."""
+        return self.share(estimator) >= MAJORITY
+
+    @property
+    def is_true(self) -> bool:
+        """Whether the truth contains it."""
+        return bool(np.isfinite(self.true)) and self.true != 0
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is true, or selected in a majority of replicates."""
+        return self.is_true or any(self.often(name) for name in self.selected)
+
+    def interval(self, estimator: str) -> tuple[float, float, float]:
+        """Median and 5th and 95th percentile over replicates.
+
+        With a single replicate, its value ± 1.645 standard errors. Mean and percentiles
+        over nodes where every node has a model of its own.
+        """
+        values = self.at_nodes.get(estimator, np.empty(0))
+        if len(values):
+            low, high = np.percentile(values, [5, 95])
+            return float(values.mean()), float(low), float(high)
+        values = self.values[estimator]
+        if len(values) > 1:
+            low, middle, high = np.nanpercentile(values, [5, 50, 95])
+            return float(middle), float(low), float(high)
+        middle, half = float(values[0]), 1.645 * float(self.std[estimator][0])
+        half = half if np.isfinite(half) else 0.0
+        return middle, middle - half, middle + half
+
+
+class Column:
+    """Candidates of one function, mathtext `symbol`, beside each other.
+
+    `head` and `values` are lines of what was searched and of the recommended values;
+    all are `labelled` if some are left out, `crowded` if upright labels would touch.
+    """
+
+    def __init__(
+        self, symbol: str, found: list[Candidate], functions: int | None, settings
+    ):
+        shown, left_out = selection(found)
+        everything, width = len(shown) == len(found), axes_width(settings)
+        count = f"{len(found)} candidates"
+        if functions is not None:
+            count = f"{len(found)} densities ({functions} functions over all nodes)"
+        if any(candidate.at_nodes for candidate in found):
+            left_out = [*left_out, f"{BASELINE}: mean and 5–95 % over nodes"]
+        head = [f"${symbol}$: {count};", *(f"{note};" for note in left_out)]
+        self.symbol, self.candidates = symbol, shown
+        self.head = fill_lines([*head, exact_supports(found)], " ", width, settings)
+        self.values = fill_lines(identified(shown), ",   ", width, settings)
+        self.labelled = [i for i, c in enumerate(shown) if c.shown or not everything]
+        step = width / len(shown)
+        widths = [text_width(shown[i].label, settings) for i in self.labelled]
+        self.crowded = any(
+            (b - a) * step < (wide + next_wide) / 2 + 1.0
+            for (a, b), (wide, next_wide) in zip(
+                pairwise(self.labelled), pairwise(widths), strict=True
+            )
+        )
+        # In mm, below the strip.
+        self.label_height = max(widths) if self.crowded else 0.0
 
 
 def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -48,9 +146,9 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     Medians with the 5–95 % range over replicates. Below each, how often every candidate
     is selected; only true terms and those selected in a majority are labelled. Of a
-    large library only those columns are shown that matter, see
-    :func:`~leastaction.ensembles.figures._candidates.selection`. For a field the
-    published estimator has one model per node: mean and range are those over the nodes.
+    large library only those columns are shown that matter, see :func:`selection`. For a
+    field the published estimator has one model per node: mean and range are those over
+    the nodes.
 
     Paper: Figure 1 (b) shows terms of a "potential" of the diffusion, without a
     constant. For additive noise S² is a constant, so the constant is a candidate here.
@@ -65,7 +163,7 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
         + STRIP_HEIGHT
         + TITLES_HEIGHT
         + sum(count) * line * (MILLIMETRES_PER_INCH / POINTS_PER_INCH)
-        + max(c.label_height(settings) for c in row)
+        + max(c.label_height for c in row)
         for row, count in zip(rows, lines, strict=True)
     )
     figure = StyledFigure(settings, height)
@@ -85,9 +183,7 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     handles = [key("truth", settings["truth_color"], linewidth=1.6)]
     for name in (MAIN, BASELINE):
         if name == MAIN or any(name in panel.models for panel in panels):
-            one, style = look(name), {"markersize": SIZES[name], "linewidth": 0.9}
-            color = one.color(settings)
-            handles.append(key(name + RANGE, color, one.marker, **style))
+            handles += marked([name], settings, RANGE, markersize=SIZES[name])
     hollow = {"markersize": SIZES[MAIN], "markerfacecolor": "white", "linewidth": 0}
     rejected = "given or mostly rejected"
     handles.append(key(rejected, settings["estimate_color"], "o", **hollow))
@@ -134,19 +230,11 @@ def _mark(
     middle, low, high = candidate.interval(name)
     colour = look(name).color(settings)
     hollow = candidate.given or not candidate.often(name)
-    axes.errorbar(
-        x,
-        middle,
-        yerr=[[max(0.0, middle - low)], [max(0.0, high - middle)]],
-        fmt=look(name).marker,
-        markersize=SIZES[name],
-        color=colour,
-        markerfacecolor="white" if hollow else colour,
-        elinewidth=0.9,
-        capsize=1.8,
-        capthick=0.7,
-        zorder=4 if name == MAIN else 3,
-    )
+    bars = [[max(0.0, middle - low)], [max(0.0, high - middle)]]
+    style = {"color": colour, "markerfacecolor": "white" if hollow else colour}
+    style |= {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.7}
+    style |= {"markersize": SIZES[name], "zorder": 4 if name == MAIN else 3}
+    axes.errorbar(x, middle, bars, fmt=look(name).marker, **style)
 
 
 def _scale(axes: Axes, values: np.ndarray, truth: Sequence[float]) -> None:
@@ -199,9 +287,190 @@ def _frequencies(strip: Axes, column: Column, settings: Mapping) -> None:
     if len(candidates) * CLOSEST_TICKS <= axes_width(settings):
         strip.set_xticks(range(len(candidates)), minor=True)
     strip.set_xlabel("Candidate term")
-    if column.crowded(settings):
+    if column.crowded:
         strip.tick_params(axis="x", labelrotation=90)
     else:
         strip.tick_params(axis="x", pad=small(settings) + 3)
         for label in strip.get_xticklabels():
             label.set_verticalalignment("baseline")
+
+
+def columns_of(panel: Panel, settings: Mapping) -> tuple[Column, Column]:
+    """Columns of L with D, and of S²."""
+    functions = [
+        panel.truth.functions_over_nodes(panel.config["library"][of])
+        if panel.is_field
+        else None
+        for of in ("lagrangian", "volatility")
+    ]
+    damping = of_dissipation(panel)
+    of_motion = [*of_lagrangian(panel), *damping]
+    return (
+        Column("L, D" if damping else "L", of_motion, functions[0], settings),
+        Column("S^2", of_volatility(panel), functions[1], settings),
+    )
+
+
+def axes_width(settings: Mapping) -> float:
+    """Width of one column, mm."""
+    return SHARE_OF_WIDTH * settings["width"]
+
+
+def of_lagrangian(panel: Panel) -> list[Candidate]:
+    """Candidates of L, in the order of the library."""
+    models, truth = _estimators(panel), panel.coefficients_true
+    terms, unit = models[MAIN]["term"].values, panel.lagrangian_unit
+    found = []
+    for term, status in zip(
+        map(str, terms), models[MAIN]["status"].values, strict=True
+    ):
+        pieces = {name: model.sel(term=term) for name, model in models.items()}
+        more = {"given": str(status) == "reference", **_of_nodes(pieces)}
+        found.append(_candidate(panel, term, pieces, truth, unit, **more))
+    return found
+
+
+def of_dissipation(panel: Panel) -> list[Candidate]:
+    """Candidates of the Rayleigh function D, in the order of the library."""
+    models, truth = _estimators(panel), panel.dissipation_true
+    terms = np.asarray(models[MAIN].get("dissipation_term", np.empty(0)))
+    found = []
+    for term in map(str, terms):
+        pieces = {
+            name: model.sel(dissipation_term=term)
+            for name, model in models.items()
+            if term in model["dissipation_term"].values
+        }
+        words = "dissipation_", " [$D$]"
+        unit = panel.dissipation_unit
+        found.append(_candidate(panel, term, pieces, truth, unit, *words))
+    return found
+
+
+def of_volatility(panel: Panel) -> list[Candidate]:
+    """Candidates of (S Sᵀ)_aa, one block after another for a = 1 ... dof."""
+    models = _estimators(panel)
+    main = models[MAIN]
+    terms = [str(term) for term in main["volatility_term"].values]
+    found = []
+    for a, dof in enumerate(main["dof"].values):
+        truth = panel.squared_volatility_true(a, terms)
+        owner = f" [{panel.label(str(dof))}]" if main.sizes["dof"] > 1 else ""
+        unit, words = panel.squared_volatility_unit(a), ("volatility_", owner)
+        for term in terms:
+            pieces = {
+                name: model.isel(dof=a).sel(volatility_term=term)
+                for name, model in models.items()
+            }
+            found.append(_candidate(panel, term, pieces, truth, unit, *words))
+    return found
+
+
+def _estimators(panel: Panel) -> dict[str, xr.Dataset]:
+    shown = [MAIN, BASELINE] if BASELINE in panel.models else [MAIN]
+    return {name: panel.model(name) for name in shown}
+
+
+def _candidate(
+    panel: Panel,
+    term: str,
+    pieces,
+    truth,
+    unit,
+    prefix="",
+    owner="",
+    given=False,
+    **nodes,
+) -> Candidate:
+    """Candidate whose variables begin with `prefix` in the datasets `pieces`."""
+    estimates = (
+        {name: piece[prefix + variable].values for name, piece in pieces.items()}
+        for variable in ("coefficient_estimate", "coefficient_std", "support")
+    )
+    label, unit = panel.label(term) + owner, panel.coefficient_unit(term, unit)
+    return Candidate(label, unit, truth.get(term, np.nan), given, *estimates, **nodes)
+
+
+def _of_nodes(pieces: Mapping[str, xr.Dataset]) -> dict[str, dict]:
+    """What estimators with one model per node say of a term."""
+    at_nodes, share = {}, {}
+    for name, piece in pieces.items():
+        if "node_support" in piece:
+            chosen = piece["node_support"].values
+            at_nodes[name] = piece["node_coefficient_estimate"].values[chosen > 0]
+            has = np.isfinite(chosen)
+            share[name] = float(chosen[has].mean()) if has.any() else 0.0
+    return {"at_nodes": at_nodes, "node_share": share}
+
+
+def selection(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[str]]:
+    """Candidates that have room beside each other, and what is left out.
+
+    All of up to `MOST_CANDIDATES`. Of a larger library those that are true or that the
+    recommended estimator selects in some replicate; then, while there is room, those
+    that the published one selects in a majority, the most frequent ones first.
+    """
+    if len(candidates) <= MOST_CANDIDATES:
+        return list(candidates), []
+    published = [
+        c.share(BASELINE) if BASELINE in c.selected else 0.0 for c in candidates
+    ]
+    numbers = range(len(candidates))
+    kept = {i for i, c in enumerate(candidates) if c.is_true or c.share(MAIN) > 0}
+    often = [
+        i
+        for i in sorted(numbers, key=published.__getitem__, reverse=True)
+        if i not in kept and published[i] >= MAJORITY
+    ]
+    kept |= set(often[: max(0, MOST_CANDIDATES - len(kept))])
+    hidden = [i for i in numbers if i not in kept]
+    never = sum(published[i] == 0 for i in hidden)
+    mostly = len(set(often) - kept)
+    seldom = len(hidden) - never - mostly
+    notes = [
+        text.format(f"{count} other" + ("s" if count != 1 else ""))
+        for count, text in (
+            (mostly, f"{BASELINE} also selects {{}}"),
+            (seldom, f"{BASELINE} rarely selects {{}}"),
+            (never, "{} never selected"),
+        )
+        if count
+    ]
+    return [candidates[i] for i in sorted(kept)], notes
+
+
+def exact_supports(candidates: Sequence[Candidate]) -> str:
+    """State in how many replicates exactly the true terms are selected."""
+    if not all(np.isfinite(c.true) for c in candidates):
+        return "the truth is not in the library"
+    right = np.array([c.true != 0 for c in candidates])[:, None]
+    counts = []
+    for name in candidates[0].selected:
+        chosen = np.array([c.selected[name] for c in candidates]).astype(bool)
+        exact = (chosen == right).all(axis=0)
+        counts.append(f"{name} {exact.sum()}/{len(exact)}")
+    return "exact support: " + ", ".join(counts)
+
+
+def identified(candidates: Sequence[Candidate]) -> list[str]:
+    """State the values in words: no axis resolves a part in a thousand."""
+    entries = []
+    for candidate in candidates:
+        if not candidate.often(MAIN):
+            continue
+        middle, low, high = candidate.interval(MAIN)
+        if candidate.given:
+            entries.append(f"{candidate.label}: {middle:g} (given)")
+            continue
+        # Two significant digits of the uncertainty.
+        half = (high - low) / 2
+        size = half if half > 0 else 1e-3 * abs(middle)
+        digits = np.clip(1 - np.floor(np.log10(size)), 0, 12) if size > 0 else 0
+        shown = (f"{v:.{int(digits)}f}" for v in (middle, low, high))
+        value, first, last = (text.replace("-", MINUS) for text in shown)
+        unit = "" if candidate.unit in ("", "1") else f" {candidate.unit}"
+        entries.append(f"{candidate.label}: {value} [{first}, {last}]{unit}")
+    if len(entries) > MOST_VALUES:
+        rest = len(entries) - MOST_VALUES + 1
+        entries = [*entries[: MOST_VALUES - 1], f"and {rest} more"]
+    return entries

@@ -75,8 +75,8 @@ def _draw(axes: Axes, rollout: xr.Dataset, name: str, settings: Mapping) -> None
     end = rollout.attrs["training_duration"]
     axes.axvline(end, color="black", linewidth=0.8, zorder=5)
     top = {"va": "top", "fontsize": small(settings)}
-    note(axes, "training", end, 0.995, AT_X, offset=(-4, 0), ha="right", **top)
-    note(axes, "prediction", end, 0.995, AT_X, offset=(4, 0), ha="left", **top)
+    for text, away, side in (("training", -4, "right"), ("prediction", 4, "left")):
+        note(axes, text, end, 0.995, AT_X, offset=(away, 0), ha=side, **top)
 
 
 def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -89,14 +89,18 @@ def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Paper: Figure 4 shows the Hamiltonian of the mean path. It falls because the
     trajectories lose their common phase, not because energy is lost.
     """
-    # Style of each variable: the lines of the legend.
+    # Label, colour, width and dashes of each variable.
     red, blue = settings["truth_color"], settings["estimate_color"]
+    lines = {
+        "true": (f"truth, {MEAN}", red, 1.4, "-"),
+        "estimate": (f"model, {MEAN}", blue, 1.0, DASHED),
+        "growth": (f"{MEAN} by Itô's formula", "black", 1.2, (0, (1, 1.5))),
+        "of_mean_true": ("truth, $H$ of the mean path", "0.55", 1.4, "-"),
+        "of_mean_estimate": ("model, $H$ of the mean path", "0.2", 0.8, DASHED),
+    }
     styles = {
-        "true": {"color": red, "linewidth": 1.4},
-        "estimate": {"color": blue, "linestyle": DASHED, "linewidth": 1.0},
-        "growth": {"color": "black", "linestyle": (0, (1, 1.5)), "linewidth": 1.2},
-        "of_mean_true": {"color": "0.55", "linewidth": 1.4},
-        "of_mean_estimate": {"color": "0.2", "linestyle": DASHED, "linewidth": 0.8},
+        name: {"label": label, "color": color, "linewidth": width, "linestyle": dashes}
+        for name, (label, color, width, dashes) in lines.items()
     }
     figure, grid = grid_of(settings, len(panels), 2, row=46, rest=14)
     for i, (panel, (left, right)) in enumerate(zip(panels, grid, strict=True)):
@@ -118,15 +122,8 @@ def hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
             axes.margins(y=0.12)
             end = rollout.attrs["training_duration"]
             axes.axvline(end, color="black", linewidth=0.8)
-    labels = {
-        "true": f"truth, {MEAN}",
-        "estimate": f"model, {MEAN}",
-        "growth": f"{MEAN} by Itô's formula",
-        "of_mean_true": "truth, $H$ of the mean path",
-        "of_mean_estimate": "model, $H$ of the mean path",
-    }
     handles = [
-        *(key(label, **styles[name]) for name, label in labels.items()),
+        *(key(**style) for style in styles.values()),
         Patch(facecolor=RANGE_COLOR, label=f"truth, {MEAN}, 5–95 % over replicates"),
         key("end of training", "black", linewidth=0.8),
     ]

@@ -1,6 +1,7 @@
 """Does the estimated volatility follow the true one?"""
 
 from collections.abc import Mapping, Sequence
+from itertools import chain, zip_longest
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -21,18 +22,12 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     Left, on logarithmic axes, medians over the replicates with exactly the true terms:
     the recommended estimate, the published recipe as written and the number that
-    reproduces the printed values. Right: relative error of the
-    recommended estimate, median and 5–95 % range over replicates.
+    reproduces the printed values. Right: relative error of the recommended estimate,
+    median and 5–95 % range over replicates. Systems with the same Lagrangian share a
+    marker.
 
     Paper: the printed 1.03 and 0.11 come from the square of the Lagrangian's value;
     that number hardly depends on the volatility.
-
-    Parameters
-    ----------
-    panels
-        Systems with constant volatility; those with the same Lagrangian share a marker.
-    settings
-        Complete style settings.
 
     Raises
     ------
@@ -110,8 +105,4 @@ def _handles(groups: Sequence[str], settings: Mapping, panels) -> list:
         dot(group, "0.3", MARKERS[i % len(MARKERS)]) for i, group in enumerate(groups)
     ]
     # Matplotlib fills a legend by columns: one method above one system each.
-    longest = max(len(methods), len(systems))
-    empty = dot("", "none")
-    methods += [empty] * (longest - len(methods))
-    systems += [empty] * (longest - len(systems))
-    return [handle for pair in zip(methods, systems, strict=True) for handle in pair]
+    return list(chain(*zip_longest(methods, systems, fillvalue=dot("", "none"))))
