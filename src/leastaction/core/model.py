@@ -267,10 +267,62 @@ class IdentifiedModel:
         """Write ``model.nc``, which :func:`load_model` reads."""
         files.save(self._saved, path, "model")
 
+    def terms(self) -> list[tuple[str, str, float, float]]:
+        """What was found: kind, term, coefficient and standard error.
+
+        Kinds are L, D, and S of a random force: its volatility by coordinate where that
+        is constant, else the terms of S, or of S² as `S^2`. An error of zero means that
+        the coefficient is given, NaN that the method has none.
+        """
+        kinds = [
+            ("L", "coefficient", "term", ()),
+            ("D", "dissipation_coefficient", "dissipation_term", ()),
+        ]
+        if not self.dataset["volatility_is_constant"].values.all():
+            for i in range(len(self.coordinates)):
+                known = np.isfinite(self.dataset["volatility_root_estimate"][i]).all()
+                kind, name = ("S", "root") if known else ("S^2", "coefficient")
+                kinds.append((kind, f"volatility_{name}", "volatility_term", (i,)))
+        elif self.dataset["volatility_estimate"].values.any():
+            kinds.append(("S", "volatility", "dof", ()))
+        return [
+            (kind, str(name), float(value), float(error))
+            for kind, variable, names, place in kinds
+            for name, value, error in zip(
+                self.dataset[names].values,
+                self.dataset[f"{variable}_estimate"].values[place],
+                self.dataset[f"{variable}_std"].values[place],
+                strict=True,
+            )
+            if value != 0
+        ]
+
+    def latex_terms(self, factor: float = 1.96) -> str:
+        """L, D and S as LaTeX, each coefficient with `factor` standard errors."""
+        names = latex_names(self.coordinates)
+        variables = System.names_of(self.coordinates)
+        sums: dict[str, list[str]] = {}
+        for kind, term, value, error in self.terms():
+            number, width = rounded(value, factor * error)
+            sign = "-" if number.startswith("-") else "+"
+            number = number.removeprefix("-")
+            if width:
+                number = rf"({number} \pm {width})"
+            is_name = kind == "S" and term in self.coordinates
+            shown = sp.latex(parse(term, variables), symbol_names=names)
+            shown = rf"\dot W_{{{shown}}}" if is_name else shown
+            shown = "" if shown == "1" else rf"\,{shown}"
+            sums.setdefault(kind, []).append(f"{sign} {number}{shown}")
+        lines = [
+            f"{kind} &= {' '.join(parts).removeprefix('+ ')}"
+            for kind, parts in sums.items()
+        ]
+        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
     def _repr_markdown_(self) -> str:
         if self.not_identifiable or not self.system.has_equations:
             return f"```text\n{self}\n```"
-        return f"$$\n{self.latex()}\n$$\n\n```text\n{self}\n```"
+        return f"$$\n{self.latex_terms()}\n$$\n\n```text\n{self}\n```"
 
     @property
     def not_identifiable(self) -> str:
@@ -351,13 +403,7 @@ def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
     labels
         LaTeX of coordinates, such as ``theta=r"\\vartheta"``.
     """
-    names = {}
-    for name in system.coordinates:
-        label = (labels or {}).get(name) or sp.latex(symbol(name))
-        letter, mark, index = label.partition("_")
-        names[symbol(name)] = label
-        names[symbol(f"{name}dot")] = rf"\dot{{{letter}}}{mark}{index}"
-        names[symbol(f"{name}ddot")] = rf"\ddot{{{letter}}}{mark}{index}"
+    names = latex_names(system.coordinates, labels)
 
     def text(expression) -> str:
         return sp.latex(system.evaluated(expression, DIGITS), symbol_names=names)
@@ -367,6 +413,34 @@ def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
         lines.append(f"D &= {text(system.dissipation)}")
     lines += [f"{text(sp.expand(one))} &= 0" for one in system.balance]
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+
+
+def latex_names(
+    coordinates: Sequence[str], labels: Mapping[str, str] | None = None
+) -> dict[sp.Symbol, str]:
+    """LaTeX of coordinates, velocities and accelerations."""
+    names = {}
+    for name in coordinates:
+        label = (labels or {}).get(name) or sp.latex(symbol(name))
+        letter, mark, index = label.partition("_")
+        names[symbol(name)] = label
+        names[symbol(f"{name}dot")] = rf"\dot{{{letter}}}{mark}{index}"
+        names[symbol(f"{name}ddot")] = rf"\ddot{{{letter}}}{mark}{index}"
+    return names
+
+
+def rounded(value: float, width: float) -> tuple[str, str]:
+    """A number and the half width of its interval, this to two digits; or six of one.
+
+    >>> rounded(9.80998, 0.00102)
+    ('9.8100', '0.0010')
+    >>> rounded(0.5, 0.0)
+    ('0.5', '')
+    """
+    if not width > 0:
+        return f"{value:.6g}", ""
+    digits = max(0, 1 - int(np.floor(np.log10(width))))
+    return f"{value:.{digits}f}", f"{width:.{digits}f}"
 
 
 def acceleration_function(system: System) -> Callable:

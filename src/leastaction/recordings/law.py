@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.model import IdentifiedModel
+from leastaction.core.model import IdentifiedModel, rounded
 
 CONFIDENCE = 0.95
 # Quantile of the normal distribution at this confidence, to three digits.
@@ -173,9 +173,8 @@ class Law(IdentifiedModel):
 
     def _described(self) -> list[str]:
         random = self.rollout is None
-        factor = NORMAL_QUANTILE if random else student(self.model)
         shown = super().__str__() if random else str(self.system)
-        lines = ["## The law", *_terms(self, factor), "```text", shown, "```"]
+        lines = ["## The law", *_terms(self, self._factor), "```text", shown, "```"]
         if random:
             return [
                 *lines,
@@ -190,6 +189,11 @@ class Law(IdentifiedModel):
             *_alternatives(self.alternatives),
         ]
 
+    @property
+    def _factor(self) -> float:
+        """Standard errors in half an interval of 95 %."""
+        return NORMAL_QUANTILE if self.rollout is None else student(self.model)
+
     def _error_bars(self) -> str:
         if self.rollout is None:
             count = self.observations.sizes["trajectory"]
@@ -203,7 +207,11 @@ class Law(IdentifiedModel):
         return self.to_markdown()
 
     def _repr_markdown_(self) -> str:
-        return self.to_markdown()
+        text = self.to_markdown()
+        if self.verdict == NONE:
+            return text
+        formula = f"\n$$\n{self.latex_terms(self._factor)}\n$$\n"
+        return text.replace("\n## The law\n", f"\n## The law\n{formula}", 1)
 
 
 def student(model: xr.Dataset) -> float:
@@ -235,29 +243,11 @@ def _joined(parts: list[str]) -> list[str]:
 
 
 def _terms(model: IdentifiedModel, factor: float) -> list[str]:
-    data = model.dataset
     lines = ["| term | of | coefficient | 95 % interval |", "|---|---|---|---|"]
-    for kind, values, errors, names in (
-        ("L", "coefficient_estimate", "coefficient_std", "term"),
-        (
-            "D",
-            "dissipation_coefficient_estimate",
-            "dissipation_coefficient_std",
-            "dissipation_term",
-        ),
-    ):
-        for value, error, name in zip(
-            data[values].values, data[errors].values, data[names].values, strict=True
-        ):
-            if value == 0:
-                continue
-            if error > 0:
-                digits = max(0, 1 - int(np.floor(np.log10(factor * error))))
-                shown = f"± {factor * error:.{digits}f}"
-                number = f"{value:.{digits}f}"
-            else:
-                shown, number = "given (it sets the scale)", f"{value:.6g}"
-            lines.append(f"| `{name}` | {kind} | {number} | {shown} |")
+    for kind, name, value, error in model.terms():
+        number, width = rounded(value, factor * error)
+        shown = f"± {width}" if width else "given (it sets the scale)"
+        lines.append(f"| `{name}` | {kind} | {number} | {shown} |")
     return lines
 
 
