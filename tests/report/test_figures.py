@@ -1,18 +1,21 @@
 import io
 import re
+import sys
+from types import ModuleType
 
 import numpy as np
 import pytest
 import xarray as xr
 from matplotlib import rc_context
 
+from leastaction.core import families
 from leastaction.core.library import Library
 from leastaction.core.settings import Style
 from leastaction.core.system import System
 from leastaction.core.units import unit
 from leastaction.report.panel import Panel
 from leastaction.report.readable import unit_label
-from leastaction.report.style import StyledFigure, draw
+from leastaction.report.style import StyledFigure, draw, finding
 
 ONE = {
     "title": "One mass",
@@ -274,3 +277,15 @@ def test_settings_of_the_user_do_not_change_the_layout(engine):
     with rc_context({f"figure.{engine}": True}):
         assert drawn() == usual
     assert usual[0] == usual[1]
+
+
+def test_what_the_results_show_is_said_beside_the_figure(monkeypatch):
+    module = ModuleType("a_family.figures.swing")
+    module.finding = lambda panels: f"{len(panels)} panels"
+    module.twist_finding = lambda panels: "it twists"
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    names = dict.fromkeys(("swing", "twist", "silent"), module.__name__)
+    monkeypatch.setattr(families, "figures", lambda: names)
+    assert finding("swing", [None, None]) == "2 panels"
+    assert finding("twist", []) == "it twists"
+    assert finding("silent", []) == ""

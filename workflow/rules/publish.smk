@@ -37,6 +37,7 @@ use rule plot_example as plot_paper with:
             labels={"shows": "{figure}"},
         ),
         others=multiext("<results>/{paper}/figures/{figure}", ".png", ".pdf"),
+        finding="<results>/{paper}/figures/{figure}.txt",
     log:
         "<logs>/{paper}/plot_paper_{figure}.log",
     benchmark:

@@ -1,11 +1,14 @@
-"""Rules `plot_*`: figures of one example, of a paper, or of a study."""
+"""Rules `plot_*`: figures of one example, of a paper, or of a study.
+
+A text file beside a figure says what the results in it show.
+"""
 
 from pathlib import Path
 
-from leastaction.core.files import load, save_figure
+from leastaction.core.files import load, save_figure, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.panel import panels_from
-from leastaction.report.style import draw
+from leastaction.report.style import draw, finding
 
 
 def main(models: list, rollouts: list, settings: dict, files: list) -> None:
@@ -18,7 +21,10 @@ def main(models: list, rollouts: list, settings: dict, files: list) -> None:
         for name, kind in settings["figures"].items()
     }
     for path in map(Path, files):
-        save_figure(drawn[path.stem], path)
+        if path.suffix == ".txt":
+            save_text(finding(settings["figures"][path.stem], panels), path)
+        else:
+            save_figure(drawn[path.stem], path)
 
 
 if __name__ == "__main__":

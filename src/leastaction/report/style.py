@@ -148,6 +148,18 @@ def draw(name: str, panels: Sequence, settings: Mapping) -> Figure:
         return figure(panels, full)
 
 
+def finding(name: str, panels: Sequence) -> str:
+    """One or two sentences of what the results in figure `name` show.
+
+    Function ``finding`` of the module ``<name>.py``; of another figure of the same
+    file, ``<figure>_finding``. Empty if there is none.
+    """
+    module = import_module(families.figures()[name])
+    own = module.__name__.rpartition(".")[2] == name
+    says = getattr(module, "finding" if own else f"{name}_finding", None)
+    return says(panels) if says else ""
+
+
 def grid_of(
     settings: Mapping, rows: int, columns: int, row: float, rest: float = 0, **options
 ) -> tuple[StyledFigure, np.ndarray]:
