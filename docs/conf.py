@@ -50,6 +50,8 @@ myst_heading_anchors = 3
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 120
+nb_output_stderr = "remove"
+nb_render_markdown_format = "myst"
 
 add_module_names = False
 autodoc_member_order = "bysource"

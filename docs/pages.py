@@ -338,4 +338,5 @@ def formula(visitor, node) -> None:
 
 def mathml(text: str, display: str) -> str:
     """MathML of a formula; what stands above a letter is an accent."""
-    return convert(text, display=display).replace("<mover>", '<mover accent="true">')
+    made = convert(text.replace("{aligned}", "{split}"), display=display)
+    return made.replace("<mover>", '<mover accent="true">')

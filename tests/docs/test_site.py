@@ -1,6 +1,7 @@
 """The site of the documentation: built without a warning, whole, readable, offline."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -97,6 +98,12 @@ def test_no_link_is_broken(pages):
             if not target.is_file() or (place and place not in known):
                 broken.append((path.name, link))
     assert not broken
+
+
+def test_every_formula_is_understood(pages):
+    for path in pages:
+        for formula in re.findall("<math.*?</math>", path.read_text(), re.DOTALL):
+            assert "\\" not in formula and "<mi>&</mi>" not in formula, path.name
 
 
 def test_nothing_is_loaded_from_a_network(pages):
