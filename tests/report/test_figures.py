@@ -133,6 +133,7 @@ def a_rollout(system, replicates):
         data[f"hamiltonian_of_mean_{end}"] = (along, 10.0 - energy)
     same = not system.evaluated(system.energy_growth).free_symbols
     data["hamiltonian_growth"] = (along, energy if same else np.nan * energy)
+    data["std_error"] = ("replicate", np.full(replicates, 0.03))
     for window in ("training", "prediction"):
         data[f"mean_error_{window}"] = ("replicate", np.full(replicates, 0.0123))
     data["diverged"] = ("replicate", np.zeros(replicates, int))
@@ -289,3 +290,19 @@ def test_what_the_results_show_is_said_beside_the_figure(monkeypatch):
     assert finding("swing", [None, None]) == "2 panels"
     assert finding("twist", []) == "it twists"
     assert finding("silent", []) == ""
+
+
+def test_findings_name_what_is_best_and_worst():
+    one, two = panel(ONE), panel(TWO)
+    spread = two.rollouts["published"].assign(
+        mean_error_prediction=("replicate", np.full(3, np.nan)),
+        std_error=("replicate", np.full(3, 20.0)),
+    )
+    two = Panel("two", TWO, two.models, {**two.rollouts, "published": spread})
+    said = finding("response", [one, two])
+    assert "published model is off by 1.2 % (One mass), and without limit" in said
+    assert "diverges (Two masses)" in said
+    assert "over 1000 % (Two masses)" in said
+    energy = finding("hamiltonian", [one])
+    assert "recommended model, relative to its size, is 0.0 % (One mass)" in energy
+    assert "mean path, which the paper plots, falls (One mass)" in energy

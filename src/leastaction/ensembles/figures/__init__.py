@@ -8,7 +8,3 @@ EXAMPLE = {
         "hamiltonian": "hamiltonian",
     }
 }
-# Further figures of a file.
-SHARED = {
-    "response": ("hamiltonian",),
-}
