@@ -7,7 +7,7 @@ import pytest
 from synthetic_shadow import box, config, model, panel, rollout
 
 from leastaction.core.families import example_figures, system_from_config
-from leastaction.report.style import draw
+from leastaction.report.style import draw, finding
 from leastaction.report.tables import render, table
 from leastaction.snapshots.figures._shared import largest_by_window
 
@@ -81,7 +81,8 @@ def test_bands_are_shown_in_joules_and_as_learned():
         "modified_energy", [panel({"recommended": model()}, rollouts)], COARSE
     )
     text = written(figure)
-    assert r"$2.0\times10^{-4}$ J, unscaled $1.0\times10^{-4}$" in text
+    assert r"range $2.0\times10^{-4}$ J" in text
+    assert r"$1.0\times10^{-4}$ in units of the learned $L$" in text
 
 
 @pytest.mark.parametrize("kind", OF_PLANE)
@@ -137,3 +138,27 @@ def test_the_table_has_printed_numbers_beside_ours():
     assert "nu of H^[[4]], printed" not in frame
     for kind in ("csv", "md", "tex", "html"):
         assert "0.0104" in render(found, kind)
+
+
+def test_findings_follow_the_results():
+    """Bands of the synthetic rollouts do not grow; an energy that does is told."""
+    assert "grow" in finding("snapshots", [panel()])
+    assert "the range does not grow" in finding("modified_energy", [panel()])
+    found = rollout()
+    energy = found["hamiltonian_modified"]
+    found["hamiltonian_modified"] = energy * (1 + found["time_energy"])
+    one = panel({"recommended": model()}, {"recommended": found})
+    said = finding("modified_energy", [one])
+    assert "the range grows with the recommended estimator" in said
+    assert "H[[0]], H[[2]] and H[[4]] vary by" in said
+
+
+def test_findings_tell_the_misalignment():
+    assert "1.0·10⁻⁴ for LGP" in finding("governing_hamiltonian", [panel()])
+    off = {"published_lgp_exact": rollout((1e-5, 0.12, 0.12))}
+    one = panel({"published_lgp_exact": model(0)}, off)
+    said = finding("identified_hamiltonian", [one])
+    assert "the integrator alone does not explain" in said
+    off = {"published_lgp_exact": rollout((1e-5, 0.0112, 0.0112))}
+    one = panel({"published_lgp_exact": model(0)}, off)
+    assert "is the error of the integrator" in finding("identified_hamiltonian", [one])

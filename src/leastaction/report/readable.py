@@ -12,6 +12,7 @@ from leastaction.core.expressions import symbol
 from leastaction.core.families import is_field
 
 DIGITS = 6
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 def number_text(value: float, digits: int = DIGITS) -> str:
@@ -33,12 +34,37 @@ def duration(seconds: float) -> str:
 
 def scientific(value: float, digits: int = 2) -> str:
     """Mathtext of a number, ``1.7\\times10^{-2}``; 0.1 to 999 in full."""
+    return _power_of_ten(value, digits, r"${}\times10^{{{}}}$".format)
+
+
+def plain_scientific(value: float, digits: int = 2) -> str:
+    """As :func:`scientific`, in plain text.
+
+    >>> plain_scientific(0.0171)
+    '1.7·10⁻²'
+    """
+    return _power_of_ten(
+        value, digits, lambda a, power: f"{a}·10{str(power).translate(RAISED)}"
+    )
+
+
+def _power_of_ten(value: float, digits: int, text: Callable[[str, int], str]) -> str:
     if not np.isfinite(value):
         return "not finite"
     mantissa, _, power = f"{value:.{digits - 1}e}".partition("e")
     if value == 0 or -1 <= int(power) <= 2:
         return f"{float(f'{value:.{digits}g}'):g}"
-    return rf"${mantissa}\times10^{{{int(power)}}}$"
+    return text(mantissa, int(power))
+
+
+def listed(entries: Sequence[str]) -> str:
+    """Entries of a sentence.
+
+    >>> listed(["a", "b", "c"])
+    'a, b and c'
+    """
+    *most, last = entries
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def measured_text(value: float, error: float) -> str:

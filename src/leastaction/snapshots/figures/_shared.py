@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from leastaction.report.looks import Look, look
-from leastaction.report.panel import BASELINE, Panel
+from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.style import key, time_axis
 from leastaction.snapshots.shadow_panel import Learned
 
@@ -22,6 +22,13 @@ LEAST_ENERGY = 1e-10
 def look_of(estimator: str) -> Look:
     """Look of an estimator."""
     return look(estimator, NAMES)
+
+
+def name_of(one: Learned) -> str:
+    """Name of an estimator in a sentence."""
+    if one.estimator == MAIN:
+        return "the recommended estimator"
+    return look_of(one.estimator).label.removesuffix(", published")
 
 
 def hamiltonian_label(order: int) -> str:
@@ -65,6 +72,7 @@ def true_energy(
 
     Dots at the stored times, or lines of the largest in each of so many windows.
     """
+    largest = ""
     for one in found:
         case = one.first.sel(order=one.main)
         time = middle = case["time_energy"].values
@@ -75,10 +83,11 @@ def true_energy(
         if windows:
             style = line_style(one, settings, linewidth=1.0)
             middle, change = largest_by_window(time, change, windows)
+            largest = f", largest in {(time[-1] - time[0]) / windows:.3g} s"
         axes.plot(middle, np.maximum(change, LEAST_ENERGY), **style)
         time_axis(axes, time)
     axes.set_yscale("log")
-    axes.set_ylabel("$|H(t) - H(0)|$ (J)")
+    axes.set_ylabel(f"$|H(t) - H(0)|${largest} (J)")
 
 
 def largest_by_window(time, values, windows: int) -> tuple[np.ndarray, np.ndarray]:

@@ -6,9 +6,10 @@ import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from leastaction.report.panel import MAIN, Panel, panel_title
-from leastaction.report.readable import scientific
+from leastaction.report.readable import listed, plain_scientific, scientific
 from leastaction.report.style import grid_of, key, legend_on_top, small, time_axis
 from leastaction.snapshots.figures._shared import (
     GREYS,
@@ -21,6 +22,7 @@ from leastaction.snapshots.figures._shared import (
     line_style,
     look_of,
     name_axes,
+    name_of,
     names_of,
     true_energy,
 )
@@ -39,7 +41,10 @@ SIZES = {"recommended": 9.0}
 LARGEST_IN_LEGEND = 6
 # Lines of the largest value in each of so many windows of time.
 WINDOWS_OF_ENERGY = 40
+# Stored energies that are drawn one by one: some periods of the motion.
+FIRST_ENERGIES = 81
 SHOWN_ENERGIES = ("published", "recommended")
+ANY_ORDER = r"H^{[\![k]\!]}"
 
 
 def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -117,7 +122,8 @@ def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     One row per coordinate of each panel; the energy stands beside the first. All
     motions start at the same state (■). Line and dots are the truth; velocities of the
-    models follow from their momenta.
+    models follow from their momenta. The energy is the largest in each of 40 windows of
+    time: single samples of a periodic motion beat with its period.
     """
     rows = [(i, a) for i, p in enumerate(panels) for a in range(p.truth.dof)]
     figure, grid = grid_of(settings, len(rows), 2, row=66, rest=14)
@@ -125,7 +131,7 @@ def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
         panel, found = panels[i], chosen(panels[i], SHOWN)
         _phase_plane(left, panel, found, a, settings)
         if a == 0:
-            true_energy(right, found, settings)
+            true_energy(right, found, settings, WINDOWS_OF_ENERGY)
             left.set_title(panel_title(panels, i))
         else:
             right.axis("off")
@@ -137,9 +143,44 @@ def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for name in SHOWN:
         style = _open_mark(name, settings)
         style["markersize"] = min(LARGEST_IN_LEGEND, style["markersize"])
+        style["linestyle"] = look_of(name).dashes
         handles.append(key(look_of(name).label, **style))
     legend_on_top(figure, handles, 6)
     return figure
+
+
+def snapshots_finding(panels: Sequence[Panel]) -> str:
+    """How far the first snapshots are missed, and how the true energy changes."""
+    panel = panels[0]
+    found, name = chosen(panel, SHOWN), panel.truth.coordinates[0]
+    unit = panel.config["system"]["coordinates"][name]["unit"]
+    missed, kept, grow = [], [], []
+    for one in found:
+        first, name = one.first, name_of(one)
+        away = np.abs(first["state_snapshot"] - first["state_snapshot_true"])
+        away = float(away.isel(state=slice(panel.truth.dof)).max())
+        missed.append(f"{plain_scientific(away)} {unit} with {name}")
+        energy = first["hamiltonian_estimate"].sel(order=one.main)
+        change = np.abs(energy - first["hamiltonian_start_true"]).values
+        kept.append(f"{plain_scientific(np.nanmax(change))} J with {name}")
+        if _grows(change):
+            grow.append(name)
+    end = found[0].first["time_energy"].values[-1]
+    return (
+        f"The first {found[0].first.sizes['snapshot']} positions are missed by at most "
+        f"{listed(missed)}. In {end:g} s the true energy changes by at most "
+        f"{listed(kept)}; {_growth(grow, 'the change')}."
+    )
+
+
+def _grows(change: np.ndarray) -> bool:
+    """Whether the largest of the last quarter exceeds that of the first by a tenth."""
+    first, *_, last = (np.nanmax(part) for part in np.array_split(change, 4))
+    return last > 1.1 * first
+
+
+def _growth(grow: Sequence[str], what: str) -> str:
+    return f"{what} grows with {listed(grow)}" if grow else f"{what} does not grow"
 
 
 def _phase_plane(axes: Axes, panel: Panel, found: Sequence[Learned], a: int, settings):
@@ -209,9 +250,8 @@ def _conserved(axes: Axes, one: Learned) -> None:
         axes.plot(middle, largest, markersize=2, **_style(order))
     axes.set_yscale("log")
     time_axis(axes, time)
-    of_order = r"H^{[\![k]\!]}"
     axes.set_ylabel(
-        rf"$|{of_order} - \langle {of_order}\rangle|\,/\,\mathrm{{scale}}$ (J)"
+        rf"$|{ANY_ORDER} - \langle {ANY_ORDER}\rangle|\,/\,\mathrm{{scale}}$ (J)"
     )
 
 
@@ -223,35 +263,70 @@ def _style(order: int) -> dict:
 def modified_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """H^[k](t) − H^[k](0) along the long rollout, one column for each order k (Fig. 4).
 
-    All energies are divided by the scale of the learned Lagrangian, the factor of ∂H
-    that is closest to ∂H^[k]: a learned Lagrangian is known up to a factor, and only so
-    have bands of two of them the same unit. The width of each band stands above it,
-    beside the width before the division.
+    Line: its first samples; shaded: the band of the whole rollout. All energies are
+    divided by the scale of the learned Lagrangian, the factor of ∂H that is closest to
+    ∂H^[k]: a learned Lagrangian is known up to a factor, and only so have bands of two
+    of them the same unit. The width of each band stands above it, beside the width
+    before the division.
 
     Paper: its bands of 1e-4 and 1e-6 are those of a learned Lagrangian as it is.
     """
     rows = [(i, one) for i, p in enumerate(panels) for one in chosen(p, SHOWN_ENERGIES)]
     columns = max(len(one.orders) for _, one in rows)
-    figure, grid = grid_of(settings, len(rows), columns, row=42, rest=6, sharex="row")
+    figure, grid = grid_of(settings, len(rows), columns, row=46, rest=12)
     for row, (i, one) in zip(grid, rows, strict=True):
         for axes, order in zip(row, one.orders, strict=False):
             _modified(axes, one, order, settings)
         name = look_of(one.estimator).label
         title = f"{panel_title(panels, i)}, {name}" if len(panels) > 1 else name
-        row[0].set_ylabel(f"{title}\nchange over scale (J)")
+        row[0].set_ylabel(rf"{title}: ${ANY_ORDER}(t) - {ANY_ORDER}(0)$ (J)")
     figure.align_ylabels(grid[:, 0])
+    time = rows[0][1].first["time_energy"].values
+    first, last = time[:FIRST_ENERGIES][-1], time[-1]
+    handles = [
+        key(f"the first {first:g} s", "0.3", ".", linewidth=0.8),
+        Patch(facecolor="0.88", label=f"range in all of the {last:g} s"),
+    ]
+    legend_on_top(figure, handles)
     return figure
+
+
+def modified_energy_finding(panels: Sequence[Panel]) -> str:
+    """Width of the bands of H^[k], in J and in units of the learned L."""
+    said, grow = [], []
+    for one in (one for panel in panels for one in chosen(panel, SHOWN_ENERGIES)):
+        bands = one.first["energy_band"].sel(order=one.orders)
+        learned = np.abs(bands * one.first["scale"].sel(order=one.orders)).values
+        names = [f"H[[{order}]]" for order in one.orders]
+        joules, units = (
+            listed([plain_scientific(value) for value in values])
+            for values in (bands.values, learned)
+        )
+        text = f"With {name_of(one)} {listed(names)} vary by {joules} J "
+        text += f"({units} in units of the learned L)"
+        if {0, 2} <= set(one.orders):
+            ratio = float(bands.sel(order=0) / bands.sel(order=2))
+            text += f", H[[2]] {ratio:.0f} times less than H[[0]]"
+        said.append(text)
+        energies = one.first["hamiltonian_modified"].sel(order=one.orders).values
+        if any(_grows(np.abs(values - values[0])) for values in energies):
+            grow.append(name_of(one))
+    return f"{'. '.join(said)}. With time {_growth(grow, 'the range')}."
 
 
 def _modified(axes: Axes, one: Learned, order: int, settings: Mapping) -> None:
     case = one.first.sel(order=order)
     values, time = case["hamiltonian_modified"].values, case["time_energy"].values
-    style = dots(one, settings, 1.5) | {"linestyle": "-", "linewidth": 0.5}
-    axes.plot(time, values - values[0], **style)
+    style = dots(one, settings, 3.0) | {"linestyle": "-", "linewidth": 0.8}
+    change, first = values - values[0], slice(FIRST_ENERGIES)
+    if np.isfinite(change).any():
+        axes.axhspan(np.nanmin(change), np.nanmax(change), color="0.88", zorder=0)
+    axes.plot(time[first], change[first], **style)
     band, scale = float(case["energy_band"]), abs(float(case["scale"]))
     axes.set_title(hamiltonian_label(order))
     if np.isfinite(band):
-        text = f"band {scientific(band)} J, unscaled {scientific(band * scale)}"
+        text = f"range {scientific(band)} J;\n"
+        text += f"{scientific(band * scale)} in units of the learned $L$"
         axes.set_title(text, loc="right", fontsize=small(settings))
-    time_axis(axes, time)
+    time_axis(axes, time[first])
     axes.ticklabel_format(axis="y", scilimits=(-2, 3))
