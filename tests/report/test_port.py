@@ -81,7 +81,7 @@ def test_a_limit_is_judged_on_the_number_it_names():
     assert np.allclose(found["ours_median"], truth)
 
 
-def test_a_printed_level_off_the_corrected_one_is_an_error_of_the_paper():
+def test_a_printed_level_off_the_corrected_one_is_inaccurate():
     printed = {
         "item": "Figure 3",
         "quantity": "error",
@@ -95,7 +95,7 @@ def test_a_printed_level_off_the_corrected_one_is_an_error_of_the_paper():
         },
         "target": {"maximum": 1e-6},
     }
-    assert rows(rows=[printed])["verdict"].tolist() == ["paper-in-error"]
+    assert rows(rows=[printed])["verdict"].tolist() == ["inaccurate"]
 
 
 def test_what_has_no_motion_has_no_number_that_meets():

@@ -59,11 +59,12 @@ def test_names_of_replicas():
 @pytest.mark.parametrize(
     ("low", "high", "errata", "wanted"),
     [
-        (8.995, 9.005, [], "paper-in-error"),  # keeps our limit: as any estimator
-        (8.9, 9.4, [], "meets"),  # the printed number is one of its draws
+        (8.995, 9.005, [], "not-reproduced"),  # ours is right, and that is not printed
+        (8.995, 9.005, [3], "paper-errs"),
+        (8.9, 9.4, [], "meets"),  # the printed number may be one of its draws
         (8.9, 9.4, [3], "meets"),
-        (9.4, 9.6, [], "misses"),
-        (9.4, 9.6, [3], "paper-in-error"),
+        (9.5, 9.6, [], "not-reproduced"),
+        (9.5, 9.6, [3], "not-reproduced"),
     ],
 )
 def test_a_replica_is_asked_for_the_printed_number(low, high, errata, wanted):
@@ -77,34 +78,66 @@ def test_nothing_of_this_is_for_our_own_estimators(low, high):
 
 
 def test_the_reason_is_noted():
-    assert row(spread(9.4, 9.6), erratum=[9, 19])["note"] == "see errata 9, 19"
+    assert row(spread(9.5, 9.6), erratum=[9, 19])["note"].endswith("see errata 9, 19")
+    known = row(spread(9.5, 9.6), reason="other data")["note"]
+    assert known.endswith("; other data")
     found = row(spread(8.9, 9.4), erratum=[9, 19], note="as printed")["note"]
-    assert found == "as printed; reproduced: 5 to 95 % of the draws are 8.925 to 9.375"
-    missed = row(spread(9.4, 9.6, wrong=1))["note"]
-    assert missed.startswith("not reproduced: 5 to 95 % of the draws are 9.41 to 9.59")
-    assert missed.endswith("(21 of 22, those with the right terms)")
+    interval = "95 % prediction interval 8.81881 to 9.48119"
+    assert found == f"as printed; reproduced: {interval}"
+    missed = row(spread(9.5, 9.6, wrong=1))["note"]
+    assert missed.startswith(
+        "95 % prediction interval 9.48376 to 9.61624 (21 of 22 have"
+    )
+    assert missed.endswith("we do not know why")
     ours = row(spread(9.0, 9.0), "recommended", erratum=[3])
-    assert (ours["verdict"], ours["note"]) == ("paper-in-error", "see erratum 3")
+    assert (ours["verdict"], ours["note"]) == ("paper-errs", "see erratum 3")
+    assert row(spread(9.0, 9.0), "recommended")["verdict"] == "inaccurate"
 
 
 def test_draws_with_wrong_terms_reproduce_nothing():
-    wide = spread(9.4, 9.6, wrong=10)
+    wide = spread(9.5, 9.6, wrong=10)
     assert row(wide)["ours_low"] < 9.31 < row(wide)["ours_high"]
-    assert row(wide)["verdict"] == "misses"
+    assert row(wide)["verdict"] == "not-reproduced"
     found = row(spread(8.9, 9.4, wrong=10))
     assert found["verdict"] == "meets"
-    assert found["note"].endswith("(21 of 31, those with the right terms)")
+    assert found["note"].endswith("(21 of 31 have the right terms)")
     never = model([[STIFFNESS, 0.5, 1.0, 0.0]] * 5)
     assert row(never, printed=9.0, corrected=9.0)["verdict"] == "meets"
-    assert row(never, printed=9.0, target={"maximum": 1.0})["verdict"] == "misses"
+    lost = row(never, printed=9.0, target={"maximum": 1.0})
+    assert lost["verdict"] == "not-reproduced"
+    assert lost["note"].startswith("none of 5 draws has the right terms")
 
 
 def test_half_a_printed_digit_is_allowed_and_no_more():
-    assert verdict.in_range(0.11, np.array([0.1149, 0.1149, 0.12]))
-    assert not verdict.in_range(0.11, np.array([0.1152, 0.1152, 0.12]))
-    assert not verdict.in_range(1.0, np.array([]))
-    assert not verdict.in_range(1.0, np.array([0.0, np.inf, np.inf]))
-    assert not verdict.in_range(np.nan, np.array([0.0, 1.0]))
+    assert verdict.reproduces(0.11, np.array([0.1149, 0.1149, 0.1149]))
+    assert not verdict.reproduces(0.11, np.array([0.1152, 0.1152, 0.1152]))
+    assert not verdict.reproduces(1.0, np.array([]))
+    assert not verdict.reproduces(1.0, np.array([0.0, np.inf, np.inf]))
+    assert not verdict.reproduces(np.nan, np.array([0.0, 1.0, 2.0]))
+
+
+def test_four_draws_hold_what_their_percentiles_exclude():
+    draws = [1000.069, 999.971, 999.932, 1000.115]
+    low, high = verdict.prediction_interval(draws)
+    assert (round(low, 2), round(high, 2)) == (999.72, 1000.32)
+    assert verdict.reproduces(1000.12, draws)
+    with pytest.raises(ValueError, match="at least 3"):
+        verdict.prediction_interval(draws[:2])
+
+
+def test_the_interval_holds_nineteen_of_twenty_further_draws(rng):
+    held = [
+        low <= more <= high
+        for *draws, more in rng.normal(50.0, 1.0, (2000, 5))
+        for low, high in [verdict.prediction_interval(draws)]
+    ]
+    assert np.mean(held) == pytest.approx(0.95, abs=0.015)
+
+
+def test_positive_draws_over_decades_are_compared_by_their_logarithms():
+    low, high = verdict.prediction_interval([0.3, 3.0, 30.0, 300.0])
+    assert 0 < low < 0.3 and high > 300
+    assert not verdict.reproduces(1e-9, [0.3, 3.0, 30.0, 300.0])
 
 
 def test_a_single_draw_may_be_off_by_the_limit():
@@ -118,7 +151,7 @@ def test_a_single_draw_may_be_off_by_the_limit():
         )["verdict"]  # fmt: skip
 
     assert verdict(2.09, 0.1) == "meets"
-    assert verdict(2.09, 0.01) == "misses"
+    assert verdict(2.09, 0.01) == "not-reproduced"
 
 
 def test_our_limits_are_not_those_of_a_replica():
@@ -149,18 +182,18 @@ def test_the_value_of_l_is_asked_for_the_printed_number_too():
         "p", Panel("one", config(rows=[entry]), {"published": found}, {})
     )
     got = frame.set_index("quantity")["verdict"]
-    assert got["volatility"] == "paper-in-error"
+    assert got["volatility"] == "not-reproduced"
     assert got["volatility of x from the value of L"] == "meets"
     assert got["volatility of x over the truth, equation (20)"] == ""
 
 
 def test_references_to_the_errata_are_links():
     explained = config(rows=[ROW | {"erratum": [9, 19], "note": "a <b>"}])
-    panel = Panel("one", explained, {"published": spread(9.4, 9.6)}, {})
+    panel = Panel("one", explained, {"published": spread(9.5, 9.6)}, {})
     frame = scorecard([example_rows("p", panel)])
     page = scorecard_page(frame, "title")
     link = '<a href="../docs/errata.md">see errata 9, 19</a>'
-    assert f"a &lt;b&gt;; {link}" in page
+    assert f"; {link}" in page and "a &lt;b&gt;; 95" in page
     assert "[see errata 9, 19](errata.md)" in results_page(frame)
     assert (ROOT / "results" / ".." / "docs" / "errata.md").exists()
 

@@ -10,12 +10,14 @@ from leastaction.report.pages import scorecard_page
 from leastaction.report.panel import Panel
 from leastaction.report.scorecard import (
     COLUMNS,
+    KINDS,
     example_rows,
     from_csv,
     pooled_rows,
     scorecard,
     to_csv,
     to_markdown,
+    verdict_counts,
 )
 
 STIFFNESS_ROW = {
@@ -66,13 +68,13 @@ def test_a_wrong_term_lowers_the_count():
     [
         (9.01, 1.0, "meets"),
         (9.05, 1.009, "meets"),
-        (9.2, 1.0, "paper-in-error"),
-        (-9.0, 1.0, "paper-in-error"),
+        (9.2, 1.0, "inaccurate"),
+        (-9.0, 1.0, "inaccurate"),
         (9.2, 1.02, "misses"),
         (9.01, 1.02, "misses"),
     ],
 )
-def test_paper_in_error_only_where_ours_meets(printed, factor, wanted):
+def test_inaccurate_only_where_ours_meets(printed, factor, wanted):
     found = model([[factor * STIFFNESS, 0.5, 0, 0]] * 5)
     assert only(rows(found=found, printed=printed), "stiffness")["verdict"] == wanted
 
@@ -202,6 +204,32 @@ def test_coverage_is_pooled_over_examples():
     assert row["ours_median"] == pytest.approx(0.8)
     assert row["verdict"] == "misses"
     assert len(pooled_rows([])) == 0
+
+
+def test_printed_numbers_ours_and_facts_are_counted_apart():
+    entries = [
+        STIFFNESS_ROW,
+        STIFFNESS_ROW | {"quantity": "other", "printed": 9.5, "erratum": [3]},
+        STIFFNESS_ROW | {"quantity": "seen", "item": "notebook"},
+        {
+            "item": "Figure 1",
+            "quantity": "candidates",
+            "unit": "1",
+            "printed": 4,
+            "ours": {"library_size": "lagrangian"},
+        },
+    ]
+    frame = rows(config(rows=entries, targets=TARGETS))
+    fact = only(frame, "candidates")
+    assert (fact["ours_median"], fact["target"], fact["verdict"]) == (4, "fact", "")
+    counts = verdict_counts(frame)
+    assert list(counts.index.names) == ["paper", "kind"]
+    printed, ours, facts = (counts.loc["paper", kind] for kind in KINDS)
+    assert (printed["meets"], printed["paper-errs"], printed.sum()) == (1, 1, 2)
+    assert (ours["misses"], facts["no target"], facts.sum()) == (0, 1, 1)
+    assert ours["meets"] >= 5 and counts.to_numpy().sum() == len(frame)
+    apart = verdict_counts(frame, by=["paper", "estimator"])
+    assert apart.loc["paper", "recommended", "printed"]["meets"] == 1
 
 
 def test_order_does_not_depend_on_the_input():

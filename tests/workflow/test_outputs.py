@@ -6,6 +6,7 @@ import xarray as xr
 from project import EXAMPLES
 
 from leastaction import load_model
+from leastaction.report import verdict
 
 PAPER = "results/stochastic_lagrangian"
 
@@ -61,7 +62,7 @@ def test_scorecard_has_the_columns_of_the_design(finished):
         "verdict",
     ]
     assert list(table.columns[: len(wanted)]) == wanted
-    assert set(table["verdict"].dropna()) <= {"meets", "misses", "paper-in-error"}
+    assert set(table["verdict"].dropna()) <= set(verdict.VERDICTS)
     assert {"published", "recommended"} <= set(table["estimator"])
 
 

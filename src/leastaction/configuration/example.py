@@ -142,7 +142,7 @@ class Target(EffortTarget):
 
     relative_error: Share | None = absent()
     factor: Annotated[Number, Field(gt=1)] | None = absent(
-        "Band around a printed ratio of two limits."
+        "Band around a printed limit of noise, or the ratio of two."
     )
 
 
@@ -162,9 +162,8 @@ class Row(Settings):
         "the recipe as printed gives."
     )
     reason: Text | None = absent(
-        "What the paper does not keep equal in a comparison of two methods: with it, "
-        "a ratio that equal data contradict is an error of the paper, without it, a "
-        "miss of ours."
+        "Why the paper's recipe, run by us, does not give the printed number, or what "
+        "the paper does not keep equal in a comparison of two methods."
     )
     ours: Ours
     target: Target | None = absent()
@@ -435,7 +434,7 @@ def publish_problems(example: Mapping) -> Iterator[str]:
       verdict (:mod:`leastaction.trajectories.scores`).
     - A number of a learned Lagrangian without its estimator, or of an order that is not
       computed.
-    - A band (`factor`) or a `reason` where there is no ratio of two limits.
+    - A band (`factor`) where there is no limit of noise.
     """
     publish, given = example.get("publish") or {}, list(example["estimators"])
     for i, row in enumerate(publish.get("rows") or []):
@@ -445,9 +444,8 @@ def publish_problems(example: Mapping) -> Iterator[str]:
                 yield f"{where}.ours.{key}: {unknown('estimator', ours[key], given)}"
         if "over" in ours and "largest_noise" not in ours:
             yield f"{where}.ours.over: a ratio needs largest_noise, too"
-        of_ratio = "reason" in row or "factor" in row.get("target", {})
-        if of_ratio and "over" not in ours:
-            yield f"{where}: reason and target.factor are for the ratio of two limits"
+        if "factor" in (row.get("target") or {}) and "largest_noise" not in ours:
+            yield f"{where}: target.factor is for limits of noise"
         yield from _of_rollouts(where, ours, example)
     yield from _left_out(example, (publish.get("targets") or {}).get("by_noise") or [])
 

@@ -78,9 +78,11 @@ class Printed(Key):
 
     `values(case, ours)` gives one per replicate, or these and the exact number, with
     which the entry's `corrected` must agree; None if the estimator has no such number.
+    A `fact`, such as the size of a library, is shown and not judged.
     """
 
     values: Callable | None = field(default=None, kw_only=True)
+    fact: bool = field(default=False, kw_only=True)
 
 
 def keys(table: str) -> dict[str, Key]:
@@ -159,6 +161,7 @@ class Case:
             "corrected": float(entry.get("corrected", np.nan)),
             "note": entry.get("note", ""),
             "errata": entry.get("erratum", ()),
+            "reason": entry.get("reason", ""),
         }
         quantity = options.pop("quantity", entry["quantity"])
         item, unit = entry["item"], entry["unit"]
@@ -355,7 +358,8 @@ def printed_rows(
         name = next((name for name in by_name if name in ours), None)
         if name is None:
             raise ValueError(f"ours {dict(ours)} must be one of {', '.join(by_name)}")
-        found = by_name[name].values(case, ours)
+        kind = by_name[name]
+        found = kind.values(case, ours)
         if found is None:
             continue
         values, exact = found if isinstance(found, tuple) else (found, None)
@@ -371,7 +375,8 @@ def printed_rows(
             )
             continue
         draws = values if right is None else values[right]
-        yield case.printed(entry, verdict.summary_of(values), len(values), draws=draws)
+        about = {"target": verdict.FACT} if kind.fact else {"draws": draws}
+        yield case.printed(entry, verdict.summary_of(values), len(values), **about)
 
 
 def make_row(
@@ -382,30 +387,41 @@ def make_row(
     summary: tuple,
     replicates: int,
     *,
-    target: Mapping | None = None,
+    target: Mapping | str | None = None,
     printed: float = np.nan,
     corrected: float = np.nan,
     note: str = "",
     judged: bool = True,
     draws: np.ndarray | None = None,
     errata: Sequence[int] = (),
+    reason: str = "",
+    replica: bool | None = None,
+    which: str = "right",
 ) -> dict:
     """One row of the scorecard; `summary` is (median, 5th, 95th percentile).
 
     With `judged` false, a target is shown, but there is no verdict. `draws` are the
-    replicates to be compared with a printed number, `errata` what explains it
-    (:mod:`leastaction.report.verdict`).
+    replicates to be compared with a printed number, those with the right terms or
+    `which` else, `errata` what explains it, `reason` why it is not reproduced
+    (:mod:`leastaction.report.verdict`). Whether this is a
+    `replica` tells the name of the estimator, unless it is said.
     """
-    decided, reason = "", ""
-    if judged:
-        decided = verdict.verdict(target, printed, corrected, summary)
-        if is_replica(head["estimator"]):
+    decided, notes = "", [note]
+    if replica is None:
+        replica = is_replica(head["estimator"])
+    if judged and target != verdict.FACT:
+        decided = verdict.verdict(target, printed, corrected, summary, errata)
+        if replica and not np.isnan(float(printed)):
             found = np.empty(0) if draws is None else draws
-            decided, reason = verdict.replica_verdict(
-                decided, target, printed, found, replicates, errata
+            decided, told = verdict.replica_verdict(
+                decided, target, printed, found, replicates, which
             )
-    if decided == verdict.PAPER_IN_ERROR:
-        reason = verdict.errata_text(errata)
+            notes.append(told)
+    explained = [reason, verdict.errata_text(errata)]
+    if decided == verdict.PAPER_ERRS:
+        notes += explained[1:]
+    elif decided == verdict.NOT_REPRODUCED:
+        notes += explained if any(explained) else [verdict.UNKNOWN]
     return {
         **head,
         "item": str(item),
@@ -419,5 +435,5 @@ def make_row(
         "replicates": int(replicates),
         "target": verdict.target_text(target, unit),
         "verdict": decided,
-        "note": "; ".join(filter(None, (note, reason))),
+        "note": "; ".join(filter(None, notes)),
     }

@@ -269,7 +269,7 @@ def library_size(size: Callable[[Case, str], int]) -> Printed:
 
     meaning = "Number of candidates: lagrangian or volatility."
     kinds = Literal["lagrangian", "volatility"]
-    return Printed("library_size", meaning, kinds, values=values)
+    return Printed("library_size", meaning, kinds, values=values, fact=True)
 
 
 def candidates(case: Case, of: str) -> int:

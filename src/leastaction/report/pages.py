@@ -15,14 +15,17 @@ from pathlib import PurePath
 import pandas as pd
 
 from leastaction.report.readable import number_text
+from leastaction.report.scorecard import KINDS, PRINTED, kinds, verdict_counts
 from leastaction.report.tables import markdown
 from leastaction.report.templates import page
 from leastaction.report.verdict import (
     ERRATA,
+    INACCURATE,
     MEETS,
     MISSES,
     NO_TARGET,
-    PAPER_IN_ERROR,
+    NOT_REPRODUCED,
+    PAPER_ERRS,
     VERDICTS,
 )
 
@@ -77,7 +80,8 @@ def paper_summary(
     Returns
     -------
     dict
-        The `settings`, and `name`; `verdicts`, one row per estimator; `misses`, rows;
+        The `settings`, and `name`; `verdicts` on printed numbers, one row per
+        estimator; `misses`, rows;
         `numbers`, the printed ones that differ most from the corrected ones; `cost`.
     """
     rows = scorecard[scorecard["paper"] == name]
@@ -92,8 +96,9 @@ def paper_summary(
 
 
 def verdicts(rows: pd.DataFrame) -> list[dict]:
-    """Number of rows by estimator and verdict; the paper's and our best first."""
-    counts = pd.crosstab(rows["estimator"], rows["verdict"].replace("", NO_TARGET))
+    """Printed numbers by estimator and verdict; the paper's and our best first."""
+    printed = rows[kinds(rows) == PRINTED]
+    counts = pd.crosstab(printed["estimator"], printed["verdict"])
     counts = counts.reindex(columns=VERDICTS, fill_value=0)
     order = sorted(counts.index, key=lambda e: (e not in FIRST, e))
     return [
@@ -161,9 +166,9 @@ def _ours(by_estimator: pd.DataFrame, name: str) -> dict:
 
 
 def kept(verdicts: Sequence[Mapping]) -> tuple[int, int]:
-    """Judged rows that keep our limit, and all judged rows."""
-    good = sum(row[MEETS] + row[PAPER_IN_ERROR] for row in verdicts)
-    return good, good + sum(row[MISSES] for row in verdicts)
+    """Printed numbers that are met, and all that are judged."""
+    judged = sum(row[v] for row in verdicts for v in VERDICTS if v != NO_TARGET)
+    return sum(row[MEETS] for row in verdicts), judged
 
 
 def papers_page(papers: Sequence[Mapping], pictures: Mapping[str, bytes]) -> str:
@@ -198,11 +203,19 @@ Made by the workflow (`snakemake docs/results.md`), not by hand. *Corrected* is 
 printed number should be ([errata](errata.md)); *ours* is the median over replicates.
 All rows, those that we add among them, with their ranges: `results/scorecard.html`.
 
-Estimators called *published* are the paper's own recipe. Where one does not keep our
-limit, it *meets* if the printed number is in the range (5 to 95 %) of its draws with
-the right terms, and the paper is *in error* if an erratum tells why the recipe as
-printed cannot give that number; else it *misses*. Numbers that we add have no limit for
-it.
+Of our own estimators a printed number is asked for with our limit: *misses*, ours does
+not keep it; *paper-errs*, ours keeps it, and an erratum shows that the printed number
+is wrong; *inaccurate*, ours keeps it, and the paper's honest estimate is further off;
+*meets*, both keep it.
+
+Estimators called *published* are the paper's own recipe. It *meets* if the printed
+number lies in the 95 % prediction interval of one more draw with the right terms, or if
+both keep our limit; *paper-errs* if the recipe gives the corrected number and an
+erratum shows that the printed one is wrong; else it is *not-reproduced*, and the note
+says why or that we do not know.
+
+Numbers that we add (*ours*) and sizes of libraries (*facts*, which have no verdict) are
+counted apart.
 """
 SHOWN = ("example", "item", "quantity", "unit", "estimator")
 SHOWN_NUMBERS = ("printed", "corrected", "ours_median")
@@ -216,14 +229,20 @@ def results_page(frame: pd.DataFrame) -> str:
     frame
         Result of :func:`leastaction.report.scorecard.scorecard`.
     """
-    verdicts = frame["verdict"].replace("", NO_TARGET)
-    counts = pd.crosstab(frame["paper"], verdicts)
-    counts = counts.reindex(columns=VERDICTS, fill_value=0)
-    counts.loc["all"] = counts.sum()
-    parts = [RESULTS_HEADING, counts.to_markdown() + "\n"]
+    counts = verdict_counts(frame)
+    total = counts.groupby(level="kind").sum().reindex(KINDS, fill_value=0)
+    total.index = pd.MultiIndex.from_product([["all"], total.index])
+    counts = pd.concat([counts, total]).rename_axis(["paper", "kind"]).reset_index()
+    parts = [RESULTS_HEADING, markdown(counts.astype("object"))]
     for heading, name, last in (
         ("What misses", MISSES, ("target", "note")),
-        ("Where a paper is in error", PAPER_IN_ERROR, ("note",)),
+        (
+            "What the paper's recipe, run by us, does not give",
+            NOT_REPRODUCED,
+            ("note",),
+        ),
+        ("Where a paper errs", PAPER_ERRS, ("note",)),
+        ("Where a paper's honest estimate is inaccurate", INACCURATE, ("target",)),
     ):
         rows = frame[frame["verdict"] == name]
         parts.append(f"## {heading}\n")

@@ -4,7 +4,7 @@ The rows come from the families: file ``<family>/scores.py``
 (:mod:`leastaction.report.case`).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from io import StringIO
 
 import numpy as np
@@ -17,6 +17,9 @@ from leastaction.report.panel import Panel
 from leastaction.report.readable import number_text
 from leastaction.report.tables import markdown
 
+PRINTED, OURS, FACTS = KINDS = "printed", "ours", "facts"
+# Item of a number that no paper prints, but the authors' released notebook shows.
+NOTEBOOK = "notebook"
 NUMBERS = ("printed", "corrected", "ours_median", "ours_low", "ours_high")
 COLUMNS = (
     "paper",
@@ -113,6 +116,47 @@ def scorecard(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """All rows in one order, whatever the order of `frames`."""
     together = _together(frames)
     return together.sort_values(ORDER, kind="stable", ignore_index=True)
+
+
+def kinds(frame: pd.DataFrame) -> pd.Series:
+    """Kind of each row.
+
+    `PRINTED`, a number that the paper prints; `FACTS`, the size of a library that it
+    prints; `OURS`, a number that we add. What only the notebook of the authors shows is
+    ours, too.
+    """
+    printed = frame["printed"].notna() & (frame["item"] != NOTEBOOK)
+    fact = frame["target"] == verdict.FACT
+    found = np.select([printed & fact, printed], [FACTS, PRINTED], OURS)
+    return pd.Series(found, frame.index, dtype="object")
+
+
+def verdict_counts(frame: pd.DataFrame, by: Sequence[str] = ("paper",)) -> pd.DataFrame:
+    """Number of rows by kind and verdict, of each paper by itself.
+
+    Parameters
+    ----------
+    frame
+        Result of :func:`scorecard`.
+    by
+        Columns whose values are counted apart, such as ``("paper", "estimator")``.
+
+    Returns
+    -------
+    DataFrame
+        Index `by` and ``kind`` (:func:`kinds`), columns
+        :data:`~leastaction.report.verdict.VERDICTS`, the last of them the rows without
+        a verdict. Every combination of `by` has all three kinds.
+    """
+    keys = [frame[name] for name in by] + [kinds(frame).rename("kind")]
+    words = frame["verdict"].replace("", verdict.NO_TARGET)
+    counts = pd.crosstab(keys, words).reindex(columns=verdict.VERDICTS, fill_value=0)
+    groups = frame[list(by)].drop_duplicates().sort_values(list(by))
+    index = [
+        (*group, kind) for group in groups.itertuples(index=False) for kind in KINDS
+    ]
+    names = [*by, "kind"]
+    return counts.reindex(pd.MultiIndex.from_tuples(index, names=names), fill_value=0)
 
 
 def _frame(rows: list[dict]) -> pd.DataFrame:

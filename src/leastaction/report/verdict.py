@@ -20,19 +20,34 @@ A target is one of
     printed / x ≤ value ≤ printed · x, for the ratio of two measurements, of which there
     is no truth (``equal_data_rows`` in :mod:`leastaction.trajectories.scores`).
 
-Our limits are those of our estimators. Of a *replica*, an estimator that is the paper's
-own recipe, one asks whether it gives the number that the paper prints:
+Our limits are those of our estimators. Of a row with a printed number one asks, of one
+of *our* estimators:
 
-1. it keeps our limit: the verdict is that of any other estimator;
-2. else the printed number, give or take half a unit of its last digit, lies in the
-   range of the draws (of a single draw: is as near as the limit asks): ``meets``, the
-   number is reproduced;
-3. else the row names errata that explain why the recipe as printed cannot give the
-   number: ``paper-in-error``;
-4. else ``misses``.
+``misses``
+    ours does not keep the limit;
+``paper-errs``
+    ours keeps it, the printed number does not, and an erratum shows that it is wrong;
+``inaccurate``
+    the same, without an erratum: an honest estimate that is further off than our limit;
+``meets``
+    both keep it.
 
-Only draws with the right terms count in 2, where that can be told: a recipe that often
-selects wrong ones has a range that would hold any number.
+Of a *replica*, an estimator that is the paper's own recipe, one asks whether it gives
+the number that the paper prints:
+
+``meets``
+    the printed number, give or take half a unit of its last digit, lies in the 95 %
+    prediction interval of one more draw (of fewer than `FEWEST_DRAWS`: is as near as
+    our limit asks), or both keep our limit;
+``paper-errs``
+    the recipe gives the corrected number, within our limit, and an erratum shows that
+    the printed one is wrong;
+``not-reproduced``
+    neither; the note says why, or that we do not know.
+
+Only draws with the right terms count, where that can be told: a recipe that often
+selects wrong ones has a range that would hold any number. The size of a library is a
+*fact* that is copied, not found; it has no verdict. Nor has a row without a limit.
 """
 
 import re
@@ -43,10 +58,16 @@ import numpy as np
 
 from leastaction.report.readable import number_text
 
-MEETS, MISSES, PAPER_IN_ERROR = "meets", "misses", "paper-in-error"
-# Of a row without a limit, where verdicts are counted and shown.
+MEETS, MISSES, PAPER_ERRS = "meets", "misses", "paper-errs"
+INACCURATE, NOT_REPRODUCED = "inaccurate", "not-reproduced"
+# Of a row without a verdict, where verdicts are counted and shown.
 NO_TARGET = "no target"
-VERDICTS = (MISSES, PAPER_IN_ERROR, MEETS, NO_TARGET)
+VERDICTS = (MEETS, PAPER_ERRS, INACCURATE, NOT_REPRODUCED, MISSES, NO_TARGET)
+# Target of the size of a library, which is no finding.
+FACT = "fact"
+# With fewer draws Student's t is so wide that any number would lie in its interval.
+FEWEST_DRAWS = 3
+UNKNOWN = "we do not know why"
 # A reference to entries of docs/errata.md in a note, as `errata_text` writes it.
 ERRATA = re.compile(r"see errat(?:um|a) \d+(?:, \d+)*")
 KINDS = ("relative_error", "maximum", "rms", "median", "minimum", "between", "factor")
@@ -57,7 +78,7 @@ ERROR_OF_RECOMPUTATION = 0.05
 SLACK_OF_DECIMALS = 1e-9
 
 
-def target_text(target: Mapping | None, unit: str) -> str:
+def target_text(target: Mapping | str | None, unit: str) -> str:
     """Limit as a person reads it; empty if there is none.
 
     Raises
@@ -65,8 +86,8 @@ def target_text(target: Mapping | None, unit: str) -> str:
     ValueError
         If the kind of target is not known.
     """
-    if not target:
-        return ""
+    if not target or target == FACT:
+        return target or ""
     kind, limit = _only(target)
     symbol = "" if unit == "1" or unit.startswith("of ") else f" {unit}"
     match kind:
@@ -152,20 +173,23 @@ def printed_in_error(printed: float | str, corrected: float, target: Mapping) ->
 
 
 def verdict(
-    target: Mapping | None, printed: float | str, corrected: float, summary: tuple
+    target: Mapping | None,
+    printed: float | str,
+    corrected: float,
+    summary: tuple,
+    errata: Sequence[int] = (),
 ) -> str:
-    """``meets``, ``misses`` or ``paper-in-error``; empty without a target.
+    """Verdict on one of our estimators, as in the head of this file; empty if none.
 
-    ``paper-in-error`` needs both: the printed number disagrees with the corrected one,
-    and ours keeps its limit. An estimator that misses its limit misses it, whatever the
-    paper prints; a replica of the paper's own is asked further
-    (:func:`replica_verdict`).
+    An estimator that misses its limit misses it, whatever the paper prints.
     """
-    if not target:
+    if not target or target == FACT:
         return ""
     if not keeps(target, corrected, summary):
         return MISSES
-    return PAPER_IN_ERROR if printed_in_error(printed, corrected, target) else MEETS
+    if not printed_in_error(printed, corrected, target):
+        return MEETS
+    return PAPER_ERRS if errata else INACCURATE
 
 
 def summary_of(values: np.ndarray) -> tuple[float, float, float]:
@@ -192,50 +216,84 @@ def replica_verdict(
     printed: float | str,
     draws: np.ndarray,
     of: int,
-    errata: Sequence[int],
+    which: str = "right",
 ) -> tuple[str, str]:
-    """Verdict on a row of a replica, and the reason to be noted.
+    """Verdict on a replica whose number is printed, and what its draws tell.
 
-    `draws` are the values of the replicates with the right terms, out of `of` in all;
-    `errata` explain why the recipe as printed cannot give the printed number.
+    `usual` is that of any other estimator; `draws` are the values of the replicates
+    with the right terms (`which` ones), out of `of` in all.
     """
-    if usual != MISSES:
+    near = (target or {}).get("relative_error", 0.0)
+    told = _draws_text(draws, of, which)
+    if reproduces(printed, draws, near):
+        return MEETS, f"reproduced: {told}" if usual != MEETS else ""
+    if usual in (MEETS, PAPER_ERRS):
         return usual, ""
-    single = len(draws) == 1
-    near = (target or {}).get("relative_error", 0.0) if single else 0.0
-    if in_range(printed, draws, near):
-        return MEETS, f"reproduced: {_range_text(draws, of)}"
-    if errata:
-        return PAPER_IN_ERROR, ""
-    told = draws.size and np.isfinite([*draws, float(printed)]).all()
-    return MISSES, f"not reproduced: {_range_text(draws, of)}" if told else ""
+    return NOT_REPRODUCED, told
 
 
-def in_range(printed: float | str, draws: np.ndarray, near: float = 0.0) -> bool:
-    """Whether the printed number lies between the 5th and 95th percentile of `draws`.
+def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
+    """Interval that holds one more draw in 95 % of all cases, of Student's t.
 
-    Half a unit of its last digit is allowed, and `near` of the number itself. A range
-    with an end at infinity, of draws that gave no number, holds none.
+    Positive draws whose interval would reach below zero are compared by their
+    logarithms.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than `FEWEST_DRAWS`.
+
+    Examples
+    --------
+    >>> [round(end, 2) for end in prediction_interval([10.0, 11.0, 12.0])]
+    [6.03, 15.97]
     """
+    from scipy.stats import t  # a second to import, and few need it
+
     draws = np.asarray(draws, dtype=float)
-    if not draws.size or np.isnan(float(printed)):
-        return False
-    _, low, high = summary_of(draws)
-    if not np.isfinite([low, high]).all():
-        return False
-    allowed = half_digit(printed) + near * abs(float(printed))
-    return low - allowed <= float(printed) <= high + allowed
+    count = draws.size
+    if count < FEWEST_DRAWS:
+        raise ValueError(f"{count} draws given, at least {FEWEST_DRAWS} expected")
+
+    def ends(values):
+        half = t.ppf(0.975, count - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / count)
+        return values.mean() + np.array([-half, half])
+
+    low, high = ends(draws)
+    if low < 0 < draws.min():
+        low, high = np.exp(ends(np.log(draws)))
+    return float(low), float(high)
 
 
-def _range_text(draws: np.ndarray, of: int) -> str:
-    _, low, high = (number_text(v, 6) for v in summary_of(draws))
-    if len(draws) == 1:
-        text = f"one draw, {low}"
-    else:
-        text = f"5 to 95 % of the draws are {low} to {high}"
-    if len(draws) < of:
-        text += f" ({len(draws)} of {of}, those with the right terms)"
-    return text
+def reproduces(printed: float | str, draws: np.ndarray, near: float = 0.0) -> bool:
+    """Whether a printed number may be one more of the `draws`.
+
+    Half a unit of its last digit is allowed; of fewer than `FEWEST_DRAWS` also `near`
+    of the number itself. Draws that gave no number reproduce none.
+    """
+    draws, value = np.asarray(draws, dtype=float), float(printed)
+    if not draws.size or np.isnan(value) or not np.isfinite(draws).all():
+        return False
+    allowed = half_digit(printed) + SLACK_OF_DECIMALS * abs(value)
+    if draws.size < FEWEST_DRAWS:
+        return bool((np.abs(draws - value) <= allowed + near * abs(value)).all())
+    low, high = prediction_interval(draws)
+    return low - allowed <= value <= high + allowed
+
+
+def _draws_text(draws: np.ndarray, of: int, which: str) -> str:
+    draws = np.asarray(draws, dtype=float)
+    if not draws.size:
+        return f"none of {of} draws has the {which} terms" if of else ""
+    every = draws.size == of
+    right = "" if every else f" ({draws.size} of {of} have the {which} terms)"
+    if not np.isfinite(draws).all():
+        return f"a draw gives no number{right}"
+    if draws.size < FEWEST_DRAWS:
+        shown = " and ".join(number_text(v, 6) for v in draws)
+        return f"{'one draw' if draws.size == 1 else 'two draws'}, {shown}{right}"
+    low, high = (number_text(v, 6) for v in prediction_interval(draws))
+    return f"95 % prediction interval {low} to {high}{right}"
 
 
 def errata_text(errata: Sequence[int]) -> str:

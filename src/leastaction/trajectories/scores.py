@@ -119,6 +119,8 @@ def _printed_limit(case: Case, entry: Mapping) -> Iterator[dict]:
         exact.sizes["replicate"],
         quantity=f"{entry['quantity']}, {mode} noise",
         note="; ".join(filter(None, (entry.get("note"), note))),
+        draws=np.array([limit.level]),
+        replica=True,
     )
 
 
@@ -140,10 +142,10 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
 
     Limits lie between levels, so that their ratio lies between two bounds, which are
     infinite or zero where a sweep ends before a method fails. The printed ratio has the
-    band ``target.factor``: ``meets`` if both bounds lie in it; ``misses`` if both lie
-    on one side of it, or ``paper-in-error`` if the entry gives as `reason` what the
-    paper itself does not keep equal; else there is no verdict. Nor is there a
-    `corrected`: our ratio is a measurement, and no truth.
+    band ``target.factor``: ``meets`` if both bounds lie in it, ``not-reproduced`` if
+    both lie on one side of it, else there is no verdict; `reason` says what the paper
+    itself does not keep equal. Nor is there a `corrected`: our ratio is a measurement,
+    and no truth.
     """
     ours, target = entry["ours"], entry.get("target")
     other = case.panel.recoveries.get(ours["over"])
@@ -171,8 +173,8 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
         judged=False,
         note="; ".join(filter(None, notes)),
     )
-    if decided == verdict.MISSES and entry.get("reason"):
-        decided = verdict.PAPER_IN_ERROR
+    if decided == verdict.MISSES:
+        decided = verdict.NOT_REPRODUCED
     yield row | {"verdict": decided}
 
 
@@ -243,6 +245,7 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
     true = canonical(true_law(case.truth, driven), library)
     limit = one.entry.get("error")
     target = {"relative_error": limit} if limit and case.estimator == MAIN else None
+    same = _same_terms(found, list(printed))
     for i, value in printed.items():
         if i == library.reference and not driven:
             continue
@@ -256,6 +259,8 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
             printed=value,
             corrected=true[i],
             note="" if true[i] else "not in the true Lagrangian",
+            draws=found[same, i],
+            which="printed",
         )
     if case.estimator == BASELINE and "replica" in one.entry:
         yield _replica(case, one, found, printed, where)
@@ -265,8 +270,7 @@ def _replica(case: Case, one: PrintedLagrangian, found, printed, where: str) -> 
     """Whether the published estimator does as the paper says, right or wrong."""
     order = list(printed)
     deviation = found[:, order] / np.array([printed[i] for i in order]) - 1
-    others = np.delete(found, order, axis=1)
-    same = (found[:, order] != 0).all(axis=1) & (others == 0).all(axis=1)
+    same = _same_terms(found, order)
     return case.row(
         one.entry["item"],
         f"largest relative deviation from the printed coefficients, {where}",
@@ -278,6 +282,12 @@ def _replica(case: Case, one: PrintedLagrangian, found, printed, where: str) -> 
         f"right or wrong; {int(same.sum())} of {same.size} replicates have the printed "
         "terms and no others, the rest deviate infinitely",
     )
+
+
+def _same_terms(found: np.ndarray, printed: list[int]) -> np.ndarray:
+    """Replicates with the printed terms and no others, shape (replicate,)."""
+    others = np.delete(found, printed, axis=1)
+    return (found[:, printed] != 0).all(axis=1) & (others == 0).all(axis=1)
 
 
 def _in_scale(
