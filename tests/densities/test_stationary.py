@@ -22,7 +22,7 @@ from leastaction.densities.stationary_parameters import (
 from leastaction.report import tables
 from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows
-from leastaction.report.style import draw
+from leastaction.report.style import draw, finding
 
 SYSTEM = {
     "coordinates": {"x": {"unit": "m", "label": ""}},
@@ -51,7 +51,7 @@ def config(library=LIBRARY, **publish):
         "system": SYSTEM,
         "library": library,
         "simulate": simulation(),
-        "validate": {},
+        "validate": {"lengths": 1, "trajectories": 4},
         "publish": publish,
     }
 
@@ -239,6 +239,18 @@ def test_an_exact_density_is_not_scored():
 def test_figures_show_truth_and_estimates(panel, figure):
     drawn_figure = draw(figure, [panel], {"dpi": 50})
     assert drawn_figure.axes
+
+
+def test_findings_tell_the_numbers_of_the_figures(panel):
+    (error,) = parameters(panel.config, panel.model("published"))[0].error[:1]
+    assert f"({100 * error:+.2f} %)" in finding("objective_independent", [panel])
+    model = panel.model("published")
+    a, c = model["level_volatility"][0], model["level_dissipation_estimate"][0]
+    worst = float(100 * abs(2 * c / a**2 - 1).max())
+    assert "published is off by" in finding("level_set", [panel])
+    assert f"{worst:.2g} % at worst" in finding("level_set", [panel])
+    assert "off c = a²/2" in finding("objective_dependent", [panel])
+    assert "50 × 50 cells" in finding("density_surface", [panel])
 
 
 def test_a_refused_model_has_no_mark():

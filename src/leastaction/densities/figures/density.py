@@ -6,11 +6,13 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.densities.figures import ORDER
+from leastaction.core.families import declared_units
+from leastaction.core.units import unit
+from leastaction.densities.figures import ORDER, samples_text, surface_and_map
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.readable import unit_label
 from leastaction.report.style import (
-    StyledFigure,
     grid_of,
     key,
     legend_on_top,
@@ -23,7 +25,6 @@ CONTOURS = (0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
 HIGHEST_SCORE = 4.0
 # Faintest marginal density shown, over the highest one.
 FAINTEST_MARGINAL = 1e-5
-VIEW = {"elev": 32, "azim": -125}
 
 
 def density(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -55,7 +56,15 @@ def density(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def axes_names(panel: Panel, a: int) -> tuple[str, str]:
     """Labels of the plane (q_a, q̇_a)."""
     name = list(panel.config["system"]["coordinates"])[a]
-    return f"${name}$", rf"$\dot {name}$"
+    length = _unit(panel, a)
+    units = [unit_label(u, keep_radian=True) for u in (length, length / unit("s"))]
+    return f"${name}$ ({units[0]})", rf"$\dot {name}$ ({units[1]})"
+
+
+def _unit(panel: Panel, a: int):
+    """Unit of the coordinate q_a."""
+    system = panel.config["system"]
+    return unit(declared_units(system)[list(system["coordinates"])[a]])
 
 
 def cells(rollout, a: int) -> tuple:
@@ -112,20 +121,53 @@ def _scores(figure: Figure, axes: Axes, panel: Panel, rollout) -> None:
 
 
 def density_surface(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Density of the simulated states as a surface (Fig. 2 of Yoshida and Yamanaka)."""
+    """Density of the simulated states as a surface (Fig. 2 of Yoshida and Yamanaka).
+
+    Right the same cells from above.
+    """
     (panel,) = panels
     rollout = panel.rollout(MAIN)
-    grid = np.meshgrid(*cells(rollout, 0), indexing="ij")
-    figure = StyledFigure(settings, 85, layout="none")
-    axes = figure.add_axes((0.12, 0.02, 0.76, 0.96), projection="3d")
-    fine = {"rcount": 50, "ccount": 50, "linewidth": 0.1, "edgecolor": "0.3"}
+    q, qdot = cells(rollout, 0)
     true = rollout["density_true"].values[0, 0]
-    axes.plot_surface(*grid, true, cmap="viridis", **fine)
-    axes.view_init(**VIEW)
-    _name_axes(axes, panel, 0)
-    axes.set_zlabel("Density (SI units)")
-    axes.set_box_aspect(None, zoom=0.85)
+    figure, solid, flat = surface_and_map(settings)
+    colours = {"cmap": "viridis", "vmin": 0.0, "vmax": true.max()}
+    fine = {"rcount": 50, "ccount": 50, "linewidth": 0.1, "edgecolor": "0.3"}
+    solid.plot_surface(*np.meshgrid(q, qdot, indexing="ij"), true, **fine, **colours)
+    drawn = flat.pcolormesh(q, qdot, true.T, rasterized=True, **colours)
+    height = f"Density ({unit_label(unit('s') / _unit(panel, 0) ** 2)})"
+    figure.colorbar(drawn, ax=flat, pad=0.02).set_label(height)
+    count = samples_text(_samples(panel))
+    flat.set_title(f"{count} samples, {len(q)} × {len(qdot)} cells", loc="center")
+    for axes in (solid, flat):
+        _name_axes(axes, panel, 0)
+    solid.set_zlabel(height)
     return figure
+
+
+def density_surface_finding(panels: Sequence[Panel]) -> str:
+    """How far the histogram is from a Gaussian of the same variances."""
+    (panel,) = panels
+    rollout = panel.rollout(MAIN)
+    true = rollout["density_true"].values[0, 0]
+    q, qdot = cells(rollout, 0)
+    weight = true / true.sum()
+    variances = np.square(q) @ weight.sum(1), np.square(qdot) @ weight.sum(0)
+    shape = np.add.outer(q**2 / variances[0], qdot**2 / variances[1])
+    gaussian = np.exp(-shape / 2) / (2 * np.pi * np.sqrt(np.prod(variances)))
+    off = 100 * np.abs(true - gaussian).max() / true.max()
+    count = samples_text(_samples(panel), plain=True)
+    return (
+        f"The histogram of {count} samples in {len(q)} × {len(qdot)} cells: no cell "
+        f"is further than {off:.1g} % of the peak of {true.max():.3f} from a Gaussian "
+        "density of the same variances."
+    )
+
+
+def _samples(panel: Panel) -> float:
+    """Number of samples in the density of the truth."""
+    simulated, shown = panel.config["simulate"], panel.config["validate"]
+    length = shown["lengths"] * simulated["duration"]
+    return shown["trajectories"] * length / simulated["time_step"]
 
 
 def marginals(panels: Sequence[Panel], settings: Mapping) -> Figure:
