@@ -6,7 +6,11 @@ law from observations, an :class:`xarray.Dataset`.
 Conventions: d/dt ∂L/∂q̇ − ∂L/∂q = −∂D/∂q̇ + S Ẇ; Itô unless said; SI units.
 """
 
+import logging
 from importlib import import_module
+
+# What a law has to say stands in its warnings; a program may listen to the log.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 # Where each public name is; nothing is imported before it is used.
 _PUBLIC = {

@@ -5,9 +5,15 @@ import pytest
 import yaml
 from recorded import ROOT, identified
 
+import leastaction
 from leastaction.core.euler_lagrange import symbols
-from leastaction.recordings.leave_one_out import LeaveOneOut
+from leastaction.recordings.leave_one_out import (
+    ERROR_RATIO_OF_TERM,
+    PRICE_OF_GAIN,
+    LeaveOneOut,
+)
 from leastaction.recordings.stand_in import recorded_table
+from leastaction.recordings.windows import input_nodes
 from leastaction.trajectories.variational_equations import variational_equations
 
 
@@ -190,10 +196,87 @@ def test_the_true_support_has_the_smallest_criterion(regression):
         assert quadratic.criterion(other, None) > truth
 
 
-def test_a_negative_loss_is_refused(regression):
+def test_a_loss_that_feeds_energy_in_has_a_price(regression):
     from dataclasses import replace
 
     quadratic = regression[2]
-    assert np.isfinite(quadratic.criterion((0, 2), None))
+    free = quadratic.criterion((0, 2), None)
     lossy = replace(quadratic, positive=np.array([False, False, True, False]))
-    assert lossy.criterion((0, 2), None) == np.inf
+    price = lossy.criterion((0, 2), None) - free
+    assert price == pytest.approx(-PRICE_OF_GAIN * np.log(ERROR_RATIO_OF_TERM))
+
+
+def van_der_pol(seed):
+    """Positions that approach a limit cycle from inside and outside, with noise."""
+    truth = leastaction.System("xdot**2/2 - x**2/2", dissipation="(x**2 - 1)*xdot**2/4")
+    box = {"a": {"uniform": [-3, 3]}, "b": {"uniform": [-3, 3]}}
+    data = truth.simulate(
+        duration=40,
+        time_step=0.02,
+        trajectories=8,
+        seed=seed,
+        initial_state={"x": "a", "xdot": "b", "random": box},
+    )
+    noise = np.random.default_rng(seed).standard_normal(data.q.shape[1:3])
+    return data.time.values, data.q.values[0, :, :, 0] + 0.01 * noise
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_self_excited_motion_has_a_negative_damping(seed):
+    time, x = van_der_pol(seed)
+    found = leastaction.learn({"x": x}, time=time, progress=False)
+    terms = law(found.model)
+    assert set(terms) == {"xdot**2", "x**2", "D xdot**2", "D x**2*xdot**2"}
+    assert terms["D xdot**2"][0] == pytest.approx(-0.25, abs=0.01)
+    assert terms["D x**2*xdot**2"][0] == pytest.approx(0.25, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_friction_that_differs_by_direction(seed):
+    """A slide under a position controller, 95 kg, as of a machine tool."""
+    rng = np.random.default_rng(seed)
+    step, count = 2e-3, 8000
+    time = step * np.arange(count)
+    wanted = 0.1 * np.sin(2 * np.pi * time / 4) + 0.03 * np.sin(2 * np.pi * time / 1.3)
+    speed = np.gradient(wanted, step)
+    x, v, path, forces = wanted[0], speed[0], [], []
+    for k in range(count):
+        force = 4e4 * (wanted[k] - x) + 1500 * (speed[k] - v)
+        path.append(x)
+        forces.append(force)
+        for _ in range(20):
+            friction = 200 * v - 40 * abs(v) + 20 * np.tanh(v / 1e-3)
+            v += (force - friction) / 95 * step / 20
+            x += v * step / 20
+    x = np.array(path) + 1e-6 * rng.standard_normal(count)
+    found = leastaction.learn(
+        {"x": x, "force": np.array(forces)},
+        time=time,
+        coordinates={"x": "m"},
+        inputs={"x": "force [N]"},
+        progress=False,
+    )
+    terms = law(found.model)
+    assert set(terms) == {
+        "xdot**2",
+        "D abs(xdot)",
+        "D xdot**2",
+        "D xdot*abs(xdot)",
+    }
+    assert 2 * terms["xdot**2"][0] == pytest.approx(95, rel=0.02)
+    assert terms["D abs(xdot)"][0] == pytest.approx(20, rel=0.1)
+
+
+def test_a_broadband_input_is_no_straight_line():
+    """Half-way between its samples a band-limited input is met within 1 %."""
+    rng = np.random.default_rng(0)
+    row = np.arange(2000)
+    tones = rng.uniform(0.05, 0.3, 30)
+    phase = rng.uniform(0, 2 * np.pi, 30)
+
+    def force(at):
+        return np.cos(2 * np.pi * np.outer(at, tones) + phase).sum(axis=1)
+
+    found = input_nodes(force(row)[:, None], row[100:-100], 1)(1)[:, 0]
+    exact = force(100 + np.arange(2 * len(row[100:-100])) / 2)
+    assert np.sqrt(np.mean((found - exact) ** 2)) < 0.05 * exact.std()

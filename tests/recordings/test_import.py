@@ -9,7 +9,10 @@ import xarray as xr
 from recorded import imported, rig, rows, swing, write
 
 from leastaction.recordings import splitting
+from leastaction.recordings.bandwidth_spline import SAMPLES_PER_TRANSFORM, spectrum
 from leastaction.recordings.contracts import held_out, pieces, training
+from leastaction.recordings.spikes import replace_spikes
+from leastaction.recordings.splitting import Trajectory
 
 ROWS = rows()
 
@@ -213,3 +216,33 @@ def test_a_clean_recording_of_many_sizes_has_no_warning(plain):
     assert warnings(plain) == "theta was recorded" or "clipped" not in warnings(plain)
     for word in ("quantised", "spike", "uneven", "noise", "parabola"):
         assert word not in warnings(plain)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.03])
+def test_spikes_are_replaced_and_counted(share):
+    rng = np.random.default_rng(3)
+    time, angle = swing(1.0, duration=60.0, noise=1e-3)
+    spoilt = angle.copy()
+    hit = rng.random(len(time)) < share
+    spoilt[hit] += rng.choice([-1, 1], hit.sum()) * rng.uniform(0.1, 2, hit.sum())
+    trajectory = Trajectory("0", time, spoilt[:, None], "rig.csv")
+    (count,) = replace_spikes([trajectory], 1)
+    assert 0.97 * hit.sum() <= count <= 1.1 * hit.sum() + 3
+    assert np.sqrt(np.mean((trajectory.values[:, 0] - angle) ** 2)) < 2e-3
+
+
+def test_a_long_recording_has_its_main_period():
+    time, angle = swing(1.0, duration=80.0, rate=1000.0, frequency=0.9)
+    assert len(time) > SAMPLES_PER_TRANSFORM
+    assert spectrum([angle], 1e-3).main == pytest.approx(0.9, rel=0.03)
+    broad = np.random.default_rng(0).standard_normal(65000)
+    assert spectrum([broad], 1e-3).main > 10
+
+
+def test_few_named_trajectories_are_taken(tmp_path):
+    """The end of one is held out; its label is text like the others."""
+    time, angle = swing(duration=30.0)
+    write(tmp_path, [["a", t, x] for t, x in zip(time, angle, strict=True)])
+    found = imported(rig(), tmp_path)
+    assert list(found.label.values) == ["a", "a (end)"]
+    assert {type(x) for x in found.label.values} == {str}

@@ -24,6 +24,9 @@ MOTION_OVER_NOISE = 3.0
 # The bandwidth is sought beyond this multiple of the main frequency.
 LEAST_BANDWIDTH_OF_MAIN = 1.5
 NOISE_LINE_ROUNDS = 3
+# The main frequency is at least this part of that of crossings of the median: in the
+# lowest bins of a long transform what the window leaves is divided by f⁴.
+LEAST_OF_CROSSINGS = 0.05
 # A line of the noise steeper than this is no noise of a sensor.
 STEEPEST_SENSOR_NOISE = -2.5
 HIGHEST_DIFFERENCE = 6
@@ -131,7 +134,8 @@ def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
     density = np.maximum(total[inside] / weight, 1e-300)
     density = density / (2 * np.sin(np.pi * f * dt)) ** 4
     line = np.full_like(density, np.median(density[f > 0.25 / dt]))
-    lowest = 1.0 / (max(map(len, series)) * dt)
+    longest = max(map(len, series)) * dt
+    lowest = max(1.0 / longest, LEAST_OF_CROSSINGS * _crossings(series) / dt)
     motion = f**2 * np.where(
         (density > MOTION_OVER_NOISE * line) & (f > lowest), density, 0.0
     )
@@ -145,6 +149,12 @@ def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
             line = np.full_like(density, np.median(density[above]))
         bandwidth = _knee(f, density, line, main, dt)
     return Spectrum(f, density, line, float(main), float(bandwidth))
+
+
+def _crossings(series: Sequence[np.ndarray]) -> float:
+    """Half the share of steps in which a coordinate crosses its median."""
+    steps = [np.diff(np.sign(y - np.median(y))) != 0 for y in series]
+    return float(np.concatenate(steps).mean() / 2)
 
 
 def _knee(f, density, line, main, dt) -> float:

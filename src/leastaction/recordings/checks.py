@@ -16,7 +16,6 @@ from leastaction.recordings.tables import RecordingError
 MOST_ENCODER_LEVELS = 5000
 # Step of an encoder over the other noise, at least.
 STEP_OVER_NOISE = 1.0
-DEVIATIONS_OF_SPIKE = 12.0
 # Fourth moment over the squared second one; 3 for Gaussian increments.
 KURTOSIS_OF_IMPACTS = 8.0
 # Samples per main period, and main periods: refused below the first, warned of below
@@ -88,18 +87,6 @@ def clipped_run(
     turn = np.sqrt(8 * max(grain, 1e-9 * size) / size) / (2 * np.pi * frequency)
     allowed = 3 + 2 * turn / dt
     return longest, float(allowed)
-
-
-def spikes(series: Sequence[np.ndarray]) -> int:
-    """Samples that stand out of their neighbours by 12 median deviations."""
-    count = 0
-    for y in series:
-        third = np.diff(y, 3)
-        deviation = np.median(np.abs(third - np.median(third)))
-        large = np.abs(third) > DEVIATIONS_OF_SPIKE * max(deviation, 1e-300) * 1.5
-        smooth = np.abs(third) > 20 * np.quantile(np.abs(third), 0.99)
-        count += int((large & smooth).sum() > 0)
-    return count
 
 
 def random_share(series: Sequence[np.ndarray], dt: float, frequency: float) -> float:
@@ -204,7 +191,8 @@ def refuse(
                     "Check the cable, or leave the input out",
                 )
         raw = [t.values[:, place] for t in kept]
-        _refuse_sampling(where, own, raw, clock, settings, accepted)
+        driven = bool(channels["input"])
+        _refuse_sampling(where, own, raw, clock, settings, accepted, driven)
 
 
 def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
@@ -238,7 +226,7 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
             )
 
 
-def _refuse_sampling(where, own, raw, clock, settings, accepted):
+def _refuse_sampling(where, own, raw, clock, settings, accepted, driven):
     found = spectrum(own, clock.step)
     per_period = 1 / (found.main * clock.step)
     duration = sum(len(y) for y in own) * clock.step
@@ -278,7 +266,7 @@ def _refuse_sampling(where, own, raw, clock, settings, accepted):
         < found.slope
         < SPECTRAL_POWERS_OF_WHITE_FORCE[1]
     )
-    if share > SHARE_OF_RANDOM_FORCE and falls and not random:
+    if share > SHARE_OF_RANDOM_FORCE and falls and not random and not driven:
         raise RecordingError(
             where,
             given,
@@ -389,9 +377,6 @@ def _sensor_warnings(name: str, own, raw, column, clock: Clock) -> list[str]:
             f"{name} was recorded for {total:.1f} main periods; error bars from so few "
             "are rough"
         )
-    count = spikes(raw)
-    if count and not clipped and not quantised:
-        texts.append(f"{name} has {count} spikes; look at them and cut them out")
     if column.angle and size < SMALL_ANGLE:
         texts.append(
             f"{name} swings by {size:.2g} rad: cos {name} and a parabola differ by "

@@ -98,6 +98,7 @@ def identify(
     driven = found.positions.force is not None
     inertia = np.diag(equations["inertia_gram"].values[0])[columns]
     losses = columns >= len(terms.terms)
+    positive = _positive(terms, columns)
     price = _price(terms, columns)
     definite = _definite(terms, columns, equations)
     present, quadratic, reached, problem = None, None, 0.0, None
@@ -113,6 +114,7 @@ def identify(
             float(found.noise.sum()),
             inertia,
             losses,
+            positive,
             price,
             driven,
             definite,
@@ -216,19 +218,26 @@ def one_two_five(value: float) -> float:
     return float(max(m for m in (1, 2, 5) if m * power <= value * (1 + 1e-12)) * power)
 
 
+def _positive(terms: Library, columns: np.ndarray) -> np.ndarray:
+    """Losses that are even in the velocities: with a negative coefficient they gain."""
+    flipped = {v: -v for v in symbols(velocity_names(terms.coordinates))}
+    count = len(terms.terms)
+    even = [term.xreplace(flipped) == term for term in terms.dissipation]
+    return np.array([k >= count and even[k - count] for k in columns])
+
+
 def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
     """What a term costs, in terms: 1, but more for those that imitate others.
 
-    An inertia that changes with the position costs 2. A power of an angle, or its
-    double, costs 1.25: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
+    An inertia or a loss that changes with the position costs 2. A power of an angle, or
+    its double, costs 1.25: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
     """
     q = set(symbols(terms.coordinates))
     velocities = set(symbols(velocity_names(terms.coordinates)))
     price = np.ones(len(columns))
+    every = [*terms.terms, *terms.dissipation]
     for i, k in enumerate(columns):
-        if k >= len(terms.terms):
-            continue
-        term = terms.terms[k]
+        term = every[k]
         waves = {x for f in term.atoms(sp.sin, sp.cos) for x in f.free_symbols}
         if term.free_symbols & q and term.free_symbols & velocities:
             price[i] = 2.0
@@ -291,7 +300,6 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
             c = c * 0.5 / c[order]
         if not problem.definite(c):
             continue
-        c[problem.losses & (c < 0)] = 0.0
         found = fitted(problem, segments, c, most=8)
         log.info(
             "start of %d terms: %s", size, None if found is None else found.criterion

@@ -14,6 +14,7 @@ import xarray as xr
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.checks import LARGEST_ANGLE, refuse, warnings_of
 from leastaction.recordings.contracts import CONTRACTS, pieces
+from leastaction.recordings.spikes import replace_spikes
 from leastaction.recordings.splitting import (
     Clock,
     Trajectory,
@@ -73,6 +74,7 @@ def measurements(settings: Mapping) -> xr.Dataset:
     trajectories, gaps = read.done, read.gaps
     spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
     turned = _unwrap(trajectories, channels, spans)
+    replaced = replace_spikes(trajectories, len(smooth))
     recorded = [t.label for t in trajectories]
     values, starts, clock = resample(trajectories, len(smooth))
     kept = [t for t in trajectories if len(t.time) >= 16]
@@ -95,6 +97,12 @@ def measurements(settings: Mapping) -> xr.Dataset:
     used = sum(len(t.time) for t in trajectories)
     if used < read.rows:
         texts.append(f"of {read.rows} rows {used} are used, in evenly spaced stretches")
+    texts += [
+        f"{count} samples of column {column.name!r} ({100 * count / used:.2g} %) stand "
+        "out of their neighbours; they were replaced by what these expect"
+        for column, count in zip(smooth, replaced, strict=True)
+        if count
+    ]
     if turned:
         texts.append(f"angles were unwrapped at {turned} jumps of a whole turn")
     for text in texts:

@@ -30,10 +30,8 @@ ERROR_RATIO_OF_TERM = 0.8
 MISFIT_OF_CHANCE = 100.0
 # A block left out must not change a coefficient by more than this fraction of it.
 LARGEST_CHANGE_BY_BLOCK = 0.5
-# A support in which one term is nearly a combination of the others (by its variance
-# inflation) must lower the error by as much as this many terms.
-MOST_INFLATION = 100.0
-PRICE_OF_INFLATION = 10.0
+# Price, in terms, of a loss with a negative coefficient: self-excited motion has one.
+PRICE_OF_GAIN = 2.0
 RIDGE_OF_UNIT_DIAGONAL = 1e-11
 # Absent terms that are combined with each other, and losses that are exchanged at once.
 TERMS_PAIRED = 10
@@ -60,7 +58,7 @@ class LeaveOneOut:
     noise
         χ² that noise alone gives, all blocks.
     positive
-        Which coefficients are losses and must not be negative.
+        Which coefficients are losses that feed energy in where they are negative.
     price
         Of each term, in terms.
     """
@@ -126,29 +124,19 @@ class LeaveOneOut:
         """Log of the error left out, beyond the noise, + log 1.25 times the price.
 
         Its smallest value is the size beyond which no further term lowers the error by
-        20 % (per term). A support is infinitely bad with a negative loss, or if a block
-        left out changes a coefficient by half.
+        20 % (per term). A loss that feeds energy in is priced like two terms more. A
+        support is infinitely bad if a block left out changes a coefficient by half.
         """
         whole = self.coefficients(support, fixed)
-        if (whole[self.positive] < 0).any():
-            return np.inf
         left = self._all_left_out(support, fixed)
         error = self._errors(left).sum()
         moved = np.abs(left - whole) > LARGEST_CHANGE_BY_BLOCK * np.abs(whole)
         if not np.isfinite(error) or moved.any():
             return np.inf
         beyond = max(error - self.noise, 0.0) + MISFIT_OF_CHANCE
-        imitated = self.inflation(support, fixed).max(initial=1.0) > MOST_INFLATION
-        size = self.price[list(support)].sum() + PRICE_OF_INFLATION * imitated
+        gains = (whole[self.positive] < 0).sum()
+        size = self.price[list(support)].sum() + PRICE_OF_GAIN * gains
         return float(np.log(beyond) - np.log(ERROR_RATIO_OF_TERM) * size)
-
-    def inflation(self, support: Sequence[int], fixed: int | None) -> np.ndarray:
-        """Variance inflation of each term of a support by the others; 1 is none."""
-        free = [k for k in support if k != fixed]
-        own = self.h.sum(0)[np.ix_(free, free)]
-        scale = np.sqrt(np.maximum(np.diag(own), 1e-300))
-        inverse = np.linalg.pinv(own / np.outer(scale, scale), hermitian=True)
-        return np.diag(inverse)
 
     def jackknife(
         self, support: Sequence[int], fixed: int | None
@@ -176,6 +164,8 @@ class Problem:
         Mean square inertial force of each candidate.
     losses
         Whether a candidate is one of the Rayleigh function.
+    positive
+        Whether it feeds energy in with a negative coefficient.
     price
         Of each candidate, in terms: an inertia that changes with the position counts
         twice, because it can imitate many things.
@@ -190,6 +180,7 @@ class Problem:
     noise: float
     inertia: np.ndarray
     losses: np.ndarray
+    positive: np.ndarray
     price: np.ndarray
     driven: bool
     definite: object
@@ -253,7 +244,7 @@ def linearised(problem: Problem, fit: Fit, active: np.ndarray) -> LeaveOneOut:
         slope[s][active] = right[mine].sum(0)
         error[s] = np.where(followed, chi2 - gain, CHI2_OF_LOST)[blocks == s].sum()
     return LeaveOneOut(
-        whole, slope, error, fit.c, problem.noise, problem.losses, problem.price
+        whole, slope, error, fit.c, problem.noise, problem.positive, problem.price
     )
 
 

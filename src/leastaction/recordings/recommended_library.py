@@ -56,6 +56,11 @@ def recommended_library(kinds: Mapping[str, str]) -> dict:
             for k in powers
         ]
     losses = [f"abs({n}dot)**{p}" for p in POWERS_OF_LOSSES for n in names]
+    # A viscous friction that differs by direction; an even Coulomb friction is a
+    # constant force, which q in L has.
+    if len(names) == 1:
+        losses += [f"{n}dot*abs({n}dot)" for n in names]
+        losses += [f"{n}**2*{n}dot**2" for n in names]
     relative = (
         POWERS_OF_LOSSES
         if len(names) < COORDINATES_OF_LARGE_MECHANISM

@@ -77,7 +77,7 @@ class Splitter:
         if text is not None:
             edges[1:1] = list(np.flatnonzero(text[1:] != text[:-1]) + 1)
         for start, stop in zip(edges[:-1], edges[1:], strict=True):
-            label = str(len(self.done)) if text is None else text[start]
+            label = str(len(self.done)) if text is None else str(text[start])
             if text is not None and self._open and label != self._label:
                 self.close()
             if not self._open:
