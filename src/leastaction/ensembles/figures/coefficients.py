@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 import numpy as np
 import xarray as xr
@@ -22,29 +21,25 @@ from leastaction.report.style import (
     legend_on_top,
     note,
     small,
-    text_width,
 )
 
-# Heights in mm: of the values, of the strip below, of titles, ticks and gaps.
-VALUES_HEIGHT = 38.0
-STRIP_HEIGHT = 12.0
-TITLES_HEIGHT = 19.0
-LEGEND_HEIGHT = 9.0
+# Heights in mm: of one term, of titles, ticks and gaps, of the legend.
+ROW_HEIGHT = 3.9
+TITLES_HEIGHT = 16.0
+LEGEND_HEIGHT = 12.0
 LINE_SPACING = 1.3
-MOST_TICKS = 7
+MOST_TICKS = 6
 SIZES = {MAIN: 4.0, BASELINE: 3.2}
-# In mm: beside each other, so that equal estimates do not hide one another.
-OFFSETS = {MAIN: 0.0, BASELINE: 1.3}
-# In mm: candidates that are closer have no tick of their own, unless they are labelled.
-CLOSEST_TICKS = 0.7
-HALF_OF_TRUTH = 2.0
-# No mark reaches beyond this share of the distance between two candidates.
-WIDEST_MARK = 0.4
+# Of the distance between two terms, so that equal estimates do not hide one another.
+OFFSETS = {MAIN: -0.14, BASELINE: 0.2}
+HALF_OF_TRUTH = 0.42
+BAR_HEIGHT = 0.34
 MAJORITY = 0.5
-# Share of the width of a figure that one of two columns has.
-SHARE_OF_WIDTH = 0.38
-# As many candidates as have room for their labels.
-MOST_CANDIDATES = 26
+# Share of the width of a figure that the text above one of two columns has.
+SHARE_OF_WIDTH = 0.43
+# Width of the coefficients over that of the shares of selection.
+WIDTH_RATIO = 3.2
+MOST_TERMS = 8
 MOST_VALUES = 8
 MINUS = "\N{MINUS SIGN}"
 
@@ -83,11 +78,6 @@ class Candidate:
         """Whether the truth contains it."""
         return bool(np.isfinite(self.true)) and self.true != 0
 
-    @property
-    def shown(self) -> bool:
-        """Whether it is true, or selected in a majority of replicates."""
-        return self.is_true or any(self.often(name) for name in self.selected)
-
     def interval(self, estimator: str) -> tuple[float, float, float]:
         """Median and 5th and 95th percentile over replicates.
 
@@ -108,17 +98,16 @@ class Candidate:
 
 
 class Column:
-    """Candidates of one function, mathtext `symbol`, beside each other.
+    """Candidates of one function, mathtext `symbol`, below each other.
 
-    `head` and `values` are lines of what was searched and of the recommended values;
-    all are `labelled` if some are left out, `crowded` if upright labels would touch.
+    `head` and `values` are lines of what was searched and of the recommended values.
     """
 
     def __init__(
         self, symbol: str, found: list[Candidate], functions: int | None, settings
     ):
         shown, left_out = selection(found)
-        everything, width = len(shown) == len(found), axes_width(settings)
+        width = SHARE_OF_WIDTH * settings["width"]
         count = f"{len(found)} candidates"
         if functions is not None:
             count = f"{len(found)} densities ({functions} functions over all nodes)"
@@ -128,27 +117,14 @@ class Column:
         self.symbol, self.candidates = symbol, shown
         self.head = fill_lines([*head, exact_supports(found)], " ", width, settings)
         self.values = fill_lines(identified(shown), ",   ", width, settings)
-        self.labelled = [i for i, c in enumerate(shown) if c.shown or not everything]
-        step = width / len(shown)
-        widths = [text_width(shown[i].label, settings) for i in self.labelled]
-        self.crowded = any(
-            (b - a) * step < (wide + next_wide) / 2 + 1.0
-            for (a, b), (wide, next_wide) in zip(
-                pairwise(self.labelled), pairwise(widths), strict=True
-            )
-        )
-        # In mm, below the strip.
-        self.label_height = max(widths) if self.crowded else 0.0
 
 
 def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Coefficients of L (left) and of S² (right) on a symmetric logarithmic scale.
 
-    Medians with the 5–95 % range over replicates. Below each, how often every candidate
-    is selected; only true terms and those selected in a majority are labelled. Of a
-    large library only those columns are shown that matter, see :func:`selection`. For a
-    field the published estimator has one model per node: mean and range are those over
-    the nodes.
+    One line per term that is true or selected, see :func:`selection`: the median with
+    its 5–95 % range over replicates, and how often it is selected. For a field the
+    published estimator has one model per node; mean and range are those over the nodes.
 
     Paper: Figure 1 (b) shows terms of a "potential" of the diffusion, without a
     constant. For additive noise S² is a constant, so the constant is a candidate here.
@@ -158,37 +134,63 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     lines = [
         [max(len(c.head) for c in row), max(len(c.values) for c in row)] for row in rows
     ]
-    height = LEGEND_HEIGHT + sum(
-        VALUES_HEIGHT
-        + STRIP_HEIGHT
-        + TITLES_HEIGHT
-        + sum(count) * line * (MILLIMETRES_PER_INCH / POINTS_PER_INCH)
-        + max(c.label_height for c in row)
-        for row, count in zip(rows, lines, strict=True)
-    )
+    heights = [
+        ROW_HEIGHT * max(2, *(len(column.candidates) for column in row)) for row in rows
+    ]
+    text = line * sum(sum(count) for count in lines)
+    height = sum(heights) + TITLES_HEIGHT * len(rows) + LEGEND_HEIGHT
+    height += text * (MILLIMETRES_PER_INCH / POINTS_PER_INCH)
     figure = StyledFigure(settings, height)
-    ratios = [VALUES_HEIGHT, STRIP_HEIGHT] * len(panels)
-    grid = figure.subplots(2 * len(panels), 2, squeeze=False, height_ratios=ratios)
+    shape = {"height_ratios": heights, "width_ratios": [WIDTH_RATIO, 1] * 2}
+    grid = figure.subplots(len(panels), 4, squeeze=False, **shape)
     for i, row in enumerate(rows):
         for j, column in enumerate(row):
-            top, strip = grid[2 * i : 2 * i + 2, j]
-            strip.sharex(top)
-            top.tick_params(labelbottom=False)
-            _values(top, column.candidates, settings)
-            top.set_ylabel(f"Coefficient in ${column.symbol}$ (SI units)")
-            _write(top, column.head, column.values, lines[i][1], settings)
-            _frequencies(strip, column, settings)
-        grid[2 * i, 0].set_title(panel_title(panels, i), pad=line * sum(lines[i]) + 10)
-    figure.align_ylabels(grid)
+            values, shares = grid[i, 2 * j : 2 * j + 2]
+            _values(values, column.candidates, settings)
+            values.set_xlabel(f"Coefficient in ${column.symbol}$ (SI units)")
+            _write(values, column.head, column.values, lines[i][1], settings)
+            _frequencies(shares, column.candidates, settings)
+            for axes in (values, shares):
+                axes.set_ylim(heights[i] / ROW_HEIGHT - 0.45, -0.55)
+        grid[i, 0].set_title(panel_title(panels, i), pad=line * sum(lines[i]) + 10)
     handles = [key("truth", settings["truth_color"], linewidth=1.6)]
     for name in (MAIN, BASELINE):
         if name == MAIN or any(name in panel.models for panel in panels):
             handles += marked([name], settings, RANGE, markersize=SIZES[name])
     hollow = {"markersize": SIZES[MAIN], "markerfacecolor": "white", "linewidth": 0}
-    rejected = "given or mostly rejected"
-    handles.append(key(rejected, settings["estimate_color"], "o", **hollow))
-    legend_on_top(figure, handles)
+    for text, marker in (("given", "s"), ("mostly rejected", "o")):
+        handles.append(key(text, settings["estimate_color"], marker, **hollow))
+    legend_on_top(figure, handles, 3)
     return figure
+
+
+def finding(panels: Sequence[Panel]) -> str:
+    """How often exactly the true terms of L and of S² are selected, by system."""
+    parts = []
+    for name in (MAIN, BASELINE):
+        for symbol, of in (("L", of_lagrangian), ("S²", of_volatility)):
+            counts = {
+                panel.title: exact_counts(of(panel))[name]
+                for panel in panels
+                if name in panel.models and panel.known_law is not None
+            }
+            if counts:
+                parts.append(
+                    f"The {name} estimator selects exactly the true terms of {symbol} "
+                    f"in {_said(counts)}."
+                )
+    return " ".join(parts)
+
+
+def _said(counts: Mapping[str, tuple[int, int]]) -> str:
+    if all(exact == every for exact, every in counts.values()):
+        return "every replicate of every system"
+    if not any(exact for exact, _ in counts.values()):
+        return "no replicate of any system"
+    listed = (
+        f"{exact} of {every} replicates ({n})" for n, (exact, every) in counts.items()
+    )
+    return ", ".join(listed)
 
 
 def _write(
@@ -197,7 +199,9 @@ def _write(
     """Write `head` in black and, under it, `values` in the colour of their marks."""
     size = small(settings)
     height = LINE_SPACING * size
-    style = {"va": "bottom", "fontsize": size, "linespacing": LINE_SPACING}
+    # It reaches over the axes beside; the padding of the title keeps its room.
+    style = {"va": "bottom", "fontsize": size, "in_layout": False}
+    style["linespacing"] = LINE_SPACING
     above, below = 6 + height * lines, 4 + height * (lines - len(values))
     note(axes, "\n".join(head), 0, 1, offset=(0, above), color="black", **style)
     style["color"] = settings["estimate_color"]
@@ -205,27 +209,24 @@ def _write(
 
 
 def _values(axes: Axes, candidates: Sequence[Candidate], settings: Mapping) -> None:
-    shown = [(i, c) for i, c in enumerate(candidates) if c.shown]
-    # In millimetres, so that marks are as large in a small library as in a large one.
-    millimetre = len(candidates) / axes_width(settings)
-    half = min(HALF_OF_TRUTH * millimetre, WIDEST_MARK)
     style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 2}
     extremes = []
-    for i, candidate in shown:
+    for i, candidate in enumerate(candidates):
         if np.isfinite(candidate.true):
-            y = [candidate.true] * 2
-            axes.plot([i - half, i + half], y, solid_capstyle="butt", **style)
+            y = [i - HALF_OF_TRUTH, i + HALF_OF_TRUTH]
+            axes.plot([candidate.true] * 2, y, solid_capstyle="butt", **style)
             extremes.append(candidate.true)
         for name in candidate.values:
-            offset = min(OFFSETS[name] * millimetre, WIDEST_MARK)
-            _mark(axes, i + offset, name, candidate, settings)
+            _mark(axes, i + OFFSETS[name], name, candidate, settings)
             extremes += candidate.interval(name)
-    _scale(axes, np.array(extremes or [0.0]), [c.true for _, c in shown])
-    axes.axhline(0, color="0.6", linewidth=0.6, zorder=0)
+    _scale(axes, np.array(extremes or [0.0]), [c.true for c in candidates])
+    axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
+    axes.set_yticks(range(len(candidates)), [c.label for c in candidates])
+    axes.tick_params(axis="y", length=0)
 
 
 def _mark(
-    axes: Axes, x: float, name: str, candidate: Candidate, settings: Mapping
+    axes: Axes, y: float, name: str, candidate: Candidate, settings: Mapping
 ) -> None:
     middle, low, high = candidate.interval(name)
     colour = look(name).color(settings)
@@ -234,7 +235,8 @@ def _mark(
     style = {"color": colour, "markerfacecolor": "white" if hollow else colour}
     style |= {"elinewidth": 0.9, "capsize": 1.8, "capthick": 0.7}
     style |= {"markersize": SIZES[name], "zorder": 4 if name == MAIN else 3}
-    axes.errorbar(x, middle, bars, fmt=look(name).marker, **style)
+    marker = "s" if candidate.given else look(name).marker
+    axes.errorbar(middle, y, xerr=bars, fmt=marker, **style)
 
 
 def _scale(axes: Axes, values: np.ndarray, truth: Sequence[float]) -> None:
@@ -243,22 +245,22 @@ def _scale(axes: Axes, values: np.ndarray, truth: Sequence[float]) -> None:
     if not sizes.size:
         sizes = np.abs(values[values != 0]) if values.any() else np.ones(1)
     first = int(np.floor(np.log10(sizes.min()) + 1e-9))
-    axes.set_yscale("symlog", linthresh=10.0**first, linscale=1.0)
-    transform = axes.yaxis.get_transform()
+    axes.set_xscale("symlog", linthresh=10.0**first, linscale=1.0)
+    transform = axes.xaxis.get_transform()
     ends = np.array([min(values.min(), 0.0), max(values.max(), 0.0)])
     low, high = transform.transform(ends)
     margin = 0.08 * (high - low)
     ends = np.array([low - margin, high + margin])
-    bottom, top = transform.inverted().transform(ends)
-    axes.set_ylim(bottom, top)
-    reach = [max(0.0, np.log10(max(abs(v), 1e-300)) - first + 1) for v in (bottom, top)]
+    left, right = transform.inverted().transform(ends)
+    axes.set_xlim(left, right)
+    reach = [max(0.0, np.log10(max(abs(v), 1e-300)) - first + 1) for v in (left, right)]
     step = int(np.ceil(sum(reach) / MOST_TICKS))
     powers = 10.0 ** np.arange(first + step - 1, first + max(reach), step)
     ticks = np.concatenate([-powers[::-1], [0.0], powers])
-    ticks = ticks[(ticks >= bottom) & (ticks <= top)]
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(_decade))
+    ticks = ticks[(ticks >= left) & (ticks <= right)]
+    axes.xaxis.set_major_locator(FixedLocator(ticks))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(_decade))
 
 
 def _decade(value: float, _position: int) -> str:
@@ -269,30 +271,15 @@ def _decade(value: float, _position: int) -> str:
     return f"${sign}1$" if power == 0 else f"${sign}10^{{{power}}}$"
 
 
-def _frequencies(strip: Axes, column: Column, settings: Mapping) -> None:
-    candidates = column.candidates
-    names = list(candidates[0].selected)
-    width = min(0.8 / len(names), 1.5 * len(candidates) / axes_width(settings))
-    for j, name in enumerate(names):
-        shares = [c.share(name) if name in c.selected else 0.0 for c in candidates]
-        selected = np.flatnonzero(shares)
-        x = selected + (j - (len(names) - 1) / 2) * width
-        color = look(name).color(settings)
-        strip.bar(x, 100 * np.take(shares, selected), width, color=color, linewidth=0)
-    strip.set_ylabel("Selected\n(%)")
-    strip.set_ylim(0, 105)
-    strip.set_yticks([0, 100])
-    strip.set_xlim(-0.8, len(candidates) - 0.2)
-    strip.set_xticks(column.labelled, [candidates[i].label for i in column.labelled])
-    if len(candidates) * CLOSEST_TICKS <= axes_width(settings):
-        strip.set_xticks(range(len(candidates)), minor=True)
-    strip.set_xlabel("Candidate term")
-    if column.crowded:
-        strip.tick_params(axis="x", labelrotation=90)
-    else:
-        strip.tick_params(axis="x", pad=small(settings) + 3)
-        for label in strip.get_xticklabels():
-            label.set_verticalalignment("baseline")
+def _frequencies(
+    axes: Axes, candidates: Sequence[Candidate], settings: Mapping
+) -> None:
+    for i, candidate in enumerate(candidates):
+        for j, name in enumerate(candidate.selected):
+            y = i + (j - (len(candidate.selected) - 1) / 2) * BAR_HEIGHT
+            style = {"color": look(name).color(settings), "linewidth": 0}
+            axes.barh(y, 100 * candidate.share(name), BAR_HEIGHT, **style)
+    axes.set(xlabel="Selected (%)", xlim=(0, 105), xticks=[0, 50, 100], yticks=[])
 
 
 def columns_of(panel: Panel, settings: Mapping) -> tuple[Column, Column]:
@@ -309,11 +296,6 @@ def columns_of(panel: Panel, settings: Mapping) -> tuple[Column, Column]:
         Column("L, D" if damping else "L", of_motion, functions[0], settings),
         Column("S^2", of_volatility(panel), functions[1], settings),
     )
-
-
-def axes_width(settings: Mapping) -> float:
-    """Width of one column, mm."""
-    return SHARE_OF_WIDTH * settings["width"]
 
 
 def of_lagrangian(panel: Panel) -> list[Candidate]:
@@ -404,25 +386,25 @@ def _of_nodes(pieces: Mapping[str, xr.Dataset]) -> dict[str, dict]:
 
 
 def selection(candidates: Sequence[Candidate]) -> tuple[list[Candidate], list[str]]:
-    """Candidates that have room beside each other, and what is left out.
+    """Candidates that are shown, and what is left out.
 
-    All of up to `MOST_CANDIDATES`. Of a larger library those that are true or that the
-    recommended estimator selects in some replicate; then, while there is room, those
-    that the published one selects in a majority, the most frequent ones first.
+    Those that are true or given, or that the recommended estimator selects in some
+    replicate; then, up to `MOST_TERMS`, those that the published one selects in a
+    majority, the most frequent ones first.
     """
-    if len(candidates) <= MOST_CANDIDATES:
-        return list(candidates), []
     published = [
         c.share(BASELINE) if BASELINE in c.selected else 0.0 for c in candidates
     ]
     numbers = range(len(candidates))
-    kept = {i for i, c in enumerate(candidates) if c.is_true or c.share(MAIN) > 0}
+    kept = {
+        i for i, c in enumerate(candidates) if c.is_true or c.given or c.share(MAIN) > 0
+    }
     often = [
         i
         for i in sorted(numbers, key=published.__getitem__, reverse=True)
         if i not in kept and published[i] >= MAJORITY
     ]
-    kept |= set(often[: max(0, MOST_CANDIDATES - len(kept))])
+    kept |= set(often[: max(0, MOST_TERMS - len(kept))])
     hidden = [i for i in numbers if i not in kept]
     never = sum(published[i] == 0 for i in hidden)
     mostly = len(set(often) - kept)
@@ -443,13 +425,20 @@ def exact_supports(candidates: Sequence[Candidate]) -> str:
     """State in how many replicates exactly the true terms are selected."""
     if not all(np.isfinite(c.true) for c in candidates):
         return "the truth is not in the library"
-    right = np.array([c.true != 0 for c in candidates])[:, None]
-    counts = []
+    counts = exact_counts(candidates).items()
+    listed = (f"{name} {exact}/{every}" for name, (exact, every) in counts)
+    return "exact support: " + ", ".join(listed)
+
+
+def exact_counts(candidates: Sequence[Candidate]) -> dict[str, tuple[int, int]]:
+    """By estimator, replicates with exactly the true terms, and all replicates."""
+    right = np.array([c.is_true for c in candidates])[:, None]
+    counts = {}
     for name in candidates[0].selected:
         chosen = np.array([c.selected[name] for c in candidates]).astype(bool)
         exact = (chosen == right).all(axis=0)
-        counts.append(f"{name} {exact.sum()}/{len(exact)}")
-    return "exact support: " + ", ".join(counts)
+        counts[name] = int(exact.sum()), len(exact)
+    return counts
 
 
 def identified(candidates: Sequence[Candidate]) -> list[str]:
