@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import synthetic_shadow as synthetic
 
-from leastaction.report.style import draw
+from leastaction.report.style import draw, finding
 from leastaction.snapshots.figures.escape_paths import (
     kaplan_meier,
     survival_quantile,
@@ -183,3 +183,37 @@ def test_a_cyclic_coordinate_is_one_that_the_true_lagrangian_lacks():
     drawn = figure.axes[0].lines[0].get_ydata()
     assert drawn.max() == pytest.approx(1e-5, rel=0.01)
     assert "y" in figure.axes[0].get_ylabel()
+
+
+TIMES = [
+    {"printed": time, "ours": {"estimator": name, "rollout": "survival_time"}}
+    for name, time in (("published", 17740.0), ("published_lgp", 7069.0))
+]
+
+
+def test_findings_tell_who_escapes_and_what_the_paper_has():
+    one = panel(
+        published=escaping([10.0]),
+        published_lgp=escaping([20.0]),
+        recommended=escaping([STOP]),
+    )
+    one.config["publish"] = {"rows": TIMES}
+    said = finding("escape_paths", [one])
+    assert "LSI escapes at 10 s and LGP escapes at 20 s" in said
+    assert "the recommended estimator is still inside at 100 s" in said
+    assert "not the order of the paper (LSI 17\u2009740 s, LGP 7\u2009069 s)" in said
+    assert "the paper: 17\u2009740 s" in texts(draw("escape_paths", [one], {}))
+    assert "better than LGP but does not stay" in finding("escape_energy", [one])
+    swapped = panel(published=escaping([20.0]), published_lgp=escaping([10.0]))
+    swapped.config["publish"] = {"rows": TIMES}
+    assert "That is the order of the paper" in finding("escape_paths", [swapped])
+
+
+@pytest.mark.parametrize(
+    ("margin", "said"), [(1e-4, "0 of 1 saddles"), (-1e-4, "1 of 1 saddles")]
+)
+def test_the_finding_counts_open_saddles(margin, said):
+    one = panel(recommended=escaping([STOP], margin))
+    found = finding("saddle_channels", [one])
+    assert said in found
+    assert f"1.0·10⁻⁴ J {'above' if margin > 0 else 'below'} its energy" in found

@@ -43,9 +43,11 @@ def plain_scientific(value: float, digits: int = 2) -> str:
     >>> plain_scientific(0.0171)
     '1.7·10⁻²'
     """
-    return _power_of_ten(
-        value, digits, lambda a, power: f"{a}·10{str(power).translate(RAISED)}"
-    )
+
+    def text(mantissa: str, power: int) -> str:
+        return f"{mantissa}·10{str(power).translate(RAISED)}"
+
+    return _power_of_ten(value, digits, text).replace("-", "−")
 
 
 def _power_of_ten(value: float, digits: int, text: Callable[[str, int], str]) -> str:

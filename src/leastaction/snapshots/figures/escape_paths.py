@@ -3,7 +3,7 @@
 A ValueError names the check of ``validate.shadow`` that a panel lacks.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -12,8 +12,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from leastaction.report.panel import Panel
-from leastaction.report.readable import scientific
+from leastaction.report.panel import MAIN, Panel
+from leastaction.report.readable import listed, plain_scientific, scientific
 from leastaction.report.study import by_title
 from leastaction.report.style import DASHED, grid_of, key, legend_on_top, small
 from leastaction.snapshots.figures._shared import (
@@ -22,11 +22,13 @@ from leastaction.snapshots.figures._shared import (
     line_style,
     look_of,
     name_axes,
+    name_of,
 )
 from leastaction.snapshots.shadow_panel import ESTIMATORS, Learned, chosen
 
 SHOWN = ("published", "published_lgp", "published_gp_flow", "recommended")
 SHOWN_CHANNELS, SHOWN_ORDER = ("published", "recommended"), 2
+REASON = "what decides is round-off (errata 109 and 110)"
 # Levels of equal potential, in units of that of the separatrix.
 LEVELS = (0.04, 0.16, 0.36, 0.64, 1.4, 2.0)
 FORBIDDEN = "0.88"
@@ -39,25 +41,102 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     Dots: positions in coarse samples of time, from the start to the escape or to the
     last step. Line: the last 400 steps. Grey: lines of equal potential of the truth;
-    black its separatrix. First replicate, lowest noise.
+    black its separatrix. Above each the fate of the motion, ours and the paper's. First
+    replicate, lowest noise.
 
     Paper: Figure 7 draws every step as a line and stops at the escape of one draw; when
     that happens is a matter of round-off (:func:`survival_study`).
     """
     found = [passing(panel, SHOWN) for panel in panels]
     size = (len(panels), max(map(len, found)))
-    figure, grid = grid_of(settings, *size, row=58, sharex=True, sharey=True)
+    figure, grid = grid_of(settings, *size, row=64, rest=6, sharex=True, sharey=True)
     for panel, row, each in zip(panels, grid, found, strict=True):
         for axes, one in zip(row, each, strict=False):
             _equipotentials(axes, panel, one)
             _path(axes, one, settings)
-            axes.set_title(f"{look_of(one.estimator).label}\n{fate(one)}")
+            lines = [look_of(one.estimator).label, fate(one), printed_time(panel, one)]
+            axes.set_title("\n".join(lines))
             _square(axes, panel)
         for axes in row[1:]:
             axes.set_ylabel("")
         for axes in row[len(each) :]:
             axes.set_axis_off()
+    steps = found[0][0].first.sizes["end"] - 1
+    end = panels[0].config["simulate"]["time_step"] * steps
+    handles = [
+        _every(found[0][0], "position"),
+        key(f"the last {end:g} s", "0.3", linewidth=0.7),
+        key("separatrix of the truth", "black", linewidth=1.0),
+        key("equal true potential", "0.78", linewidth=1.0),
+    ]
+    legend_on_top(figure, handles)
     return figure
+
+
+def _every(one: Learned, what: str) -> Line2D:
+    """Entry of a legend: dots, and how far they are apart."""
+    step = float(np.diff(one.first["passage_time"].values[:2]).item())
+    style = {"marker": ".", "linestyle": "none", "markersize": 3}
+    return key(f"{what} every {step:g} s", "0.3", **style)
+
+
+def finding(panels: Sequence[Panel]) -> str:
+    """Which motions escape, when, and what the paper has."""
+    found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
+    gone = {name_of(one): _end(one) for _, one in found if not _stays(one)}
+    staying = [name_of(one) for _, one in found if _stays(one)]
+    said = []
+    if gone:
+        times = [f"{name} escapes at {seconds(time)}" for name, time in gone.items()]
+        said.append(listed(times))
+    if staying:
+        stop = max(_end(one) for _, one in found)
+        verb = "is" if len(staying) == 1 else "are"
+        said.append(f"{listed(staying)} {verb} still inside at {seconds(stop)}")
+    text = f"In our run {'; '.join(said)}."
+    printed = {
+        name_of(one): float(row["printed"])
+        for panel, one in found
+        for row in _printed_times(panel, one)
+    }
+    ours = {name_of(one): _end(one) for _, one in found if name_of(one) in printed}
+    if printed and sorted(ours, key=ours.get) != sorted(printed, key=printed.get):
+        text += " That is not the order of the paper"
+    elif printed:
+        text += " That is the order of the paper, but the times are not"
+    if printed:
+        times = [f"{name} {seconds(time)}" for name, time in printed.items()]
+        text += f" ({', '.join(times)})"
+    lacking = [_lacking(one) for _, one in found if "saddle_margin_true" in one.first]
+    if lacking:
+        text += f": the start lacks {plain_scientific(lacking[0])} J to pass a saddle, "
+        text += f"and {REASON}"
+    return text.removesuffix(".") + "."
+
+
+def _stays(one: Learned) -> bool:
+    return bool(one.first["survival_censored"].values[0])
+
+
+def _end(one: Learned) -> float:
+    """When the unperturbed motion escaped or was stopped, s."""
+    return float(one.first["survival_time"].values[0])
+
+
+def _printed_times(panel: Panel, one: Learned) -> list[Mapping]:
+    """Rows with the paper's time of the escape."""
+    return [
+        row
+        for row in panel.printed
+        if row["ours"].get("rollout") == "survival_time"
+        and row["ours"].get("estimator") == one.estimator
+    ]
+
+
+def printed_time(panel: Panel, one: Learned) -> str:
+    """The paper's time of the escape in brackets; empty if it prints none."""
+    times = [seconds(float(row["printed"])) for row in _printed_times(panel, one)]
+    return f"(the paper: {', '.join(times)})" if times else ""
 
 
 def passing(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
@@ -74,10 +153,8 @@ def passing(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
 
 def fate(one: Learned) -> str:
     """When the unperturbed motion escaped, or how long it stayed."""
-    time = seconds(float(one.first["survival_time"].values[0]))
-    if one.first["survival_censored"].values[0]:
-        return f"inside until {time}"
-    return f"escapes at {time}"
+    time = seconds(_end(one))
+    return f"inside until {time}" if _stays(one) else f"escapes at {time}"
 
 
 def seconds(time: float) -> str:
@@ -132,30 +209,62 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     them. Dashed: how much energy the start lacks to pass a saddle. First replicate,
     lowest noise.
     """
-    found = [one for panel in panels for one in passing(panel, SHOWN)]
-    figure, grid = grid_of(settings, -(-len(found) // 2), 2, row=46, rest=8)
-    for axes, one in zip(grid.flat, found, strict=False):
-        _energy(axes, one, settings)
+    found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
+    figure, grid = grid_of(settings, -(-len(found) // 2), 2, row=50, rest=8)
+    for axes, (panel, one) in zip(grid.flat, found, strict=False):
+        _energy(axes, panel, one, settings)
     for axes in grid.flat[len(found) :]:
         axes.set_axis_off()
-    lacking = [_lacking(one) for one in found if "saddle_margin_true" in one.first]
+    handles = [_every(found[0][1], "a sample")]
+    lacking = [_lacking(one) for _, one in found if "saddle_margin_true" in one.first]
     if lacking:
-        text = "energy that the start lacks to pass a saddle, "
+        text = "what the start lacks to pass a saddle, "
         style = {"linewidth": 0.7, "linestyle": DASHED}
-        legend_on_top(
-            figure, [key(f"{text}{scientific(lacking[0])} J", "black", **style)]
-        )
+        handles.append(key(f"{text}{scientific(lacking[0])} J", "black", **style))
+    legend_on_top(figure, handles)
     return figure
+
+
+def escape_energy_finding(panels: Sequence[Panel]) -> str:
+    """How far the energies go, and what that has to do with the escapes."""
+    found = {name_of(one): one for panel in panels for one in passing(panel, SHOWN)}
+    far = {name: _farthest(one) for name, one in found.items()}
+    entries = [f"{plain_scientific(v)} J with {name}" for name, v in far.items()]
+    text = "Until the escape, or the end, the true energy changes by up to "
+    text += f"{listed(entries)}."
+    said = []
+    if "LSI" in far and "LGP" in far:
+        better = far["LSI"] < far["LGP"]
+        longer = _end(found["LSI"]) > _end(found["LGP"])
+        said.append(
+            f"LSI keeps it {'better' if better else 'worse'} than LGP "
+            f"{'and' if longer == better else 'but'} "
+            f"{'stays' if longer else 'does not stay'} inside longer"
+        )
+    for name, one in found.items():
+        drift = float(one.first["passage_drift"])
+        if drift < 0 and _stays(one) and drift * _end(one) < -_lacking(one):
+            fall = plain_scientific(-drift)
+            said.append(f"that of {name} falls by {fall} W, away from the saddles")
+    return f"{text} {'; '.join(said)}." if said else text
+
+
+def _farthest(one: Learned) -> float:
+    """Largest change of the energy before the escape, J."""
+    first = one.first
+    inside = first["passage_time"].values < _end(one)
+    return float(np.nanmax(np.abs(first["passage_energy"].values[inside])))
 
 
 def _lacking(one: Learned) -> float:
     return float(one.first["saddle_margin_true"].min())
 
 
-def _energy(axes: Axes, one: Learned, settings: Mapping) -> None:
+def _energy(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
     first, time = one.first, one.first["passage_time"].values
     axes.plot(time, first["passage_energy"].values, **dots(one, settings, 1.8))
-    axes.set_title(f"{look_of(one.estimator).label}: {fate(one)}")
+    lines = [f"{look_of(one.estimator).label}: {fate(one)}", printed_time(panel, one)]
+    axes.set_title("\n".join(lines))
     drift = f"drift {scientific(float(first['passage_drift']))} W"
     axes.set_title(drift, loc="right", fontsize=small(settings))
     if "saddle_margin_true" in first:
@@ -239,14 +348,16 @@ def _survival_axes(axes: Axes, found: Sequence[Learned], title: str) -> None:
 
 
 def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Energy at rest V^[2](q) = H^[2](q, 0) of LSI beside the true potential.
+    """Energy at rest V^[k](q) = H^[k](q, 0) of LSI beside the true potential.
+
+    k = 2 as in the paper, and the highest order for the recommended estimator.
 
     Left: its contour lines over those of the truth (dashed), shifted to the same mean
     inside the separatrix. Then a close-up of each saddle: grey is where the motion of
-    the start has not enough energy to be, V^[2] > H^[2](start). A white channel from
+    the start has not enough energy to be, V^[k] > H^[k](start). A white channel from
     one side to the other is open. Dashed: the border of the true region. Printed: the
-    margin, V^[2] at the saddle minus H^[2] of the start over the scale, for the true
-    saddle's position and for the true potential. First replicate, lowest noise.
+    margin, V^[k] at the saddle minus H^[k] of the start over the scale, at the position
+    of the true saddle, and for the true potential. First replicate, lowest noise.
     """
     found = [(panel, one) for panel in panels for one in chosen(panel, SHOWN_CHANNELS)]
     for panel, one in found:
@@ -269,15 +380,39 @@ def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
     margin = float(found[0][1].first["saddle_margin_true"].min())
     style = {"linewidth": 0.6, "linestyle": TRUTH_DASHES}
     handles += [
-        key(f"truth, margin {scientific(margin)} J", "black", **style),
+        key(f"truth, {_height(margin, scientific)} the start", "black", **style),
         Patch(facecolor=FORBIDDEN, label="not enough energy"),
     ]
     legend_on_top(figure, handles)
     return figure
 
 
+def saddle_channels_finding(panels: Sequence[Panel]) -> str:
+    """How close the learned potentials are, and which channels they open."""
+    said = []
+    for one in (one for panel in panels for one in chosen(panel, SHOWN_CHANNELS)):
+        case = one.first.sel(order=_order(one))
+        margins = case["saddle_margin"].values
+        opened = int((margins <= 0).sum())
+        said.append(
+            f"V[[{_order(one)}]] of {name_of(one)} is within "
+            f"{plain_scientific(float(case['potential_error']))} J of the true "
+            f"potential inside the separatrix; {opened} of {margins.size} saddles are "
+            "open to the motion of the start (the lowest lies "
+            f"{_height(margins.min(), plain_scientific)} its energy)"
+        )
+    true = _height(_lacking(chosen(panels[0], SHOWN_CHANNELS)[0]), plain_scientific)
+    return f"{'. '.join(said)}. The true saddles lie {true} it."
+
+
+def _height(margin: float, text: Callable[[float], str]) -> str:
+    """How far a saddle lies above or below the energy of the start."""
+    return f"{text(abs(margin))} J {'above' if margin > 0 else 'below'}"
+
+
 def _order(one: Learned) -> int:
-    return SHOWN_ORDER if SHOWN_ORDER in one.orders else one.main
+    ours = one.estimator == MAIN or SHOWN_ORDER not in one.orders
+    return one.main if ours else SHOWN_ORDER
 
 
 def _whole(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
@@ -304,20 +439,16 @@ def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
     own = {"colors": look_of(one.estimator).color(settings), "linewidths": 0.9}
     axes.contour(x, y, near, levels=[0], **own)
     axes.contour(x, y, true, levels=[0], **TRUE_CONTOURS)
-    margins = first["saddle_margin"]
-    margin = float(margins.sel(order=_order(one)))
-    lines = [f"{'closed' if margin > 0 else 'open'}, margin {scientific(margin)} J"]
-    others = [k for k in one.orders if k > _order(one)]
-    lines += [
-        f"with $h^{k}$: {scientific(float(margins.sel(order=k)))} J" for k in others
-    ]
-    axes.set_title("\n".join(lines), fontsize=small(settings))
-    axes.set_aspect("equal")
+    margin = float(first["saddle_margin"].sel(order=_order(one)))
     at = _potential(panel)["saddles"][i]
-    for name, value, put in zip(
-        panel.truth.coordinates, at, (axes.set_xlabel, axes.set_ylabel), strict=True
-    ):
-        sign = "-" if value >= 0 else "+"
-        put(f"{panel.label(name)} ${sign}\\,{abs(value):.4g}$", labelpad=1)
+    place = ", ".join(f"{value:.3g}".replace("-", "\u2212") for value in at)
+    state = "closed" if margin > 0 else "open"
+    text = f"saddle ({place}): {state}\n{_height(margin, scientific)} the start"
+    axes.set_title(text, fontsize=small(settings))
+    axes.set_aspect("equal")
+    puts = (axes.set_xlabel, axes.set_ylabel)
+    for name, put in zip(panel.truth.coordinates, puts, strict=True):
+        letter, unit = panel.label(name).strip("$"), panel.coordinate_unit(name)
+        put(rf"${letter} - {letter}_\mathrm{{saddle}}$ ({unit})", labelpad=1)
     axes.ticklabel_format(style="sci", scilimits=(-2, 3))
     axes.locator_params(nbins=3)
