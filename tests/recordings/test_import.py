@@ -246,3 +246,21 @@ def test_few_named_trajectories_are_taken(tmp_path):
     found = imported(rig(), tmp_path)
     assert list(found.label.values) == ["a", "a (end)"]
     assert {type(x) for x in found.label.values} == {str}
+
+
+def test_rates_may_be_mixed(tmp_path):
+    table = []
+    for run, rate in enumerate((100.0, 40.0, 250.0)):
+        time, angle = swing(1.0 / (1 + run), duration=20.0, rate=rate)
+        table += [
+            [run, f"{t:.5f}", f"{x:.7f}"] for t, x in zip(time, angle, strict=True)
+        ]
+    write(tmp_path, table)
+    found = imported(rig(), tmp_path)
+    assert "different sampling rates" in warnings(found)
+    assert found.attrs["time_step"] == pytest.approx(1 / 40)
+    parts = pieces(found)
+    for part, run in ((parts[0], 0), (parts[2], 2)):
+        _, exact = swing(1.0 / (1 + run), duration=20.0, rate=40.0, noise=0.0)
+        q = found["q"].values[0, part, 0]
+        np.testing.assert_allclose(q, exact[: len(q)], atol=1e-3)

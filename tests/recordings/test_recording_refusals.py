@@ -143,7 +143,7 @@ TABLES = {
         [r if r[0] < 3 else [r[0], float(r[1]) / 1000, r[2]] for r in GOOD],
         None,
         rig(),
-        ["s apart", "one sampling rate"],
+        ["s apart", "one unit of time"],
     ),
     "noise alone": (
         each(lambda t, x: NOISY.standard_normal(len(x))),

@@ -292,6 +292,11 @@ def warnings_of(
 ) -> list[str]:
     """What to know about these data, one sentence each."""
     texts = []
+    if clock.mixed:
+        texts.append(
+            "trajectories have different sampling rates; all were interpolated to the "
+            f"slowest, {1 / clock.step:.4g} Hz"
+        )
     if clock.jitter > LEAST_MENTIONED_JITTER and clock.resampled:
         texts.append(
             f"the clock is uneven by {100 * clock.jitter:.2g} %; values were "

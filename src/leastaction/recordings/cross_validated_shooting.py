@@ -58,7 +58,7 @@ LEAST_DISTINCT_FORCE = 1e-11
 log = logging.getLogger(__name__)
 MOST_ALTERNATIVES = 8
 # Laws with an error beyond this multiple are no alternative, however few the blocks.
-LARGEST_ALTERNATIVE_ERROR = 10.0
+LARGEST_ALTERNATIVE_ERROR = 1.3
 CONFIDENCE = 0.95
 # A step of this fraction of an error bar ends the fit.
 CONVERGED_STANDARD_ERRORS = 0.2

@@ -17,6 +17,10 @@ ROUNDING_OF_LAST_DIGIT = 0.55
 EVEN_WITHIN = 1e-3
 LEAST_ROWS = 16
 LARGEST_SCATTER_OF_STEPS = 0.5
+# Steps of two trajectories that differ by more are different rates.
+LARGEST_DIFFERENCE_OF_STEPS = 0.2
+# Beyond this ratio a unit of the time is wrong.
+LARGEST_RATIO_OF_RATES = 20.0
 
 
 @dataclass
@@ -79,7 +83,7 @@ class Splitter:
         for start, stop in zip(edges[:-1], edges[1:], strict=True):
             label = str(len(self.done)) if text is None else str(text[start])
             if text is not None and self._open and label != self._label:
-                self.close()
+                self.end()
             if not self._open:
                 self._label = label
             self._run(path, line + start, time[start:stop], values[start:stop])
@@ -118,6 +122,11 @@ class Splitter:
             label = self._label
             self.close()
             self._label = label
+
+    def end(self) -> None:
+        """End the present trajectory; the next may have another clock."""
+        self.close()
+        self._step = 0.0
 
     def close(self) -> None:
         """End the present trajectory; of very many, every second one is dropped."""
@@ -175,7 +184,7 @@ def read_trajectories(
             label = piece.get("trajectory of the file")
             label = piece[labels] if labels else label
             splitter.add(path, line, label, time, values)
-        splitter.close()
+        splitter.end()
     if not splitter.done:
         raise RecordingError(
             str(paths[0]), "there is no row", "a table of samples", "Export it again"
@@ -249,12 +258,15 @@ class Clock:
         Samples that were missing and have been interpolated.
     resampled
         Whether values were interpolated to even times.
+    mixed
+        Whether trajectories had different rates; all get the slowest.
     """
 
     step: float
     jitter: float
     filled: int
     resampled: bool
+    mixed: bool = False
 
 
 def resample(
@@ -279,8 +291,7 @@ def resample(
     Raises
     ------
     RecordingError
-        If the clock is uneven, trajectories have different steps, or none is long
-        enough.
+        If the clock is uneven, rates differ by far, or no trajectory is long enough.
     """
     long = [t for t in trajectories if len(t.time) >= LEAST_ROWS]
     if not long:
@@ -299,25 +310,27 @@ def resample(
                 f"steps of the clock scatter by {100 * scatter:.0f} % around "
                 f"{np.diff(t.time).mean():.3g} s",
                 "a clock that is even within 50 %",
-                "Check `import.time` and `import.trajectory`",
+                "Check `import.time` and `import.trajectory`; a smaller `import.gap` "
+                "splits the recording where the clock stops",
             )
     steps = [np.median(np.diff(t.time)) for t in long]
     step = float(np.median(steps))
-    lines = [_line(t.time, step) for t in long]
-    spans = [line[1] for line in lines]
-    for t, own in zip(long, spans, strict=True):
-        if abs(own / step - 1) > 0.2:
-            raise RecordingError(
-                t.source,
-                f"samples are {own:.4g} s apart, elsewhere {step:.4g} s",
-                "one sampling rate",
-                "Import recordings of different rates one by one",
-            )
+    lines = [_line(t.time, own) for t, own in zip(long, steps, strict=True)]
+    spans = np.array([line[1] for line in lines])
     step = float(np.median(spans))
-    jitter = float(
-        np.sqrt(np.mean(np.concatenate([np.diff(t.time) - step for t in long]) ** 2))
-        / step
-    )
+    if spans.max() > LARGEST_RATIO_OF_RATES * spans.min():
+        raise RecordingError(
+            long[int(spans.argmax())].source,
+            f"samples are {spans.max():.4g} s apart, elsewhere {spans.min():.4g} s",
+            f"one unit of time, and rates that differ by {LARGEST_RATIO_OF_RATES:g} "
+            "times at most",
+            "Check the unit of the time, or import such recordings one by one",
+        )
+    mixed = bool((np.abs(spans / step - 1) > LARGEST_DIFFERENCE_OF_STEPS).any())
+    if mixed:
+        step = float(spans.max())
+    uneven = [np.diff(t.time) / own - 1 for t, own in zip(long, spans, strict=True)]
+    jitter = float(np.sqrt(np.mean(np.concatenate(uneven) ** 2)))
     values, starts, filled, resampled = [], [], 0, False
     for t, (begin, own, number) in zip(long, lines, strict=True):
         residual = np.abs(t.time - begin - own * number).max()
@@ -335,7 +348,7 @@ def resample(
         count = int(np.floor(time[-1] / step * (1 + 1e-12))) + 1
         values.append(_interpolated(time, t.values, np.arange(count) * step, smooth))
         resampled |= not (even and same)
-    return values, starts, Clock(step, jitter, filled, resampled)
+    return values, starts, Clock(step, jitter, filled, resampled, mixed)
 
 
 def _line(time: np.ndarray, step: float) -> tuple[float, float, np.ndarray]:
