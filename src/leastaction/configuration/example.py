@@ -193,10 +193,9 @@ class PrintedLagrangian(Settings):
     error: Positive | None = absent(
         "Relative error that the recommended estimate may have."
     )
-    replica: Positive | None = absent(
-        "Largest relative deviation of a coefficient of the published estimator from "
-        "the printed one, both in the scale of the reference term, median over "
-        "replicates; infinite for a replicate with other terms than those printed."
+    errata: dict[str, list[Count]] | None = absent(
+        "Entries of docs/errata.md that show that a printed term is wrong, by the name "
+        "of its function."
     )
 
 

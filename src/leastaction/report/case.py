@@ -397,12 +397,14 @@ def make_row(
     reason: str = "",
     replica: bool | None = None,
     which: str = "right",
+    rounding: float | None = None,
 ) -> dict:
     """One row of the scorecard; `summary` is (median, 5th, 95th percentile).
 
     With `judged` false, a target is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, those with the right terms or
-    `which` else, `errata` what explains it, `reason` why it is not reproduced
+    `which` else, `rounding` the half-width of the printed number, `errata` what
+    explains it, `reason` why it is not reproduced
     (:mod:`leastaction.report.verdict`). Whether this is a
     `replica` tells the name of the estimator, unless it is said.
     """
@@ -410,11 +412,11 @@ def make_row(
     if replica is None:
         replica = is_replica(head["estimator"])
     if judged and target != verdict.FACT:
-        decided = verdict.verdict(target, printed, corrected, summary, errata)
+        given = target, printed, corrected, summary, errata, rounding
+        decided = verdict.verdict(*given)
         if replica and not np.isnan(float(printed)):
-            found = np.empty(0) if draws is None else draws
             decided, told = verdict.replica_verdict(
-                decided, target, printed, found, replicates, which
+                decided, target, printed, draws, replicates, which, rounding
             )
             notes.append(told)
     explained = [reason, verdict.errata_text(errata)]

@@ -157,18 +157,25 @@ def half_digit(printed: float | str) -> float:
     return 0.5 * 10.0 ** int(Decimal(str(printed)).as_tuple().exponent)
 
 
-def printed_in_error(printed: float | str, corrected: float, target: Mapping) -> bool:
+def printed_in_error(
+    printed: float | str,
+    corrected: float,
+    target: Mapping,
+    rounding: float | None = None,
+) -> bool:
     """Whether a printed number disagrees with what it should be.
 
     The paper's estimate is held to the limit that ours is held to. These limits are
     about three standard errors of the best estimator, so that an honest random estimate
-    is not called an error; half a unit of the last printed digit is added. A number
+    is not called an error; `rounding` is added, half a unit of the last printed digit
+    unless it is given (a printed number that we have computed with). A number
     without such a limit (a recomputed norm) may be off by `ERROR_OF_RECOMPUTATION`.
     """
     if np.isnan(corrected) or np.isnan(float(printed)):
         return False
     tolerance = target.get("relative_error", ERROR_OF_RECOMPUTATION)
-    allowed = half_digit(printed) + tolerance * abs(corrected)
+    rounding = half_digit(printed) if rounding is None else rounding
+    allowed = rounding + tolerance * abs(corrected)
     return abs(float(printed) - corrected) > allowed * (1 + SLACK_OF_DECIMALS)
 
 
@@ -178,6 +185,7 @@ def verdict(
     corrected: float,
     summary: tuple,
     errata: Sequence[int] = (),
+    rounding: float | None = None,
 ) -> str:
     """Verdict on one of our estimators, as in the head of this file; empty if none.
 
@@ -187,7 +195,7 @@ def verdict(
         return ""
     if not keeps(target, corrected, summary):
         return MISSES
-    if not printed_in_error(printed, corrected, target):
+    if not printed_in_error(printed, corrected, target, rounding):
         return MEETS
     return PAPER_ERRS if errata else INACCURATE
 
@@ -214,22 +222,27 @@ def replica_verdict(
     usual: str,
     target: Mapping | None,
     printed: float | str,
-    draws: np.ndarray,
+    draws: np.ndarray | None,
     of: int,
     which: str = "right",
+    rounding: float | None = None,
 ) -> tuple[str, str]:
     """Verdict on a replica whose number is printed, and what its draws tell.
 
     `usual` is that of any other estimator; `draws` are the values of the replicates
-    with the right terms (`which` ones), out of `of` in all.
+    with the right terms (`which` ones), out of `of` in all; None if the number is not
+    one of a draw. An interval of an estimate that is wider than the number itself tells
+    nothing.
     """
-    near = (target or {}).get("relative_error", 0.0)
-    told = _draws_text(draws, of, which)
-    if reproduces(printed, draws, near):
-        return MEETS, f"reproduced: {told}" if usual != MEETS else ""
+    near, told, vague = (target or {}).get("relative_error"), "", False
+    if draws is not None:
+        told = _draws_text(draws, of, which)
+        vague = near is not None and is_vague(printed, draws)
+        if not vague and reproduces(printed, draws, near or 0.0, rounding):
+            return MEETS, f"reproduced: {told}" if usual != MEETS else ""
     if usual in (MEETS, PAPER_ERRS):
         return usual, ""
-    return NOT_REPRODUCED, told
+    return NOT_REPRODUCED, f"{told}, too wide to tell" if vague else told
 
 
 def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
@@ -265,16 +278,31 @@ def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def reproduces(printed: float | str, draws: np.ndarray, near: float = 0.0) -> bool:
+def is_vague(printed: float | str, draws: np.ndarray) -> bool:
+    """Whether the prediction interval is wider than twice the printed number."""
+    if len(draws) < FEWEST_DRAWS or not np.isfinite(draws).all():
+        return False
+    low, high = prediction_interval(draws)
+    return high - low > 2 * abs(float(printed))
+
+
+def reproduces(
+    printed: float | str,
+    draws: np.ndarray,
+    near: float = 0.0,
+    rounding: float | None = None,
+) -> bool:
     """Whether a printed number may be one more of the `draws`.
 
-    Half a unit of its last digit is allowed; of fewer than `FEWEST_DRAWS` also `near`
-    of the number itself. Draws that gave no number reproduce none.
+    Its `rounding` is allowed, by itself half a unit of the last digit; of fewer than
+    `FEWEST_DRAWS` also `near` of the number itself. Draws that gave no number reproduce
+    none.
     """
     draws, value = np.asarray(draws, dtype=float), float(printed)
     if not draws.size or np.isnan(value) or not np.isfinite(draws).all():
         return False
-    allowed = half_digit(printed) + SLACK_OF_DECIMALS * abs(value)
+    rounding = half_digit(printed) if rounding is None else rounding
+    allowed = rounding + SLACK_OF_DECIMALS * abs(value)
     if draws.size < FEWEST_DRAWS:
         return bool((np.abs(draws - value) <= allowed + near * abs(value)).all())
     low, high = prediction_interval(draws)

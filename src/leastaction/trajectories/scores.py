@@ -10,7 +10,7 @@ import xarray as xr
 
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
-from leastaction.core.library import canonical
+from leastaction.core.library import Library, canonical
 from leastaction.core.noise_sweep import CHANNELS
 from leastaction.report import law_rows, verdict
 from leastaction.report.case import (
@@ -30,6 +30,7 @@ from leastaction.report.recovery import (
     BASELINE,
     HONEST_MODE,
     MAIN,
+    MANAGED,
     NoiseLimit,
     at_level,
     case_text,
@@ -43,13 +44,15 @@ from leastaction.report.recovery import (
     true_law,
 )
 from leastaction.report.scores import Truth
+from leastaction.report.verdict import half_digit
 
 # Noise levels that methods find as a by-product.
 NOISE_FOUND = ("noise_std", "noise_q", "noise_qdot", "noise_qddot")
 LARGEST = "largest noise with the right structure"
 # A printed ratio is worth as many digits as the numbers that it is made of.
 DIGITS_OF_PRINTED_RATIO = 4
-UNDECIDED = "not judged: the levels are too coarse"
+# A sum of printed numbers without the round-off of the sum.
+DECIMALS = 9
 # Other diagnostics of a fit.
 MEDIANS = {"jump": "jump", "reached": "segments reached"}
 
@@ -107,20 +110,28 @@ def _printed_limit(case: Case, entry: Mapping) -> Iterator[dict]:
             f"largest_noise: of estimator {case.estimator!r} there is no sweep over "
             "noise that could be compared with the truth"
         )
-    ours, exact = entry["ours"], case.recovery["exact"]
+    ours = entry["ours"]
     mode = ours.get("noise_mode") or shown_mode(case.estimator, case.recovery)
     if "over" in ours:
         yield from equal_data_rows(case, entry, mode)
-        return
+    else:
+        yield _beside_printed(case, entry, mode, replica=True)
+
+
+def _beside_printed(case: Case, entry: Mapping, mode: str, replica: bool) -> dict:
+    """A printed limit beside that of the same estimator, or of our own."""
+    exact, target = case.recovery["exact"], entry.get("target")
     limit, note = limit_of(exact, mode)
-    yield case.printed(
+    if target and "factor" in target:
+        target = {"between": verdict.factor_band(target, entry["printed"])}
+    return case.printed(
         entry,
         (limit.level, np.nan, np.nan),
         exact.sizes["replicate"],
         quantity=f"{entry['quantity']}, {mode} noise",
+        target=target,
         note="; ".join(filter(None, (entry.get("note"), note))),
-        draws=np.array([limit.level]),
-        replica=True,
+        replica=replica,
     )
 
 
@@ -128,6 +139,10 @@ def _noise_limits(case: Case) -> Iterator[dict]:
     """Limit in every mode that the paper prints no number for."""
     rows = printed_limits(case.panel, case.estimator)
     printed = {row["ours"].get("noise_mode") for row in rows}
+    if case.estimator == MAIN:
+        printed.add(HONEST_MODE)
+        for entry in printed_limits(case.panel, BASELINE):
+            yield _beside_printed(case, entry, HONEST_MODE, replica=False)
     exact = case.recovery["exact"]
     for mode in map(str, exact["noise_mode"].values):
         if mode not in printed:
@@ -142,27 +157,25 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
 
     Limits lie between levels, so that their ratio lies between two bounds, which are
     infinite or zero where a sweep ends before a method fails. The printed ratio has the
-    band ``target.factor``: ``meets`` if both bounds lie in it, ``not-reproduced`` if
-    both lie on one side of it, else there is no verdict; `reason` says what the paper
-    itself does not keep equal. Nor is there a `corrected`: our ratio is a measurement,
-    and no truth.
+    band ``target.factor``: ``meets`` if both bounds lie in it, else ``not-reproduced``;
+    `reason` says what the paper itself does not keep equal. There is no `corrected`:
+    our ratio is a measurement, and no truth.
     """
-    ours, target = entry["ours"], entry.get("target")
+    ours = entry["ours"]
     other = case.panel.recoveries.get(ours["over"])
     if other is None:
         return
     mine, my_note = limit_of(case.recovery["exact"], mode)
     theirs, their_note = limit_of(other["exact"], mode)
     value, (low, high) = ratio(mine, theirs)
-    known = not np.isnan(value)
-    decided = verdict_on(target, entry["printed"], low, high) if known else ""
+    kept = keeps_band(entry["target"], entry["printed"], low, high)
     notes = (
         entry.get("note"),
         entry.get("reason"),
         f"on equal data between {low:.2g} and {high:.2g}",
         f"{case.estimator}: {my_note}",
         f"{ours['over']}: {their_note}",
-        UNDECIDED if target and not decided else "",
+        "the levels are too coarse to tell" if kept is None else "",
     )
     row = case.printed(
         entry,
@@ -173,9 +186,7 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
         judged=False,
         note="; ".join(filter(None, notes)),
     )
-    if decided == verdict.MISSES:
-        decided = verdict.NOT_REPRODUCED
-    yield row | {"verdict": decided}
+    yield row | {"verdict": verdict.MEETS if kept else verdict.NOT_REPRODUCED}
 
 
 def ratio(mine: NoiseLimit, theirs: NoiseLimit) -> tuple[float, tuple[float, float]]:
@@ -187,14 +198,12 @@ def ratio(mine: NoiseLimit, theirs: NoiseLimit) -> tuple[float, tuple[float, flo
     return value, tuple(bounds)
 
 
-def verdict_on(target: Mapping | None, printed: float, low: float, high: float) -> str:
-    """Whether a ratio between two bounds keeps to the printed one; empty if unknown."""
-    if not target or np.isnan(low) or np.isnan(high):
-        return ""
+def keeps_band(target: Mapping, printed: float, low: float, high: float) -> bool | None:
+    """Whether a ratio between two bounds keeps to the printed one; None if unknown."""
     least, most = verdict.factor_band(target, printed)
-    if least <= low and high <= most:
-        return verdict.MEETS
-    return verdict.MISSES if high < least or low > most else ""
+    if low > most or high < least:
+        return False
+    return True if least <= low and high <= most else None
 
 
 # Printed Lagrangians
@@ -233,20 +242,20 @@ def printed_lagrangians(config: Mapping, truth: Truth) -> list[PrintedLagrangian
 def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
     """Coefficients beside those printed, in the scale of the reference or the input."""
     model = shown_case(case.estimator, case.model, one.level)
-    driven = is_driven(case.config)
-    printed = _in_scale(case, one, driven)
-    if model is None or printed is None:
+    driven, library = is_driven(case.config), case.truth.library
+    law, rounding = _printed_law(case, one)
+    if model is None or (not driven and not law[library.reference]):
         return
     where = case_text(one.level, shown_mode(case.estimator, case.model))
-    library = case.truth.library
     found = canonical(law_of(model, case.truth), library)
     if not driven:
+        law, rounding = _scaled(law, rounding, library)
         found = in_reference_scale(found, library)
     true = canonical(true_law(case.truth, driven), library)
-    limit = one.entry.get("error")
-    target = {"relative_error": limit} if limit and case.estimator == MAIN else None
-    same = _same_terms(found, list(printed))
-    for i, value in printed.items():
+    limit, known = one.entry.get("error"), one.entry.get("errata") or {}
+    order = list(map(int, np.flatnonzero(law)))
+    same = _same_terms(found, order)
+    for i in order:
         if i == library.reference and not driven:
             continue
         yield case.row(
@@ -255,33 +264,26 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
             "SI units",
             verdict.summary_of(found[:, i]),
             len(found),
-            target=target,
-            printed=value,
+            target={"relative_error": limit} if limit else None,
+            printed=law[i],
+            rounding=rounding[i],
             corrected=true[i],
             note="" if true[i] else "not in the true Lagrangian",
             draws=found[same, i],
             which="printed",
+            errata=known.get(library.names[i], ()),
         )
-    if case.estimator == BASELINE and "replica" in one.entry:
-        yield _replica(case, one, found, printed, where)
-
-
-def _replica(case: Case, one: PrintedLagrangian, found, printed, where: str) -> dict:
-    """Whether the published estimator does as the paper says, right or wrong."""
-    order = list(printed)
-    deviation = found[:, order] / np.array([printed[i] for i in order]) - 1
-    same = _same_terms(found, order)
-    return case.row(
-        one.entry["item"],
-        f"largest relative deviation from the printed coefficients, {where}",
-        "1",
-        verdict.summary_of(np.where(same, np.abs(deviation).max(axis=1), np.inf)),
-        len(found),
-        target={"median": one.entry["replica"]},
-        note="whether the replica of the published method does as the paper says, "
-        f"right or wrong; {int(same.sum())} of {same.size} replicates have the printed "
-        "terms and no others, the rest deviate infinitely",
-    )
+    if case.estimator == BASELINE:
+        yield case.row(
+            one.entry["item"],
+            f"share of draws with the printed terms and no others, {where}",
+            "1",
+            share(same),
+            len(found),
+            target={"minimum": MANAGED},
+            printed=1.0,
+            note=f"{int(same.sum())} of {same.size}; the paper shows one draw",
+        )
 
 
 def _same_terms(found: np.ndarray, printed: list[int]) -> np.ndarray:
@@ -290,27 +292,33 @@ def _same_terms(found: np.ndarray, printed: list[int]) -> np.ndarray:
     return (found[:, printed] != 0).all(axis=1) & (others == 0).all(axis=1)
 
 
-def _in_scale(
-    case: Case, one: PrintedLagrangian, driven: bool
-) -> dict[int, float] | None:
-    """Printed coefficients by independent candidate, in the scale of the reference.
+def _printed_law(case: Case, one: PrintedLagrangian) -> tuple[np.ndarray, np.ndarray]:
+    """A printed Lagrangian in independent candidates, as ours are, and its rounding.
 
-    As printed if `driven`; else None if the reference is not printed.
+    A function that stands there twice counts once; what is no candidate is left out.
+    All coefficients of a Lagrangian are printed with the same digits.
     """
-    library = case.truth.library
-    by_term: dict[int, float] = {}
-    for value, function in one.terms:
+    library, half = case.truth.library, min(half_digit(value) for value, _ in one.terms)
+    law = np.zeros_like(true_law(case.truth))
+    for value, function in reversed(one.terms):
         if function in library.terms:
-            by_term.setdefault(library.terms.index(function), value)
-    if not driven:
-        if library.reference not in by_term:
-            return None
-        scale = library.reference_coefficient / by_term[library.reference]
-        if scale != 1:
-            digits = f".{DIGITS_OF_PRINTED_RATIO}g"
-            by_term = {i: float(format(scale * v, digits)) for i, v in by_term.items()}
-    kept = ("reference", "independent")
-    return {i: value for i, value in by_term.items() if library.status[i] in kept}
+            law[library.terms.index(function)] = value
+    rounding = np.abs(library.joint_freedom.reduction) @ (half * (law != 0))
+    return np.round(canonical(law, library), DECIMALS), rounding
+
+
+def _scaled(
+    law: np.ndarray, rounding: np.ndarray, library: Library
+) -> tuple[np.ndarray, np.ndarray]:
+    """Printed coefficients in the scale of the reference, with the digits they have."""
+    own, exact = law[library.reference], library.reference_coefficient
+    if own == exact:
+        return law, rounding
+    scaled = law * exact / own
+    digits = f".{DIGITS_OF_PRINTED_RATIO}g"
+    spread = rounding * abs(exact / own)
+    spread += np.abs(scaled) * rounding[library.reference] / abs(own)
+    return np.array([float(format(value, digits)) for value in scaled]), spread
 
 
 # Rows at a level of noise
