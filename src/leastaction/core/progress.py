@@ -3,6 +3,7 @@
 import logging
 import sys
 import time
+import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,7 +115,10 @@ def progress_bar(total: int, shown: bool = True) -> Iterator[Callable[[str], Non
     Callable
         ``advance(stage)``, called where a stage begins.
     """
-    from tqdm.auto import tqdm
+    with warnings.catch_warnings():
+        # A notebook without widgets gets a bar of text.
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
 
     hidden = None if shown else True
     bar = tqdm(total=total, delay=SECONDS_BEFORE_BAR, disable=hidden, leave=False)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
+from io import BytesIO
 
 import numpy as np
 from matplotlib import rc_context
@@ -55,6 +56,12 @@ class StyledFigure(Figure):
                 self.draw_without_rendering()
                 self.set_layout_engine(None)
             super().savefig(*arguments, **options)
+
+    def _repr_png_(self) -> bytes:
+        """Picture in a notebook, whatever its back end."""
+        file = BytesIO()
+        self.savefig(file, format="png")
+        return file.getvalue()
 
 
 @contextmanager
