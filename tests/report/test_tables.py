@@ -39,6 +39,30 @@ def test_table_1_is_derived_from_the_system():
     assert cell("lagrangian", "recommended", column) == "(0.5000 ± 0.0010) X"
 
 
+def test_table_1_has_a_column_in_symbols():
+    models = {"recommended": model()}
+    example = config(texts={"symbolic": "as printed"})
+    one = SimpleNamespace(example="one", config=example, models=models, rollouts={})
+    frame = tables.table("lagrangian", [one]).rows.set_index("source")
+    assert frame.loc["printed", "in symbols"] == "as printed"
+    wanted = "L = 1/2 X'^2 - k/(2 m) X^2; potential sigma/m X"
+    assert frame.loc["corrected", "in symbols"] == wanted
+    assert frame.loc["recommended", "in symbols"] == ""
+
+
+def test_springs_between_masses_stand_in_differences():
+    example = config()
+    example["system"]["coordinates"]["y"] = {"unit": "m"}
+    example["system"]["lagrangian"] = "xdot**2/2 + ydot**2/2 - 3*(x - y)**2"
+    example["library"]["lagrangian"] = [
+        {"terms": ["xdot**2", "ydot**2", "x**2", "(y - x)**2"]}
+    ]
+    one = SimpleNamespace(example="two", config=example, models={}, rollouts={})
+    frame = tables.table("equation_of_motion", [one]).rows.set_index("source")
+    shown = frame.loc["corrected", "equation of motion"]
+    assert shown == "X'' - 6 (y - X) = W1'; y'' + 6 (y - X) = 0"
+
+
 def test_table_2_is_the_equation_of_motion_with_errors_apart():
     found = model([[1.1 * STIFFNESS, 0.5, 0.25, 0]] * 3, sigma=[0.25] * 3, std=np.nan)
     frame = tables.table(

@@ -90,8 +90,9 @@ class Place(Settings):
 
 
 class Texts(Settings):
-    """Formulas as printed, for the tables."""
+    """Formulas as printed, for the tables; ``symbolic`` has parameters by name."""
 
+    symbolic: Text = ""
     lagrangian: Text = ""
     wiener_potential: Text = ""
     equation_of_motion: Text = ""

@@ -138,6 +138,34 @@ class Sheet:
         terms = [self.library.terms[i] for i in self.order]
         return self.sum(terms, law.c[self.order], law.c_std[self.order], operator)
 
+    def symbolic(self) -> str:
+        """L and Wiener potential with parameters by name, over the mass."""
+        system = self.system
+        mass = system.lagrangian.diff(system.state[len(self.coordinates)], 2)
+        noise = system.noise_matrix * sp.ones(system.noise_matrix.cols, 1) / mass
+        potential = noise.dot(sp.Matrix(symbols(self.coordinates)))
+        return f"L = {self.by_name(system.lagrangian / mass)}; potential " + (
+            self.by_name(potential) or "0"
+        )
+
+    def by_name(self, expression: sp.Expr) -> str:
+        """Text of a sum, the parameters in front and terms of the rates first."""
+        rates = self.system.state[len(self.coordinates) :]
+        names = self.state | self.names
+        summands = sp.Add.make_args(
+            sp.expand(expression, multinomial=False, power_base=False)
+        )
+        parts = [term.as_independent(*self.state, as_Add=False) for term in summands]
+        parts.sort(key=lambda part: (not part[1].has(*rates), str(part[1])))
+        text = ""
+        for factor, function in parts:
+            minus = factor.could_extract_minus_sign()
+            sign = (" - " if minus else " + ") if text else ("-" if minus else "")
+            factor = -factor if minus else factor
+            shown = "" if factor == 1 else readable.function_text(factor, names)
+            text += f"{sign}{shown} {readable.function_text(function, names)}".rstrip()
+        return text.replace("  ", " ").strip()
+
     def potential(self, law: Law) -> str:
         """Wiener potential σ q."""
         if np.isnan(law.sigma).any():
@@ -147,7 +175,9 @@ class Sheet:
 
     def motion(self, law: Law) -> str:
         """Equations of motion, separated by semicolons; of a field solved for u_tt."""
-        forces = [self.library.equations_of(self.library.terms[i]) for i in self.order]
+        terms = [self.library.terms[i] for i in self.order]
+        forces = [self.library.equations_of(term) for term in terms]
+        terms += self.library.dissipation
         forces += [
             rayleigh_force(r, self.coordinates) for r in self.library.dissipation
         ]
@@ -169,7 +199,10 @@ class Sheet:
             noise = readable.sum_text([(law.sigma[a], law.sigma_std[a], process)])
             if np.isnan(law.sigma[a]):
                 noise = f"{law.laws[a]} {process}"
-            of_a = [force[a] for force in forces]
+            of_a = [
+                self.in_differences(force[a], term)
+                for force, term in zip(forces, terms, strict=True)
+            ]
             left = values, errors
             if of_field:
                 moved = np.where(kept, 0.0, -values), np.where(kept, 0.0, errors)
@@ -178,6 +211,20 @@ class Sheet:
                 left = np.where(kept, values, 0.0), np.where(kept, errors, 0.0)
             lines.append(f"{total(of_a, *left)} = {noise}")
         return "; ".join(lines)
+
+    def in_differences(self, force: sp.Expr, term: sp.Expr) -> sp.Expr:
+        """The force of a spring between two masses in terms of its extension.
+
+        As the paper writes it; any other force as it is.
+        """
+        if not (term.is_Pow and term.base.is_Add):
+            return force
+        power = term.exp - 1
+        factor = sp.cancel(force / term.base**power)
+        if not factor.is_number:
+            return force
+        text = readable.function_text(term.base, self.state | self.names)
+        return factor * sp.Symbol(f"({text})") ** power
 
     def finding(self, model: xr.Dataset) -> str:
         """Whether the terms of the first replicate are the true ones, what is wrong."""
@@ -269,6 +316,8 @@ def lagrangian(panels: Sequence) -> Table:
     The Wiener potential σ q is the integral over q of the constant volatility σ; the
     constant is what is identified, and the potential is written for comparison.
 
+    The column in symbols has what the paper prints, and L of the system over its mass.
+
     Parameters
     ----------
     panels
@@ -282,7 +331,17 @@ def lagrangian(panels: Sequence) -> Table:
     def write(sheet: Sheet, law: Law) -> tuple[str, str]:
         return "L = " + sheet.linear(sp.sympify, law), sheet.potential(law)
 
-    return _table(panels, texts, write, VOLATILITY_ERROR)
+    found = _table(panels, texts, write, VOLATILITY_ERROR)
+    symbolic = {}
+    for panel in panels:
+        sheet = Sheet(panel)
+        printed = sheet.publish.get("texts") or {}
+        symbolic[sheet.title, "printed"] = printed.get("symbolic", "")
+        symbolic[sheet.title, "corrected"] = sheet.symbolic()
+    rows = found.rows
+    keys = zip(rows["system"], rows["source"], strict=True)
+    rows.insert(2, "in symbols", [symbolic.get(key, "") for key in keys])
+    return found
 
 
 def equation_of_motion(panels: Sequence) -> Table:
