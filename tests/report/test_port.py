@@ -8,9 +8,13 @@ import pytest
 from port_support import identified, rollout, small
 
 from leastaction.core.families import example_figures
+from leastaction.ports.figures.effort_reconstruction import _units
+from leastaction.ports.figures.learning_curves import NEGLIGIBLE
+from leastaction.ports.scores import curves
 from leastaction.report.panel import Panel
+from leastaction.report.readable import plain_scientific
 from leastaction.report.scorecard import example_rows
-from leastaction.report.style import draw
+from leastaction.report.style import draw, finding
 from leastaction.report.tables import render, table
 
 COARSE = {"dpi": 50}
@@ -43,6 +47,34 @@ def test_a_figure_is_written(kind):
 @pytest.mark.parametrize("kind", OF_EXAMPLE)
 def test_two_systems_share_a_figure(kind):
     draw(kind, [panel(), panel("constrained_pendulum")], COARSE)
+
+
+def test_findings_tell_the_numbers_of_the_figures():
+    one = panel()
+    sizes, errors = curves(one.rollout("published"), "transformed_rmse")
+    last = plain_scientific(errors[:, -1, 0].mean())
+    for name in ("learning_curves", "derivative_influence"):
+        told = finding(name, [one])
+        assert f" to {last}, reached with" in told
+    along = finding("effort_reconstruction", [one])
+    assert "% of the range of its effort" in along and "of the times" in along
+    assert "without training samples" in finding("effort_extrapolation", [one])
+
+
+def test_negligible_errors_are_hollow_marks_at_the_lower_edge():
+    one = panel("constrained_pendulum")
+    left, right = draw("learning_curves", [one], COARSE).axes
+    _, errors = curves(one.rollout("published"), "transformed_rmse")
+    assert (errors[:, :, 4] < NEGLIGIBLE).all()
+    for axes in (left, right):
+        edge, _ = axes.get_ylim()
+        hollow = [x for x in axes.lines if x.get_markerfacecolor() == "white"]
+        assert hollow and all((x.get_ydata() == edge).all() for x in hollow)
+
+
+def test_efforts_have_the_units_of_their_formulas():
+    assert _units(panel()) == [r"$\mathrm{V}$", r"$\mathrm{V}$", r"$\mathrm{A}$"]
+    assert _units(panel("constrained_pendulum"))[:2] == [r"$\mathrm{N}$"] * 2
 
 
 def test_coverage_needs_the_training_size_it_shows():

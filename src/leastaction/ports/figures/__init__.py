@@ -12,9 +12,8 @@ SHARED = {
     "learning_curves": (
         "derivative_influence",
         "effort_errors",
-        "effort_reconstruction",
-        "effort_extrapolation",
         "coverage_study",
     ),
+    "effort_reconstruction": ("effort_extrapolation",),
     "port_motion": ("port_energy",),
 }

@@ -1,6 +1,6 @@
-"""Identified efforts: learning curves, along time, and what their bands are worth.
+"""Identified efforts: learning curves, and what their bands are worth.
 
-Zaspel and Günther, Figures 3 to 9.
+Zaspel and Günther, Figures 3, 6 and 9.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,28 +15,22 @@ from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 from leastaction.ports.scores import curves
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.style import (
-    StyledFigure,
-    grid_of,
-    key,
-    legend_on_top,
-    time_axis,
-)
+from leastaction.report.readable import listed, plain_scientific
+from leastaction.report.style import grid_of, key, legend_on_top
 
 SAMPLES = "Training samples"
 SCORES = {"row": "transformed_rmse", "effort": "effort_rmse"}
-# Of one paper figure: the derivatives that it compares.
+# Of Figure 9: the derivatives that it compares.
 DERIVATIVES = {
     "published_exact": "exact derivative",
     "published": "Gaussian process on all samples",
     "published_subset": "Gaussian process on the training set",
 }
-# Training samples from all times, or from early ones alone.
-ALL, EARLY = "all", "early"
-HEIGHT_OF_PANEL = 74.0
-NORMAL_95 = 1.96
-# An effort below is zero but for round-off.
-ROUND_OFF_OF_EFFORT = 1e-12
+DERIVATIVE_DATA = {
+    "published_exact": "exact derivatives",
+    "published": "derivatives of a Gaussian process on all samples",
+    "published_subset": "those of one on the training set alone",
+}
 TRAINING_SAMPLES = 64
 NOISY = ("random noise of the derivative", "estimate_color")
 SMOOTH = ("error of the time discretisation", "published_color")
@@ -44,29 +38,40 @@ COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73")
 MARKERS = ("o", "s", "^", "D", "v")
 NAMES = {BASELINE: "as published", MAIN: "recommended, high-order data"}
 SIZE = 3.5
-# Smaller errors of learning curves stand at this level.
-LEAST_ERROR = 1e-10
+# Smaller errors are round-off; learning curves have a hollow mark at the lower edge.
+NEGLIGIBLE = 1e-10
+# Factor between the marks of neighbouring components, which would hide one another.
+DISTANCE_OF_MARKS = 1.05
+# A curve has reached its last value within, or rises by, these factors.
+REACHED, RISES = 1.5, 2.0
 
 
 def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Left errors of (J − R) z, right of z, by component, of the published estimator.
 
     Root mean squares on the test samples against the size of the training set: mean
-    over the replicates, each replicate as a thin line; errors below 1e-10 stand there.
-    Dashed: error of the derivative data themselves, where that is not zero.
+    over the replicates, each replicate as a thin line; errors below 1e-10 are hollow
+    marks at the lower edge. Marks of the components stand side by side. Dashed: error
+    of the derivative data themselves, where that is not zero.
     """
     figure, grid = _grid(panels, settings, 2)
     count = 0
     for i, (panel, pair) in enumerate(zip(panels, grid, strict=True)):
         rollout = panel.rollout(BASELINE)
-        for axes, name in zip(pair, SCORES.values(), strict=True):
-            sizes, values = curves(rollout, name)
+        scores = [curves(rollout, name)[1] for name in SCORES.values()]
+        edge = _edge(scores)
+        for axes, values in zip(pair, scores, strict=True):
+            sizes, _ = curves(rollout, SCORES["row"])
             count = values.shape[2]
             for j in range(count):
-                _curve(axes, sizes, values[:, :, j], COMPONENTS[j], MARKERS[j])
+                beside = sizes * DISTANCE_OF_MARKS ** (j - (count - 1) / 2)
+                one = {"color": COMPONENTS[j], "marker": MARKERS[j]}
+                _curve(axes, beside, values[:, :, j], edge, **one)
+            _name_sizes(axes, sizes)
+            axes.set_ylim(bottom=edge)
         _, data = curves(rollout, "target_rmse")
         for color, level in colored(data[:, -1].mean(axis=0)):
-            if level > LEAST_ERROR:
+            if level > NEGLIGIBLE:
                 pair[0].axhline(level, color=color, linestyle="--", linewidth=0.6)
         pair[0].set_title(f"{panel_title(panels, i)}: $(J-R)\\,z$")
         pair[1].set_title("$z$")
@@ -75,8 +80,54 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for j in range(count)
     ]
     handles.append(key("error of the derivative data", "0.4", linestyle="--"))
-    legend_on_top(figure, handles, min(4, len(handles)))
+    handles.append(_below_edge())
+    legend_on_top(figure, handles, min(3, len(handles)))
     return figure
+
+
+def finding(panels: Sequence[Panel]) -> str:
+    """How the error of every component of (J − R) z goes with the training set."""
+    (panel,) = panels
+    sizes, values = curves(panel.rollout(BASELINE), SCORES["row"])
+    said = [
+        f"component {j + 1} {_course(sizes, mean)}"
+        for j, mean in enumerate(values.mean(axis=0).T)
+    ]
+    _, data = curves(panel.rollout(BASELINE), "target_rmse")
+    levels = [
+        f"{plain_scientific(level)} in component {j + 1}"
+        for j, level in enumerate(data[:, -1].mean(axis=0))
+        if level > NEGLIGIBLE
+    ]
+    text = f"Of (J − R) z, {'; '.join(said)}."
+    if levels:
+        text += f" The derivative data themselves are off by {listed(levels)}."
+    return text
+
+
+def derivative_influence_finding(panels: Sequence[Panel]) -> str:
+    """How the error of the first component of (J − R) z goes, by derivative data."""
+    (panel,) = panels
+    said = []
+    for estimator, data in DERIVATIVE_DATA.items():
+        sizes, values = curves(panel.rollout(estimator), SCORES["row"])
+        mean = values[:, :, 0].mean(axis=0)
+        said.append(f"with {data} it {_course(sizes, mean)}")
+    return f"The error of component 1 of (J − R) z: {'; '.join(said)}."
+
+
+def _course(sizes: np.ndarray, errors: np.ndarray) -> str:
+    """How errors go with the size of the training set, in words."""
+    if errors.max() < NEGLIGIBLE:
+        return f"is below {plain_scientific(errors.max(), 1)} with every training set"
+    first, last = plain_scientific(errors[0]), plain_scientific(errors[-1])
+    reached = sizes[np.flatnonzero(errors > REACHED * errors[-1]).max(initial=-1) + 1]
+    end = f"{last}, reached with {reached} samples"
+    peak = int(errors.argmax())
+    if errors[peak] > RISES * errors[0]:
+        top = f"{plain_scientific(errors[peak])} with {sizes[peak]} samples"
+        return f"rises, unlike the paper's, from {first} to {top} and falls to {end}"
+    return f"falls from {first} to {end}"
 
 
 def derivative_influence(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -88,7 +139,9 @@ def derivative_influence(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 sizes, values = curves(panel.rollout(estimator), name)
                 one = look(estimator, NAMES)
                 color, marker = one.color(settings), one.marker
-                _curve(axes, sizes, values[:, :, 0], color, marker)
+                edge = _edge([values])
+                _curve(axes, sizes, values[:, :, 0], edge, color=color, marker=marker)
+            _name_sizes(axes, sizes)
             axes.set_title(f"{panel_title(panels, i)}: {component(kind, 0)}")
     handles = [_handle(name, settings, label) for name, label in DERIVATIVES.items()]
     legend_on_top(figure, handles)
@@ -106,92 +159,27 @@ def effort_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for i, (panel, row, own) in enumerate(zip(panels, grid, counts, strict=True)):
         for axes in row[own:]:
             axes.set_visible(False)
+        scores = [curves(r, SCORES["effort"])[1] for r in panel.rollouts.values()]
+        edge = _edge(scores)
         for j, axes in enumerate(row[:own]):
             for name, rollout in panel.rollouts.items():
                 sizes, values = curves(rollout, SCORES["effort"])
-                errors, one = np.maximum(values[:, :, j], LEAST_ERROR), look(name)
-                color = one.color(settings)
+                errors, one = values[:, :, j], look(name)
+                middle, color = np.median(errors, axis=0), one.color(settings)
                 style = {"color": color, "marker": one.marker, "markersize": 3}
-                axes.plot(sizes, np.median(errors, axis=0), **style)
-                ends = errors.min(axis=0), errors.max(axis=0)
+                _line(axes, sizes, middle, edge, **style)
+                ends = (f(np.maximum(errors, edge), axis=0) for f in (np.min, np.max))
                 axes.fill_between(sizes, *ends, color=color, alpha=0.12)
+            axes.set_ylim(bottom=edge)
             logarithmic(axes, sizes, "" if j else SAMPLES, base=2)
             axes.yaxis.set_major_locator(LogLocator(numticks=12))
             axes.set_title(component("effort", j))
         if len(panels) > 1:
             row[0].set_title(f"{panel_title(panels, i)}: {component('effort', 0)}")
     names = dict.fromkeys(name for panel in panels for name in panel.rollouts)
-    handles = [_handle(name, settings) for name in names]
+    handles = [*(_handle(name, settings) for name in names), _below_edge()]
     legend_on_top(figure, handles, min(3, len(handles)))
     return figure
-
-
-def effort_reconstruction(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """Efforts of a fit to samples of all times, and their errors.
-
-    Above true and identified efforts of the first replicate with its training samples,
-    below the error with the 95 % posterior band. The truth is that of the recorded
-    states.
-    """
-    return _along_time(panels, settings, ALL)
-
-
-def effort_extrapolation(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """As :func:`effort_reconstruction`, with training samples of early times alone.
-
-    The shaded times have none.
-    """
-    return _along_time(panels, settings, EARLY)
-
-
-def _along_time(panels: Sequence[Panel], settings: Mapping, pool: str) -> Figure:
-    figure = StyledFigure(settings, HEIGHT_OF_PANEL * len(panels))
-    count = max(panel.rollout(BASELINE).sizes["effort"] for panel in panels)
-    grid = figure.subplots(2 * len(panels), count, squeeze=False, sharex=True)
-    truth, own = settings["truth_color"], settings["estimate_color"]
-    band_color = settings["band_color"]
-    for i, panel in enumerate(panels):
-        rollout = panel.rollout(BASELINE).isel(replicate=0)
-        time = rollout["time"].values
-        place = list(rollout["pool_shown"].values).index(pool)
-        estimate = rollout["effort_estimate"].values[place]
-        true = rollout["effort_true"].values
-        band = NORMAL_95 * rollout["effort_std"].values[place]
-        chosen = rollout["training_sample"].values[place]
-        for j, (above, below) in enumerate(grid[2 * i : 2 * i + 2, : true.shape[1]].T):
-            above.plot(time, true[:, j], color=truth, linewidth=1.4)
-            above.plot(time, estimate[:, j], "--", color=own, linewidth=0.9)
-            marks = {"color": "0.1", "markersize": 3}
-            above.plot(time[chosen], estimate[chosen, j], "x", **marks)
-            ends = -band[:, j], band[:, j]
-            below.fill_between(time, *ends, color=band_color, linewidth=0)
-            below.plot(time, estimate[:, j] - true[:, j], color=own, linewidth=0.7)
-            time_axis(below, time)
-            below.ticklabel_format(axis="y", scilimits=(-2, 2))
-            above.set_title(component("effort", j))
-            if pool == EARLY:
-                for axes in (above, below):
-                    axes.axvspan(_until(panel, time), time[-1], color="0.9", zorder=0)
-            if np.abs(true[:, j]).max() < ROUND_OFF_OF_EFFORT:
-                above.set_ylim(-1.0, 1.0)
-        above, below = grid[2 * i : 2 * i + 2, 0]
-        name = f"{panel_title(panels, i)}: " if len(panels) > 1 else ""
-        above.set_title(f"{name}{component('effort', 0)}")
-        above.set_ylabel("Effort (SI units)")
-        below.set_ylabel("Error (SI units)")
-    handles = [
-        key("true", truth),
-        key("identified", own, linestyle="--"),
-        key("training samples", "0.1", "x", linestyle="none", markersize=SIZE),
-        key("95 % posterior band", band_color, linewidth=5),
-    ]
-    legend_on_top(figure, handles)
-    return figure
-
-
-def _until(panel: Panel, time: np.ndarray) -> float:
-    early = panel.config["simulate"]["training"].get("early")
-    return float(early["until"]) if early else float(time[-1])
 
 
 def coverage_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -278,11 +266,39 @@ def logarithmic(axes: Axes, ticks, label: str, base: int = 10) -> None:
     axes.set_xlabel(label)
 
 
-def _curve(axes: Axes, sizes, values: np.ndarray, color: str, marker: str) -> None:
-    """Mean over the replicates, and every replicate as a thin line."""
-    values = np.maximum(values, LEAST_ERROR)
-    for one in values:
-        axes.plot(sizes, one, color=color, linewidth=0.4, alpha=0.4)
-    axes.plot(sizes, values.mean(axis=0), color=color, marker=marker, markersize=SIZE)
+def _name_sizes(axes: Axes, sizes) -> None:
     logarithmic(axes, sizes, SAMPLES, base=2)
     axes.yaxis.set_major_locator(LogLocator(numticks=12))
+
+
+def _edge(scores: Sequence[np.ndarray]) -> float:
+    """Lower end of an axis of errors: at least a decade below those that matter."""
+    errors = np.concatenate([values.ravel() for values in scores])
+    least = errors[errors >= NEGLIGIBLE].min(initial=1.0)
+    return 10.0 ** (np.floor(np.log10(least)) - 1)
+
+
+def _below_edge() -> Line2D:
+    """Entry of the hollow marks in a legend."""
+    power = int(np.log10(NEGLIGIBLE))
+    label = f"below $10^{{{power}}}$, drawn at the lower edge"
+    hollow = {"markerfacecolor": "white", "clip_on": False}
+    return key(label, "0.4", "v", linestyle="none", markersize=SIZE, **hollow)
+
+
+def _line(axes: Axes, x, values: np.ndarray, edge: float, **style) -> None:
+    """A curve of errors; those below `NEGLIGIBLE` are hollow marks at the edge."""
+    low = values < NEGLIGIBLE
+    axes.plot(x, np.where(low, edge, values), **style, markevery=~low)
+    if not low.any():
+        return
+    hollow = {"marker": "v", "markerfacecolor": "white", "linestyle": "none"}
+    hollow |= {"markersize": SIZE, "clip_on": False, "zorder": 3}
+    axes.plot(x[low], np.full(low.sum(), edge), color=style["color"], **hollow)
+
+
+def _curve(axes: Axes, x, values: np.ndarray, edge: float, color, marker) -> None:
+    """Mean over the replicates, and every replicate as a thin line."""
+    for one in values:
+        _line(axes, x, one, edge, color=color, linewidth=0.4, alpha=0.4)
+    _line(axes, x, values.mean(axis=0), edge, color=color, marker=marker, ms=SIZE)
