@@ -35,6 +35,8 @@ SHARE_OF_RANDOM_FORCE, SHARE_OF_SMOOTH_MOTION = 0.6, 0.1
 SPECTRAL_POWERS_OF_WHITE_FORCE = (-5.2, -3.0)
 # Largest over smallest swing that tells Coulomb from viscous losses.
 LEAST_RATIO_OF_AMPLITUDES = 2.0
+# Main periods of a swing that has one amplitude.
+PERIODS_OF_SWING = 3.0
 
 
 def encoder_step(series: Sequence[np.ndarray]) -> tuple[float, bool]:
@@ -314,7 +316,9 @@ def warnings_of(
         )
     trained = [q for q, h in zip(series["q"], held, strict=True) if not h]
     scale = np.concatenate(trained).std(axis=0)
-    size = np.array([np.mean(np.ptp(q, axis=0) / scale) for q in trained])
+    size = np.array(
+        [np.mean(np.ptp(q, axis=0) / scale) for q in _swings(trained, clock)]
+    )
     few = len(size) < 2 or size.max() < LEAST_RATIO_OF_AMPLITUDES * size.min()
     if few and settings["excitation"] != "random":
         texts.append(
@@ -337,6 +341,17 @@ def warnings_of(
                     "outside those learned from: its prediction is an extrapolation"
                 )
     return texts
+
+
+def _swings(series: Sequence[np.ndarray], clock: Clock) -> list[np.ndarray]:
+    """Parts of some main periods, so that one decaying record is many amplitudes."""
+    found = []
+    for q in series:
+        columns = [q[:, a] for a in range(q.shape[1])]
+        main = min(spectrum([y], clock.step).main for y in columns)
+        count = max(int(len(q) * clock.step * main / PERIODS_OF_SWING), 1)
+        found += np.array_split(q, count)
+    return found
 
 
 def _sensor_warnings(name: str, own, raw, column, clock: Clock) -> list[str]:

@@ -255,6 +255,7 @@ def ensemble(recorded: xr.Dataset) -> xr.Dataset:
         Contract ``observations``.
     """
     dt = float(recorded.attrs["time_step"])
+    texts = json.loads(recorded.attrs["warnings"])
     parts = pieces(recorded)
     q = [recorded["q"].values[0][p] for p in parts]
     if "qdot" in recorded:
@@ -266,12 +267,12 @@ def ensemble(recorded: xr.Dataset) -> xr.Dataset:
         stride = int(
             np.clip(ANGLE_PER_STEP / (2 * np.pi * main * dt), *SAMPLES_PER_STEP)
         )
-        log.warning(
-            "velocities are differences of neighbouring samples, one in %d; the "
-            "volatility comes out low by about %.2g %%; record velocities if you can",
-            stride,
-            100 / (6 * stride),
+        texts.append(
+            f"velocities are differences of neighbouring samples, one in {stride}; the "
+            f"volatility comes out low by about {100 / (6 * stride):.2g} %; record "
+            "velocities if you can"
         )
+        log.warning("%s", texts[-1])
         v = [np.diff(x, axis=0)[::stride] / dt for x in q]
         q = [((x[1:] + x[:-1]) / 2)[::stride] for x in q]
         dt *= stride
@@ -301,7 +302,7 @@ def ensemble(recorded: xr.Dataset) -> xr.Dataset:
             "dof": names,
             "coordinate_unit": ("dof", recorded["coordinate_unit"].values),
         },
-        attrs={"warnings": recorded.attrs["warnings"], "contract": "observations"},
+        attrs={"warnings": json.dumps(texts), "contract": "observations"},
     )
 
 
