@@ -300,7 +300,7 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
             c = c * 0.5 / c[order]
         if not problem.definite(c):
             continue
-        found = fitted(problem, segments, c, most=8)
+        found = fitted(problem.accurate(segments, c), segments, c, most=8)
         log.info(
             "start of %d terms: %s", size, None if found is None else found.criterion
         )
