@@ -13,7 +13,7 @@ from test_figures import svg, words
 from leastaction.report.panel import BASELINE, MAIN, Panel, joined
 from leastaction.report.recovery import shown_case, shown_mode
 from leastaction.report.study import label_of_level, level_axis
-from leastaction.report.style import StyledFigure, draw
+from leastaction.report.style import StyledFigure, draw, finding
 from leastaction.trajectories.scores import printed_limits
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)
@@ -236,3 +236,21 @@ def test_a_variant_with_the_same_data_is_shown_with_its_example():
     assert one.example == base.example and two is other
     assert set(one.models) == {*base.models, *models}
     assert set(one.rollouts) == set(base.rollouts)
+
+
+def test_findings_count_where_the_rival_is_worse():
+    said = finding("noise_limits", panels_of("noise_limits"))
+    assert "xL-SINDy 0.001 (0.06), SINDy-PI none" in said
+    assert "SINDy-PI endures less than xL-SINDy in 2 of 2 systems" in said
+    assert "The recommended estimator: ≥ 0.1 and ≥ 0.1." in said
+    said = finding("trajectories", panels_of("trajectories"))
+    assert "With noise of σ = 0.02 the first coordinate" in said
+    assert "further off than xL-SINDy in 2 of 2 systems" in said
+
+
+def test_a_method_without_a_motion_is_named():
+    shown = panel()
+    shown.rollouts["sindy_pi"]["q_estimate"][..., -1, :] = np.nan
+    figure = draw("trajectories", [shown], {})
+    assert "no motion of SINDy-PI" in words(figure)
+    assert "no motion" not in words(draw("trajectories", [panel()], {}))

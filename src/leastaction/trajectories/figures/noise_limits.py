@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from leastaction.report.looks import SMOOTHED, look
 from leastaction.report.panel import BASELINE, MAIN, Panel, joined, panel_title
+from leastaction.report.readable import listed, plain_scientific
 from leastaction.report.recovery import NoiseLimit, coverage, largest_noise, shown_mode
 from leastaction.report.study import (
     by_title,
@@ -26,7 +27,7 @@ from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top, 
 from leastaction.trajectories.scores import channels_of, printed_limits
 
 # In mm.
-HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 28.0
+HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 40.0
 # Markers of the modes, and how far above or below the line of their method.
 MARKS = {"independent": ("o", 0.14), "shared": ("s", -0.14)}
 # Decades from the lowest level to the place of data without noise.
@@ -83,7 +84,7 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
                     limit = largest_noise(case["exact"])
                     _limit(axes, y - shift, limit, least, marker, colour)
         _noise_axes(axes, least, settings)
-        axes.set_title(panel_title(panels, i), pad=14)
+        axes.set_title(panel_title(panels, i), pad=7)
     grid[0].set_yticks(range(len(methods)), [look_of(m).label for m in methods])
     grid[0].set_ylim(len(methods) - 0.5, -0.5)
     handles = [
@@ -92,11 +93,75 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ]
     handles += [
         key("printed in the paper", settings["truth_color"], linewidth=1.6),
-        key("sweep ends", "0.3", r"$\rightarrow$", linewidth=0),
-        key("fails at lowest level", "0.3", "x", linewidth=0, markersize=3.5),
+        key("still right where the sweep ends", "0.3", r"$\rightarrow$", linewidth=0),
+        key("wrong at the lowest level", "0.3", "x", linewidth=0, markersize=3.5),
     ]
-    legend_on_top(figure, handles, 5)
+    legend_on_top(figure, handles, 3)
     return figure
+
+
+def finding(panels: Sequence[Panel]) -> str:
+    """Who endures more noise, and the limits beside those of the paper."""
+    panels = joined(panels)
+    said = []
+    for panel in panels:
+        limits = [
+            _beside_printed(panel, method)
+            for method in (BASELINE, "sindy_pi")
+            if method in panel.recoveries
+        ]
+        said.append(f"{panel.title.lower()}: {', '.join(limits)}")
+    ours = [
+        _limit_text(_limit_of(panel, MAIN))
+        for panel in panels
+        if MAIN in panel.recoveries
+    ]
+    return (
+        f"{_compared(panels)}Largest noise with the right structure, in brackets the "
+        f"paper's: {'; '.join(said)}. The recommended estimator: {listed(ours)}."
+    )
+
+
+def _limit_of(panel: Panel, method: str) -> NoiseLimit:
+    """Largest noise of the kind that stands for a method."""
+    found = panel.recoveries[method]
+    return largest_noise(found["exact"].sel(noise_mode=shown_mode(method, found)))
+
+
+def _beside_printed(panel: Panel, method: str) -> str:
+    text = f"{look_of(method).label} {_limit_text(_limit_of(panel, method))}"
+    printed = [_level_text(float(r["printed"])) for r in printed_limits(panel, method)]
+    return f"{text} ({listed(printed)})" if printed else text
+
+
+def _level_text(level: float) -> str:
+    return f"{level:g}" if level >= 1e-3 else plain_scientific(level, 1)
+
+
+def _limit_text(limit: NoiseLimit) -> str:
+    if np.isnan(limit.level):
+        return "none"
+    return ("≥ " if limit.at_end else "") + _level_text(limit.level)
+
+
+def _compared(panels: Sequence[Panel]) -> str:
+    """In how many systems SINDy-PI endures less than xL-SINDy, of the same noise."""
+    cases = [
+        [_mode_of(panel, method, "independent") for method in (BASELINE, "sindy_pi")]
+        for panel in panels
+    ]
+    pairs = [
+        [np.nan_to_num(largest_noise(case["exact"]).level, nan=-1.0) for case in pair]
+        for pair in cases
+        if all(case is not None for case in pair)
+    ]
+    if not pairs:
+        return ""
+    fewer = sum(rival < own for own, rival in pairs)
+    return (
+        "On the same data, with independent noise, SINDy-PI endures less than xL-SINDy "
+        f"in {fewer} of {len(pairs)} systems. "
+    )
 
 
 def _mode_of(panel: Panel, method: str, mode: str) -> xr.Dataset | None:
@@ -142,6 +207,7 @@ def _noise_axes(axes: Axes, least: float, settings: Mapping) -> None:
     levels = ["$0$", *(label_of_level(10.0**p) for p in powers)]
     above.set_xticks([least, *powers], levels)
     above.tick_params(labelsize=small(settings), length=1.5, pad=1)
+    above.set_xlabel(r"$\sigma_{\max}$ (SI units)", fontsize=small(settings))
     axes.tick_params(axis="y", length=0)
     axes.grid(axis="x", color="0.92", linewidth=0.5)
     axes.set_axisbelow(True)

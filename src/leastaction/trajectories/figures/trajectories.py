@@ -10,6 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.readable import listed, plain_scientific
 from leastaction.report.recovery import shown_case
 from leastaction.report.study import level_text
 from leastaction.report.style import (
@@ -29,6 +30,9 @@ MOST_LEVELS = 3
 MARGIN_OF_CONSTANT = 0.1
 # From below to above.
 DASHES = {"sindy_pi": (0, (1, 1.2)), BASELINE: (0, (5, 1.5, 1, 1.5)), MAIN: DASHED}
+# Each has a third of the length where paths coincide, so that all are seen.
+THIRDS = {"sindy_pi": (0, (3, 6)), BASELINE: (6, (3, 6)), MAIN: (3, (3, 6))}
+TRUTH = {"linewidth": 3.2, "alpha": 0.35}
 # Smaller relative changes of the energy are round-off.
 LEAST_CHANGE = 1e-12
 
@@ -38,8 +42,9 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     One row per coordinate, one column per noise level, first replicate, first
     trajectory: truth, recommended, xL-SINDy as published (with the shared noise of the
-    paper) and SINDy-PI. A model without equations of motion, or one that does not stay
-    finite, has no line.
+    paper) and SINDy-PI. Where paths coincide, their dashes take turns. A model without
+    equations of motion, or one that does not stay finite, has no line, which is
+    written.
     """
     rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
     columns = max(len(levels_shown(panel)) for panel in panels)
@@ -59,8 +64,57 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for axes in grid[-1]:
         axes.set_xlabel("Time (s)")
     figure.align_ylabels(grid[:, 0])
-    legend_on_top(figure, _handles(panels, settings))
+    shown = [m for m in reversed(THIRDS) if any(m in p.rollouts for p in panels)]
+    handles = [key("truth", settings["truth_color"], **TRUTH)]
+    handles += [
+        key(look_of(m).label, look_of(m).color(settings), linewidth=1.3) for m in shown
+    ]
+    legend_on_top(figure, handles)
     return figure
+
+
+def finding(panels: Sequence[Panel]) -> str:
+    """How far the drawn motions leave the truth at the middle level."""
+    middle = [levels_shown(p)[len(levels_shown(p)) // 2] for p in panels]
+    far = {
+        method: [
+            _farthest(panel, method, level)
+            for panel, level in zip(panels, middle, strict=True)
+        ]
+        for method in reversed(THIRDS)
+        if all(method in panel.rollouts for panel in panels)
+    }
+    names = {MAIN: "the recommended estimator"}
+    unit = panels[0].config["system"]["coordinates"][panels[0].truth.coordinates[0]]
+    said = [
+        f"{listed([plain_scientific(value) for value in values])} {unit['unit']} with "
+        f"{names.get(method, look_of(method).label)}"
+        for method, values in far.items()
+    ]
+    text = (
+        f"With noise of σ = {middle[0]:g} the first coordinate of the drawn motions "
+        f"({listed([panel.title.lower() for panel in panels])}) leaves the truth by up "
+        f"to {'; '.join(said)}."
+    )
+    if {BASELINE, "sindy_pi"} <= far.keys():
+        pairs = zip(far["sindy_pi"], far[BASELINE], strict=True)
+        worse = sum(rival > own for rival, own in pairs)
+        text += (
+            f" On the same data SINDy-PI is further off than xL-SINDy in {worse} of "
+            f"{len(panels)} systems."
+        )
+    return text
+
+
+def _farthest(panel: Panel, method: str, level: float) -> float:
+    """Largest deviation of the first coordinate's path; infinite without a path."""
+    one = {"replicate": 0, "trajectory": 0, "dof": 0}
+    case = _case(panel, method, level)
+    if case is None:
+        return np.inf
+    truth = panel.rollout(MAIN)["q_true"].isel(one)
+    away = np.abs(case["q_estimate"].isel(one) - truth).values
+    return float(away.max()) if np.isfinite(away).all() else np.inf
 
 
 def levels_shown(panel: Panel) -> list[float]:
@@ -80,18 +134,27 @@ def _draw(axes: Axes, panel: Panel, name: str, level: float, settings) -> None:
     time, end = rollout["time"].values, rollout.attrs["training_duration"]
     one = {"replicate": 0, "trajectory": 0}
     truth = rollout["q_true"].isel(one).sel(dof=name).values
-    axes.plot(time, truth, color=settings["truth_color"], linewidth=1.6, zorder=2)
-    for order, method in enumerate(DASHES):
+    axes.plot(time, truth, color=settings["truth_color"], zorder=2, **TRUTH)
+    missing = []
+    for order, method in enumerate(THIRDS):
         case = _case(panel, method, level)
-        if case is not None:
-            path = case["q_estimate"].isel(one).sel(dof=name).values
-            axes.plot(time, path, zorder=3 + order, **_style(method, settings))
+        path = case and case["q_estimate"].isel(one).sel(dof=name).values
+        if path is not None and np.isfinite(path).all():
+            color = look_of(method).color(settings)
+            axes.plot(time, path, color=color, linewidth=0.5, zorder=3)
+            dashes = {"linestyle": THIRDS[method], "linewidth": 1.4}
+            axes.plot(time, path, color=color, zorder=4 + order, **dashes)
+        elif method in panel.rollouts:
+            missing.append(look_of(method).label)
+    if missing:
+        text = f"no motion of {listed(missing)}"
+        note(axes, text, 0.02, 0.03, fontsize=small(settings))
     low, high = truth.min(), truth.max()
     # A model that runs away must not shrink the truth to a line.
     margin = 0.25 * (high - low) or MARGIN_OF_CONSTANT * max(1.0, abs(high))
     axes.set_ylim(low - margin, high + 1.6 * margin)
     axes.set_xlim(time[0], time[-1])
-    axes.axvline(end, color="black", linewidth=0.8, zorder=7)
+    axes.axvline(end, color="black", linewidth=0.8, zorder=8)
     top = {"va": "top", "fontsize": small(settings)}
     note(axes, "training", end, 0.99, AT_X, offset=(-3, 0), ha="right", **top)
     note(axes, "validation", end, 0.99, AT_X, offset=(3, 0), ha="left", **top)
