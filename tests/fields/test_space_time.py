@@ -14,7 +14,7 @@ from leastaction.core.families import system_from_config
 from leastaction.report import tables
 from leastaction.report.panel import Panel
 from leastaction.report.scorecard import example_rows
-from leastaction.report.style import draw
+from leastaction.report.style import draw, finding
 
 CONFIG = {
     "title": "String",
@@ -111,6 +111,25 @@ def test_four_maps_of_which_two_share_their_scale(panel):
     np.testing.assert_array_equal(error.get_array(), difference)
     # Columns are times: the first one is the start, highest in the middle.
     assert np.argmax(truth.get_array()[:, 0]) == 4
+
+
+def test_the_published_model_has_a_row_or_a_word(panel):
+    found = panel.rollouts["recommended"]
+    rollouts = {"recommended": found, "published": found}
+    both = Panel("string", CONFIG, panel.models, rollouts)
+    figure = draw("space_time", [both], {})
+    mean, error, truth, std = (axes.images[0] for axes in maps(figure)[4:])
+    assert truth.norm is std.norm and mean.norm is not error.norm
+    shown = found.isel(replicate=0)
+    np.testing.assert_array_equal(truth.get_array(), shown["std_true"].values.T)
+    lost = found.assign(
+        mean_estimate=np.nan * found["mean_estimate"],
+        mean_error_prediction=np.nan * found["mean_error_prediction"],
+    )
+    rollouts = {"recommended": found, "published": lost}
+    both = Panel("string", CONFIG, panel.models, rollouts)
+    assert len(maps(draw("space_time", [both], {}))) == 4
+    assert "It diverges for the String." in finding("space_time", [both])
 
 
 def test_axes_bars_and_the_end_of_training_are_labelled(panel):

@@ -301,8 +301,8 @@ def test_findings_name_what_is_best_and_worst():
     )
     two = Panel("two", TWO, two.models, {**two.rollouts, "published": spread})
     said = finding("response", [one, two])
-    assert "published model is off by 1.2 % (One mass), and without limit" in said
-    assert "diverges (Two masses)" in said
+    assert "published model is off by 1.2 % (One mass); over" in said
+    assert "It diverges for the Two masses." in said
     assert "over 1000 % (Two masses)" in said
     said = finding("coefficients", [one])
     assert "recommended estimator selects exactly the true terms of L in every" in said

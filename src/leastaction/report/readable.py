@@ -236,19 +236,21 @@ def mean_path_errors(rollout: xr.Dataset) -> str:
 
 
 def extremes(values: Mapping[str, float]) -> str:
-    """Smallest and largest share in per cent, each with its name.
+    """Smallest and largest finite share in per cent, each with its name.
 
-    ``0.10 % (string) to 3.2 % (rod), and without limit where it diverges (beam)``
+    ``0.10 % (string) to 3.2 % (rod)``
     """
     finite = {name: value for name, value in values.items() if np.isfinite(value)}
     ends = sorted(finite, key=finite.__getitem__)
-    ends = ends[:1] + ends[1:][-1:]
     shown = {n: percent_text(v) if v < 10 else "over 1000 %" for n, v in finite.items()}
-    text = " to ".join(f"{shown[name]} ({name})" for name in ends)
-    others = ", ".join(name for name in values if name not in finite)
-    if others:
-        text += f"{', and ' if text else ''}without limit where it diverges ({others})"
-    return text
+    ends = [f"{shown[name]} ({name})" for name in ends[:1] + ends[1:][-1:]]
+    return " to ".join(ends) or "no finite amount"
+
+
+def divergence(values: Mapping[str, float]) -> str:
+    """Sentence about those that are not finite; empty if all are."""
+    lost = [name for name, value in values.items() if not np.isfinite(value)]
+    return f" It diverges for the {' and the '.join(lost)}." if lost else ""
 
 
 def percent_text(value: float) -> str:

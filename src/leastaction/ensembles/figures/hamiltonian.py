@@ -10,7 +10,7 @@ from matplotlib.patches import Patch
 
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.readable import extremes, unit_label
+from leastaction.report.readable import divergence, extremes, unit_label
 from leastaction.report.style import (
     DASHED,
     grid_of,
@@ -94,7 +94,7 @@ def finding(panels: Sequence[Panel]) -> str:
         if off:
             parts.append(
                 f"The largest error of E[H] of the {name} model, relative to its size, "
-                f"is {extremes(off)}, median over the replicates."
+                f"is {extremes(off)}, median over the replicates.{divergence(off)}"
             )
     falls = [panel.title for panel in panels if _falls(panel.rollout(MAIN))]
     if falls:

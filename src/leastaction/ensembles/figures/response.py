@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.readable import extremes, mean_path_errors
+from leastaction.report.readable import divergence, extremes, mean_path_errors
 from leastaction.report.style import (
     AT_X,
     grid_of,
@@ -64,12 +64,13 @@ def finding(panels: Sequence[Panel]) -> str:
         shown = {p.title: p.rollouts[name] for p in panels if name in p.rollouts}
         if shown:
             mean, spread = (
-                extremes({t: float(np.median(r[of])) for t, r in shown.items()})
+                {title: float(np.median(r[of])) for title, r in shown.items()}
                 for of in ("mean_error_prediction", "std_error")
             )
             parts.append(
-                f"Beyond training the mean of the {name} model is off by {mean}; over "
-                f"the whole time its standard deviation is off by {spread}."
+                f"Beyond training the mean of the {name} model is off by "
+                f"{extremes(mean)}; over the whole time its standard deviation is off "
+                f"by {extremes(spread)}.{divergence(mean)}"
             )
     return " ".join([*parts, "All errors are medians over the replicates."])
 

@@ -1,20 +1,21 @@
-"""Response of a field: maps over space and time, truth beside the identified model."""
+"""Response of a field: maps over space and time, truth beside identified models."""
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import Normalize
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
-from leastaction.report.panel import MAIN, Panel, panel_title
-from leastaction.report.readable import mean_path_errors
+from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.readable import divergence, extremes, mean_path_errors
 from leastaction.report.style import StyledFigure, small, time_axis
 
 # In mm.
-HEIGHT_OF_PANEL, HEIGHT_OF_REST = 58.0, 6.0
+HEIGHT_OF_ROW, HEIGHT_OF_REST = 54.0, 6.0
 SIGNED, POSITIVE = "RdBu_r", "viridis"
 # Per cent of the values that a scale of colours holds.
 HELD_BY_SCALE = 99.5
@@ -24,8 +25,10 @@ def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Ensemble mean of truth and model, their difference, and the scatter.
 
     Four maps per panel, time along x and position along y, of the first replicate:
-    E[u] of the truth, E[û] of the identified model on the same scale, |E[û] − E[u]|,
-    and the standard deviation of û. The line marks the end of training.
+    E[u] of the truth, E[û] of the recommended model on the same scale, |E[û] − E[u]|,
+    and the standard deviation of û. A second row has those of the published model, with
+    the true standard deviation in place of the true mean; where it diverges, the title
+    says so instead. The line marks the end of training.
 
     Raises
     ------
@@ -35,51 +38,90 @@ def space_time(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for panel in panels:
         if not panel.is_field:
             raise ValueError(f"space_time: example {panel.example!r} has no field")
-    figure = StyledFigure(settings, HEIGHT_OF_PANEL * len(panels) + HEIGHT_OF_REST)
-    rows = figure.subfigures(len(panels), 1, squeeze=False)[:, 0]
-    for i, (panel, row) in enumerate(zip(panels, rows, strict=True)):
-        rollout = panel.rollout(MAIN)
-        name = panel.truth.field
-        unit = panel.coordinate_unit(name)
-        title = f"{panel_title(panels, i)}; {mean_path_errors(rollout)}"
+    shown = [(i, name) for i, p in enumerate(panels) for name in _estimators(p)]
+    figure = StyledFigure(settings, HEIGHT_OF_ROW * len(shown) + HEIGHT_OF_REST)
+    rows = figure.subfigures(len(shown), 1, squeeze=False)[:, 0]
+    for row, (i, name) in zip(rows, shown, strict=True):
+        panel, rollout = panels[i], panels[i].rollout(name)
+        title = f"{panel_title(panels, i)}, {name}; {mean_path_errors(rollout)}"
+        published = panel.rollouts.get(BASELINE, rollout)
+        if not _finite(published):
+            title += f"\n({BASELINE}: diverges, not drawn)"
         row.suptitle(title, x=0.01, ha="left", fontsize=settings["font_size"])
-        grid = row.subplots(1, 4, sharex=True, sharey=True)
-        maps = _maps(rollout, panel.label(name).strip("$"))
-        for axes, (heading, values, norm, colours) in zip(grid, maps, strict=True):
-            _draw(axes, rollout, values, norm, colours)
-            axes.set_title(heading, fontsize=small(settings))
-        # Truth and model share their bar, as they share their scale.
-        for owners in (slice(0, 2), slice(2, 3), slice(3, 4)):
-            _, _, norm, colours = maps[owners][0]
-            bar = row.colorbar(
-                ScalarMappable(norm, colours),
-                ax=list(grid[owners]),
-                orientation="horizontal",
-                aspect=18 * len(maps[owners]),
-                pad=0.03,
-                extend="max" if norm.vmin == 0 else "both",
-            )
-            bar.set_label(f"({unit})", fontsize=small(settings))
-            bar.outline.set_linewidth(0.5)
-            bar.locator.set_params(nbins=3 * len(maps[owners]))
-        grid[0].set_ylabel("Position (m)")
+        letter = panel.label(panel.truth.field).strip("$")
+        _row(row, rollout, _maps(rollout, letter, name), settings)
+        for axes in row.axes[4:]:
+            unit = panel.coordinate_unit(panel.truth.field)
+            axes.set_xlabel(f"({unit})", fontsize=small(settings))
     return figure
 
 
-def _maps(rollout: xr.Dataset, letter: str) -> list[tuple]:
+def finding(panels: Sequence[Panel]) -> str:
+    """How far mean and spread are off, by estimator, over the fields."""
+    parts = []
+    for name in (MAIN, BASELINE):
+        shown = {p.title: p.rollouts[name] for p in panels if name in p.rollouts}
+        if shown:
+            training, prediction, spread = (
+                {title: float(np.median(r[of])) for title, r in shown.items()}
+                for of in ("mean_error_training", "mean_error_prediction", "std_error")
+            )
+            parts.append(
+                f"The mean field of the {name} model is off by {extremes(training)} in "
+                f"training and by {extremes(prediction)} beyond; its standard "
+                f"deviation by {extremes(spread)}.{divergence(prediction)}"
+            )
+    return " ".join([*parts, "All errors are medians over the replicates."])
+
+
+def _finite(rollout: xr.Dataset) -> bool:
+    """Whether the mean of the first replicate is finite at all times."""
+    return bool(np.isfinite(rollout["mean_estimate"].values[0]).all())
+
+
+def _estimators(panel: Panel) -> list[str]:
+    drawn = BASELINE in panel.rollouts and _finite(panel.rollouts[BASELINE])
+    return [MAIN, BASELINE] if drawn else [MAIN]
+
+
+def _row(row: SubFigure, rollout: xr.Dataset, maps: Sequence, settings) -> None:
+    """Four maps; neighbours of the same scale share their bar."""
+    grid = row.subplots(1, 4, sharex=True, sharey=True)
+    for axes, (heading, values, norm, colours) in zip(grid, maps, strict=True):
+        _draw(axes, rollout, values, norm, colours)
+        axes.set_title(heading, fontsize=small(settings))
+    grid[0].set_ylabel("Position (m)")
+    for _, group in groupby(range(4), lambda i: id(maps[i][2])):
+        owners = list(group)
+        _, _, norm, colours = maps[owners[0]]
+        bar = row.colorbar(
+            ScalarMappable(norm, colours),
+            ax=[grid[i] for i in owners],
+            orientation="horizontal",
+            aspect=18 * len(owners),
+            pad=0.03,
+            extend="max" if norm.vmin == 0 else "both",
+        )
+        bar.outline.set_linewidth(0.5)
+        bar.locator.set_params(nbins=3 * len(owners))
+
+
+def _maps(rollout: xr.Dataset, letter: str, name: str) -> list[tuple]:
     """(heading, map of shape (time, node), scale, colours) of the four panels."""
     shown = rollout.isel(replicate=0)
     truth, found = shown["mean_true"].values, shown["mean_estimate"].values
-    signed = _scale(truth, symmetric=True)
-    error = np.abs(found - truth)
-    std = shown["std_estimate"].values
-    scatter = f"Model, standard deviation of $\\hat{{{letter}}}$"
-    return [
-        (f"Truth, $\\mathrm{{E}}[{letter}]$", truth, signed, SIGNED),
-        (f"Model, $\\mathrm{{E}}[\\hat{{{letter}}}]$", found, signed, SIGNED),
-        ("Absolute error of the mean", error, _scale(error), POSITIVE),
-        (scatter, std, _scale(std), POSITIVE),
-    ]
+    error, std = np.abs(found - truth), shown["std_estimate"].values
+    signed, model = _scale(truth, symmetric=True), name.capitalize()
+    mean = f"{model}, $\\mathrm{{E}}[\\hat{{{letter}}}]$", found, signed, SIGNED
+    difference = "Absolute error of the mean", error, _scale(error), POSITIVE
+    spread = f"{model}, std of $\\hat{{{letter}}}$"
+    if name == MAIN:
+        first = f"Truth, $\\mathrm{{E}}[{letter}]$", truth, signed, SIGNED
+        return [first, mean, difference, (spread, std, _scale(std), POSITIVE)]
+    true = shown["std_true"].values
+    same = _scale(true)
+    last = f"Truth, std of ${letter}$", true, same, POSITIVE
+    return [mean, difference, last, (spread, std, same, POSITIVE)]
 
 
 def _scale(values: np.ndarray, symmetric: bool = False) -> Normalize:
