@@ -280,3 +280,22 @@ def test_a_broadband_input_is_no_straight_line():
     found = input_nodes(force(row)[:, None], row[100:-100], 1)(1)[:, 0]
     exact = force(100 + np.arange(2 * len(row[100:-100])) / 2)
     assert np.sqrt(np.mean((found - exact) ** 2)) < 0.05 * exact.std()
+
+
+def test_a_frame_gives_back_its_natural_terms():
+    """Free decay of two storeys, whose Lagrangian has infinitely many equivalents."""
+    truth = leastaction.System(
+        "x1dot**2/2 + 0.8*x2dot**2/2 - 300*x1**2/2 - 200*(x1 - x2)**2/2",
+        dissipation="0.4*x1dot**2/2 + 0.3*(x1dot - x2dot)**2/2",
+    )
+    box = {name: {"uniform": [-0.05, 0.05]} for name in ("a", "b")}
+    start = {"x1": "a", "x2": "b", "x1dot": 0, "x2dot": 0, "random": box}
+    data = truth.simulate(
+        duration=6, time_step=0.005, trajectories=5, seed=2, initial_state=start
+    )
+    rng = np.random.default_rng(2)
+    q = data.q.values[0] + 1e-5 * rng.standard_normal(data.q.shape[1:])
+    columns = {"x1": q[:, :, 0], "x2": q[:, :, 1]}
+    found = leastaction.learn(columns, time=data.time.values, progress=False)
+    score = found.score(truth)
+    assert score.exact and score.worst < 2e-3
