@@ -9,7 +9,12 @@ import xarray as xr
 from recorded import imported, rig, rows, swing, write
 
 from leastaction.recordings import splitting
-from leastaction.recordings.bandwidth_spline import SAMPLES_PER_TRANSFORM, spectrum
+from leastaction.recordings.bandwidth_spline import (
+    SAMPLES_PER_TRANSFORM,
+    difference_noise,
+    noise_of,
+    spectrum,
+)
 from leastaction.recordings.contracts import held_out, pieces, training
 from leastaction.recordings.spikes import replace_spikes
 from leastaction.recordings.splitting import Trajectory
@@ -264,3 +269,15 @@ def test_rates_may_be_mixed(tmp_path):
         _, exact = swing(1.0 / (1 + run), duration=20.0, rate=40.0, noise=0.0)
         q = found["q"].values[0, part, 0]
         np.testing.assert_allclose(q, exact[: len(q)], atol=1e-3)
+
+
+def test_noise_of_a_motion_near_the_nyquist_frequency():
+    rng = np.random.default_rng(5)
+    for wide, share in ((True, 0.1), (False, 1.0)):
+        tones = rng.uniform(0.05, 0.33 if wide else 0.06, 60)
+        phase = rng.uniform(0, 2 * np.pi, 60)
+        motion = np.cos(2 * np.pi * np.outer(np.arange(20000), tones) + phase).sum(1)
+        q = motion + 1e-2 * rng.standard_normal(len(motion))
+        found = noise_of([q], spectrum([q], 1.0))
+        assert found == pytest.approx(1e-2, rel=0.1)
+        assert found < 1.1 * share * difference_noise([q]) + 1e-3

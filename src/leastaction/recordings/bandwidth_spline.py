@@ -30,6 +30,10 @@ LEAST_OF_CROSSINGS = 0.05
 # A line of the noise steeper than this is no noise of a sensor.
 STEEPEST_SENSOR_NOISE = -2.5
 HIGHEST_DIFFERENCE = 6
+# Differences hold motion if the highest frequencies have less than this part of them.
+MOTION_IN_DIFFERENCES = 0.25
+# Median of χ² with two degrees of freedom over its mean.
+MEDIAN_OF_PERIODOGRAM = np.log(2)
 # Fraction of the Nyquist frequency taken where the spectrum never reaches the noise.
 COARSE_BANDWIDTH_OF_NYQUIST = 0.8
 KNOTS_PER_BANDWIDTH = 5
@@ -60,6 +64,16 @@ class Spectrum:
     noise: np.ndarray
     main: float
     bandwidth: float
+
+    @property
+    def highest_noise(self) -> float:
+        """Standard deviation of white noise with the density of the highest third.
+
+        Below it differences overestimate the noise of a motion that reaches so far.
+        """
+        nyquist = self.frequency[-1]
+        highest = self.density[self.frequency > 2 / 3 * nyquist]
+        return float(np.sqrt(np.median(highest) * nyquist / MEDIAN_OF_PERIODOGRAM))
 
     @property
     def slope(self) -> float:
@@ -95,6 +109,12 @@ def difference_noise(series: Sequence[np.ndarray]) -> float:
             square = np.concatenate(parts) ** 2
             found.append(np.sqrt(square.mean() / comb(2 * order, order)))
     return float(min(found)) if found else 0.0
+
+
+def noise_of(series: Sequence[np.ndarray], found: Spectrum) -> float:
+    """Noise from differences, unless motion near the Nyquist frequency makes them."""
+    differences, highest = difference_noise(series), found.highest_noise
+    return highest if highest < MOTION_IN_DIFFERENCES * differences else differences
 
 
 def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
@@ -224,7 +244,7 @@ def differentiate(
     inside = np.concatenate([row[3] for row in rows])
     if inside.sum() < len(inside) / 4:
         inside = np.ones_like(inside)
-    noise = np.array([difference_noise(each) for each in series])
+    noise = [noise_of(each, own) for each, own in zip(series, spectra, strict=True)]
     return CONTRACTS["smoothed_motion"].dataset(
         {
             **dict(zip(CHANNELS, states, strict=True)),
