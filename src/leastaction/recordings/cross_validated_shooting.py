@@ -68,6 +68,44 @@ NUMERICAL_ERROR = 1e-7
 # A term of doubtful size stays if without it the error left out is this many times.
 ERROR_RATIO_OF_NEEDED_TERM = 3.0
 
+# Unit and meaning of what a law says of itself.
+NUMBERS = {
+    "blocks": ("1", "blocks that were left out in turn"),
+    "window": ("s", "length of the windows that were fitted"),
+    "longest_window": ("s", "length of the longest windows that the recording has"),
+    "period": ("s", "main period"),
+    "sliding_width": ("(units of q)/s", "velocity where friction turns"),
+    "misfit": (
+        "1",
+        "rms misfit over the windows, in 0.3 % of the amplitude and the noise",
+    ),
+    "criterion_value": ("1", "log of the error left out"),
+    "converged": ("1", "whether a further step would be a fraction of every error bar"),
+}
+FITTED, COORDINATE = ("column_fitted",), "see coordinate_unit"
+# Dimensions, unit and meaning.
+ARRAYS = {
+    "jackknife_coefficient": (
+        ("block", *FITTED),
+        "mixed",
+        "coefficients with one block left out",
+    ),
+    "column_position": (FITTED, "1", "position among all candidates"),
+    "drift": (
+        FITTED,
+        "mixed",
+        "half the difference between large and small amplitudes",
+    ),
+    "jackknife_std": (FITTED, "mixed", "standard error over blocks alone"),
+    "amplitude_range": (
+        ("dof", "end"),
+        COORDINATE,
+        "smallest and largest amplitude of a trajectory",
+    ),
+    "noise_level": (("dof",), COORDINATE, "noise of the sensor"),
+    "equivalent_models": ((), "1", "models that fit alike, as JSON"),
+}
+
 
 def identify(
     equations: xr.Dataset,
@@ -348,74 +386,29 @@ def estimate(
 
     misfit = np.sqrt(left_out.e.sum() / found.positions.q.size)
     alternatives, about = equivalents(problem, whole, present, equations, columns)
-    amplitudes = np.stack([found.amplitude.min(0), found.amplitude.max(0)], axis=1)
-    fitted_only, coordinate = ("column_fitted",), "see coordinate_unit"
-    diagnostics = {
-        "blocks": (len(left_out.e), "1", "blocks that were left out in turn"),
-        "window": (window, "s", "length of the windows that were fitted"),
-        "longest_window": (
-            longest_window(found),
-            "s",
-            "length of the longest windows that the recording has",
-        ),
-        "period": (found.period, "s", "main period"),
-        "sliding_width": (width, "(units of q)/s", "velocity where friction turns"),
-        "misfit": (
-            float(misfit),
-            "1",
-            "rms misfit over the windows, in 0.3 % of the amplitude and the noise",
-        ),
-        "criterion_value": (present.criterion, "1", "log of the error left out"),
-        "converged": (
-            int(has_settled(problem, present, std)),
-            "1",
-            "whether a further step would be a fraction of every error bar",
-        ),
+    numbers = {
+        "blocks": len(left_out.e),
+        "window": window,
+        "longest_window": longest_window(found),
+        "period": found.period,
+        "sliding_width": width,
+        "misfit": float(misfit),
+        "criterion_value": present.criterion,
+        "converged": int(has_settled(problem, present, std)),
     }
-    arrays = {
-        "jackknife_coefficient": (
-            ("block", "column_fitted"),
-            spread(left)[:, columns],
-            "mixed",
-            "coefficients with one block left out",
+    values = {
+        "jackknife_coefficient": spread(left)[:, columns],
+        "column_position": columns,
+        "drift": spread(drifted)[columns],
+        "jackknife_std": spread(jackknife)[columns],
+        "amplitude_range": np.stack(
+            [found.amplitude.min(0), found.amplitude.max(0)], axis=1
         ),
-        "column_position": (
-            fitted_only,
-            columns,
-            "1",
-            "position among all candidates",
-        ),
-        "drift": (
-            fitted_only,
-            spread(drifted)[columns],
-            "mixed",
-            "half the difference between large and small amplitudes",
-        ),
-        "jackknife_std": (
-            fitted_only,
-            spread(jackknife)[columns],
-            "mixed",
-            "standard error over blocks alone",
-        ),
-        "amplitude_range": (
-            ("dof", "end"),
-            amplitudes,
-            coordinate,
-            "smallest and largest amplitude of a trajectory",
-        ),
-        "noise_level": (
-            ("dof",),
-            equations["noise_std"].values[0],
-            coordinate,
-            "noise of the sensor",
-        ),
-        "equivalent_models": (
-            (),
-            np.array(json.dumps(about), dtype=object),
-            "1",
-            "models that fit alike, as JSON",
-        ),
+        "noise_level": equations["noise_std"].values[0],
+        "equivalent_models": np.array(json.dumps(about), dtype=object),
     }
+    diagnostics = {k: (value, *NUMBERS[k]) for k, value in numbers.items()}
+    arrays = {k: (ARRAYS[k][0], value, *ARRAYS[k][1:]) for k, value in values.items()}
     errors = spread(np.where(fit.c != 0, std, np.nan), np.nan)
     law = lagrangian_estimate(equations, spread(fit.c), diagnostics, arrays, errors)
     return replace(law, alternatives=alternatives)
