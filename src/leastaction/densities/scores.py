@@ -49,7 +49,7 @@ def rows(case: Case) -> Iterator[dict]:
     """
     if case.config["simulate"].get("exact"):
         return
-    if case.estimator == BASELINE:
+    if case.estimator in (BASELINE, MAIN):
         yield from printed_rows(case, own_rows(case), PRINTED)
     yield from rows_of(case, [REFUSED])
     for parameter in parameters(case.config, case.model):
@@ -127,11 +127,18 @@ def _of_parameter(key: str, meaning: str, values: Callable) -> Printed:
     return Printed(key, meaning, str, values=of)
 
 
-def _level_set_error(case: Case, ours: Mapping) -> np.ndarray:
+def _level_set_error(case: Case, ours: Mapping) -> np.ndarray | None:
     """Error of the damping on the level set, in per cent of its true ratio c / a²."""
+    if "level_volatility" not in case.model:
+        return None
     exact = true_level(case.config) * case.model["level_volatility"].values ** 2
     error = case.model["level_dissipation_estimate"].values / exact - 1
     return 100 * np.abs(error).max(axis=1)
+
+
+def _objective(case: Case, ours: Mapping) -> np.ndarray | None:
+    """Of other estimators the objective is another one."""
+    return case.model["objective"].values if case.estimator == BASELINE else None
 
 
 PRINTED = (
@@ -139,7 +146,7 @@ PRINTED = (
         "objective",
         "Sum of squared residuals at the minimum.",
         Literal[True],
-        values=lambda case, ours: case.model["objective"].values,
+        values=_objective,
     ),
     Printed(
         "level_set",

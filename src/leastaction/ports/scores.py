@@ -7,6 +7,7 @@ import xarray as xr
 
 from leastaction.report import verdict
 from leastaction.report.case import ADDED, Case, Key, Printed, own_rows, printed_rows
+from leastaction.report.recovery import BASELINE, MAIN
 
 # Keys of `at` that are numbers; all others are names.
 BY_NUMBER = ("step", "step_coupled")
@@ -24,6 +25,8 @@ def rows(case: Case) -> Iterator[dict]:
         return
     printed = [e for e in own_rows(case) if "estimator" in e["ours"]]
     yield from printed_rows(case, printed, PRINTED)
+    if case.estimator == MAIN:
+        yield from printed_rows(case, _errors_of_the_paper(case), PRINTED)
     for entry in case.targets.get("efforts") or []:
         if entry["estimator"] != case.estimator:
             continue
@@ -37,6 +40,16 @@ def rows(case: Case) -> Iterator[dict]:
             target=entry.get("target"),
             note=entry.get("note", ""),
         )
+
+
+def _errors_of_the_paper(case: Case) -> Iterator[Mapping]:
+    """Printed errors of the paper's recipe, as limits on those of our own."""
+    for entry in case.panel.printed:
+        if entry["ours"].get("estimator") == BASELINE:
+            kept = {
+                k: entry[k] for k in ("item", "quantity", "unit", "printed", "ours")
+            }
+            yield kept | {"target": {"maximum": entry["printed"]}}
 
 
 def selected(rollout: xr.Dataset, name: str, at: Mapping) -> np.ndarray:

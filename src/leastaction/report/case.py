@@ -78,10 +78,12 @@ class Printed(Key):
 
     `values(case, ours)` gives one per replicate, or these and the exact number, with
     which the entry's `corrected` must agree; None if the estimator has no such number.
-    A `fact`, such as the size of a library, is shown and not judged.
+    `summary` makes one number of them. A `fact`, such as the size of a library, is
+    shown and not judged.
     """
 
     values: Callable | None = field(default=None, kw_only=True)
+    summary: Callable = field(default=verdict.summary_of, kw_only=True)
     fact: bool = field(default=False, kw_only=True)
 
 
@@ -376,7 +378,11 @@ def printed_rows(
             continue
         draws = values if right is None else values[right]
         about = {"target": verdict.FACT} if kind.fact else {"draws": draws}
-        yield case.printed(entry, verdict.summary_of(values), len(values), **about)
+        if kind.summary is share:
+            hits = f"{int(values.sum())} of {len(values)}"
+            note = "; ".join(filter(None, (hits, entry.get("note"))))
+            about = {"note": note}
+        yield case.printed(entry, kind.summary(values), len(values), **about)
 
 
 def make_row(

@@ -23,6 +23,7 @@ from leastaction.report.case import (
     printed_rows,
     rms,
     rows_of,
+    share,
 )
 from leastaction.report.scores import Estimates, term_position, volatility_law
 
@@ -286,7 +287,23 @@ def _dof(case: Case, coordinate: str) -> int:
     return names.index(coordinate)
 
 
+def _exact_support(case: Case, ours: Mapping) -> np.ndarray:
+    if case.truth is None:
+        raise ValueError(
+            "exact_support: the library cannot express the system, so that no terms "
+            "are right"
+        )
+    return scores.exact_support(case.model, case.truth)
+
+
 PRINTED = (
+    Printed(
+        "exact_support",
+        "Share of the replicates with exactly the right terms.",
+        Literal[True],
+        values=_exact_support,
+        summary=share,
+    ),
     Printed("coefficient", "A term of L.", str, values=_coefficient),
     Printed("volatility", "A coordinate.", str, values=_volatility),
     Printed(

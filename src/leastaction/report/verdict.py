@@ -169,10 +169,13 @@ def printed_in_error(
     about three standard errors of the best estimator, so that an honest random estimate
     is not called an error; `rounding` is added, half a unit of the last printed digit
     unless it is given (a printed number that we have computed with). A number
-    without such a limit (a recomputed norm) may be off by `ERROR_OF_RECOMPUTATION`.
+    without such a limit (a recomputed norm) may be off by `ERROR_OF_RECOMPUTATION`; one
+    with a band must lie in it.
     """
     if np.isnan(corrected) or np.isnan(float(printed)):
         return False
+    if "between" in target:
+        return not keeps(target, corrected, (float(printed), np.nan, np.nan))
     tolerance = target.get("relative_error", ERROR_OF_RECOMPUTATION)
     rounding = half_digit(printed) if rounding is None else rounding
     allowed = rounding + tolerance * abs(corrected)
@@ -234,11 +237,14 @@ def replica_verdict(
     one of a draw. An interval of an estimate that is wider than the number itself tells
     nothing.
     """
-    near, told, vague = (target or {}).get("relative_error"), "", False
+    target, told, vague = target or {}, "", False
     if draws is not None:
         told = _draws_text(draws, of, which)
-        vague = near is not None and is_vague(printed, draws)
-        if not vague and reproduces(printed, draws, near or 0.0, rounding):
+        vague = "relative_error" in target and is_vague(printed, draws)
+        near = nearness(target, float(printed))
+        if "between" in target:
+            rounding = 0.0  # The band has it already.
+        if not vague and reproduces(printed, draws, near, rounding):
             return MEETS, f"reproduced: {told}" if usual != MEETS else ""
     if usual in (MEETS, PAPER_ERRS):
         return usual, ""
@@ -278,6 +284,14 @@ def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
+def nearness(target: Mapping, printed: float) -> float:
+    """How near to a printed number our limit asks a single draw to be."""
+    if "between" in target:
+        low, high = target["between"]
+        return (high - low) / 2
+    return target.get("relative_error", 0.0) * abs(printed)
+
+
 def is_vague(printed: float | str, draws: np.ndarray) -> bool:
     """Whether the prediction interval is wider than twice the printed number."""
     if len(draws) < FEWEST_DRAWS or not np.isfinite(draws).all():
@@ -295,8 +309,7 @@ def reproduces(
     """Whether a printed number may be one more of the `draws`.
 
     Its `rounding` is allowed, by itself half a unit of the last digit; of fewer than
-    `FEWEST_DRAWS` also `near` of the number itself. Draws that gave no number reproduce
-    none.
+    `FEWEST_DRAWS` also `near`. Draws that gave no number reproduce none.
     """
     draws, value = np.asarray(draws, dtype=float), float(printed)
     if not draws.size or np.isnan(value) or not np.isfinite(draws).all():
@@ -304,7 +317,7 @@ def reproduces(
     rounding = half_digit(printed) if rounding is None else rounding
     allowed = rounding + SLACK_OF_DECIMALS * abs(value)
     if draws.size < FEWEST_DRAWS:
-        return bool((np.abs(draws - value) <= allowed + near * abs(value)).all())
+        return bool((np.abs(draws - value) <= allowed + near).all())
     low, high = prediction_interval(draws)
     return low - allowed <= value <= high + allowed
 
