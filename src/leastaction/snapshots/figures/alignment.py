@@ -59,7 +59,10 @@ def alignment(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes in (left, right):
             axes.set_xscale("log")
             grid_lines(axes, "y", 0.6)
-    legend_on_top(figure, _handles(found, settings), 4)
+    left, right = _handles(found, settings)
+    # A legend is filled column by column, two entries each.
+    left += [key("", "none")] * (len(left) % 2)
+    legend_on_top(figure, left + right, -(-len(left + right) // 2))
     return figure
 
 
@@ -123,22 +126,23 @@ def _unit(panel: Panel) -> str:
     return units.pop() if len(units) == 1 else "own unit of each coordinate"
 
 
-def _handles(found: Sequence[Mapping[str, Learned]], settings: Mapping) -> list:
+def _handles(
+    found: Sequence[Mapping[str, Learned]], settings: Mapping
+) -> tuple[list, list]:
+    """Entries of the legend for the axes on the left, and on the right."""
     every = [one for each in found for one in each.values()]
     orders = sorted({k for one in every for k in one.orders})
     dark = {"color": "0.25", "linestyle": "none", "markersize": SIZE}
-    handles = [
-        key(hamiltonian_label(k), marker=ORDER_MARKERS[k], **dark) for k in orders
-    ]
+    left = [key(hamiltonian_label(k), marker=ORDER_MARKERS[k], **dark) for k in orders]
     if any("misalignment_integrated" in one.rollout for one in every):
         red = settings["truth_color"]
-        handles.append(key("true $L$, integrated", red, linewidth=0.8))
-    handles += [
+        left.append(key("true $L$, integrated", red, linewidth=0.8))
+    right = [
         key("first steps", marker="o", markerfacecolor="white", **dark),
         key("all steps", marker="o", **dark),
     ]
     if any(map(_has_failed, every)):
-        handles.append(key("until it failed", marker="X", **dark))
+        right.append(key("until it failed", marker="X", **dark))
     if any("horizon_error" in one.rollout for one in every):
-        handles.append(key("many starts, fixed time", marker="|", **dark))
-    return handles
+        right.append(key("many starts, fixed time", marker="|", **dark))
+    return left, right

@@ -22,7 +22,7 @@ from leastaction.report.style import (
 )
 from leastaction.trajectories.figures.noise_limits import look_of
 
-COLUMNS = 3
+MOST_COLUMNS = 3
 # Linear below this deviation, in per cent.
 LINEAR_BELOW = 0.01
 SHIFT = {MAIN: -0.12, BASELINE: 0.12}
@@ -40,8 +40,12 @@ def noise_coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """
     found = [(panel, *_deviations(panel)) for panel in panels]
     counts = [len(names) + 1 for _, names, _ in found]
-    lines = [-(-count // COLUMNS) for count in counts]
-    figure, grid = grid_of(settings, sum(lines), COLUMNS, row=44, rest=12)
+    # As few axes as can be stay empty.
+    columns = min(
+        range(2, MOST_COLUMNS + 1), key=lambda n: (sum(-c % n for c in counts), -n)
+    )
+    lines = [-(-count // columns) for count in counts]
+    figure, grid = grid_of(settings, sum(lines), columns, row=44, rest=12)
     start = 0
     for (panel, names, deviations), count, rows in zip(
         found, counts, lines, strict=True
@@ -125,7 +129,11 @@ def _symmetric_scale(axes: Axes, reach: float) -> None:
     axes.set_ylim(-limit, limit)
     axes.yaxis.set_major_locator(FixedLocator(ticks))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
+    axes.yaxis.set_major_formatter(FuncFormatter(_with_minus))
+
+
+def _with_minus(value: float, _) -> str:
+    return f"{value:g}".replace("-", "\u2212")
 
 
 def _wrong(axes: Axes, panel: Panel, levels, settings: Mapping) -> None:

@@ -12,9 +12,10 @@ from matplotlib.patches import Patch
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific
 from leastaction.report.recovery import shown_case
-from leastaction.report.study import level_text
+from leastaction.report.study import label_of_level, level_text
 from leastaction.report.style import (
     AT_X,
+    AT_Y,
     DASHED,
     grid_of,
     key,
@@ -190,6 +191,12 @@ def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes, level in zip(row, levels_shown(panel), strict=False):
             _energies(axes, panel, level, settings)
             axes.set_title(level_text(level), loc="center")
+        # The axes of a row share their limits, which are those of all now.
+        if row[0].get_ylim()[0] < LEAST_CHANGE:
+            row[0].set_ylim(bottom=LEAST_CHANGE / 20)
+            below = {"va": "top", "fontsize": small(settings)}
+            text = f"{label_of_level(LEAST_CHANGE)} or less: round-off"
+            note(row[0], text, 0.02, LEAST_CHANGE, AT_Y, offset=(0, -2), **below)
         change = r"$|H(t) - H(0)|"
         scaled = np.abs(panel.rollout(MAIN)["hamiltonian_true"]).max() > 0
         row[0].set_ylabel(change + (r"\,/\,\max|H|$ (1)" if scaled else "$ (J)"))
