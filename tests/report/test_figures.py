@@ -305,7 +305,7 @@ def test_findings_name_what_is_best_and_worst():
     assert "It diverges for the Two masses." in said
     assert "over 1000 % (Two masses)" in said
     said = finding("coefficients", [one])
-    assert "recommended estimator selects exactly the true terms of L in every" in said
+    assert "recommended estimator selects exactly the true terms of L and of" in said
     energy = finding("hamiltonian", [one])
     assert "recommended model, relative to its size, is 0.0 % (One mass)" in energy
     assert "mean path, which the paper plots, falls (One mass)" in energy

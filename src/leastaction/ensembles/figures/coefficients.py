@@ -9,8 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
+from leastaction.report import scores
 from leastaction.report.looks import look, marked
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
+from leastaction.report.readable import extremes
 from leastaction.report.style import (
     MILLIMETRES_PER_INCH,
     POINTS_PER_INCH,
@@ -165,20 +167,32 @@ def coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 
 def finding(panels: Sequence[Panel]) -> str:
-    """How often exactly the true terms of L and of S² are selected, by system."""
+    """How often exactly the true terms are selected, and errors of coefficients."""
     parts = []
     for name in (MAIN, BASELINE):
+        told = [p for p in panels if name in p.models and p.known_law is not None]
+        said: dict[str, list[str]] = {}
         for symbol, of in (("L", of_lagrangian), ("S²", of_volatility)):
-            counts = {
-                panel.title: exact_counts(of(panel))[name]
-                for panel in panels
-                if name in panel.models and panel.known_law is not None
-            }
-            if counts:
-                parts.append(
-                    f"The {name} estimator selects exactly the true terms of {symbol} "
-                    f"in {_said(counts)}."
-                )
+            counts = {panel.title: exact_counts(of(panel))[name] for panel in told}
+            said.setdefault(_said(counts), []).append(symbol)
+        parts += [
+            f"The {name} estimator selects exactly the true terms of "
+            f"{' and of '.join(symbols)} in {text}."
+            for text, symbols in said.items()
+            if told
+        ]
+        errors = {
+            panel.title: float(
+                np.median(scores.coefficients(panel.models[name], panel.law).error)
+            )
+            for panel in told
+            if panel.law.terms
+        }
+        if errors:
+            parts.append(
+                "Its coefficients of the true terms of L are off by "
+                f"{extremes(errors)}, median over the replicates."
+            )
     return " ".join(parts)
 
 
@@ -210,16 +224,16 @@ def _write(
 
 def _values(axes: Axes, candidates: Sequence[Candidate], settings: Mapping) -> None:
     style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 2}
-    extremes = []
+    reached = []
     for i, candidate in enumerate(candidates):
         if np.isfinite(candidate.true):
             y = [i - HALF_OF_TRUTH, i + HALF_OF_TRUTH]
             axes.plot([candidate.true] * 2, y, solid_capstyle="butt", **style)
-            extremes.append(candidate.true)
+            reached.append(candidate.true)
         for name in candidate.values:
             _mark(axes, i + OFFSETS[name], name, candidate, settings)
-            extremes += candidate.interval(name)
-    _scale(axes, np.array(extremes or [0.0]), [c.true for c in candidates])
+            reached += candidate.interval(name)
+    _scale(axes, np.array(reached or [0.0]), [c.true for c in candidates])
     axes.axvline(0, color="0.6", linewidth=0.6, zorder=0)
     axes.set_yticks(range(len(candidates)), [c.label for c in candidates])
     axes.tick_params(axis="y", length=0)
