@@ -59,7 +59,7 @@ class Project:
         return project
 
     def _keep(self, examples: tuple[str, ...]) -> None:
-        """Leave the other examples out, and the studies that compare them."""
+        """Leave the other examples out, and what compares or shows them."""
         for path in self.folder.glob("config/examples/*/*.yaml"):
             if path.parent.name != PAPER or path.stem not in examples:
                 path.unlink()
@@ -76,6 +76,12 @@ class Project:
         config["studies"] = {k: v for k, v in studies.items() if v["examples"]}
         there = {p.parent.name for p in self.folder.glob("config/examples/*/*.yaml")}
         config["papers"] = {k: v for k, v in config["papers"].items() if k in there}
+        for part in ("figures", "tables"):
+            config["papers"][PAPER][part] = {
+                number: entry
+                for number, entry in config["papers"][PAPER][part].items()
+                if all(n.split("-")[0] in examples for n in entry.get("examples", []))
+            }
         config.pop("matrix", None)  # it compares examples that are left out
         path.write_text(yaml.safe_dump(config))
 

@@ -62,7 +62,7 @@ def published(paths, threshold, remove=True):
         {"method": "ensemble_mean", "remove_null_candidates": remove},
         OSCILLATOR_LIBRARY,
     )
-    return method.identify(equations, {"threshold": threshold})
+    return method.identify(equations, {"threshold": threshold, "shared": "mean"})
 
 
 def test_without_noise_the_law_of_the_oscillator_comes_out():
@@ -104,6 +104,17 @@ def test_each_equation_is_a_regression_of_its_own(rng):
         },
         coords={"term": list("abcd")},
     )
-    found = method.identify(library, {"threshold": 0.1})
+    found = method.identify(library, {"threshold": 0.1, "shared": "mean"})
     np.testing.assert_allclose(found.by_equation, [0.5 * first, 0.5 * second])
     np.testing.assert_allclose(found.coefficients, [0.5, -3.5, 2.5, 1.75])
+    first = method.identify(library, {"threshold": 0.1, "shared": "first"})
+    np.testing.assert_allclose(first.coefficients, [0.5, -3.5, 2.5, 1.5])
+
+
+def test_small_singular_values_count_or_not(rng):
+    """Two columns that differ by round-off get huge coefficients, or share one."""
+    column = rng.normal(size=50)
+    theta = np.stack([column, column * (1 + 1e-15 * rng.normal(size=50))], axis=1)
+    shared = stlsq(theta, 2 * column, 0.5)
+    np.testing.assert_allclose(shared, [1.0, 1.0], rtol=1e-6)
+    assert np.abs(stlsq(theta, 2 * column + 0.1, 0.5, rcond=1e-18)).max() > 1e6

@@ -29,7 +29,7 @@ def test_a_method_takes_a_file_a_class_and_a_line_of_yaml(tmp_path):
     (project.folder / file.split("`")[1]).write_text(method)
     recipes = project.folder / RECIPES
     edited(recipes, "^class EnsembleRollout", f"{step}\n\nclass EnsembleRollout")
-    edited(recipes, '^    after = .*"stlsq".*\n', after)
+    edited(recipes, '^    after = .*"stlsq", .*\n', after)
     edited(project.folder / HARMONIC, "^variants:.*\n", f"variants:\n{recipe}")
     model = f"results/{PAPER}/harmonic-again/ridge/model.nc"
     made = project.snakemake(model, "--cores", "1")

@@ -154,13 +154,22 @@ def score_settings(wildcards):
     }
 
 
+def reproduces(paper, name):
+    """Whether it is an example of a paper, or a variant that one of its parts shows."""
+    if paper not in PAPERS:
+        return False
+    parts = (config["papers"][paper][part] for part in ("figures", "tables"))
+    shown = [e.get("examples", []) for entries in parts for e in entries.values()]
+    return not is_variant(name) or any(name in names for names in shown)
+
+
 def scores(wildcards):
     studies = wildcards.collection == "studies"
     named = [
         (paper, name)
         for paper in FOLDERS
         for name in [*examples_of(paper), *examples_of(paper, variants=True)]
-        if studies == (is_variant(name) or paper not in PAPERS)
+        if studies == (not reproduces(paper, name))
     ]
     return [f"<results>/{paper}/{name}/scores.csv" for paper, name in named]
 

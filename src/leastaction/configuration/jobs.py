@@ -147,8 +147,13 @@ MODULES: Mapping[str, Callable] = {
 
 
 def is_random(example: Mapping) -> bool:
-    """Whether another replicate has other data: even starts without noise have not."""
+    """Whether another replicate has other data.
+
+    Even starts without noise have not, nor have the random numbers of a `legacy_seed`.
+    """
     simulation = example["simulate"]
+    if "legacy_seed" in simulation:
+        return False
     starts = simulation["initial_state"].get("random", {}).values()
     noisy = any(simulation.get("noise", {}).get("levels", [1.0]))
     return noisy or not starts or any("halton" not in recipe for recipe in starts)

@@ -173,7 +173,12 @@ def extended_penalty(sizes: np.ndarray, terms: int, samples: float) -> np.ndarra
 MOST_ITERATIONS = 20
 
 
-def stlsq(theta: np.ndarray, target: np.ndarray, threshold: float) -> np.ndarray:
+def stlsq(
+    theta: np.ndarray,
+    target: np.ndarray,
+    threshold: float,
+    rcond: float | None = None,
+) -> np.ndarray:
     """Least squares, repeated on the coefficients that are not below `threshold`.
 
     Parameters
@@ -184,6 +189,9 @@ def stlsq(theta: np.ndarray, target: np.ndarray, threshold: float) -> np.ndarray
         Shape (equation,).
     threshold
         λ: smaller coefficients are set to zero.
+    rcond
+        Smallest singular value over the largest that is not taken for zero, as of
+        :func:`numpy.linalg.lstsq`.
 
     Returns
     -------
@@ -193,7 +201,7 @@ def stlsq(theta: np.ndarray, target: np.ndarray, threshold: float) -> np.ndarray
     coefficients = np.zeros(theta.shape[1])
     for _ in range(MOST_ITERATIONS):
         coefficients[:] = 0.0
-        coefficients[active] = np.linalg.lstsq(theta[:, active], target, rcond=None)[0]
+        coefficients[active] = np.linalg.lstsq(theta[:, active], target, rcond=rcond)[0]
         large = np.abs(coefficients) >= threshold
         if (large == active).all() or not large.any():
             coefficients[~large] = 0.0

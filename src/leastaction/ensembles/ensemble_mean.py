@@ -12,9 +12,10 @@ squared volatility of an additive noise *is* a constant; thresholded least squar
 then returns combinations of terms that imitate one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.core.compiled import evaluator
@@ -41,7 +42,8 @@ def differentiate(
         \\frac{d}{dt} E[∂D/∂q̇](t_k) ≈ (E[∂D/∂q̇](t_{k+1}) − E[∂D/∂q̇](t_{k−1})) / 2 dt
 
     Paper: eq. (23) prints the stencil of a second derivative for the first one; the
-    central first difference is meant.
+    central first difference is meant. The released code keeps the two ends as well,
+    with one-sided differences of second order (setting `ends`).
     """
     terms = Library.from_config(library, observations["dof"].values)
     coordinates, n = terms.coordinates, len(terms.terms)
@@ -58,16 +60,21 @@ def differentiate(
     mean[:, present] = total / q.shape[0]
     momentum, force = mean.reshape(-1, 2, len(coordinates), n).transpose(1, 2, 0, 3)
     time = observations["time"].values
-    rate = (momentum[:, 2:] - momentum[:, :-2]) / (time[2:] - time[:-2])[:, None]
+    if settings["ends"]:
+        kept = slice(None)
+        rate = np.gradient(momentum, time_step(observations), axis=1, edge_order=2)
+    else:
+        kept = slice(1, -1)
+        rate = (momentum[:, 2:] - momentum[:, :-2]) / (time[2:] - time[:-2])[:, None]
     return CONTRACTS["ensemble_derivatives"].dataset(
         {
             "momentum_rate": rate,
-            "generalised_force": np.ascontiguousarray(force[:, 1:-1]),
+            "generalised_force": np.ascontiguousarray(force[:, kept]),
         },
         coords={
             "replicate": observations["replicate"],
             "dof": list(coordinates),
-            "time": ("time", time[1:-1], observations["time"].attrs),
+            "time": ("time", time[kept], observations["time"].attrs),
             "term": terms.names,
         },
     )
@@ -122,9 +129,11 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
 
     Paper: the threshold acts on the raw coefficients relative to q̇² (not to ½ q̇²), so
     its meaning changes with the unit of every candidate. Eq. (18) adds the Lagrangians
-    of the particles, which would count a coupling twice.
+    of the particles, which would count a coupling twice. The released code takes a
+    coupling from the first equation that keeps it (setting `shared`).
 
-    `settings` hold `threshold`, λ in units of the reference term with coefficient one.
+    `settings` hold `threshold`, λ in units of the reference term with coefficient one,
+    `shared`, and perhaps `rcond`, the smallest relative singular value that counts.
     There are no standard errors: the paper has none. With several degrees of freedom
     `by_equation` holds the coefficients that each equation gave.
     """
@@ -138,9 +147,13 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         seen = [i for i in used if columns[:, i].any()]
         present[a, seen] = 1
         by_equation[a, seen] = scale * stlsq(
-            columns[:, seen], right, settings["threshold"]
+            columns[:, seen], right, settings["threshold"], settings.get("rcond")
         )
-    coefficients = by_equation.sum(axis=0) / np.maximum(present.sum(axis=0), 1)
+    if settings["shared"] == "first":
+        keeper = (by_equation != 0).argmax(axis=0)
+        coefficients = np.take_along_axis(by_equation, keeper[None], axis=0)[0]
+    else:
+        coefficients = by_equation.sum(axis=0) / np.maximum(present.sum(axis=0), 1)
     coefficients[given != 0] = given[given != 0]
     return LagrangianEstimate(
         terms=[str(term) for term in library["term"].values],
@@ -169,6 +182,78 @@ def mean_square_residual(
     printed 1.03 and 0.11 if the support is right (for Duffing it gives 1.14), and
     hardly depends on σ.
     """
+    square, of_lagrangian, position_square, mean, terms = _mean_squares(
+        observations, estimate, library
+    )
+    dof = square.shape[1]
+    varying = [i for i, term in enumerate(terms) if term.free_symbols]
+    coefficients = np.zeros((dof, len(terms)))
+    for row, of_dof in zip(coefficients, square.T, strict=True):
+        row[varying] = stlsq(mean[:, varying], of_dof, settings["threshold"])
+    slope = (of_lagrangian @ position_square) / np.square(position_square).sum(axis=0)
+    return VolatilityEstimate(
+        volatility=np.sqrt(square.mean(axis=0)),
+        std=np.full(dof, np.nan),
+        terms=[to_text(term) for term in terms],
+        coefficients=coefficients,
+        coefficient_std=np.full_like(coefficients, np.nan),
+        constant=np.ones(dof, dtype=bool),
+        diagnostics={
+            "volatility_of_lagrangian": (
+                0.5 * np.sqrt(slope),
+                "as volatility",
+                "half the root of the regression of dt E[L^2] on q^2",
+            )
+        },
+    )
+
+
+def mean_square_lagrangian(
+    observations: xr.Dataset,
+    estimate: LagrangianEstimate,
+    settings: Mapping,
+    library: Mapping,
+) -> VolatilityEstimate:
+    """Volatility ½√β_a, where dt E[L²] = Σ_j β_j g_j with β_a the coefficient of q_a².
+
+    Paper: eq. (20) has the square of the Euler–Lagrange residual. The released code
+    regresses the square of the *value* of the Lagrangian instead, by thresholded least
+    squares on the candidates of the volatility, and prints half the root of what it
+    finds for q². This number hardly depends on σ (errata 19, 24, 31).
+
+    `settings` hold `threshold`, λ of the regression; the candidates, all but the
+    constant, are those of `library`.
+
+    Raises
+    ------
+    ValueError
+        If the square of a coordinate is no candidate.
+    """
+    _, of_lagrangian, _, mean, terms = _mean_squares(observations, estimate, library)
+    varying = [i for i, term in enumerate(terms) if term.free_symbols]
+    beta = np.zeros(len(terms))
+    beta[varying] = stlsq(mean[:, varying], of_lagrangian, settings["threshold"])
+    names = [to_text(term) for term in terms]
+    squares = [f"{name}**2" for name in observations["dof"].values]
+    missing = [square for square in squares if square not in names]
+    if missing:
+        raise ValueError(f"library.volatility lacks {', '.join(missing)}")
+    found = np.sqrt(np.maximum([beta[names.index(name)] for name in squares], 0))
+    coefficients = np.tile(beta, (len(squares), 1))
+    return VolatilityEstimate(
+        volatility=0.5 * found,
+        std=np.full(len(squares), np.nan),
+        terms=names,
+        coefficients=coefficients,
+        coefficient_std=np.full_like(coefficients, np.nan),
+        constant=np.ones(len(squares), dtype=bool),
+    )
+
+
+def _mean_squares(
+    observations: xr.Dataset, estimate: LagrangianEstimate, library: Mapping
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Sequence[sp.Expr]]:
+    """Means dt E[R²], dt E[L²], E[q²], E[g_j] at interior times; the terms g_j."""
     coordinates = [str(name) for name in observations["dof"].values]
     without_damping = {k: v for k, v in library.items() if k != "dissipation"}
     residual = Residual(without_damping, coordinates)
@@ -191,23 +276,4 @@ def mean_square_residual(
     of_lagrangian *= dt / len(q)
     position_square /= len(q)
     mean /= len(q)
-    varying = [i for i, term in enumerate(terms) if term.free_symbols]
-    coefficients = np.zeros((dof, len(terms)))
-    for row, of_dof in zip(coefficients, square.T, strict=True):
-        row[varying] = stlsq(mean[:, varying], of_dof, settings["threshold"])
-    slope = (of_lagrangian @ position_square) / np.square(position_square).sum(axis=0)
-    return VolatilityEstimate(
-        volatility=np.sqrt(square.mean(axis=0)),
-        std=np.full(dof, np.nan),
-        terms=[to_text(term) for term in terms],
-        coefficients=coefficients,
-        coefficient_std=np.full_like(coefficients, np.nan),
-        constant=np.ones(dof, dtype=bool),
-        diagnostics={
-            "volatility_of_lagrangian": (
-                0.5 * np.sqrt(slope),
-                "as volatility",
-                "half the root of the regression of dt E[L^2] on q^2",
-            )
-        },
-    )
+    return square, of_lagrangian, position_square, mean, terms

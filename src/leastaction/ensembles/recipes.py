@@ -87,6 +87,11 @@ class StrongTaylor(Ensemble):
     sensor: Sensor | None = absent(
         "What is recorded; everything without noise if absent."
     )
+    legacy_seed: Annotated[Integer, Field(ge=0)] | None = absent(
+        "Seed of NumPy's legacy generator, from which the trajectories draw one after "
+        "another, as in the scripts that the paper released: the same in every "
+        "replicate. If absent, numbers are keyed by example, replicate and trajectory."
+    )
 
     def __call__(self, system, *, example: str, seed: int, replicate: int, units):
         """Observations of one replicate, as the sensors record them."""
@@ -123,6 +128,11 @@ class CentralDifference(Differentiate):
     uses = ("reference", "inertia", "lagrangian")
 
     method: Literal["central_difference"] = "central_difference"
+    ends: Flag = Field(
+        False,
+        description="Keep the first and the last sample, with one-sided differences of "
+        "second order, as the released code does; the paper has interior samples only.",
+    )
 
 
 class SensorNoise(Differentiate):
@@ -237,8 +247,23 @@ class MeanSquareResidual(Volatility):
     )
 
 
+class MeanSquareLagrangian(Volatility):
+    """Volatility from the mean square of the Lagrangian, as in the released code."""
+
+    run = "ensembles.ensemble_mean:mean_square_lagrangian"
+    after = ("stlsq",)
+
+    method: Literal["mean_square_lagrangian"] = "mean_square_lagrangian"
+    threshold: Share = Field(
+        description="Smallest coefficient of the mean square kept."
+    )
+
+
 AnyVolatility = Annotated[
-    SquaredIncrements | MeanSquareResidual | MovingAverageLikelihood,
+    SquaredIncrements
+    | MeanSquareResidual
+    | MeanSquareLagrangian
+    | MovingAverageLikelihood,
     Field(discriminator="method"),
 ]
 
@@ -278,6 +303,15 @@ class Stlsq(Identify):
     method: Literal["stlsq"] = "stlsq"
     threshold: Share = Field(
         description="Smallest coefficient kept, relative to that of qdot^2."
+    )
+    rcond: Share | None = absent(
+        "Singular values below this share of the largest count as zero; if absent, "
+        "below machine epsilon times the number of samples."
+    )
+    shared: Literal["mean", "first"] = Field(
+        "mean",
+        description="Coefficient of a candidate that several equations contain: the "
+        "mean of theirs, or that of the first that keeps it, as in the released code.",
     )
     volatility: AnyVolatility
 

@@ -100,11 +100,14 @@ def simulate(
     dt, n = settings["time_step"], settings["trajectories"]
     key = seed, example, "simulate", replicate
     integrate = integrator(system)
+    steps = step_count(settings["duration"], dt)
     noise = white_noise(*key, system.wiener_processes)
+    if "legacy_seed" in settings:
+        noise = legacy_noise(settings["legacy_seed"], system.wiener_processes, steps)
     starts = ensemble_starts(
         settings["initial_state"], system, partial(generator, *key), n
     )
-    q = np.empty((1, n, step_count(settings["duration"], dt) + 1, system.dof))
+    q = np.empty((1, n, steps + 1, system.dof))
     qdot = np.empty_like(q)
     with np.errstate(over="ignore", invalid="ignore"):
         fill_paths(integrate, starts, noise, dt, q[0], qdot[0])
@@ -145,6 +148,24 @@ def white_noise(
             return np.ascontiguousarray(normals.transpose(3, 1, 2, 0))
 
         return draw
+
+    return start
+
+
+def legacy_noise(seed: int, processes: int, steps: int) -> Noise:
+    """White noise of the scripts that the paper released, for so many time steps.
+
+    Paper: the scripts begin with ``np.random.seed(0)`` and draw the two numbers of each
+    step trajectory by trajectory from NumPy's legacy generator (Mersenne Twister, polar
+    method). Later numbers cannot be had without the earlier ones, so that all are drawn
+    at once. What is returned is used as that of :func:`white_noise`.
+    """
+
+    def start(trajectories: range) -> Callable[[int], np.ndarray]:
+        shape = trajectories.stop, steps, processes, 2
+        normals = np.random.RandomState(seed).standard_normal(shape)
+        by_step = iter(normals[trajectories.start :].transpose(1, 3, 2, 0))
+        return lambda count: np.stack(list(itertools.islice(by_step, count)), axis=1)
 
     return start
 
