@@ -16,6 +16,7 @@ COPIED = ["Snakefile", "config", "workflow", "profiles", "src", "environment.yml
 PAPER = "stochastic_lagrangian"
 # Two systems: what each rule does, at little cost.
 EXAMPLES = ("harmonic", "duffing")
+FIGURES = ("coefficients", "response", "hamiltonian")
 TINY = {
     "replicates": 2,
     "examples": {
@@ -146,6 +147,6 @@ def below(example: str, estimator: str) -> set[str]:
     """Jobs of one example that use the model of one estimator."""
     return {
         f"Rolling out {example} ({estimator})",
-        f"Drawing the figures of {example}",
+        *(f"Drawing {figure} of {example}" for figure in FIGURES),
         f"Scoring {example}",
     }

@@ -18,7 +18,7 @@ from leastaction.report.style import draw, finding
 from leastaction.report.tables import render, table
 
 COARSE = {"dpi": 50}
-OF_EXAMPLE = tuple(example_figures()["port_recordings"].values())
+OF_EXAMPLE = example_figures()["port_recordings"]
 OF_PAPER = ("learning_curves", "effort_reconstruction", "effort_extrapolation")
 
 

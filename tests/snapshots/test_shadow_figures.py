@@ -11,7 +11,7 @@ from leastaction.report.style import draw, finding
 from leastaction.report.tables import render, table
 from leastaction.snapshots.figures._shared import largest_by_window
 
-OF_EXAMPLE = tuple(example_figures()["snapshots"].values())
+OF_EXAMPLE = example_figures()["snapshots"]
 OF_PAPER = ("snapshots", "modified_energy")
 OF_PLANE = ("governing_hamiltonian", "identified_hamiltonian")
 # Figures need fewer pixels in a test.

@@ -8,10 +8,10 @@ import yaml
 from project import ROOT
 
 from leastaction.configuration.checks import accepted
-from leastaction.configuration.jobs import FOR_FIGURES, panel
+from leastaction.configuration.jobs import FOR_FIGURES, example_figures, panel
 
 EXAMPLES = sorted(ROOT.glob("config/examples/*/*.yaml"))
-CAPTIONS = ("coefficients", "response", "hamiltonian")
+CAPTION = ROOT / "workflow" / "report" / "example_figure.rst"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: f"{p.parent.name}/{p.stem}")
@@ -20,15 +20,15 @@ def test_captions_of_an_example(path):
     written.pop("variants", None)
     example = accepted(written, path.stem)
     shown = {path.stem: panel(example, FOR_FIGURES)}
-    job = SimpleNamespace(
-        params=SimpleNamespace(settings={"panels": shown}),
-        wildcards=SimpleNamespace(example=path.stem),
-    )
-    for caption in CAPTIONS:
-        text = (ROOT / "workflow" / "report" / f"{caption}.rst").read_text()
-        told = jinja2.Template(text, undefined=jinja2.StrictUndefined).render(
-            snakemake=job
+    template = jinja2.Template(CAPTION.read_text(), undefined=jinja2.StrictUndefined)
+    told = set()
+    for figure in example_figures(example):
+        job = SimpleNamespace(
+            params=SimpleNamespace(settings={"panels": shown}),
+            wildcards=SimpleNamespace(example=path.stem, figure=figure),
         )
-        assert example["title"] in told and "{" not in told
-        density = example["simulate"]["method"].startswith("gill_")
-        assert not (density and "Wiener" in told)
+        heading, _, text = template.render(snakemake=job).partition("):\n")
+        assert example["title"] in heading
+        assert text.strip() and "{" not in text
+        told.add(text)
+    assert len(told) == 3

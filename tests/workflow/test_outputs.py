@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 import xarray as xr
-from project import EXAMPLES
+from project import EXAMPLES, FIGURES
 
 from leastaction import load_model
 from leastaction.report import verdict
@@ -21,7 +21,7 @@ def test_every_promised_file_is_there(finished):
         for kind in ("csv", "md", "tex", "html"):
             expected.append(f"{PAPER}/tables/table_{number}.{kind}")
     for example in EXAMPLES:
-        for figure in ("coefficients", "response", "hamiltonian"):
+        for figure in FIGURES:
             expected.append(f"{PAPER}/{example}/figures/{figure}.svg")
     missing = [path for path in expected if not (finished.folder / path).is_file()]
     assert not missing

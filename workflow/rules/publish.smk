@@ -4,25 +4,27 @@ rule plot_example:
         rollouts=rollouts,
         sources=figure_sources,
     output:
-        coefficients=figure("coefficients", "Lagrangian and volatility"),
-        response=figure("response", "response of truth and model"),
-        hamiltonian=figure("hamiltonian", "Hamiltonian along time"),
-        others=expand(
-            "<results>/{{paper}}/{{example}}/figures/{figure}.{kind}",
-            figure=FIGURES,
-            kind=["png", "pdf"],
+        svg=report(
+            "<results>/{paper}/{example}/figures/{figure}.svg",
+            caption="../report/example_figure.rst",
+            category="{paper}",
+            subcategory="{example}",
+            labels={"shows": "{figure}"},
         ),
+        others=multiext("<results>/{paper}/{example}/figures/{figure}", ".png", ".pdf"),
     log:
-        "<logs>/{paper}/{example}/plot_example.log",
+        "<logs>/{paper}/{example}/plot_{figure}.log",
     benchmark:
-        "<logs>/{paper}/{example}/plot_example.tsv"
+        "<logs>/{paper}/{example}/plot_{figure}.tsv"
+    wildcard_constraints:
+        figure=one_of(FIGURES),
     priority: 2
     conda:
         "../../environment.yml"
     params:
         settings=figure_settings,
     message:
-        "Drawing the figures of {wildcards.example}"
+        "Drawing {wildcards.figure} of {wildcards.example}"
     script:
         "../scripts/plot.py"
 
@@ -42,6 +44,8 @@ use rule plot_example as plot_paper with:
         "<logs>/{paper}/plot_paper_{figure}.log",
     benchmark:
         "<logs>/{paper}/plot_paper_{figure}.tsv"
+    wildcard_constraints:
+        figure="[^/]+",
     message:
         "Drawing {wildcards.figure} of {wildcards.paper}"
 
@@ -260,8 +264,8 @@ rule plot_recording:
         rollouts=["<results>/recordings/{example}/recommended/rollout.nc"],
         sources=sources("plot", figures()["prediction"], figures()["residuals"]),
     output:
-        prediction=figure("prediction", "measured and predicted", "recordings"),
-        residuals=figure("residuals", "residuals", "recordings"),
+        prediction=figure("prediction", "measured and predicted"),
+        residuals=figure("residuals", "residuals"),
         others=expand(
             "<results>/recordings/{{example}}/figures/{figure}.{kind}",
             figure=["prediction", "residuals"],

@@ -12,7 +12,8 @@ from leastaction.configuration.jobs import (
     shows,
 )
 
-FIGURES = ["coefficients", "response", "hamiltonian"]
+# Figures that examples have, each after its kind.
+FIGURES = {name for e in EXAMPLES.values() for name in example_figures(e)}
 
 
 def numbered(wildcards):
@@ -89,11 +90,10 @@ def figure_sources(wildcards):
     if "study" in wildcards.keys():
         drawn = [config["studies"][wildcards.study]["figure"]]
         shown = [EXAMPLES[key] for key in study_examples(wildcards)]
-    elif "figure" in wildcards.keys():
-        drawn, shown = [numbered(wildcards)["shows"]], examples_of_job(wildcards)
+    elif "example" in wildcards.keys():
+        drawn, shown = [wildcards.figure], examples_of_job(wildcards)
     else:
-        drawn = example_figures(example_of(wildcards)).values()
-        shown = examples_of_job(wildcards)
+        drawn, shown = [numbered(wildcards)["shows"]], examples_of_job(wildcards)
     return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
 
 
@@ -121,13 +121,14 @@ def examples_of_job(wildcards):
 
 def figure_settings(wildcards):
     """Panels, style, and what each file (by its stem) shows."""
-    if "figure" in wildcards.keys():
-        figures, parts = {wildcards.figure: numbered(wildcards)["shows"]}, FOR_PAPERS
+    name = wildcards.figure
+    if "example" in wildcards.keys():
+        kind, parts = name, FOR_FIGURES
     else:
-        figures, parts = example_figures(example_of(wildcards)), FOR_FIGURES
+        kind, parts = numbered(wildcards)["shows"], FOR_PAPERS
     return {
         "panels": panels(wildcards, parts),
-        "figures": figures,
+        "figures": {name: kind},
         "style": config["figures"],
     }
 
@@ -305,21 +306,21 @@ def paper_outputs(paper):
             k=["csv", "md", "tex", "html"],
         ),
         *expand(f"{base}/{{e}}/scores.csv", e=shown),
-        *expand(
-            f"{base}/{{e}}/figures/{{f}}.{{k}}",
-            e=shown,
-            f=FIGURES,
-            k=KINDS,
+        *(
+            f"{base}/{name}/figures/{shows}.{kind}"
+            for name in shown
+            for shows in example_figures(EXAMPLES[paper, name])
+            for kind in KINDS
         ),
     ]
 
 
-def figure(name, shows, folder="{paper}"):
-    """A figure of an example, in the report with the caption of its name."""
+def figure(name, shows):
+    """A figure of a recording, in the report with the caption of its name."""
     return report(
-        f"<results>/{folder}/{{example}}/figures/{name}.svg",
+        f"<results>/recordings/{{example}}/figures/{name}.svg",
         caption=f"../report/{name}.rst",
-        category=folder,
+        category="recordings",
         subcategory="{example}",
         labels={"shows": shows},
     )

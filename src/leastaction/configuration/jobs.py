@@ -83,15 +83,15 @@ def library_parts(example: Mapping, parts: Collection[str]) -> dict:
     return {key: library[key] for key in parts if key in library}
 
 
-def example_figures(example: Mapping) -> dict[str, str]:
-    """By file, the figures of one example."""
-    return dict(families.example_figures()[_shown_as(example)])
+def example_figures(example: Mapping) -> tuple[str, ...]:
+    """Names of the figures of one example, and of their files."""
+    return families.example_figures()[_shown_as(example)]
 
 
 def shows(figure: str, example: Mapping) -> bool:
     """Whether a figure can show an example: only some kinds of data have it."""
     of_kinds = families.example_figures()
-    kinds = [k for k, names in of_kinds.items() if figure in names.values()]
+    kinds = [k for k, names in of_kinds.items() if figure in names]
     return not kinds or _shown_as(example) in kinds
 
 

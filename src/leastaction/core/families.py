@@ -104,8 +104,8 @@ def figures() -> dict[str, str]:
 
 
 @cache
-def example_figures() -> dict[str, dict[str, str]]:
-    """By contract of the data, the figure that each file of an example shows."""
+def example_figures() -> dict[str, tuple[str, ...]]:
+    """By contract of the data, the figures of an example."""
     found = {}
     for _, folder in figure_folders():
         found |= getattr(folder, "EXAMPLE", {})

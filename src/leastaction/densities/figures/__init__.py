@@ -9,12 +9,7 @@ from leastaction.report.readable import plain_scientific, scientific
 from leastaction.report.style import StyledFigure
 
 EXAMPLE = dict.fromkeys(
-    ("histogram", "state_moments"),
-    {
-        "coefficients": "stationary_parameters",
-        "response": "density",
-        "hamiltonian": "marginals",
-    },
+    ("histogram", "state_moments"), ("stationary_parameters", "density", "marginals")
 )
 # Further figures of a file.
 SHARED = {

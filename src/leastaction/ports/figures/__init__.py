@@ -1,12 +1,6 @@
 """Figures of port-Hamiltonian models: file ``<name>.py`` draws figure `name`."""
 
-EXAMPLE = {
-    "port_recordings": {
-        "coefficients": "effort_errors",
-        "response": "port_motion",
-        "hamiltonian": "port_energy",
-    }
-}
+EXAMPLE = {"port_recordings": ("effort_errors", "port_motion", "port_energy")}
 # Further figures of a file.
 SHARED = {
     "learning_curves": (

@@ -1,12 +1,6 @@
 """Figures of snapshots: file ``<name>.py`` draws figure `name`."""
 
-EXAMPLE = {
-    "snapshots": {
-        "coefficients": "alignment",
-        "response": "shadow_path",
-        "hamiltonian": "shadow_energy",
-    }
-}
+EXAMPLE = {"snapshots": ("alignment", "shadow_path", "shadow_energy")}
 # Further figures of a file.
 SHARED = {
     "escape_paths": (

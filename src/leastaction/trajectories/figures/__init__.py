@@ -1,12 +1,6 @@
 """Figures of noisy motions: file ``<name>.py`` draws figure `name`."""
 
-EXAMPLE = {
-    "recordings": {
-        "coefficients": "noise_coefficients",
-        "response": "trajectories",
-        "hamiltonian": "energy",
-    }
-}
+EXAMPLE = {"recordings": ("noise_coefficients", "trajectories", "energy")}
 # Further figures of a file.
 SHARED = {
     "trajectories": ("energy",),
