@@ -34,11 +34,19 @@ async function until(holds) {
   const network = performance.getEntriesByType("resource").map(r => r.name)
     .filter(name => /^(https?|file):/.test(name));
   const text = JSON.stringify({found, problems, network});
+  const told = "BEGIN" + btoa(encodeURIComponent(text)) + "END";
+  if (parent !== self) return parent.postMessage(told, "*");
   document.documentElement.innerHTML = "";
   document.body.id = "found";
-  document.body.textContent = "BEGIN" + btoa(encodeURIComponent(text)) + "END";
+  document.body.textContent = told;
 })();
 </script>"""
+# No window of Chromium is narrower; a narrower page is shown in a frame.
+NARROWEST = 500
+FRAME = """<!DOCTYPE html><body><iframe src="%s" width="%d" height="1000"
+  style="border: 0"></iframe><script>
+addEventListener("message", e => { document.body.textContent = e.data; });
+</script></body>"""
 
 
 def browser() -> str:
@@ -64,12 +72,18 @@ def visit(page: Path, look: str, folder: Path, width: int = 1400) -> dict:
     body, closing, end = rest.rpartition("</body>")
     copy = folder / page.name
     copy.write_text(head + opening + LISTEN + body + LOOK % look + closing + end)
+    if width < NARROWEST:
+        frame = copy.with_name(f"frame_{copy.name}")
+        frame.write_text(FRAME % (copy.name, width))
+        copy = frame
     command = [browser(), "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]
     command += [f"--user-data-dir={folder / 'profile'}", "--disable-dev-shm-usage"]
     command += [f"--window-size={width},1000", "--virtual-time-budget=600000"]
     result = subprocess.run(
         [*command, copy.as_uri()], capture_output=True, text=True, timeout=240
     )
+    if width < NARROWEST:
+        copy.unlink()
     code = re.search("BEGIN(.*)END", result.stdout)
     assert code, result.stderr[-2000:]
     return json.loads(unquote(b64decode(code[1]).decode()))

@@ -7,7 +7,7 @@ import pytest
 from synthetic import STIFFNESS, config, model
 
 from leastaction.report import tables
-from leastaction.report.readable import measured_text, sum_text
+from leastaction.report.readable import measured_text, sum_text, typeset
 from leastaction.report.tables import render
 
 TEXTS = {"lagrangian": "L = 50% & _more_ {x}^2", "hamiltonian": "H"}
@@ -148,3 +148,37 @@ def test_renderings():
     assert render(found, "md") == render(tables.table("lagrangian", [panel()]), "md")
     with pytest.raises(ValueError, match="csv, md, tex"):
         render(found, "xls")
+
+
+def test_a_page_of_a_table_has_a_caption_and_typeset_formulas():
+    found = tables.table("lagrangian", [panel()])
+    page = render(found, "html", "Table 1 & more")
+    assert "<caption>Table 1 &amp; more</caption>" in page
+    assert "L = 50% &amp; _more_ {x}<sup>2</sup>" in page
+    assert "Ẋ<sup>2</sup>" in page and "X'^2" not in page
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("thdot**2*cos(th1)", "θ̇<sup>2</sup>\u2009cos θ<sub>1</sub>"),
+        ("sin(th)**2", "sin<sup>2</sup> θ"),
+        (
+            "X_1'^2 - 2 u_xx^2",
+            "Ẋ<sub>1</sub><sup>2</sup> − 2 u<sub>xx</sub><sup>2</sup>",
+        ),
+        ("theta'' + H^[[2]]", "θ̈ + H<sup>[2]</sup>"),
+        ("<= 1e-05 m/s^1.5", "≤ 10<sup>−5</sup> m/s<sup>1.5</sup>"),
+        ("(1.2 ± 3e+07)", "(1.2 ± 3·10<sup>7</sup>)"),
+        (
+            "E'z, Newmark's xL-SINDy, dt E[L^2] a",
+            "E<sup>T</sup>z, Newmark's xL-SINDy, dt E[L<sup>2</sup>] a",
+        ),
+        (
+            "<b> & published_lgp, linear_additive_1e9",
+            "&lt;b&gt; &amp; published_lgp, linear_additive_1e9",
+        ),
+    ],
+)
+def test_formulas_are_typeset_and_words_are_left_alone(text, shown):
+    assert typeset(text) == shown

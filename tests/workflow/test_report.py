@@ -1,9 +1,10 @@
-"""The report in a browser: its front page, its figures, its search, its scorecard."""
+"""The report and the pages in a browser: figures, search, filters, two widths."""
 
 import re
 
 import pytest
 from browser import browser, visit
+from project import ROOT
 
 FRONT = """
 await until(() => document.querySelector("main.story"));
@@ -56,13 +57,51 @@ return {term: app.state.searchTerm,
   rows: [...document.querySelectorAll("nav tr")].map(r => r.textContent)};
 """
 SCORECARD = """
-const count = () => document.querySelectorAll("tbody tr:not([hidden])").length;
-const all = count();
+const rows = () => [...document.querySelectorAll("tbody tr:not([hidden])")];
+const printed = rows();
+const opened = document.forms[0].elements.rows.value;
+const change = (name, value) => {
+  document.forms[0].elements[name].value = value;
+  document.querySelector("form").dispatchEvent(new Event("input"));
+};
+const said = [...document.querySelectorAll(".counts b")].map(b => +b.textContent);
+change("rows", "");
+const all = rows().length;
 document.querySelector("button[data-verdict=meets]").click();
-const meets = count();
-document.querySelector("input[type=search]").value = "volatility";
-document.querySelector("form").dispatchEvent(new Event("input"));
-return {all, meets, both: count(), said: document.getElementById("shown").textContent};
+const meets = rows().length;
+change("text", "volatility");
+const kept = JSON.parse(localStorage.getItem("leastaction: " + document.title));
+const told = document.getElementById("shown").textContent, both = rows().length;
+document.getElementById("afresh").click();
+return {all, meets, both, told, opened, kept, counts: said,
+  empty: printed.filter(r => !r.cells[5].textContent.trim()).length,
+  papers: [...new Set(printed.map(r => r.cells[0].textContent))],
+  printed: printed.length, afresh: rows().length};
+"""
+# Width of a figure, and its small print (report/style.py), in points.
+FIGURE, SMALL_PRINT = 180 / 25.4 * 72, 0.85 * 8
+LEGIBLE = 8
+LAYOUT = """
+await until(() => [...document.images].every(i => i.complete));
+for (const one of document.querySelectorAll("details")) one.open = true;
+const page = document.documentElement, sizes = [], outside = [];
+for (const one of document.body.querySelectorAll("*:not(script):not(style)")) {
+  const box = one.getBoundingClientRect();
+  if (box.width && box.right > innerWidth + 1 && !one.closest(".scroll, pre"))
+    outside.push(one.tagName + " " + one.className);
+  const text = [...one.childNodes].some(n => n.nodeType === 3 && n.data.trim());
+  const size = parseFloat(getComputedStyle(one).fontSize);
+  if (box.width && text) sizes.push(size);
+}
+return {
+  width: innerWidth, overflow: page.scrollWidth > innerWidth, outside,
+  lettering: Math.min(...sizes),
+  broken: [...document.images].filter(i => !i.naturalWidth).map(i => i.alt),
+  figures: [...document.images].map(i => i.clientWidth),
+  clipped: [...document.querySelectorAll("table")].filter(t => !t.closest(".scroll"))
+    .length,
+  captions: [...document.querySelectorAll("table")].filter(t => !t.caption).length,
+};
 """
 
 
@@ -105,12 +144,42 @@ def test_the_search_finds_an_example(report, tmp_path):
     assert len(seen["found"]["rows"]) > 3
 
 
-def test_the_scorecard_filters(finished, tmp_path):
+def test_the_scorecard_filters_and_remembers(finished, tmp_path):
     seen = visit(finished.folder / "results/scorecard.html", SCORECARD, tmp_path)
     assert seen["problems"] == []
     found = seen["found"]
+    assert found["opened"] == "printed" and found["empty"] == 0
+    assert found["papers"] == ["1 Tripura et al. (2024)"]
+    assert sum(found["counts"]) == found["printed"] == found["afresh"] > 0
     assert found["all"] > found["meets"] > found["both"] > 0
-    assert found["said"] == f"{found['both']} of {found['all']}"
+    assert found["told"] == f"{found['both']} of {found['all']}"
+    assert {k: found["kept"][k] for k in ("rows", "verdict", "text")} == {
+        "rows": "",
+        "verdict": "meets",
+        "text": "volatility",
+    }
+
+
+@pytest.mark.parametrize("width", [1400, 420])
+@pytest.mark.parametrize(
+    "page",
+    [
+        "story.html",
+        "scorecard.html",
+        "stochastic_lagrangian/tables/table_2.html",
+    ],
+)
+def test_pages_fit_both_widths_and_can_be_read(finished, tmp_path, page, width):
+    seen = visit(finished.folder / "results" / page, LAYOUT, tmp_path, width)
+    assert seen["problems"] == []
+    found = seen["found"]
+    assert found["width"] == width and not found["overflow"]
+    assert found["outside"] == [] and found["broken"] == []
+    assert found["clipped"] == 0 and found["captions"] == 0
+    assert found["lettering"] >= LEGIBLE
+    if width == 1400:
+        for shown in found["figures"]:
+            assert SMALL_PRINT * shown / FIGURE >= LEGIBLE
 
 
 def test_the_story_stands_alone(finished, tmp_path):
@@ -122,4 +191,6 @@ def test_the_story_stands_alone(finished, tmp_path):
     assert min(seen["found"]) > 0
     folder = finished.folder / "results"
     for target in re.findall(r'href="([^#"]+)"', page.read_text()):
-        assert (folder / target).is_file(), target
+        if not target.startswith("https://doi.org/"):
+            place = ROOT if target.startswith("../") else folder
+            assert (place / target.removeprefix("../")).is_file(), target

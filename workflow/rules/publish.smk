@@ -147,6 +147,8 @@ rule collect_scores:
         collection="scorecard|studies",
     conda:
         "../../environment.yml"
+    params:
+        papers=papers_named(),
     message:
         "Collecting the {wildcards.collection}"
     script:
@@ -201,6 +203,8 @@ rule summarise:
         "<logs>/summarise.tsv"
     conda:
         "../../environment.yml"
+    params:
+        papers=papers_named(),
     message:
         "Writing docs/results.md"
     script:
@@ -210,7 +214,8 @@ rule summarise:
 rule summarise_papers:
     input:
         scorecard="<results>/scorecard.csv",
-        pictures=papers_pictures(),
+        pictures=papers_files("png"),
+        findings=papers_files("txt"),
         tables=[
             f"<results>/{p}/tables/{t}.html"
             for p in PAPERS

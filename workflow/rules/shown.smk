@@ -144,8 +144,13 @@ def recording_figures(wildcards):
 
 
 def table_settings(wildcards):
-    shown = numbered(wildcards)["shows"]
-    return {"panels": panels(wildcards, FOR_TABLES_AND_SCORES), "table": shown}
+    entry, paper = numbered(wildcards), config["papers"][wildcards.paper]
+    source = f"Paper {paper['number']}, " if "number" in paper else ""
+    return {
+        "panels": panels(wildcards, FOR_TABLES_AND_SCORES),
+        "table": entry["shows"],
+        "caption": f"{source}{paper['title']}.\n{entry['caption']}".strip(),
+    }
 
 
 def score_settings(wildcards):
@@ -249,10 +254,10 @@ def matrix_settings():
     }
 
 
-def papers_pictures():
-    """Figures of the papers, in the order of their page."""
+def papers_files(kind):
+    """Files of the figures of the papers, in the order of their page."""
     return [
-        f"<results>/{paper}/figures/{figure}.png"
+        f"<results>/{paper}/figures/{figure}.{kind}"
         for paper in PAPERS
         for figure in config["papers"][paper]["figures"]
     ]
@@ -268,6 +273,13 @@ def gallery():
 def gallery_figure(wildcards):
     """The figure that a picture of the README shows."""
     return f"<results>/{config['gallery'][wildcards.picture]}.png"
+
+
+def papers_named():
+    """What names each paper, in their order."""
+    told = ("title", "number", "year")
+    papers = config["papers"].items()
+    return {name: {k: p[k] for k in told if k in p} for name, p in papers}
 
 
 def papers_settings():

@@ -17,13 +17,15 @@ TITLES = {
 }
 
 
-def main(scores: list, collection: str, csv: str, md: str, html: str) -> None:
+def main(
+    scores: list, collection: str, papers: dict, csv: str, md: str, html: str
+) -> None:
     """Put the rows together, add what is pooled over examples, and render them."""
     frames = [from_csv(load_text(path)) for path in scores]
     table = scorecard([*frames, pooled_rows(frames)])
     save_text(to_csv(table), csv)
     save_text(to_markdown(table), md)
-    save_text(scorecard_page(table, TITLES[collection]), html)
+    save_text(scorecard_page(table, TITLES[collection], papers), html)
 
 
 if __name__ == "__main__":
@@ -31,5 +33,6 @@ if __name__ == "__main__":
     main(
         snakemake.input.scores,
         snakemake.wildcards.collection,
+        snakemake.params.papers,
         **dict(snakemake.output.items()),
     )

@@ -9,6 +9,8 @@ from leastaction.report.matrix import matrix, method_matrix, shown
 from leastaction.report.scorecard import from_csv
 from leastaction.report.tables import Table, render
 
+CAPTION = "Methods by systems: structure, errors and cost of every method that was run."
+
 
 def main(scores, models, benchmarks, settings, table, figures) -> None:
     """Put the entries of `settings` together, tabulate and draw them."""
@@ -24,7 +26,7 @@ def main(scores, models, benchmarks, settings, table, figures) -> None:
     frame = matrix(named, dimensions, seconds, frames, settings["noise_level"])
     save_text(render(Table(frame), "csv"), table["csv"])
     for kind in ("md", "html"):
-        save_text(render(Table(shown(frame)), kind), table[kind])
+        save_text(render(Table(shown(frame)), kind, CAPTION), table[kind])
     figure = method_matrix(frame, settings["style"])
     for path in figures:
         save_figure(figure, path)

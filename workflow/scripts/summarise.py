@@ -6,11 +6,11 @@ from leastaction.report.pages import results_page
 from leastaction.report.scorecard import from_csv
 
 
-def main(scorecard: str, page: str) -> None:
+def main(scorecard: str, papers: dict, page: str) -> None:
     """Write the page."""
-    save_text(results_page(from_csv(load_text(scorecard))), page)
+    save_text(results_page(from_csv(load_text(scorecard)), papers), page)
 
 
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
-    main(snakemake.input.scorecard, snakemake.output.page)
+    main(snakemake.input.scorecard, snakemake.params.papers, snakemake.output.page)

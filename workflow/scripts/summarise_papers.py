@@ -8,11 +8,18 @@ from leastaction.report.pages import paper_summary, papers_page
 from leastaction.report.scorecard import from_csv
 from leastaction.report.thumbnail import thumbnail
 
-WIDTH, LIMIT = 880, 200_000
+WIDTH, LIMIT = 1400, 400_000
 
 
-def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) -> None:
-    """Write one section per paper of `settings`, with its figures."""
+def main(
+    scorecard: str,
+    pictures: list,
+    findings: list,
+    logs: Path,
+    settings: dict,
+    page: str,
+) -> None:
+    """Write one section per paper of `settings`, with its figures and findings."""
     table = from_csv(load_text(scorecard))
     # Of the examples, not of their variants.
     paths = {
@@ -31,7 +38,9 @@ def main(scorecard: str, pictures: list, logs: Path, settings: dict, page: str) 
         f"{one['name']}/figures/{name}" for one in papers for name in one["figures"]
     ]
     small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
-    save_text(papers_page(papers, dict(zip(files, small, strict=True))), page)
+    told = (load_text(path).strip() for path in findings)
+    shown = (dict(zip(files, given, strict=True)) for given in (small, told))
+    save_text(papers_page(papers, *shown), page)
 
 
 if __name__ == "__main__":
@@ -39,6 +48,7 @@ if __name__ == "__main__":
     main(
         snakemake.input.scorecard,
         snakemake.input.pictures,
+        snakemake.input.findings,
         Path(snakemake.log[0]).parent,
         snakemake.params.settings,
         snakemake.output.page,

@@ -13,7 +13,7 @@ def main(models: list, rollouts: list, settings: dict, files: dict) -> None:
     )
     made = table(settings["table"], panels)
     for kind, path in files.items():
-        save_text(render(made, kind), path)
+        save_text(render(made, kind, settings["caption"]), path)
 
 
 if __name__ == "__main__":

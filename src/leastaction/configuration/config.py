@@ -94,15 +94,26 @@ class PaperTable(Settings):
 
     shows: Table = Field(description="What it shows, a name of a table.")
     examples: Listed | None = absent(SOME_EXAMPLES)
+    caption: Text = Field("", description="Text above the table.")
 
 
 class Paper(Settings):
     """A paper: its figures and tables by their number."""
 
+    number: Count | None = absent("Its number in the documentation.")
+    year: Count | None = absent("Year in which it was published.")
+    doi: Text | None = absent(
+        "Digital object identifier; left out where none is known."
+    )
     title: Text = Field(description="Authors and title.")
     summary: Text = Field(
         "",
         description="What the paper does, in plain words, for the page of papers.",
+    )
+    drawings: dict[str, Text] = Field(
+        {},
+        description="Figures that are drawings and hold no data, by their number: what "
+        "each draws. They are not reproduced.",
     )
     figures: dict[str, PaperFigure] = Field(
         description="Figures by their number in the paper."

@@ -8,20 +8,19 @@ Each page needs no other file; its HTML is a template (:mod:`~.templates`).
 """
 
 import math
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 import pandas as pd
 
-from leastaction.report.readable import number_text
+from leastaction.report.readable import number_text, typeset
+from leastaction.report.recovery import is_replica
 from leastaction.report.scorecard import KINDS, PRINTED, kinds, verdict_counts
 from leastaction.report.tables import markdown
 from leastaction.report.templates import page
 from leastaction.report.verdict import (
     ERRATA,
     INACCURATE,
-    MEETS,
     MISSES,
     NO_TARGET,
     NOT_REPRODUCED,
@@ -29,10 +28,11 @@ from leastaction.report.verdict import (
     VERDICTS,
 )
 
-FILTERS = ("paper", "example", "estimator", "verdict")
+FILTERS = ("paper", "rows", "example", "estimator", "verdict")
 # What makes the model is named by its stage; what comes after is one.
 STAGES = ("simulate", "differentiate", "assemble", "identify", "validate")
 FIRST = ("published", "recommended")
+OWN_RECIPE = "the paper's own recipe, run by us"
 # Printed numbers that are listed of a paper, of one example and in all.
 PER_EXAMPLE, IN_ALL = 2, 8
 
@@ -40,8 +40,12 @@ PER_EXAMPLE, IN_ALL = 2, 8
 # All rows
 
 
-def scorecard_page(frame: pd.DataFrame, title: str) -> str:
-    """Self-contained page: verdicts counted, rows filtered by four columns and text.
+def scorecard_page(
+    frame: pd.DataFrame, title: str, papers: Mapping[str, Mapping] | None = None
+) -> str:
+    """Self-contained page: verdicts counted, rows filtered by columns and text.
+
+    It opens on the rows whose number a paper prints, if there are any.
 
     Parameters
     ----------
@@ -49,15 +53,50 @@ def scorecard_page(frame: pd.DataFrame, title: str) -> str:
         Result of :func:`leastaction.report.scorecard.scorecard`.
     title
         Heading.
+    papers
+        `title`, `number` and `year` of each paper, by its name.
     """
-    frame = frame.assign(verdict=frame["verdict"].replace("", NO_TARGET))
-    counts = {v: Counter(frame["estimator"][frame["verdict"] == v]) for v in VERDICTS}
-    choices = {name: sorted(frame[name].unique()) for name in FILTERS}
-    choices["verdict"] = [v for v in VERDICTS if counts[v]]
-    rows = frame.to_dict("records")
-    return page(
-        "scorecard.html", title=title, rows=rows, counts=counts, choices=choices
+    frame = by_number(frame, papers or {})
+    frame = frame.assign(
+        verdict=frame["verdict"].replace("", NO_TARGET), rows=kinds(frame)
     )
+    choices = {name: list(dict.fromkeys(frame[name])) for name in FILTERS}
+    choices |= {name: sorted(choices[name]) for name in ("example", "estimator")}
+    choices["rows"] = [kind for kind in KINDS if kind in choices["rows"]]
+    choices["verdict"] = [v for v in VERDICTS if v in choices["verdict"]]
+    return page(
+        "scorecard.html",
+        title=title,
+        rows=frame.to_dict("records"),
+        choices=choices,
+        opens=PRINTED if PRINTED in choices["rows"] else "",
+    )
+
+
+def by_number(frame: pd.DataFrame, papers: Mapping[str, Mapping]) -> pd.DataFrame:
+    """Rows in the order of the `papers`, each named as :func:`label` does."""
+    order = {name: i for i, name in enumerate(papers)}
+    rank = frame["paper"].map(lambda name: order.get(name, len(order)))
+    frame = frame.iloc[rank.argsort(kind="stable")]
+    return frame.assign(
+        paper=frame["paper"].map(
+            lambda name: label(papers[name]) if name in papers else name
+        )
+    )
+
+
+def label(paper: Mapping) -> str:
+    """A paper in short: ``1 Tripura et al. (2024)``.
+
+    Examples
+    --------
+    >>> label({"number": 2, "title": "Purnomo, Hayashibe: Sparse", "year": 2023})
+    '2 Purnomo, Hayashibe (2023)'
+    """
+    authors = paper["title"].partition(": ")[0].split(", ")
+    named = ", ".join(authors) if len(authors) < 3 else f"{authors[0]} et al."
+    number = f"{paper['number']} " if paper.get("number") else ""
+    return f"{number}{named}" + (f" ({paper['year']})" if paper.get("year") else "")
 
 
 # The papers on one page
@@ -71,7 +110,8 @@ def paper_summary(
     Parameters
     ----------
     settings
-        `title`, `summary`, `figures` and `tables` of the paper, and `examples` by name.
+        `title`, `number`, `year`, `doi`, `summary`, `drawings`, `figures` and `tables`
+        of the paper, and `examples` by name.
     scorecard
         Result of :func:`leastaction.report.scorecard.scorecard`.
     seconds
@@ -81,14 +121,18 @@ def paper_summary(
     -------
     dict
         The `settings`, and `name`; `verdicts` on printed numbers, one row per
-        estimator; `misses`, rows;
-        `numbers`, the printed ones that differ most from the corrected ones; `cost`.
+        estimator; `bars`, the same of the paper's own recipe and of ours; `misses`,
+        rows; `numbers`, the printed ones that differ most from the corrected ones;
+        `cost`.
     """
     rows = scorecard[scorecard["paper"] == name]
+    found = verdicts(rows)
     return {
         **settings,
         "name": name,
-        "verdicts": verdicts(rows),
+        "label": label(settings),
+        "verdicts": found,
+        "bars": bars(found),
         "misses": rows[rows["verdict"] == MISSES].to_dict("records"),
         "numbers": largest_differences(rows),
         "cost": cost(seconds),
@@ -97,13 +141,26 @@ def paper_summary(
 
 def verdicts(rows: pd.DataFrame) -> list[dict]:
     """Printed numbers by estimator and verdict; the paper's and our best first."""
-    printed = rows[kinds(rows) == PRINTED]
-    counts = pd.crosstab(printed["estimator"], printed["verdict"])
-    counts = counts.reindex(columns=VERDICTS, fill_value=0)
+    counts = verdict_counts(rows, by=("estimator",))
+    counts = counts[counts.index.get_level_values("kind") == PRINTED].droplevel("kind")
+    counts = counts[counts.sum(axis=1) > 0]
     order = sorted(counts.index, key=lambda e: (e not in FIRST, e))
     return [
         {"estimator": e, **{v: int(counts.loc[e, v]) for v in VERDICTS}} for e in order
     ]
+
+
+def bars(verdicts: Sequence[Mapping]) -> dict[str, dict[str, int]]:
+    """Printed numbers by verdict: of the paper's own recipe, and of our best."""
+    ours = "recommended"
+    sides = {
+        OWN_RECIPE: [row for row in verdicts if is_replica(row["estimator"])],
+        ours: [row for row in verdicts if row["estimator"] == ours],
+    }
+    return {
+        side: {v: sum(row[v] for row in rows) for v in VERDICTS}
+        for side, rows in sides.items()
+    }
 
 
 def largest_differences(rows: pd.DataFrame) -> list[dict]:
@@ -116,6 +173,8 @@ def largest_differences(rows: pd.DataFrame) -> list[dict]:
     printed = rows[rows["printed"].notna()]
     keys = ["example", "item", "quantity", "unit"]
     for key, group in printed.groupby(keys, sort=False):
+        if not _distance(group.iloc[0]["printed"], group.iloc[0]["corrected"]):
+            continue
         by_estimator = group.drop_duplicates("estimator").set_index("estimator")
         first = group.iloc[0]
         found.append(
@@ -165,33 +224,35 @@ def _ours(by_estimator: pd.DataFrame, name: str) -> dict:
     }
 
 
-def kept(verdicts: Sequence[Mapping]) -> tuple[int, int]:
-    """Printed numbers that are met, and all that are judged."""
-    judged = sum(row[v] for row in verdicts for v in VERDICTS if v != NO_TARGET)
-    return sum(row[MEETS] for row in verdicts), judged
-
-
-def papers_page(papers: Sequence[Mapping], pictures: Mapping[str, bytes]) -> str:
+def papers_page(
+    papers: Sequence[Mapping],
+    pictures: Mapping[str, bytes],
+    findings: Mapping[str, str],
+) -> str:
     """Self-contained page.
 
     Parameters
     ----------
     papers
         Results of :func:`paper_summary`, in their order.
-    pictures
-        PNG of each figure of the papers, by its path without suffix.
+    pictures, findings
+        PNG of each figure of the papers, and what our results in it show, by its path
+        without suffix.
     """
-    judged = [kept(paper["verdicts"]) for paper in papers]
+    sides = [paper["bars"] for paper in papers]
+    found = {
+        side: {v: sum(one[side][v] for one in sides) for v in VERDICTS}
+        for side in (sides[0] if sides else ())
+    }
     return page(
         "papers.html",
         title="The law behind measured motion",
         papers=papers,
         pictures=pictures,
+        findings=findings,
         verdicts=VERDICTS,
         first=FIRST,
-        kept=kept,
-        good=sum(good for good, _ in judged),
-        judged=sum(count for _, count in judged),
+        found=found,
     )
 
 
@@ -214,42 +275,64 @@ both keep our limit; *paper-errs* if the recipe gives the corrected number and a
 erratum shows that the printed one is wrong; else it is *not-reproduced*, and the note
 says why or that we do not know.
 
-Numbers that we add (*ours*) and sizes of libraries (*facts*, which have no verdict) are
-counted apart.
+These are the counts of `results/story.html`:
+"""
+KINDS_HEADING = """By kind and by verdict, all estimators together; numbers that we add
+(*ours*) and sizes of libraries (*facts*, which have no verdict) are counted apart:
 """
 SHOWN = ("example", "item", "quantity", "unit", "estimator")
 SHOWN_NUMBERS = ("printed", "corrected", "ours_median")
 
 
-def results_page(frame: pd.DataFrame) -> str:
+def results_page(
+    frame: pd.DataFrame, papers: Mapping[str, Mapping] | None = None
+) -> str:
     """Markdown page of a scorecard.
 
     Parameters
     ----------
     frame
         Result of :func:`leastaction.report.scorecard.scorecard`.
+    papers
+        `title`, `number` and `year` of each paper, by its name.
     """
+    frame = by_number(frame, papers or {})
+    parts = [RESULTS_HEADING, markdown(_sides(frame)), KINDS_HEADING]
     counts = verdict_counts(frame)
     total = counts.groupby(level="kind").sum().reindex(KINDS, fill_value=0)
     total.index = pd.MultiIndex.from_product([["all"], total.index])
     counts = pd.concat([counts, total]).rename_axis(["paper", "kind"]).reset_index()
-    parts = [RESULTS_HEADING, markdown(counts.astype("object"))]
+    parts.append(markdown(counts.astype("object")))
     for heading, name, last in (
-        ("What misses", MISSES, ("target", "note")),
-        (
-            "What the paper's recipe, run by us, does not give",
-            NOT_REPRODUCED,
-            ("note",),
-        ),
+        ("What misses our limit", MISSES, ("target", "note")),
+        ("What is not reproduced", NOT_REPRODUCED, ("note",)),
         ("Where a paper errs", PAPER_ERRS, ("note",)),
-        ("Where a paper's honest estimate is inaccurate", INACCURATE, ("target",)),
+        ("Where a paper's estimate is inaccurate", INACCURATE, ("target",)),
     ):
         rows = frame[frame["verdict"] == name]
         parts.append(f"## {heading}\n")
         parts.append(_table(rows, last) if len(rows) else "Nothing.\n")
-    for paper, rows in frame[frame["printed"].notna()].groupby("paper"):
+    for paper, rows in frame[frame["printed"].notna()].groupby("paper", sort=False):
         parts += [f"## Printed numbers: {paper}\n", _table(rows, ("verdict",))]
     return "\n".join(parts)
+
+
+def _sides(frame: pd.DataFrame) -> pd.DataFrame:
+    """The counts of the page of papers, and their sums."""
+    found = {
+        paper: bars(verdicts(rows))
+        for paper, rows in frame.groupby("paper", sort=False)
+    }
+    shown = [
+        {"paper": paper, "printed numbers beside": side, **counts}
+        for paper, sides in found.items()
+        for side, counts in sides.items()
+        if sum(counts.values())
+    ]
+    table = pd.DataFrame(shown, columns=["paper", "printed numbers beside", *VERDICTS])
+    total = table.groupby("printed numbers beside", sort=False)[list(VERDICTS)].sum()
+    total = total.reset_index().assign(paper="all")
+    return pd.concat([table, total], ignore_index=True).astype("object")
 
 
 def _table(rows: pd.DataFrame, last: tuple[str, ...]) -> str:
@@ -258,6 +341,8 @@ def _table(rows: pd.DataFrame, last: tuple[str, ...]) -> str:
         shown[name] = rows[name].map(lambda value: number_text(value, 5))
     if "verdict" in shown:
         shown["verdict"] = shown["verdict"].replace("", NO_TARGET)
+    for name in shown.columns.difference(("example", "item", "estimator", "verdict")):
+        shown[name] = shown[name].map(typeset)
     if "note" in shown:
         shown["note"] = shown["note"].str.replace(
             ERRATA, r"[\g<0>](errata.md)", regex=True

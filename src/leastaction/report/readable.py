@@ -1,6 +1,11 @@
-"""Formulas and numbers as a person writes them: ``0.5 X'^2 - 500 X^2``."""
+"""Formulas and numbers as a person writes them: ``0.5 X'^2 - 500 X^2``.
 
+On pages :func:`typeset` gives them Greek letters, dots, superscripts and subscripts.
+"""
+
+import html
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -13,11 +18,69 @@ from leastaction.core.families import is_field
 
 DIGITS = 6
 RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+GREEK = {
+    "alpha": "α",
+    "beta": "β",
+    "theta": "θ",
+    "th": "θ",
+    "varphi": "φ",
+    "phi": "φ",
+    "sigma": "σ",
+    "lambda": "λ",
+    "rho": "ρ",
+    "nu": "ν",
+}
+_LETTER = f"(?:{'|'.join(GREEK)}|[A-Za-z])"
+_DOTS = {"dot": "\u0307", "ddot": "\u0308", "'": "\u0307", "''": "\u0308"}
+# Steps of `typeset`, in their order.
+_STEPS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
+    # sin(th)**2 is sin^2 th
+    (r"\b(sin|cos)\((\w+)\)(?:\*\*|\^)(\d+)", r"\1^\3 \2"),
+    (r"\b(sin|cos)\((\w+)\)", r"\1 \2"),
+    (r"\*\*", "^"),
+    (r"(?<=[\w)])\*(?=[\w(])", "\u2009"),
+    # E'z is the transpose of E times z, X' a rate
+    (r"\bE'(?=z\b)", "E<sup>T</sup>"),
+    (
+        rf"\b({_LETTER})(?:_?(\d+))?(d?dot\b|'{{1,2}}(?![\w']))",
+        lambda m: m[1] + _DOTS[m[3]] + (f"_{m[2]}" if m[2] else ""),
+    ),
+    (rf"\b({_LETTER}[\u0307\u0308]?)(?:_(\w+)|(\d+))\b", r"\1<sub>\2\3</sub>"),
+    (rf"\b({'|'.join(GREEK)})(?![^\W\d_])", lambda m: GREEK[m[1]]),
+    (r"\^\[(\[\d+\])\]", r"<sup>\1</sup>"),
+    (r"\^-(?=\d)", "^−"),
+    (r"\^(−?\d+(?:\.\d+)?)", r"<sup>\1</sup>"),
+    (r"(?<=\))_(\d+)\b", r"<sub>\1</sub>"),
+    ("&lt;=", "≤"),
+    ("&gt;=", "≥"),
+    (r"(?<![\w.])1e([+-]?)0*(\d+)\b", lambda m: _power("", *m.groups())),
+    (r"\b(\d+)e([+-]?)0*(\d+)\b", lambda m: _power(f"{m[1]}·", m[2], m[3])),
+    # A minus, not a hyphen
+    (r"(?<= )-(?= )|(?<![\w>)\]-])-(?=[\d.(]|[A-Za-z]\b|[θφ])", "−"),
+)
 
 
 def number_text(value: float, digits: int = DIGITS) -> str:
     """Text of a number to `digits` significant digits; empty if it is NaN."""
     return "" if np.isnan(value) else f"{value:.{digits}g}"
+
+
+def typeset(text: str) -> str:
+    """HTML of a text with formulas: letters, dots, powers and indices set as in print.
+
+    Examples
+    --------
+    >>> typeset("coefficient of thdot**2*cos(th1)")
+    'coefficient of θ̇<sup>2</sup>\u2009cos θ<sub>1</sub>'
+    """
+    text = html.escape(text, quote=False)
+    for pattern, replacement in _STEPS:
+        text = re.sub(pattern, replacement, text)
+    return unicodedata.normalize("NFC", text)
+
+
+def _power(before: str, sign: str, exponent: str) -> str:
+    return f"{before}10<sup>{'−' if sign == '-' else ''}{exponent}</sup>"
 
 
 def duration(seconds: float) -> str:

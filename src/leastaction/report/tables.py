@@ -49,10 +49,11 @@ def table(name: str, panels: Sequence[Panel]) -> Table:
     return families.implementation(known[name])(panels)
 
 
-def render(table: Table, kind: str) -> str:
+def render(table: Table, kind: str, caption: str = "") -> str:
     """Text of a table: ``csv`` with every digit; ``md``, ``tex`` and ``html`` to read.
 
-    The note stands below the table, except in ``csv``.
+    The note stands below the table, except in ``csv``; the caption above it, in
+    ``html``, where formulas are typeset.
 
     Raises
     ------
@@ -73,7 +74,7 @@ def render(table: Table, kind: str) -> str:
     elif kind == "md":
         text = markdown(shown)
     elif kind == "html":
-        return _html(shown, table.note)
+        return _html(shown, table.note, caption)
     else:
         raise ValueError(f"kind {kind!r} must be one of csv, md, tex, html")
     return text + (f"\n{table.note}\n" if table.note else "")
@@ -90,13 +91,21 @@ def markdown(shown: pd.DataFrame) -> str:
     return table.replace(BREAK, "<br>")
 
 
-def _html(shown: pd.DataFrame, note: str) -> str:
-    broken = shown.map(lambda v: v.replace("\n", BREAK))
-    body = broken.to_html(index=False, escape=True, border=0, na_rep="")
+def _html(shown: pd.DataFrame, note: str, caption: str) -> str:
+    broken = shown.map(_cell).rename(columns=_cell)
+    body = broken.to_html(index=False, escape=False, border=0, na_rep="")
     for mark, name in MARKS.items():
-        line = re.escape(mark) + f"[^<{BREAK}]*"
+        line = re.escape(mark) + f"(?:[^<{BREAK}]|</?su[bp]>)*"
         body = re.sub(line, rf'<span class="{name}">\g<0></span>', body)
-    return page("table.html", table=body.replace(BREAK, "<br>"), note=note) + "\n"
+    body = body.replace(BREAK, "<br>")
+    if caption:
+        body = body.replace("<thead>", f"<caption>{_cell(caption)}</caption><thead>", 1)
+    title = caption or "Table"
+    return page("table.html", title=title, table=body, note=note) + "\n"
+
+
+def _cell(value) -> str:
+    return readable.typeset(str(value)).replace("\n", BREAK)
 
 
 def _tex(shown: pd.DataFrame) -> str:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import jinja2
 import yaml
-from markupsafe import Markup, escape
+from markupsafe import Markup
 
-from leastaction.report.readable import duration, number_text
+from leastaction.report.readable import duration, number_text, typeset
 from leastaction.report.verdict import ERRATA
 
 # From results/, where the pages lie.
@@ -30,14 +30,19 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
     )
     filters = {"duration": duration, "number": number_text, "linked": _linked}
-    environment.filters |= filters | {"embedded": _embedded, "yaml": _yaml}
+    filters |= {"embedded": _embedded, "yaml": _yaml, "typeset": _typeset}
+    environment.filters |= filters
     return environment
 
 
+def _typeset(text: str) -> Markup:
+    return Markup(typeset(text))
+
+
 def _linked(note: str) -> Markup:
-    """A note, escaped, whose reference to the errata is a link."""
+    """A note, typeset, whose reference to the errata is a link."""
     link = rf'<a href="{ERRATA_PAGE}">\g<0></a>'
-    return Markup(ERRATA.sub(link, str(escape(note))))
+    return Markup(ERRATA.sub(link, typeset(note)))
 
 
 def _embedded(png: bytes) -> str:
@@ -47,4 +52,12 @@ def _embedded(png: bytes) -> str:
 
 def _yaml(settings: Mapping) -> str:
     style = {"sort_keys": False, "allow_unicode": True, "default_flow_style": None}
-    return yaml.safe_dump(dict(settings), width=88, **style).strip()
+    return yaml.dump(dict(settings), Dumper=_InFull, width=88, **style).strip()
+
+
+class _InFull(yaml.SafeDumper):
+    """Without anchors: what is given twice is written twice."""
+
+    def ignore_aliases(self, data) -> bool:
+        """Write everything in full."""
+        return True
