@@ -10,7 +10,9 @@ from leastaction.report.tables import Table
 
 BANDS = "inside the 95 % bands"
 NOTE = (
-    "Errors of (J - R) z in SI units of each row. The share inside the bands is a "
+    "Root mean square errors of (J - R) z on the test samples, in SI units of each "
+    "row: medians over the replicates, that is the draws of the training samples. The "
+    "path is the scheme that made the data. The share inside the bands is a "
     "mean over components and replicates. The bands know random noise alone: an "
     "error of the time discretisation is smooth, and they leave it out."
 )

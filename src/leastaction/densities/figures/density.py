@@ -93,6 +93,8 @@ def _contours(axes: Axes, panel: Panel, rollout, a: int, settings: Mapping) -> N
             style |= {"levels": levels, "colors": settings[colour]}
             axes.contour(q, qdot, values.T, **style)
     _name_axes(axes, panel, a)
+    # Room for the note above the contours.
+    axes.set_ylim(qdot[0], qdot[-1] + 0.12 * np.ptp(qdot))
     distance = rollout["total_variation"].values[0, a]
     text = "not identifiable: no density of the model"
     if np.isfinite(distance):

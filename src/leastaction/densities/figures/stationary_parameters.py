@@ -75,6 +75,7 @@ def _errors(axes: Axes, panel: Panel, settings: Mapping) -> None:
     axes.set_xticks(range(len(labels)), [_label(panel, n) for n in labels])
     axes.set_xlim(-0.6, len(labels) - 0.4)
     _error_axis(axes, settings)
+    axes.margins(y=0.1)
     axes.set_ylabel("Relative error (%)")
 
 
