@@ -143,6 +143,10 @@ def test_damping_stands_beside_the_lagrangian():
     assert drawn.unit == r"$\mathrm{s}^{-1}$"
     text = words(draw("coefficients", [damped], {}))
     assert "$L, D$: 5 candidates" in text
+    both = {MAIN: model, BASELINE: found.models[BASELINE].copy()}
+    both[BASELINE]["dissipation_term"] = ("dissipation_term", np.array([], str))
+    text = words(draw("coefficients", [Panel("one", config, both, {})], {}))
+    assert "exact support: recommended 3/3, published 0/3" in text
     assert "[$D$]" in text
 
 

@@ -445,12 +445,16 @@ def exact_supports(candidates: Sequence[Candidate]) -> str:
 
 
 def exact_counts(candidates: Sequence[Candidate]) -> dict[str, tuple[int, int]]:
-    """By estimator, replicates with exactly the true terms, and all replicates."""
+    """By estimator, replicates with exactly the true terms, and all replicates.
+
+    An estimator that does not know a candidate, such as damping, does not select it.
+    """
     right = np.array([c.is_true for c in candidates])[:, None]
     counts = {}
     for name in candidates[0].selected:
-        chosen = np.array([c.selected[name] for c in candidates]).astype(bool)
-        exact = (chosen == right).all(axis=0)
+        none = np.zeros_like(candidates[0].selected[name])
+        chosen = [c.selected.get(name, none) for c in candidates]
+        exact = (np.array(chosen).astype(bool) == right).all(axis=0)
         counts[name] = int(exact.sum()), len(exact)
     return counts
 
