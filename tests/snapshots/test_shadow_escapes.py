@@ -187,7 +187,11 @@ def test_a_cyclic_coordinate_is_one_that_the_true_lagrangian_lacks():
 
 TIMES = [
     {"printed": time, "ours": {"estimator": name, "rollout": "survival_time"}}
-    for name, time in (("published", 17740.0), ("published_lgp", 7069.0))
+    for name, time in (
+        ("published", 17740.0),
+        ("published_lgp", 7069.0),
+        ("recommended", 17740.0),
+    )
 ]
 
 
@@ -207,6 +211,10 @@ def test_findings_tell_who_escapes_and_what_the_paper_has():
     swapped = panel(published=escaping([20.0]), published_lgp=escaping([10.0]))
     swapped.config["publish"] = {"rows": TIMES}
     assert "That is the order of the paper" in finding("escape_paths", [swapped])
+    staying = panel(published=escaping([STOP]))
+    staying.config["publish"] = {"rows": TIMES}
+    said = finding("escape_paths", [staying])
+    assert "In the paper they escape (LSI 17\u2009740 s)" in said
 
 
 @pytest.mark.parametrize(
