@@ -16,11 +16,11 @@ Examples
 from collections.abc import Mapping, Sequence
 from functools import cache
 
-from leastaction.configuration.validation import complete
 from leastaction.core import families
 from leastaction.core.families import FAMILIES, unknown
 from leastaction.core.method import Step
 from leastaction.core.recipe import Recipe
+from leastaction.core.validation import complete
 
 
 class FamilyRecipes:
@@ -84,6 +84,11 @@ def compose(methods: Sequence[type[Step]], settings: Mapping) -> Recipe:
     sections = {method.stage: {"method": method.name()} for method in methods}
     for name, value in settings.items():
         if name in sections:
+            if not isinstance(value, Mapping):
+                raise ValueError(
+                    f"{name} is {value!r}; expected settings by name, such as "
+                    f'{name}={{"method": {sections[name]["method"]!r}}}'
+                )
             sections[name] |= value
             continue
         for method in methods:

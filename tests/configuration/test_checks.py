@@ -12,8 +12,8 @@ from leastaction.configuration import example as module
 from leastaction.configuration.checks import accepted, check_example
 from leastaction.configuration.config import merge
 from leastaction.configuration.example import completed
-from leastaction.configuration.validation import ConfigError
 from leastaction.core.cache import cache_folder
+from leastaction.core.validation import ConfigError
 
 ROOT = Path(__file__).parents[2]
 

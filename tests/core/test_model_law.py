@@ -65,5 +65,5 @@ def test_latex_names_every_equation():
 
 
 def test_a_state_of_the_wrong_size_is_refused():
-    with pytest.raises(ValueError, match="expected 4"):
+    with pytest.raises(ValueError, match="q is .1.0.; expected one number for each"):
         simulate(DOUBLE, [1.0], [0.0], [0.0, 1.0])

@@ -27,8 +27,8 @@ from leastaction.configuration.config import (
     with_variants,
 )
 from leastaction.configuration.jobs import MODULES, SETTINGS
-from leastaction.configuration.validation import ConfigError, complete
 from leastaction.core.expressions import ExpressionError, parse
+from leastaction.core.validation import ConfigError, complete
 
 LONGEST = 2.0
 SHARE = settings.default.max_examples // 10

@@ -6,7 +6,7 @@ from project import PAPER, ROOT, Project
 
 from leastaction.configuration.checks import accepted
 from leastaction.configuration.config import merge
-from leastaction.configuration.validation import ConfigError
+from leastaction.core.validation import ConfigError
 
 HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
 

@@ -9,7 +9,6 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 
 from leastaction.configuration.sources import package_digest
-from leastaction.configuration.validation import ConfigError
 from leastaction.core import families
 from leastaction.core.cache import cached
 from leastaction.core.families import (
@@ -21,6 +20,7 @@ from leastaction.core.families import (
 from leastaction.core.method import step
 from leastaction.core.recipe import Recipe, raised
 from leastaction.core.simulation import step_count
+from leastaction.core.validation import ConfigError
 
 
 def accepted(example: Mapping, where: str) -> dict:

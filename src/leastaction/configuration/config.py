@@ -16,7 +16,6 @@ from pydantic_core import PydanticCustomError
 
 from leastaction.configuration.checks import accepted
 from leastaction.configuration.jobs import is_random
-from leastaction.configuration.validation import ConfigError, ConfigErrors
 from leastaction.core import families
 from leastaction.core.families import unknown
 from leastaction.core.settings import (
@@ -29,6 +28,7 @@ from leastaction.core.settings import (
     Text,
     absent,
 )
+from leastaction.core.validation import ConfigError, ConfigErrors
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {

@@ -20,7 +20,6 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from leastaction.configuration.validation import complete
 from leastaction.core.families import unknown
 from leastaction.core.method import AnyOf, Rollout, Simulate, declared
 from leastaction.core.recipe import (
@@ -47,6 +46,7 @@ from leastaction.core.settings import (
     Unique,
     absent,
 )
+from leastaction.core.validation import complete
 from leastaction.report.case import keys
 from leastaction.report.recovery import HONEST_MODE, MAIN
 

@@ -12,7 +12,7 @@ from leastaction.core import files
 from leastaction.core.contracts import check, contracts
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.families import implementation, system_class
+from leastaction.core.families import implementation, system_class, unknown
 from leastaction.core.library import Comparison, Library, compare
 from leastaction.core.system import DIGITS, System
 
@@ -100,11 +100,17 @@ class IdentifiedModel:
 
     def coefficient(self, term: str) -> float:
         """Estimate of one coefficient (zero if the term was not selected)."""
-        return float(self.dataset["coefficient_estimate"].sel(term=term))
+        return self._of_term("coefficient_estimate", term)
 
     def standard_error(self, term: str) -> float:
         """Standard error of one coefficient; NaN if the method gives none."""
-        return float(self.dataset["coefficient_std"].sel(term=term))
+        return self._of_term("coefficient_std", term)
+
+    def _of_term(self, variable: str, term: str) -> float:
+        known = [str(name) for name in self.dataset["term"].values]
+        if term not in known:
+            raise ValueError(unknown("candidate of L", term, known))
+        return float(self.dataset[variable].values[known.index(term)])
 
     @property
     def system(self):
@@ -237,6 +243,18 @@ class IdentifiedModel:
         ValueError
             If the candidates cannot express the truth.
         """
+        if not isinstance(truth, System) or truth.coordinates != self.coordinates:
+            raise ValueError(
+                "the truth is no leastaction.System with the coordinates "
+                f"{', '.join(self.coordinates)}"
+            )
+        law = truth.evaluated(truth.lagrangian + truth.dissipation)
+        left = sorted(str(x) for x in law.free_symbols - set(truth.state))
+        if left:
+            raise ValueError(
+                f"{', '.join(left)} of the truth has no value; write "
+                f"truth.with_parameters({left[0]}=1.0)"
+            )
         data = self.dataset
         names = System.names_of(self.coordinates)
         terms, losses = (
@@ -463,9 +481,13 @@ def acceleration_function(system: System) -> Callable:
     dof = system.dof
 
     def acceleration(q, qdot, force=0.0):
-        state = np.concatenate(
-            np.broadcast_arrays(np.asarray(q, float), np.asarray(qdot, float)), axis=-1
-        )
+        given = [np.asarray(x, dtype=float) for x in (q, qdot)]
+        if any(x.shape[-1:] != (dof,) for x in given):
+            raise ValueError(
+                f"q and qdot have the shapes {given[0].shape} and {given[1].shape}; "
+                f"expected {dof} as the last length"
+            )
+        state = np.concatenate(np.broadcast_arrays(*given), axis=-1)
         flat = state.reshape(-1, 2 * dof)
         pushed = np.broadcast_to(force, (*state.shape[:-1], dof)).reshape(-1, dof)
         found = np.array(
@@ -517,12 +539,13 @@ def simulate(
     """
     from scipy.integrate import solve_ivp
 
-    start = np.concatenate([np.atleast_1d(q), np.atleast_1d(qdot)]).astype(float)
-    if start.shape != (2 * system.dof,):
-        raise ValueError(
-            f"simulate: q and qdot have {len(start)} values together, expected "
-            f"{2 * system.dof}: one of each for {', '.join(system.coordinates)}"
-        )
+    start = _start(system, q, qdot)
+    time = np.asarray(time, dtype=float)
+    steps = np.diff(time)
+    if time.ndim != 1 or not len(steps) or not ((steps > 0).all() or (steps < 0).all()):
+        raise ValueError("time: expected two times or more, in their order, in s")
+    if force is not None:
+        _check_force(system, force, time[0])
     speed = max(np.abs(start[system.dof :]).max(), 1.0)
     width = sp.Float(SLIDING * speed)
     smooth = system.dissipation.replace(
@@ -536,7 +559,6 @@ def simulate(
         push = 0.0 if force is None else force(t)
         return np.concatenate([x[dof:], acceleration(x[:dof], x[dof:], push)])
 
-    time = np.asarray(time, dtype=float)
     found = solve_ivp(
         rate,
         (time[0], time[-1]),
@@ -549,6 +571,33 @@ def simulate(
     if not found.success or found.y.shape[1] != len(time):
         raise ValueError(f"simulate: the motion does not stay finite ({found.message})")
     return found.y[:dof].T, found.y[dof:].T
+
+
+def _start(system: System, q, qdot) -> np.ndarray:
+    """Initial state (q, q̇)."""
+    parts = [np.atleast_1d(np.asarray(x, dtype=float)) for x in (q, qdot)]
+    for name, part in zip(("q", "qdot"), parts, strict=True):
+        if part.shape != (system.dof,) or not np.isfinite(part).all():
+            raise ValueError(
+                f"{name} is {part.tolist()}; expected one number for each of "
+                f"{', '.join(system.coordinates)}"
+            )
+    return np.concatenate(parts)
+
+
+def _check_force(system: System, force, time: float) -> None:
+    """Refuse what is no function of time, or gives no generalised input."""
+    if not callable(force):
+        raise ValueError(
+            f"force is {type(force).__name__}; expected a function of time, such as "
+            "lambda t: np.interp(t, time, values)"
+        )
+    push = np.asarray(force(time))
+    if push.dtype.kind not in "fiu" or push.shape not in ((), (1,), (system.dof,)):
+        raise ValueError(
+            f"force({time:g}) is {push.tolist()}; expected one number for each of "
+            f"{', '.join(system.coordinates)}"
+        )
 
 
 def _symmetric_root(covariance: np.ndarray) -> np.ndarray:

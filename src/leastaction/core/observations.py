@@ -1,12 +1,14 @@
 """Observations in a notebook: simulated, or from arrays."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import contracts
+from leastaction.core.families import unknown
 
 # Endings of the names of channels, as formulas use them.
 ENDINGS = {"qddot": "ddot", "qdot": "dot", "q": ""}
@@ -22,7 +24,7 @@ def observations(arrays: Mapping, time, contract: str = "observations") -> xr.Da
         Coordinates, velocities and accelerations as formulas call them, ``{"x": x,
         "xdot": v}``, each of shape (time,) or (trajectory, time), SI units.
     time
-        Times of the samples, s, shape (time,).
+        Times of the samples, s, shape (time,), or the step between them.
     contract
         ``observations``, or ``recordings`` of a motion without a random force.
 
@@ -44,40 +46,146 @@ def observations(arrays: Mapping, time, contract: str = "observations") -> xr.Da
             f"this recipe reads {contract}, which arrays by name cannot tell; give a "
             "dataset of that contract, such as a simulation makes"
         )
-    time = np.asarray(time, dtype=float)
-    if time.ndim != 1 or not (np.diff(time) > 0).all():
-        raise ValueError("time: expected times that increase, shape (time,)")
-    given = {str(name): _checked(name, x, len(time)) for name, x in arrays.items()}
-    shapes = {name: x.shape for name, x in given.items()}
-    if len(set(shapes.values())) > 1:
-        raise ValueError(f"expected arrays of one shape, got {shapes}")
-    names = [n for n in given if not n.endswith("dot")]
-    channels = {}
-    for channel, ending in ENDINGS.items():
-        own = [given.pop(name + ending, None) for name in names]
-        if any(x is None for x in own):
-            if not all(x is None for x in own):
-                raise ValueError(f"{channel}: give it of every coordinate, or of none")
-            continue
-        channels[channel] = np.stack(own, axis=-1)
-    if given or not names:
+    kind = contracts()[contract]
+    given = {str(name): trajectories(name, x) for name, x in arrays.items()}
+    lengths = equal_lengths(given)
+    if len(set(lengths)) > 1:
         raise ValueError(
-            f"{', '.join(given)}: expected coordinates such as x, with xdot and xddot"
+            f"trajectories have {', '.join(map(str, lengths))} samples; expected as "
+            "many in each. Cut them, or use leastaction.learn"
         )
-    ordered = {name: channels[name] for name in reversed(ENDINGS) if name in channels}
+    stacked = {name: np.stack(parts) for name, parts in given.items()}
+    for name, x in stacked.items():
+        if not np.isfinite(x).all():
+            raise ValueError(f"{name}: {int((~np.isfinite(x)).sum())} are not finite")
+    channels, names = _channels(stacked, kind)
     coords = {
         "replicate": [0],
-        "time": time,
+        "time": _times(time, lengths[0]),
         "dof": names,
         "coordinate_unit": ("dof", ["1"] * len(names)),
     }
     if contract == "recordings":
-        for name, x in list(ordered.items()):
-            ordered[f"noise_{name}"] = np.zeros((1, *x.shape))
-        ordered["noise_level"] = np.zeros(1)
+        for name, x in list(channels.items()):
+            channels[f"noise_{name}"] = np.zeros((1, *x.shape))
+        channels["noise_level"] = np.zeros(1)
         coords["noise_mode"] = ["independent"]
-    kind = contracts()[contract]
-    return kind.dataset(ordered, coords, {"contract": contract})
+    return kind.dataset(channels, coords, {"contract": contract})
+
+
+def trajectories(name: str, values) -> list[np.ndarray]:
+    """One array of numbers per trajectory.
+
+    Parameters
+    ----------
+    name
+        For messages.
+    values
+        Of shape (time,), (trajectory, time), or a list of trajectories, which may be
+        of unequal length; dates and durations become seconds.
+
+    Raises
+    ------
+    ValueError
+        If they are no numbers, or have another shape.
+
+    Examples
+    --------
+    >>> [part.shape for part in trajectories("x", [[1.0, 2.0, 3.0], [4.0, 5.0]])]
+    [(3,), (2,)]
+    """
+    several = isinstance(values, Sequence) and len(values) and np.ndim(values[0]) > 0
+    if not several and np.ndim(values) < 2:
+        values = [values]
+    return [_numbers(name, part) for part in values]
+
+
+def _numbers(name: str, part) -> np.ndarray:
+    """Numbers of one trajectory; what a mask hides is not a number."""
+    import pandas as pd
+
+    if np.ndim(part) == 1:
+        column = pd.Series(getattr(part, "values", part)).infer_objects()
+        if column.dtype.kind == "M":
+            column = column - column.min()
+        if column.dtype.kind == "m":
+            column = column.dt.total_seconds()
+        if column.dtype.kind in "fiu":
+            return column.to_numpy(dtype=float, na_value=np.nan)
+        given = f"holds {column.dtype}"
+    else:
+        given = f"has a part of shape {np.shape(part)}"
+    raise ValueError(
+        f"{name} {given}; expected numbers of shape (time,), (trajectory, time), or a "
+        "list of trajectories"
+    )
+
+
+def equal_lengths(given: Mapping[str, Sequence[np.ndarray]]) -> list[int]:
+    """Samples of each trajectory, the same in all arrays.
+
+    Raises
+    ------
+    ValueError
+        If they differ, or there is no array.
+    """
+    if not given:
+        raise ValueError("there is no array; expected some by name, {'x': x}")
+    first, *others = given
+    lengths = [len(part) for part in given[first]]
+    for name in others:
+        own = [len(part) for part in given[name]]
+        if own != lengths:
+            raise ValueError(
+                f"{name} has {shape(own)}, {first} has {shape(lengths)}; expected "
+                "arrays of equal lengths. Cut them to the same samples"
+            )
+    return lengths
+
+
+def shape(lengths: Sequence[int]) -> str:
+    """Number and lengths of trajectories in words."""
+    if len(lengths) == 1:
+        return f"{lengths[0]} samples"
+    each = dict.fromkeys((min(lengths), max(lengths))) if lengths else [0]
+    return f"{len(lengths)} trajectories of {' to '.join(map(str, each))} samples"
+
+
+def _channels(given: dict[str, np.ndarray], kind) -> tuple[dict, list[str]]:
+    """Arrays (replicate, trajectory, time, dof) by channel, and the coordinates."""
+    names = [n for n in given if not n.endswith("dot")]
+    known = {name + ending for name in names for ending in ENDINGS.values()}
+    if not names or not set(given) <= known:
+        raise ValueError(
+            f"{', '.join(set(given) - known)}: expected coordinates such as x, with "
+            "xdot and xddot"
+        )
+    channels = {}
+    for channel, ending in reversed(ENDINGS.items()):
+        own = [given.get(name + ending) for name in names]
+        there = [x is not None for x in own]
+        variable = kind.variables.get(channel)
+        if any(there) and variable is None:
+            raise ValueError(f"this recipe reads no {names[0]}{ending}; leave it out")
+        if any(there) and not all(there):
+            raise ValueError(f"{channel}: give it of every coordinate, or of none")
+        if any(there):
+            channels[channel] = np.stack(own, axis=-1)
+        elif variable is not None and not variable.optional:
+            raise ValueError(f"this recipe reads {names[0]}{ending}, too; give it")
+    return channels, names
+
+
+def _times(time, samples: int) -> np.ndarray:
+    """Times of the samples, from these or from the step between them."""
+    if isinstance(time, Real) and not isinstance(time, bool) and time > 0:
+        return time * np.arange(samples)
+    times = [] if np.ndim(time) == 0 else trajectories("time", time)
+    if len(times) != 1 or len(times[0]) != samples or not (np.diff(times) > 0).all():
+        raise ValueError(
+            f"time: expected {samples} times that increase, or the step between them, s"
+        )
+    return times[0]
 
 
 def simulate(
@@ -123,24 +231,23 @@ def simulate(
     ... ).q.shape
     (1, 1, 11, 1)
     """
-    from leastaction.core.method import step
+    from leastaction.core.method import steps
     from leastaction.core.noise_sweep import along_replicates
+    from leastaction.core.validation import checked
 
-    scheme = step("simulate", {**settings, "replicates": replicates})
-    known = defaultdict(lambda: "1", units or {})
-    key = {"example": "system", "seed": seed, "units": known}
+    known, method = steps("simulate"), settings.get("method")
+    if method not in known:
+        raise ValueError(unknown("simulate method", method, known))
+    if not isinstance(seed, Integral) or seed < 0:
+        raise ValueError(f"seed is {seed!r}; expected a whole number, 0 or more")
+    if not isinstance(units or {}, Mapping):
+        raise ValueError(f"units is {units!r}; expected units by name, {{'x': 'm'}}")
+    settings = {**settings, "replicates": replicates}
+    scheme = checked(settings, known[method], "the simulation")
+    key = {
+        "example": "system",
+        "seed": seed,
+        "units": defaultdict(lambda: "1", units or {}),
+    }
     made = [scheme(system, replicate=i, **key) for i in range(replicates)]
     return along_replicates(made).assign_attrs(contract=scheme.contract())
-
-
-def _checked(name, values, samples: int) -> np.ndarray:
-    """Array of shape (trajectory, time)."""
-    array = np.atleast_2d(np.asarray(values, dtype=float))
-    if array.ndim != 2 or array.shape[1] != samples:
-        raise ValueError(
-            f"{name}: expected shape (time,) or (trajectory, time) with {samples} "
-            f"times, got {np.shape(values)}"
-        )
-    if not np.isfinite(array).all():
-        raise ValueError(f"{name}: {int((~np.isfinite(array)).sum())} are not finite")
-    return array

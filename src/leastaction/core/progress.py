@@ -6,6 +6,7 @@ import time
 import warnings
 from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TypeVar
 
@@ -19,6 +20,7 @@ EXPECTED = ("RecordingError",)
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+_bar: ContextVar = ContextVar("bar", default=None)
 
 
 def start_logging(path: str | Path) -> None:
@@ -73,6 +75,14 @@ def _log_failure(kind, error, trace) -> None:
     logging.error("%s: %s", kind.__name__, error, exc_info=about)
 
 
+def report(message: str, *values) -> None:
+    """Write a message to the log, and beside the bar of this thread if there is one."""
+    log.info(message, *values)
+    bar = _bar.get()
+    if bar is not None:
+        bar.set_postfix_str((message % values)[:60])
+
+
 def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T]:
     """Pass `items` on and report how many are done, at most every ten seconds.
 
@@ -85,7 +95,7 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
         if now - last > SECONDS_BETWEEN_REPORTS:
             last = now
             left = (now - start) / max(1, done) * (len(items) - done)
-            log.info("%s: %d of %d, about %.0f s left", what, done, len(items), left)
+            report("%s: %d of %d, about %.0f s left", what, done, len(items), left)
         yield item
     if summary:
         log.info(
@@ -101,7 +111,7 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
 def progress_bar(total: int, shown: bool = True) -> Iterator[Callable[[str], None]]:
     """Bar of a work in memory, on a terminal or in a notebook.
 
-    It appears after three seconds, and shows the stage and the last message of the log.
+    It appears after three seconds, and shows the stage and what was reported last.
 
     Parameters
     ----------
@@ -122,8 +132,6 @@ def progress_bar(total: int, shown: bool = True) -> Iterator[Callable[[str], Non
 
     hidden = None if shown else True
     bar = tqdm(total=total, delay=SECONDS_BEFORE_BAR, disable=hidden, leave=False)
-    logger, told = logging.getLogger(__package__.partition(".")[0]), _Told(bar)
-    level = logger.level
     begun = False
 
     def advance(stage: str) -> None:
@@ -132,23 +140,9 @@ def progress_bar(total: int, shown: bool = True) -> Iterator[Callable[[str], Non
         begun = True
         bar.set_description(stage)
 
-    if not bar.disable:
-        logger.setLevel(logging.INFO)
-        logger.addHandler(told)
+    token = _bar.set(bar)
     try:
         yield advance
     finally:
-        logger.setLevel(level)
-        logger.removeHandler(told)
+        _bar.reset(token)
         bar.close()
-
-
-class _Told(logging.Handler):
-    """Shows the last message beside a bar."""
-
-    def __init__(self, bar):
-        super().__init__()
-        self._bar = bar
-
-    def emit(self, record: logging.LogRecord) -> None:
-        self._bar.set_postfix_str(record.getMessage()[:60])

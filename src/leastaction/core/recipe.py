@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Annotated, Any
 
-from pydantic import PrivateAttr, ValidationError
+from pydantic import PrivateAttr
 
 from leastaction.core import families
 from leastaction.core.families import unknown
@@ -19,6 +19,7 @@ from leastaction.core.method import (
     steps,
 )
 from leastaction.core.settings import Library, Settings
+from leastaction.core.validation import complete
 
 CHANNELS = ("q", "qdot", "qddot")
 
@@ -111,9 +112,20 @@ class Recipe(Settings):
         from leastaction.core.model import model_of
         from leastaction.core.progress import progress_bar
 
+        problems = [*self.misfits()]
         if library is not None:
             library = _complete(library, self.steps())
-        one = self._observed(observations, time).isel(replicate=[replicate])
+        elif self.assemble.uses:
+            problems += _without_candidates(self.assemble)
+        if problems:
+            raise ValueError("; ".join(problems))
+        data = self._observed(observations, time)
+        if not 0 <= replicate < data.sizes["replicate"]:
+            raise ValueError(
+                f"replicate is {replicate}; there are {data.sizes['replicate']}, "
+                "counted from 0"
+            )
+        one = data.isel(replicate=[replicate])
         with progress_bar(3, progress) as advance:
             found = self.dataset(one, library, advance)
         self._model = model_of(found, **case)
@@ -125,13 +137,18 @@ class Recipe(Settings):
         from leastaction.core.observations import observations as observed
 
         reads = self.differentiate.reads
-        if isinstance(observations, Mapping) and not hasattr(observations, "dims"):
-            return observed(observations, time, reads[0])
+        if not isinstance(observations, Mapping):
+            raise ValueError(
+                f"observations are {type(observations).__name__}; expected a dataset, "
+                "or arrays by name such as {'x': x, 'xdot': v}"
+            )
+        if not hasattr(observations, "dims"):
+            observations = observed(observations, time, reads[0])
         contract = observations.attrs.get("contract", reads[0])
         if contract not in reads:
             raise ValueError(
                 f"the data are {contract}; differentiate method "
-                f"{self.differentiate.name()!r} reads {_either(reads)}"
+                f"{self.differentiate.name()!r} reads {' or '.join(reads)}"
             )
         return check(observations, contract)
 
@@ -152,13 +169,27 @@ class Recipe(Settings):
         """Steps in their order; that of the volatility is in the last."""
         return self.differentiate, self.assemble, self.identify
 
+    def misfits(self) -> Iterator[str]:
+        """Neighbouring methods that do not understand each other's files."""
+        volatility = getattr(self.identify, "volatility", None)
+        chain = [*self.steps(), *([volatility] if volatility else [])]
+        for before, method in pairwise(chain):
+            if not method.accepts(type(before)):
+                named = " or ".join(map(repr, method.after))
+                accepted = named or _either(before.stage, method.accepts)
+                yield (
+                    f"{method.stage} method {method.name()!r} needs {before.stage} "
+                    f"method {accepted}, not {before.name()!r}"
+                )
+
     def problems(self, example: Mapping) -> Iterator[str]:
         """Everything that would stop this recipe on an example, or mislead it.
 
         Each problem says what is given, what is expected and what to do.
         """
         before = step("simulate", example["simulate"])
-        yield from _misfits(self, before)
+        yield from _unread(self, before)
+        yield from self.misfits()
         if "library" in example:
             yield from _undamped(self.assemble, example["library"])
         else:
@@ -176,8 +207,8 @@ def _either(stage: str, fits: Callable) -> str:
     return " or ".join(repr(name) for name, m in steps(stage).items() if fits(m))
 
 
-def _misfits(recipe: Recipe, simulation: Step) -> Iterator[str]:
-    """Neighbouring methods that do not understand each other's files."""
+def _unread(recipe: Recipe, simulation: Step) -> Iterator[str]:
+    """A first method that does not understand what is simulated."""
     first = recipe.differentiate
     if not first.accepts(type(simulation)):
         fitting = _either("differentiate", lambda m: m.accepts(type(simulation)))
@@ -185,16 +216,6 @@ def _misfits(recipe: Recipe, simulation: Step) -> Iterator[str]:
             f"differentiate method {first.name()!r} cannot read what simulate method "
             f"{simulation.name()!r} makes; choose {fitting}"
         )
-    volatility = getattr(recipe.identify, "volatility", None)
-    chain = [*recipe.steps(), *([volatility] if volatility else [])]
-    for before, method in pairwise(chain):
-        if not method.accepts(type(before)):
-            named = " or ".join(map(repr, method.after))
-            accepted = named or _either(before.stage, method.accepts)
-            yield (
-                f"{method.stage} method {method.name()!r} needs {before.stage} method "
-                f"{accepted}, not {before.name()!r}"
-            )
 
 
 def _without_candidates(method: Assemble) -> Iterator[str]:
@@ -264,11 +285,7 @@ def _without_input(method: Identify, given: Mapping) -> Iterator[str]:
 
 def _complete(library: Mapping, steps: Sequence[Step]) -> dict:
     """Candidates with the defaults of their section; a constant volatility if none."""
-    try:
-        library = Library(**library).plain()
-    except ValidationError as error:
-        told = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        raise ValueError(f"library: {'; '.join(told)}") from None
+    library = complete(library, Library, "the library")
     volatility = getattr(steps[-1], "volatility", None)
     if volatility is not None and "volatility" not in library:
         library["volatility"] = [{"terms": [1]}]

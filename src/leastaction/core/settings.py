@@ -6,6 +6,7 @@ is the section with its defaults, as plain data.
 """
 
 from collections.abc import Mapping
+from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
@@ -81,9 +82,11 @@ def _whole(value):
 
 
 def _expression(value):
-    if isinstance(value, (str, int, float)) and not isinstance(value, bool):
-        return value
-    raise PydanticCustomError("expression_type", "expected an expression or a number")
+    if isinstance(value, bool) or not isinstance(value, (str, float, Integral)):
+        raise PydanticCustomError(
+            "expression_type", "expected an expression or a number"
+        )
+    return int(value) if isinstance(value, Integral) else value
 
 
 def _unique(values: list) -> list:

@@ -110,7 +110,7 @@ def step_count(duration: float, time_step: float) -> int:
     ValueError
         If the duration is not a multiple of the time step.
     """
-    steps = round(duration / time_step)
+    steps = round(duration / time_step) if np.isfinite(duration) else 0
     if steps < 2 or abs(steps * time_step - duration) > 1e-6 * duration:
         raise ValueError(
             f"duration {duration:g} s is not a multiple (of at least 2) of time_step "

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,10 +32,12 @@ from leastaction.core.expressions import (
     parse,
     symbol,
 )
+from leastaction.core.families import unknown
 
 if TYPE_CHECKING:
     import xarray as xr
 
+CALCULI = ("ito", "stratonovich")
 # A determinant larger than this at one point does not vanish identically.
 CLEARLY_NONZERO = 1e-6
 # Significant digits of printed numbers.
@@ -111,6 +114,13 @@ class System:
     calculus: str = "ito"
 
     def __post_init__(self):
+        if self.calculus not in CALCULI:
+            raise ValueError(unknown("calculus", self.calculus, CALCULI))
+        if not isinstance(self.lagrangian, str | sp.Expr):
+            raise ValueError(
+                f"lagrangian is {self.lagrangian!r}; expected text such as "
+                "'m*xdot**2/2 - k*x**2/2'"
+            )
         if isinstance(self.lagrangian, str):
             self._read_text()
         if self.volatility.rows != len(self.coordinates):
@@ -118,7 +128,7 @@ class System:
 
     def _read_text(self) -> None:
         """Coordinates, parameters and expressions from text."""
-        noise = self.volatility if isinstance(self.volatility, Mapping) else {}
+        noise = self._checked_volatility()
         texts = [self.lagrangian, str(self.dissipation), *map(str, noise.values())]
         names = list(dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(texts))))
         given = tuple(self.coordinates)
@@ -132,7 +142,7 @@ class System:
         declared = {*coordinates, *velocity_names(coordinates), *self.parameters}
         declared |= {*FUNCTIONS, *CONSTANTS}
         left = [name for name in names if name not in declared]
-        parameters = {name: float(value) for name, value in self.parameters.items()}
+        parameters = numbers(self.parameters)
         parameters |= dict.fromkeys(left, np.nan)
         every = declared_names(coordinates, parameters)
         read = {
@@ -145,6 +155,17 @@ class System:
         for name, value in read.items():
             object.__setattr__(self, name, value)
         self._refuse_singular()
+
+    def _checked_volatility(self) -> Mapping:
+        """Volatility by coordinate; of a matrix without a column, none."""
+        if isinstance(self.volatility, Mapping):
+            return self.volatility
+        if getattr(self.volatility, "cols", None) == 0:
+            return {}
+        raise ValueError(
+            f"volatility is {self.volatility!r}; expected one expression by "
+            "coordinate, such as {'x': 'sigma'}"
+        )
 
     def _refuse_singular(self) -> None:
         if not self.coordinates or is_singular(self.mass_matrix):
@@ -356,7 +377,7 @@ class System:
             raise ValueError(
                 f"unknown parameter {sorted(unknown)}; known: {sorted(self.parameters)}"
             )
-        return replace(self, parameters={**self.parameters, **values})
+        return replace(self, parameters={**self.parameters, **numbers(values)})
 
     def evaluated(
         self, expression: sp.Expr | sp.Matrix, digits: int | None = None
@@ -473,6 +494,24 @@ def declared_names(
 ) -> tuple[str, ...]:
     """Names that an expression of a system may use, checked for clashes."""
     return distinct((*coordinates, *velocity_names(coordinates), *parameters))
+
+
+def numbers(parameters: Mapping) -> dict[str, float]:
+    """Values of parameters.
+
+    Raises
+    ------
+    ValueError
+        If one is no number.
+    """
+    if not isinstance(parameters, Mapping):
+        raise ValueError(
+            f"parameters are {parameters!r}; expected values by name, {{'k': 1.0}}"
+        )
+    for name, value in parameters.items():
+        if not isinstance(value, Real):
+            raise ValueError(f"parameter {name} is {value!r}; expected a number")
+    return {name: float(value) for name, value in parameters.items()}
 
 
 def distinct(names: tuple[str, ...]) -> tuple[str, ...]:

@@ -14,11 +14,6 @@ from pydantic import Field
 
 from leastaction.configuration import jobs
 from leastaction.configuration.config import check_label
-from leastaction.configuration.validation import (
-    ConfigError,
-    ConfigErrors,
-    complete,
-)
 from leastaction.core.method import rollout
 from leastaction.core.recipe import Recipe
 from leastaction.core.settings import (
@@ -32,6 +27,11 @@ from leastaction.core.settings import (
     Settings,
     Text,
     absent,
+)
+from leastaction.core.validation import (
+    ConfigError,
+    ConfigErrors,
+    complete,
 )
 from leastaction.recordings.error import RecordingError
 
@@ -257,6 +257,8 @@ def recording_from_config(
     problems: list[str] = []
     files = list(frames) or _files(example["import"], folder, made, problems)
     example["import"]["files"] = files
+    recipe = Recipe(**example["estimators"]["recommended"])
+    problems += recipe.misfits()
     channels = None
     try:
         for coordinate in example["import"]["coordinates"]:

@@ -17,6 +17,7 @@ from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.library import Library
+from leastaction.core.progress import report
 from leastaction.recordings.contracts import training
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.leave_one_out import (
@@ -163,12 +164,12 @@ def identify(
             problem = problem.accurate(segments, present.fit.c)
             level = fitted(problem, segments, present.fit.c, most=30)
         if level is None or (present is not None and _lost(level, present)):
-            log.info("windows of %.3g s cannot be followed", duration)
+            report("windows of %.3g s cannot be followed", duration)
             break
         problem = problem.accurate(level.fit.segments, level.fit.c)
         level = fitted(problem, level.fit.segments, level.fit.c, most=30) or level
         level, whole = search(problem, level, settings["largest"])
-        log.info(
+        report(
             "windows of %.3g s: criterion %.4g, %s",
             duration,
             level.criterion,
@@ -339,7 +340,7 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
         if not problem.definite(c):
             continue
         found = fitted(problem.accurate(segments, c), segments, c, most=8)
-        log.info(
+        report(
             "start of %d terms: %s", size, None if found is None else found.criterion
         )
         if found is not None and (best is None or found.criterion < best.criterion):

@@ -1,15 +1,18 @@
 """The road of a recording in memory: from a table or arrays to a law, in one call."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leastaction.configuration.validation import ConfigError
 from leastaction.core.method import rollout
+from leastaction.core.observations import equal_lengths, shape, trajectories
 from leastaction.core.progress import progress_bar
 from leastaction.core.recipe import Recipe
+from leastaction.core.validation import ConfigError
 from leastaction.recordings.configuration import import_settings, recording_from_config
 from leastaction.recordings.error import RecordingError
 
@@ -118,35 +121,37 @@ def learn(
     from leastaction.recordings.import_recording import import_recording
     from leastaction.recordings.law import Law
 
-    files, frames, found = _tables(data, time, trajectory)
     columns = {
         "velocities": velocities,
         "accelerations": accelerations,
         "inputs": inputs,
     }
+    if "files" in reading:
+        raise RecordingError("files are the data: give their paths first, in a list")
+    files, frames, found, units = _tables(data, time, trajectory)
     if coordinates is None:
-        coordinates = _all_coordinates(data, columns)
+        coordinates = _by_name(units, columns)
     elif not isinstance(coordinates, Mapping):
-        coordinates = {name: _unit(name) for name in coordinates}
+        coordinates = {n: units.get(n) or _unit(n) for n in _several(coordinates)}
     given = {
         "title": title,
         "import": {
+            **reading,
             "files": files,
             **found,
             "coordinates": coordinates,
             **{key: value for key, value in columns.items() if value is not None},
-            **reading,
         },
         "excitation": excitation,
-        "accept": list(accept),
+        "accept": _several(accept),
         "library": library or {},
-        "validate": {"held_out": None if held_out is None else list(held_out)},
+        "validate": {"held_out": None if held_out is None else _several(held_out)},
         "estimators": {"recommended": recipe or {}},
     }
     try:
         example = recording_from_config("data", given, Path.cwd(), frames=frames)
     except ConfigError as error:
-        raise RecordingError(str(error)) from None
+        raise RecordingError("\n".join(error.problems)) from None
     estimator = Recipe(**example["estimators"]["recommended"])
     with progress_bar(5, progress) as advance:
         advance("import")
@@ -160,134 +165,181 @@ def learn(
     return Law(model, observations, predicted, title)
 
 
-def _tables(data, time, trajectory) -> tuple[list[str], list, dict]:
-    """Files, frames, and the keys `time` and `trajectory` of `import`."""
-    import pandas as pd
+def _several(value) -> list:
+    """A list, also of what is given alone."""
+    alone = isinstance(value, str) or not isinstance(value, Iterable)
+    return [value] if alone else list(value)
+
+
+def _tables(data, time, trajectory) -> tuple[list[str], list, dict, dict]:
+    """Files, frames, the keys `time` and `trajectory` of `import`, units of arrays."""
     import xarray as xr
 
-    keys = {"time": time} | ({"trajectory": trajectory} if trajectory else {})
-    if isinstance(data, str | Path):
-        return [str(data)], [], keys
-    if isinstance(data, pd.DataFrame):
-        return ["the table"], [data], keys
-    if isinstance(data, Sequence) and data:
-        if all(isinstance(one, str | Path) for one in data):
-            return [str(one) for one in data], [], keys
-        if all(isinstance(one, pd.DataFrame) for one in data):
-            return ["the table"] * len(data), list(data), keys
+    keys = {"time": time} | ({} if trajectory is None else {"trajectory": trajectory})
+    parts = data if isinstance(data, list | tuple) and data else [data]
+    if all(isinstance(one, str | Path) for one in parts):
+        return [str(one) for one in parts], [], keys, {}
+    is_named = isinstance(time, str | Mapping)
+    frames = [_table(one, is_named) for one in parts]
+    if all(frame is not None for frame in frames):
+        if not is_named:
+            raise RecordingError(
+                f"time is {type(time).__name__}; of a table write the name of its "
+                "column, or {'rate': 100} in Hz"
+            )
+        return ["the table"] * len(frames), frames, keys, {}
+    if trajectory is not None:
+        raise RecordingError(
+            f"trajectory is {trajectory!r}, a column of a table; of arrays give a list "
+            "of trajectories"
+        )
     if isinstance(data, xr.Dataset):
-        data, time = _arrays_of(data, time)
-    if isinstance(data, Mapping) and data:
-        frame = _frame(data, time)
-        step = {"rate": 1 / float(time)} if np.ndim(time) == 0 else TIME
-        many = frame[TRAJECTORY].nunique() > 1
-        keys = {"time": step} | ({"trajectory": TRAJECTORY} if many else {})
-        return ["the arrays"], [frame], keys
-    raise RecordingError(
-        f"data are {type(data).__name__}; expected a path, a pandas.DataFrame, arrays "
-        "by name such as {'theta': theta}, or an xarray.Dataset"
-    )
+        arrays, times, clock, units = _arrays_of(data, time)
+    elif isinstance(data, Mapping) and data:
+        arrays, times, clock = data, time, {"column": TIME}
+        units = dict.fromkeys(map(str, data))
+    else:
+        raise RecordingError(
+            f"data are {type(data).__name__}; expected a path, a pandas.DataFrame, "
+            "arrays by name such as {'theta': theta}, or an xarray.Dataset"
+        )
+    frame, step = _frame(arrays, times)
+    keys = {"time": clock if step is None else {"rate": 1 / step}}
+    if frame[TRAJECTORY].nunique() > 1:
+        keys["trajectory"] = TRAJECTORY
+    return ["the arrays"], [frame], keys, units
 
 
-def _arrays_of(data, time) -> tuple[dict, np.ndarray]:
-    """Variables of a dataset as arrays over (trajectory, time), and their times."""
-    name = time if isinstance(time, str) else TIME
-    if name not in data.variables:
-        raise RecordingError(f"the dataset has no {name!r}; write time=<its name>")
-    dim = data[name].dims[-1]
-    arrays = {}
-    for key, value in data.data_vars.items():
-        if dim in value.dims:
-            order = [d for d in value.dims if d != dim]
-            arrays[str(key)] = value.transpose(*order, dim).values
-    return arrays, data[name].values
+def _table(data, is_named: bool):
+    """Table of a DataFrame, also of polars, of a structured array, or of a mapping.
+
+    Whether the time `is_named` tells a mapping of columns from one of arrays.
+    """
+    import pandas as pd
+
+    if isinstance(data, pd.DataFrame):
+        return data
+    if isinstance(data, Mapping) and not hasattr(data, "dims"):
+        names = list(data) if is_named else None
+    else:
+        names = getattr(getattr(data, "dtype", None), "names", None)
+        names = names or getattr(data, "columns", None)
+    if not names:
+        return None
+    try:
+        return pd.DataFrame({name: np.asarray(data[name]) for name in names})
+    except ValueError as error:
+        raise RecordingError(
+            f"the columns do not make a table ({error}); of arrays over (trajectory, "
+            "time) give the times themselves"
+        ) from None
+
+
+def _arrays_of(data, time) -> tuple[dict, np.ndarray, dict, dict]:
+    """Variables of a dataset over (trajectory, time), times, clock and units."""
+    import xarray as xr
+
+    if not isinstance(time, str) or time not in data or not data[time].ndim:
+        given = repr(time) if isinstance(time, str) else f"of {type(time).__name__}"
+        raise RecordingError(
+            f"the dataset has no times {given}; write time=<their name> in "
+            f"{', '.join(map(str, data.variables))}"
+        )
+    clock = {"column": TIME, "unit": str(data[time].attrs.get("units", "s"))}
+    dim = data[time].dims[-1]
+    variables = [v for k, v in data.data_vars.items() if k != time and dim in v.dims]
+    if not variables:
+        raise RecordingError(f"the dataset has no variable over {dim!r}")
+    whole = [v.transpose(..., dim) for v in xr.broadcast(*variables)]
+    units = {str(v.name): str(v.attrs.get("units", "")) for v in variables}
+    return {str(v.name): v.values for v in whole}, data[time].values, clock, units
 
 
 def _frame(data: Mapping, time):
-    """Arrays by name as one table with the columns `trajectory` and `time`."""
+    """Arrays as a table with the columns `trajectory` and `time`; or a step instead."""
     import pandas as pd
 
-    series = {str(name): _trajectories(name, values) for name, values in data.items()}
-    first, *others = series
-    lengths = [len(one) for one in series[first]]
-    for name in others:
-        own = [len(one) for one in series[name]]
-        if own != lengths:
-            raise RecordingError(
-                f"{name} has {_shape(own)}, {first} has {_shape(lengths)}; expected "
-                "arrays of equal lengths. Cut them to the same samples"
-            )
+    taken = {TIME, TRAJECTORY} & set(data)
+    if taken:
+        raise RecordingError(
+            f"{', '.join(sorted(taken))} cannot name a coordinate; give times as "
+            "`time`, and trajectories as a list"
+        )
+    try:
+        series = {str(name): trajectories(name, x) for name, x in data.items()}
+        lengths = equal_lengths(series)
+        step = _step(time)
+        times = [] if step else trajectories(TIME, time)
+    except ValueError as error:
+        raise RecordingError(str(error)) from None
     columns = {name: np.concatenate(parts) for name, parts in series.items()}
-    if np.ndim(time) == 0:
-        if not isinstance(time, int | float | np.number) or not time > 0:
-            raise RecordingError(
-                f"time is {time!r}; expected the times of the samples in s, or the "
-                "step between them"
-            )
-    else:
-        times = _trajectories("time", time)
+    if step is None:
         if len(times) == 1:
             times = times * len(lengths)
-        if [len(one) for one in times] != lengths:
+        own = [len(one) for one in times]
+        if own != lengths:
             raise RecordingError(
-                f"time has {_shape([len(one) for one in times])}, {first} has "
-                f"{_shape(lengths)}; expected one time for every sample"
+                f"time has {shape(own)}, the arrays have {shape(lengths)}; expected "
+                "one time for every sample, shape (time,) or (trajectory, time)"
             )
         columns[TIME] = np.concatenate(times)
     columns[TRAJECTORY] = np.repeat(np.arange(len(lengths)), lengths)
-    return pd.DataFrame(columns)
+    return pd.DataFrame(columns), step
 
 
-def _trajectories(name, values) -> list[np.ndarray]:
-    """One array per trajectory."""
-    nested = isinstance(values, Sequence) and len(values) and np.ndim(values[0]) > 0
-    parts = values if nested else np.asarray(values)
-    if not nested and parts.ndim == 1:
-        parts = [parts]
-    found = [np.asarray(part) for part in parts]
-    for part in found:
-        if part.ndim != 1 or part.dtype.kind not in "fiu":
-            raise RecordingError(
-                f"{name} has a part of shape {part.shape} and type {part.dtype}; "
-                "expected numbers of shape (time,), (trajectory, time), or a list of "
-                "trajectories"
-            )
-    return found
+def _step(time) -> float | None:
+    """Step between samples, s; None of what holds times."""
+    if isinstance(time, Sequence) or np.ndim(time) > 0:
+        return None
+    if isinstance(time, timedelta | np.timedelta64):
+        time = np.timedelta64(time) / np.timedelta64(1, "s")
+    elif isinstance(time, np.ndarray):
+        time = time.item()
+    is_step = isinstance(time, Real) and not isinstance(time, bool)
+    if not is_step or not 0 < time < np.inf:
+        raise ValueError(
+            f"time is {time!r}; expected the times of the samples in s, or the step "
+            "between them"
+        )
+    return float(time)
 
 
-def _shape(lengths: Sequence[int]) -> str:
-    """Lengths in words."""
-    if len(lengths) == 1:
-        return f"{lengths[0]} samples"
-    return f"{len(lengths)} trajectories of {', '.join(map(str, lengths))} samples"
+def _by_name(units: Mapping, columns: dict) -> dict[str, str]:
+    """Arrays that are coordinates, with a unit by their name.
 
-
-def _all_coordinates(data, columns: Mapping) -> dict[str, str]:
-    """Every array that is no velocity, acceleration or input, with a unit by its name.
+    Those that are called as formulas call a velocity or an acceleration, ``xdot`` and
+    ``xddot``, join `columns`.
 
     Raises
     ------
     RecordingError
-        If `data` is a table, whose columns may mean anything.
+        If there are no arrays: columns of a table may mean anything.
     """
-    if not isinstance(data, Mapping) and not hasattr(data, "data_vars"):
+    if not units:
         raise RecordingError(
             "coordinates are missing; write the unit of each column that is one, such "
             'as coordinates={"theta": "deg"}'
         )
-    others = {
-        str(entry.get("column") if isinstance(entry, Mapping) else entry)
-        .partition("[")[0]
-        .strip()
+    entries = [
+        entry.get("column") if isinstance(entry, Mapping) else entry
         for group in columns.values()
-        for entry in (group or {}).values()
-    }
-    names = [str(name) for name in getattr(data, "data_vars", data)]
-    return {
-        name: getattr(data[name], "attrs", {}).get("units") or _unit(name)
-        for name in names
-        if name not in others
-    }
+        if isinstance(group, Mapping)
+        for entry in group.values()
+    ]
+    used = {str(entry).partition("[")[0].strip() for entry in entries}
+    found = {name: units[name] or _unit(name) for name in units if name not in used}
+    for section, ending, per in (
+        ("velocities", "dot", "/s"),
+        ("accelerations", "ddot", "/s^2"),
+    ):
+        rates = {name: name + ending for name in found if name + ending in found}
+        if rates and columns[section] is None:
+            columns[section] = {
+                name: {"column": rate, "unit": units[rate] or f"{found[name]}{per}"}
+                for name, rate in rates.items()
+            }
+            found = {k: v for k, v in found.items() if k not in rates.values()}
+    return found
 
 
 def _unit(name: str) -> str:

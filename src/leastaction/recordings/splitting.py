@@ -174,20 +174,21 @@ def read_trajectories(
         wanted = list(dict.fromkeys([*uses.values()]))
         count = 0
         for line, piece in table.pieces(wanted):
-            numbers = {n: _numbers(path, line, n, piece[n]) for n in names}
+            numbers = {n: _numbers(table.path, line, n, piece[n]) for n in names}
             values = np.stack([c.convert(numbers[c.name]) for c in columns], axis=1)
             if time_column:
-                time = factor * _numbers(path, line, time_column, piece[time_column])
+                cells = piece[time_column]
+                time = factor * _numbers(table.path, line, time_column, cells)
             else:
                 time = (count + np.arange(len(values))) / settings["time"]["rate"]
             count += len(values)
             label = piece.get("trajectory of the file")
             label = piece[labels] if labels else label
-            splitter.add(path, line, label, time, values)
+            splitter.add(table.path, line, label, time, values)
         splitter.end()
     if not splitter.done:
         raise RecordingError(
-            str(paths[0]), "there is no row", "a table of samples", "Export it again"
+            str(table.path), "there is no row", "a table of samples", "Export it again"
         )
     return splitter
 
@@ -199,7 +200,7 @@ def _numbers(path, line: int, name: str, cells: np.ndarray) -> np.ndarray:
     found = np.empty(len(cells))
     for i, cell in enumerate(cells):
         try:
-            found[i] = float(cell)
+            found[i] = float(str(cell))  # neither true nor complex
         except (TypeError, ValueError):
             raise RecordingError(
                 f"{path}, line {line + i}, column {name!r}",

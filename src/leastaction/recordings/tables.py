@@ -88,14 +88,15 @@ def column(name: str, entry: Mapping, use: str) -> Column:
     try:
         parsed = units.dimensionless if text == "1" else units.parse_units(text)
         factor, base = units.get_base_units(parsed)
-        if units.Quantity(0.0, parsed).to_base_units().magnitude != 0:
+        shifted = units.Quantity(0.0, parsed).to_base_units().magnitude != 0
+        if shifted or not text:
             factor = None
     except Exception:
         factor = None
     if factor is None:
         raise ValueError(
             f"{use}: {text!r} is not a unit; write something like rad, deg, count, m, "
-            "mm, deg/s, N, N m or 1"
+            "mm, deg/s, N, N m or 1; of a column with another name both, `force [N]`"
         )
     if counts:
         factor = tau / float(entry["per_turn"])
@@ -151,7 +152,23 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
                     f"coordinate is in {coordinates[name].unit}; write a unit like "
                     f"{coordinates[name].unit}/s" + ("^2" if power == 2 else "")
                 )
+    _refuse_shared(found)
     return found
+
+
+def _refuse_shared(channels: Mapping[str, Mapping[str, Column]]) -> None:
+    """The column of a coordinate has no other use."""
+    taken: dict[str, str] = {}
+    for channel, columns in channels.items():
+        for given in columns.values():
+            if given.name in taken:
+                raise ValueError(
+                    f"{given.use}: the column {given.name!r} is that of "
+                    f"{taken[given.name]}; name its own, column and unit, such as "
+                    "`force [N]`"
+                )
+            if channel == "q":
+                taken[given.name] = given.use
 
 
 def time_factor(unit: str) -> float:
@@ -217,6 +234,18 @@ class Table:
     path: Path | str
     columns: list[str]
 
+    def _set_columns(self, names: Sequence[str], where: str) -> None:
+        """Names of the columns, each once."""
+        twice = sorted({n for n in names if names.count(n) > 1})
+        if twice:
+            raise RecordingError(
+                where,
+                f"the column {twice[0]!r} stands there twice",
+                "different names",
+                "Rename one of them",
+            )
+        self.columns = list(names)
+
     def check_columns(self, wanted: Mapping[str, str]) -> None:
         """Refuse a column that is not there; `wanted` says what each is for.
 
@@ -269,7 +298,7 @@ def open_table(source, settings: Mapping) -> Table:
         If there is no such file, or it has no names of columns.
     """
     if not isinstance(source, str | Path):
-        return FrameTable(source)
+        return FrameTable(source, settings)
     path = Path(source)
     if not path.exists():
         raise RecordingError(
@@ -293,22 +322,32 @@ def open_table(source, settings: Mapping) -> Table:
 
 
 class FrameTable(Table):
-    """Rows in memory; their numbers begin with 1."""
+    """Rows in memory; their numbers begin with 1. An index that has a name is a column.
+
+    Dates and durations are told in the unit of the clock.
+    """
 
     path = "the table"
 
-    def __init__(self, frame):
-        self._frame = frame
-        self.columns = [str(name) for name in frame.columns]
+    def __init__(self, frame, settings: Mapping):
+        index = [n for n in frame.index.names if n not in (None, *frame.columns)]
+        self._frame = frame.reset_index(index) if index else frame
+        self._set_columns([str(name) for name in self._frame.columns], self.path)
+        self._second = 1 / time_factor(settings.get("time", {}).get("unit", "s"))
 
     def _pieces(self, wanted: Sequence[str]) -> Iterator[tuple[int, dict]]:
+        columns = {name: self._column(self.columns.index(name)) for name in wanted}
         for start in range(0, len(self._frame), ROWS_PER_PIECE):
-            rows = self._frame.iloc[start : start + ROWS_PER_PIECE]
-            columns = dict(zip(self.columns, rows.columns, strict=True))
-            yield (
-                start + 1,
-                {name: rows[columns[name]].to_numpy() for name in wanted},
-            )
+            rows = slice(start, start + ROWS_PER_PIECE)
+            yield start + 1, {n: c.iloc[rows].to_numpy() for n, c in columns.items()}
+
+    def _column(self, place: int):
+        column = self._frame.iloc[:, place]
+        if column.dtype.kind == "M":
+            column = column - column.min()
+        if column.dtype.kind == "m":
+            return self._second * column.dt.total_seconds()
+        return column
 
 
 class TextTable(Table):
@@ -359,15 +398,7 @@ class TextTable(Table):
                 "names of the columns",
                 "Add a line of names, or list them under `columns`",
             )
-        twice = sorted({n for n in names if names.count(n) > 1})
-        if twice:
-            raise RecordingError(
-                f"{self.path}, line {self._first + skipped}",
-                f"the column {twice[0]!r} stands there twice",
-                "different names",
-                "Rename one of them",
-            )
-        self.columns = list(names)
+        self._set_columns(names, f"{self.path}, line {self._first + skipped}")
         self._check_width(lines[self._first :], self._first + skipped + 1)
         self._first += skipped
 

@@ -3,7 +3,7 @@
 A large swing has accelerations many times those of a small one, and would decide alone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -11,6 +11,7 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.recordings.contracts import training
+from leastaction.recordings.error import RecordingError
 from leastaction.trajectories.gram import evenly, gram_dataset
 from leastaction.trajectories.library_equations import (
     gram_matrices,
@@ -57,12 +58,14 @@ def assemble(
     weights = 1 / (loud + WEIGHT_FLOOR * loud.max())
     sums: list = [0.0, 0.0, 0.0, 0.0]
     for group, weight in zip(groups, weights, strict=True):
-        found = gram_matrices(
-            compiled, *(motion[n][group] for n in motion), force[group]
-        )
+        with np.errstate(all="ignore"):
+            found = gram_matrices(
+                compiled, *(motion[n][group] for n in motion), force[group]
+            )
         square = (force[group] ** 2).sum()
         for i, part in enumerate((*found, square)):
             sums[i] = sums[i] + weight / len(group) * part
+    _refuse_unbounded(sums[0], [*terms.names, *terms.dissipation_names])
     chosen = evenly(len(number), settings["samples"])
     values = {
         "gram": sums[0],
@@ -78,3 +81,15 @@ def assemble(
     for name, meaning in MEANINGS.items():
         found[name].attrs["long_name"] = meaning
     return found
+
+
+def _refuse_unbounded(gram: np.ndarray, names: Sequence[str]) -> None:
+    """Refuse candidates whose forces are not finite where the motion goes."""
+    bad = [names[k] for k in np.flatnonzero(~np.isfinite(np.diag(gram)))]
+    if bad:
+        raise RecordingError(
+            "library",
+            f"the forces of {', '.join(bad)} are not finite somewhere in the recording",
+            "candidates that are defined wherever the motion goes",
+            "Leave them out, or shift their argument",
+        )

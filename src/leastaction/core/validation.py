@@ -3,7 +3,7 @@
 import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
@@ -28,8 +28,16 @@ class ConfigErrors(ConfigError):
         ValueError.__init__(self, "\n".join(map(str, errors)))
 
 
+S = TypeVar("S", bound=Settings)
+
+
 def complete(given: Mapping, kind: type[Settings], where: str) -> dict:
-    """Return the data of a section with its defaults filled in.
+    """Return the data of a section with its defaults filled in; see `checked`."""
+    return checked(given, kind, where).plain()
+
+
+def checked(given: Mapping, kind: type[S], where: str) -> S:
+    """Settings of a kind.
 
     Raises
     ------
@@ -38,9 +46,9 @@ def complete(given: Mapping, kind: type[Settings], where: str) -> dict:
         type, an unknown method.
     """
     if not isinstance(given, Mapping):
-        raise ConfigError(where, ["the file is empty or is not a list of 'key: value'"])
+        raise ConfigError(where, ["it is empty or is not a list of 'key: value'"])
     try:
-        return kind(**given).plain()
+        return kind(**given)
     except ValidationError as error:
         schema = kind.model_json_schema()
         found = [_sentence(e, given, schema) for e in error.errors(include_url=False)]
