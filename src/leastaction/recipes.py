@@ -105,7 +105,10 @@ def compose(methods: Sequence[type[Step]], settings: Mapping) -> Recipe:
     volatility = sections.pop("volatility", None)
     if volatility:
         sections["identify"].setdefault("volatility", volatility)
-    return Recipe(**complete(sections, Recipe, "the recipe"))
+    recipe = Recipe(**complete(sections, Recipe, "the recipe"))
+    if problems := [*recipe.misfits()]:
+        raise ValueError("; ".join(problems))
+    return recipe
 
 
 def _default_stages(method: type[Step]) -> list[dict]:

@@ -541,8 +541,8 @@ def simulate(
 
     start = _start(system, q, qdot)
     time = np.asarray(time, dtype=float)
-    steps = np.diff(time)
-    if time.ndim != 1 or not len(steps) or not ((steps > 0).all() or (steps < 0).all()):
+    steps = np.diff(time) if time.ndim == 1 else np.empty(0)
+    if not len(steps) or not ((steps > 0).all() or (steps < 0).all()):
         raise ValueError("time: expected two times or more, in their order, in s")
     if force is not None:
         _check_force(system, force, time[0])
