@@ -30,8 +30,8 @@ from leastaction.snapshots.shadow_panel import ESTIMATORS, Learned, chosen
 SHOWN = ("published", "published_lgp", "published_gp_flow", "recommended")
 SHOWN_CHANNELS, SHOWN_ORDER = ("published", "recommended"), 2
 REASON = (
-    "when a learned Lagrangian does is decided by round-off, and for GPFlow by the sign "
-    "of its drift (errata 109 and 110)"
+    "so that round-off decides when the motion of a learned Lagrangian escapes; for "
+    "GPFlow it is the sign of its drift (errata 109 and 110)"
 )
 # Levels of equal potential, in units of that of the separatrix.
 LEVELS = (0.04, 0.16, 0.36, 0.64, 1.4, 2.0)
@@ -115,8 +115,8 @@ def finding(panels: Sequence[Panel]) -> str:
         text += f" ({', '.join(times)})"
     lacking = [_lacking(one) for _, one in found if "saddle_margin_true" in one.first]
     if lacking:
-        text += f": the start lacks {plain_scientific(lacking[0])} J to pass a saddle; "
-        text += REASON
+        text = text.removesuffix(".") + ". The start lacks only "
+        text += f"{plain_scientific(lacking[0])} J to pass a saddle, {REASON}"
     return text.removesuffix(".") + "."
 
 
