@@ -119,7 +119,7 @@ def derivative_influence_finding(panels: Sequence[Panel]) -> str:
 def _course(sizes: np.ndarray, errors: np.ndarray) -> str:
     """How errors go with the size of the training set, in words."""
     if errors.max() < NEGLIGIBLE:
-        return f"is below {plain_scientific(errors.max(), 1)} with every training set"
+        return f"is at most {plain_scientific(errors.max())} with every training set"
     first, last = plain_scientific(errors[0]), plain_scientific(errors[-1])
     reached = sizes[np.flatnonzero(errors > REACHED * errors[-1]).max(initial=-1) + 1]
     end = f"{last}, reached with {reached} samples"
