@@ -154,6 +154,19 @@ def test_a_single_draw_may_be_off_by_the_limit():
     assert verdict(2.09, 0.01) == "not-reproduced"
 
 
+def test_a_band_about_the_printed_number_is_not_widened():
+    def word(value, printed):
+        target = {"between": [-0.2, 0.2]}
+        draws = np.array([value])
+        usual = verdict.MEETS if abs(value) <= 0.2 else verdict.MISSES
+        return verdict.replica_verdict(usual, target, printed, draws, 1)[0]
+
+    assert word(0.1, -0.15) == "meets"
+    assert word(0.3, 0.15) == "not-reproduced"
+    assert word(-1.15, -1.169) == "meets"  # a band about the truth tells how near
+    assert word(-1.5, -1.169) == "not-reproduced"
+
+
 def test_our_limits_are_not_those_of_a_replica():
     example = config(targets=TARGETS)
     found = model([[1.1 * STIFFNESS, 0.5, 0.1, 0.0]] * 5, sigma=[2 * SIGMA] * 5)

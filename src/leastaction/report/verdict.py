@@ -285,10 +285,14 @@ def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
 
 
 def nearness(target: Mapping, printed: float) -> float:
-    """How near to a printed number our limit asks a single draw to be."""
+    """How near to a printed number our limit asks a single draw to be.
+
+    A band that holds the printed number is about it, and asks no more than to lie in
+    it; any other is about the truth.
+    """
     if "between" in target:
         low, high = target["between"]
-        return (high - low) / 2
+        return 0.0 if low <= printed <= high else (high - low) / 2
     return target.get("relative_error", 0.0) * abs(printed)
 
 
