@@ -42,7 +42,7 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     # E'z is the transpose of E times z, X' a rate
     (r"\bE'(?=z\b)", "E<sup>T</sup>"),
     (
-        rf"\b({_LETTER})(?:_?(\d+))?(d?dot\b|'{{1,2}}(?![\w']))",
+        rf"\b({_LETTER})(?:_?(\d+|(?<=_)[a-z]))?(d?dot\b|'{{1,2}}(?![\w']))",
         lambda m: m[1] + _DOTS[m[3]] + (f"_{m[2]}" if m[2] else ""),
     ),
     (rf"\b({_LETTER}[\u0307\u0308]?)(?:_(\w+)|(\d+))\b", r"\1<sub>\2\3</sub>"),
@@ -50,7 +50,8 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     (r"\^\[(\[\d+\])\]", r"<sup>\1</sup>"),
     (r"\^-(?=\d)", "^−"),
     (r"\^(−?\d+(?:\.\d+)?)", r"<sup>\1</sup>"),
-    (r"(?<=\))_(\d+)\b", r"<sub>\1</sub>"),
+    (r"(?<=\))_(\d+|[a-z]\b)", r"<sub>\1</sub>"),
+    (r"\bsum_([a-z])\b", r"Σ<sub>\1</sub>"),
     ("&lt;=", "≤"),
     ("&gt;=", "≥"),
     (r"(?<![\w.])1e([+-]?)0*(\d+)\b", lambda m: _power("", *m.groups())),
@@ -72,6 +73,8 @@ def typeset(text: str) -> str:
     --------
     >>> typeset("coefficient of thdot**2*cos(th1)")
     'coefficient of θ̇<sup>2</sup>\u2009cos θ<sub>1</sub>'
+    >>> typeset("sum_k X_k'^2")
+    'Σ<sub>k</sub> Ẋ<sub>k</sub><sup>2</sup>'
     """
     text = html.escape(text, quote=False)
     for pattern, replacement in _STEPS:
