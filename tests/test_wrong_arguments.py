@@ -166,3 +166,11 @@ def test_steps_that_do_not_fit_each_other():
 def test_objects_are_copied_and_pickled(model):
     for one in (model, SHAKEN, la.recipes.trajectories.recommended()):
         assert str(copy.deepcopy(one)) == str(pickle.loads(pickle.dumps(one)))
+
+
+def test_formulas_of_a_notebook_keep_their_signs(model):
+    assert r"\dot{x}^{2}" in model._repr_markdown_()
+    data = model.dataset.assign_coords(term=["-xdot**2/2", "x**2 - x"])
+    text = type(model)(data).latex_terms()
+    assert r"\left(- \frac{\dot{x}^{2}}{2}\right)" in text
+    assert r"\left(x^{2} - x\right)" in text

@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     try:
         return {"describe": _describe, "learn": _learn}[options.command](options)
-    except RecordingError as error:
+    except (RecordingError, OSError) as error:
         print(f"leastaction: {error}", file=sys.stderr)
         return 1
 
@@ -86,6 +86,7 @@ def _learn(options) -> int:
     from leastaction.core.files import save_figure, save_text
     from leastaction.recordings.learn import learn
 
+    options.out.mkdir(parents=True, exist_ok=True)
     logging.getLogger("matplotlib").setLevel(logging.WARNING)
     law = learn(
         options.table,

@@ -248,7 +248,7 @@ def test_a_law_predicts_and_draws(law, tmp_path):
         assert law.plot(name).axes
     with pytest.raises(ValueError, match="unknown figure 'phase'"):
         law.plot("phase")
-    assert law.to_markdown() == str(law)
+    assert law.to_markdown() == str(law) == repr(law)
     assert r"x^{2}" in law._repr_markdown_() and r"\pm" in law._repr_markdown_()
     assert str(law).startswith("**Found.**")
 
@@ -390,9 +390,12 @@ def test_the_command_learns(tmp_path):
     made = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert made == ["law.md", "model.nc", "prediction.png", "residuals.png"]
     assert done.stdout.strip() == (tmp_path / "out/law.md").read_text().strip()
+    (tmp_path / "rig").write_text("a file")
     refused = command("learn", "none.csv", *options, folder=tmp_path)
     assert refused.returncode == 1 and "there is no file" in refused.stderr
     assert "Traceback" not in refused.stderr
+    kept = command("learn", "springs.csv", *options, "--out", "rig", folder=tmp_path)
+    assert kept.returncode == 1 and "File exists: 'rig'" in kept.stderr
     helped = command("--help", folder=tmp_path)
     assert len(helped.stdout.splitlines()) < 40
 

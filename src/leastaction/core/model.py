@@ -318,7 +318,7 @@ class IdentifiedModel:
     def latex_terms(self, factor: float = 1.96) -> str:
         """L, D and S as LaTeX, each coefficient with `factor` standard errors."""
         names = latex_names(self.coordinates)
-        variables = System.names_of(self.coordinates)
+        variables = system_class(self.dataset.attrs).names_of(self.coordinates)
         sums: dict[str, list[str]] = {}
         for kind, term, value, error in self.terms():
             number, width = rounded(value, factor * error)
@@ -327,7 +327,10 @@ class IdentifiedModel:
             if width:
                 number = rf"({number} \pm {width})"
             is_name = kind == "S" and term in self.coordinates
-            shown = sp.latex(parse(term, variables), symbol_names=names)
+            function = parse(term, variables)
+            shown = sp.latex(function, symbol_names=names)
+            if function.is_Add or function.could_extract_minus_sign():
+                shown = rf"\left({shown}\right)"
             shown = rf"\dot W_{{{shown}}}" if is_name else shown
             shown = "" if shown == "1" else rf"\,{shown}"
             sums.setdefault(kind, []).append(f"{sign} {number}{shown}")
@@ -377,6 +380,9 @@ class IdentifiedModel:
             lines.append("No equations of motion: a coordinate has no kinetic energy")
             return "\n".join(lines)
         return "\n".join(lines) + "\n" + str(system)
+
+    def __repr__(self) -> str:
+        return str(self)
 
     def _trust(self) -> list[str]:
         """Line of what a fit says of itself; none if its method has no such tests."""

@@ -115,3 +115,5 @@ class PortModel:
             + ", ".join(f"{value:.2g}" for value in error),
         ]
         return "\n".join(lines)
+
+    __repr__ = __str__

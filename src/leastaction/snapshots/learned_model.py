@@ -34,7 +34,7 @@ LARGEST_ROUND_OFF_OF_VELOCITIES = 1e-4
 STATES_PER_BATCH = 1000
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedLagrangian:
     """Lagrangian without terms to read, and the integrator it was learned for.
 
@@ -286,8 +286,10 @@ class LearnedLagrangian:
         lines.append("L is known up to a factor and to what has no equations of motion")
         return "\n".join(lines)
 
+    __repr__ = __str__
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True, eq=False, repr=False)
 class LearnedFlow:
     """Flow map of a Gaussian process with a squared exponential kernel (GPFlow).
 
@@ -395,6 +397,8 @@ class LearnedFlow:
             f"{self.variance:g}, length scale {self.length_scale:g}\n"
             "It has no Lagrangian and conserves no energy"
         )
+
+    __repr__ = __str__
 
 
 @njit(cache=True, nogil=True)

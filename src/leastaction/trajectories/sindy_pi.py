@@ -264,7 +264,7 @@ def identify(
     )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ImplicitModel:
     """Equations Σ c_k Θ_k(q, q̇, q̈) = 0, one per coordinate, affine in q̈.
 
@@ -361,3 +361,5 @@ class ImplicitModel:
             ]
             lines.append(f"  {side} = {' '.join(rest) or '0'}")
         return "\n".join(lines)
+
+    __repr__ = __str__
