@@ -30,7 +30,7 @@ from leastaction.snapshots.shadow_panel import ESTIMATORS, Learned, chosen
 SHOWN = ("published", "published_lgp", "published_gp_flow", "recommended")
 SHOWN_CHANNELS, SHOWN_ORDER = ("published", "recommended"), 2
 REASON = (
-    "so that round-off decides when the motion of a learned Lagrangian escapes; for "
+    "so that round-off decides when the motions of LSI and LGP escape; for "
     "GPFlow it is the sign of its drift (errata 109 and 110)"
 )
 # Levels of equal potential, in units of that of the separatrix.
