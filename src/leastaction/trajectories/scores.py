@@ -122,6 +122,7 @@ def _beside_printed(case: Case, entry: Mapping, mode: str, replica: bool) -> dic
     """A printed limit beside that of the same estimator, or of our own."""
     exact, target = case.recovery["exact"], entry.get("target")
     limit, note = limit_of(exact, mode)
+    own = "" if replica else f"ours is that of {case.estimator}"
     if target and "factor" in target:
         target = {"between": verdict.factor_band(target, entry["printed"])}
     return case.printed(
@@ -130,7 +131,7 @@ def _beside_printed(case: Case, entry: Mapping, mode: str, replica: bool) -> dic
         exact.sizes["replicate"],
         quantity=f"{entry['quantity']}, {mode} noise",
         target=target,
-        note="; ".join(filter(None, (entry.get("note"), note))),
+        note="; ".join(filter(None, (entry.get("note"), own, note))),
         replica=replica,
     )
 
