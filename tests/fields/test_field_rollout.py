@@ -108,7 +108,9 @@ def test_what_cannot_be_rolled_out_counts_as_diverged(coefficients, caplog):
 
 
 def test_a_model_of_a_field_prints_its_equation():
-    shown = str(IdentifiedModel(model_of(string(), off(0.0), 1.0).isel(replicate=0)))
+    model = IdentifiedModel(model_of(string(), off(0.0), 1.0).isel(replicate=0))
+    assert r"u_{t}^{2}" in model._repr_markdown_()
+    shown = str(model)
     assert "u_tt = 1.0*Wdot + 4.0*u_xx" in shown
     empty = {"u_t**2": 0.0, "u_x**2": -2.0}
     nothing = IdentifiedModel(model_of(string(), empty, 1.0).isel(replicate=0))

@@ -54,19 +54,21 @@ def learn(
     Parameters
     ----------
     data
-        A path (CSV, white space, NetCDF) or several; a :class:`pandas.DataFrame`; a
-        mapping of arrays by name, each of shape (time,), (trajectory, time), or a list
-        of such trajectories; an :class:`xarray.Dataset` over (time,) or
-        (trajectory, time).
+        A path (CSV, white space, NetCDF) or several; a table, or several: a
+        :class:`pandas.DataFrame`, one of polars, a structured array, a mapping of
+        columns; a mapping of arrays by name, each of shape (time,), (trajectory, time),
+        or a list of such trajectories; an :class:`xarray.Dataset` over (time,) or
+        (trajectory, time), whose `units` are used.
     time
-        Of a table the name of its column, ``{"column": "ms", "unit": "ms"}``, or
-        ``{"rate": 100}`` in Hz. Of arrays their times in s (one array, or a list of
-        one per trajectory), or the step between samples.
+        Of a table or dataset the name of its column, ``{"column": "ms", "unit": "ms"}``,
+        or ``{"rate": 100}`` in Hz. Of arrays their times in s (one array, or a list of
+        one per trajectory), or the step between samples. Dates and durations, too.
     coordinates
         Unit by name, ``{"theta": "deg"}``; of a column with another name
         ``{"theta": "encoder [deg]"}``, or all that the key `import.coordinates` of a
         YAML says. Of arrays, all that `velocities`, `accelerations` and `inputs` do not
-        name, if None: angles in rad by names such as theta, else lengths in m.
+        name, if None: angles in rad by names such as theta, else lengths in m; beside
+        ``x``, ``xdot`` and ``xddot`` are its velocity and acceleration.
     trajectory
         Column that tells trajectories apart.
     velocities, accelerations, inputs
