@@ -11,16 +11,9 @@ from leastaction.report.thumbnail import thumbnail
 WIDTH, LIMIT = 1400, 400_000
 
 
-def main(
-    scorecard: str,
-    pictures: list,
-    findings: list,
-    logs: Path,
-    settings: dict,
-    page: str,
-) -> None:
+def main(inputs, logs: Path, settings: dict, page: str) -> None:
     """Write one section per paper of `settings`, with its figures and findings."""
-    table = from_csv(load_text(scorecard))
+    table = from_csv(load_text(inputs.scorecard))
     # Of the examples, not of their variants.
     paths = {
         name: [
@@ -37,8 +30,8 @@ def main(
     files = [
         f"{one['name']}/figures/{name}" for one in papers for name in one["figures"]
     ]
-    small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in pictures)
-    told = (load_text(path).strip() for path in findings)
+    small = (thumbnail(load_bytes(path), WIDTH, LIMIT) for path in inputs.pictures)
+    told = (load_text(path).strip() for path in inputs.findings)
     shown = (dict(zip(files, given, strict=True)) for given in (small, told))
     save_text(papers_page(papers, *shown), page)
 
@@ -46,9 +39,7 @@ def main(
 if __name__ == "__main__":
     start_logging(snakemake.log[0])
     main(
-        snakemake.input.scorecard,
-        snakemake.input.pictures,
-        snakemake.input.findings,
+        snakemake.input,
         Path(snakemake.log[0]).parent,
         snakemake.params.settings,
         snakemake.output.page,
