@@ -60,8 +60,8 @@ def learn(
         or a list of such trajectories; an :class:`xarray.Dataset` over (time,) or
         (trajectory, time), whose `units` are used.
     time
-        Of a table or dataset the name of its column, ``{"column": "ms", "unit": "ms"}``,
-        or ``{"rate": 100}`` in Hz. Of arrays their times in s (one array, or a list of
+        Of a table or dataset its name, ``{"column": "ms", "unit": "ms"}`` of a table in
+        another unit, or ``{"rate": 100}`` in Hz. Of arrays their times in s (one array, or a list of
         one per trajectory), or the step between samples. Dates and durations, too.
     coordinates
         Unit by name, ``{"theta": "deg"}``; of a column with another name
