@@ -61,8 +61,9 @@ def learn(
         (trajectory, time), whose `units` are used.
     time
         Of a table or dataset its name, ``{"column": "ms", "unit": "ms"}`` of a table in
-        another unit, or ``{"rate": 100}`` in Hz. Of arrays their times in s (one array, or a list of
-        one per trajectory), or the step between samples. Dates and durations, too.
+        another unit, or ``{"rate": 100}`` in Hz. Of arrays their times in s (one array,
+        or a list of one per trajectory), or the step between samples. Dates and
+        durations, too.
     coordinates
         Unit by name, ``{"theta": "deg"}``; of a column with another name
         ``{"theta": "encoder [deg]"}``, or all that the key `import.coordinates` of a
