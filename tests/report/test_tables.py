@@ -168,6 +168,7 @@ def test_a_page_of_a_table_has_a_caption_and_typeset_formulas():
             "Ẋ<sub>1</sub><sup>2</sup> − 2 u<sub>xx</sub><sup>2</sup>",
         ),
         ("theta'' + H^[[2]]", "θ̈ + H<sup>[2]</sup>"),
+        ("H[[0]] by -0.08 %", "H<sup>[0]</sup> by −0.08 %"),
         ("<= 1e-05 m/s^1.5", "≤ 10<sup>−5</sup> m/s<sup>1.5</sup>"),
         ("(1.2 ± 3e+07)", "(1.2 ± 3·10<sup>7</sup>)"),
         (

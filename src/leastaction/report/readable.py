@@ -47,7 +47,7 @@ _STEPS: tuple[tuple[str, str | Callable[[re.Match], str]], ...] = (
     ),
     (rf"\b({_LETTER}[\u0307\u0308]?)(?:_(\w+)|(\d+))\b", r"\1<sub>\2\3</sub>"),
     (rf"\b({'|'.join(GREEK)})(?![^\W\d_])", lambda m: GREEK[m[1]]),
-    (r"\^\[(\[\d+\])\]", r"<sup>\1</sup>"),
+    (r"\^?\[(\[\d+\])\]", r"<sup>\1</sup>"),
     (r"\^-(?=\d)", "^−"),
     (r"\^(−?\d+(?:\.\d+)?)", r"<sup>\1</sup>"),
     (r"(?<=\))_(\d+|[a-z]\b)", r"<sub>\1</sub>"),
