@@ -117,8 +117,9 @@ def finding(panels: Sequence[Panel]) -> str:
         if MAIN in panel.recoveries
     ]
     return (
-        f"{_compared(panels)}Largest noise with the right structure, in brackets the "
-        f"paper's: {'; '.join(said)}. The recommended estimator: {listed(ours)}."
+        f"{_compared(panels)}Largest noise with the right structure (xL-SINDy with the "
+        "shared noise of the paper's code), in brackets the paper's: "
+        f"{'; '.join(said)}. The recommended estimator: {listed(ours)}."
     )
 
 
