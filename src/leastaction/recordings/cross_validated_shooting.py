@@ -47,6 +47,8 @@ from leastaction.trajectories.variational_equations import (
 SLIDING_WIDTH_OF_RMS = 0.01
 # Main periods in a window, level by level.
 PERIODS_OF_WINDOWS = (1.0, 3.0, 10.0)
+# Windows that grew by more and are lost are tried once more at the geometric mean.
+LEAST_GROWTH_RETRIED = 2.0
 # Share of the samples with an indefinite mass matrix that a law may have.
 LARGEST_INDEFINITE_SHARE = 0.01
 # Longer windows are given up if their rms misfit, in units of what weights allow, is
@@ -141,8 +143,9 @@ def identify(
     price = _price(terms, columns)
     definite = _definite(terms, columns, equations)
     present, quadratic, reached, problem = None, None, 0.0, None
-    for periods in PERIODS_OF_WINDOWS:
-        duration = min(periods * found.period, longest_window(found))
+    longer = [periods * found.period for periods in PERIODS_OF_WINDOWS]
+    while longer:
+        duration = min(longer.pop(0), longest_window(found))
         if duration <= 1.2 * reached:
             break
         before = None if present is None else present.fit.segments
@@ -165,7 +168,10 @@ def identify(
             level = fitted(problem, segments, present.fit.c, most=30)
         if level is None or (present is not None and _lost(level, present)):
             report("windows of %.3g s cannot be followed", duration)
-            break
+            longer = [np.sqrt(duration * reached)]
+            if duration < LEAST_GROWTH_RETRIED * reached or not reached:
+                break
+            continue
         problem = problem.accurate(level.fit.segments, level.fit.c)
         level = fitted(problem, level.fit.segments, level.fit.c, most=30) or level
         level, whole = search(problem, level, settings["largest"])
