@@ -20,7 +20,7 @@ from leastaction.core import families
 from leastaction.core.families import FAMILIES, unknown
 from leastaction.core.method import Step
 from leastaction.core.recipe import Recipe
-from leastaction.core.validation import complete
+from leastaction.core.settings import complete
 
 
 class FamilyRecipes:

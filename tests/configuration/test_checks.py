@@ -13,7 +13,7 @@ from leastaction.configuration.checks import accepted, check_example
 from leastaction.configuration.config import merge
 from leastaction.configuration.example import completed
 from leastaction.core.cache import cache_folder
-from leastaction.core.validation import ConfigError
+from leastaction.core.settings import ConfigError
 
 ROOT = Path(__file__).parents[2]
 

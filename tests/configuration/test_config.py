@@ -21,7 +21,7 @@ from leastaction.configuration.config import (
 )
 from leastaction.configuration.example import completed, with_recommended_methods
 from leastaction.core.recipe import recommended_steps
-from leastaction.core.validation import ConfigError, complete
+from leastaction.core.settings import ConfigError, complete
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "config/examples").glob("*/*.yaml"))

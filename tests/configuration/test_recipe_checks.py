@@ -8,7 +8,7 @@ import yaml
 from leastaction.configuration.checks import check_example
 from leastaction.configuration.config import merge
 from leastaction.configuration.example import completed, with_recommended_methods
-from leastaction.core.validation import ConfigError
+from leastaction.core.settings import ConfigError
 
 ROOT = Path(__file__).parents[2]
 DRIVEN = {"input": {"th": "cos(time)"}}

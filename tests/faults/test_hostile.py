@@ -28,7 +28,7 @@ from leastaction.configuration.config import (
 )
 from leastaction.configuration.jobs import MODULES, SETTINGS
 from leastaction.core.expressions import ExpressionError, parse
-from leastaction.core.validation import ConfigError, complete
+from leastaction.core.settings import ConfigError, complete
 
 LONGEST = 2.0
 SHARE = settings.default.max_examples // 10

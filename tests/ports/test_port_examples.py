@@ -4,7 +4,7 @@ import pytest
 from port_support import completed, written
 
 from leastaction.configuration.checks import check_example
-from leastaction.core.validation import ConfigError
+from leastaction.core.settings import ConfigError
 
 
 def changed(name: str, path: str, value) -> dict:

@@ -8,7 +8,7 @@ import pytest
 import xarray as xr
 from recorded import RATE, imported, rig, rows, swing, write
 
-from leastaction.core.validation import ConfigError
+from leastaction.core.settings import ConfigError
 from leastaction.recordings.tables import RecordingError, Table
 
 GOOD = rows()

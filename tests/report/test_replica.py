@@ -9,7 +9,7 @@ import yaml
 from synthetic import SIGMA, STIFFNESS, config, model, rollout
 
 from leastaction.configuration.example import completed
-from leastaction.core.validation import ConfigError
+from leastaction.core.settings import ConfigError
 from leastaction.report import verdict
 from leastaction.report.case import make_row
 from leastaction.report.pages import results_page, scorecard_page

@@ -6,7 +6,7 @@ from project import PAPER, ROOT, Project
 
 from leastaction.configuration.checks import accepted
 from leastaction.configuration.config import merge
-from leastaction.core.validation import ConfigError
+from leastaction.core.settings import ConfigError
 
 HARMONIC = ("examples", "stochastic_lagrangian", "harmonic")
 

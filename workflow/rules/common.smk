@@ -16,7 +16,7 @@ from leastaction.configuration.config import (
     without_examples,
 )
 from leastaction.configuration.sources import source_files, write_listing
-from leastaction.core.validation import ConfigError, complete
+from leastaction.core.settings import ConfigError, complete
 from leastaction.core.families import is_field, system_reference
 from leastaction.recordings.configuration import MODULES, SETTINGS, read_recordings
 

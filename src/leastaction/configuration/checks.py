@@ -19,8 +19,8 @@ from leastaction.core.families import (
 )
 from leastaction.core.method import step
 from leastaction.core.recipe import Recipe, raised
+from leastaction.core.settings import ConfigError
 from leastaction.core.simulation import step_count
-from leastaction.core.validation import ConfigError
 
 
 def accepted(example: Mapping, where: str) -> dict:

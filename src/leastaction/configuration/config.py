@@ -19,6 +19,8 @@ from leastaction.configuration.jobs import is_random
 from leastaction.core import families
 from leastaction.core.families import unknown
 from leastaction.core.settings import (
+    ConfigError,
+    ConfigErrors,
     Count,
     Integer,
     Names,
@@ -28,7 +30,6 @@ from leastaction.core.settings import (
     Text,
     absent,
 )
-from leastaction.core.validation import ConfigError, ConfigErrors
 
 # Targets and folders of the workflow's own.
 RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {

@@ -45,8 +45,8 @@ from leastaction.core.settings import (
     Text,
     Unique,
     absent,
+    complete,
 )
-from leastaction.core.validation import complete
 from leastaction.report.case import keys
 from leastaction.report.recovery import HONEST_MODE, MAIN
 

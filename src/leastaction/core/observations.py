@@ -233,7 +233,7 @@ def simulate(
     """
     from leastaction.core.method import steps
     from leastaction.core.noise_sweep import along_replicates
-    from leastaction.core.validation import checked
+    from leastaction.core.settings import checked
 
     known, method = steps("simulate"), settings.get("method")
     if method not in known:

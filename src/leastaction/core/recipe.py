@@ -18,8 +18,7 @@ from leastaction.core.method import (
     step,
     steps,
 )
-from leastaction.core.settings import Library, Settings
-from leastaction.core.validation import complete
+from leastaction.core.settings import Library, Settings, complete
 
 CHANNELS = ("q", "qdot", "qddot")
 

@@ -18,6 +18,8 @@ from leastaction.core.method import rollout
 from leastaction.core.recipe import Recipe
 from leastaction.core.settings import (
     Candidates,
+    ConfigError,
+    ConfigErrors,
     Expression,
     Flag,
     Integer,
@@ -27,10 +29,6 @@ from leastaction.core.settings import (
     Settings,
     Text,
     absent,
-)
-from leastaction.core.validation import (
-    ConfigError,
-    ConfigErrors,
     complete,
 )
 from leastaction.recordings.error import RecordingError

@@ -12,7 +12,7 @@ from leastaction.core.method import rollout
 from leastaction.core.observations import equal_lengths, shape, trajectories
 from leastaction.core.progress import progress_bar
 from leastaction.core.recipe import Recipe
-from leastaction.core.validation import ConfigError
+from leastaction.core.settings import ConfigError
 from leastaction.recordings.configuration import import_settings, recording_from_config
 from leastaction.recordings.error import RecordingError
 
