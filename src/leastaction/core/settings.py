@@ -2,8 +2,8 @@
 
 A class of settings is a section of a configuration. Its fields are the keys, in the
 words of the YAML; a key that is ``null`` counts as not given. :meth:`Settings.plain`
-is the section with its defaults, as plain data, and :func:`complete` tells every problem
-of one in a sentence.
+is the section with its defaults, as plain data, and :func:`complete` tells every
+problem of one in a sentence.
 """
 
 import contextlib
