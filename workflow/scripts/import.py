@@ -3,12 +3,14 @@
 from leastaction.core.files import save
 from leastaction.core.progress import start_logging
 from leastaction.recordings.import_recording import import_recording
+from leastaction.recordings.tables import unchanged
 
 
 def main(settings: dict, observations: str) -> None:
-    """Import all files of a recording."""
-    found = import_recording(settings)
-    save(found, observations, found.attrs["contract"])
+    """Import all files of a recording, which have to stay as they are meanwhile."""
+    with unchanged(settings["import"]["files"]):
+        found = import_recording(settings)
+        save(found, observations, found.attrs["contract"])
 
 
 if __name__ == "__main__":
