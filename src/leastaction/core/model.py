@@ -21,6 +21,8 @@ FLOOR = 1e-3
 # Velocity, over the largest of the motion, at which Coulomb friction turns around.
 SLIDING = 1e-3
 TOLERANCE = 1e-9
+# Standard errors in half an interval of 95 %, normal distribution, to three digits.
+NORMAL_QUANTILE = 1.96
 
 
 def load_model(
@@ -315,7 +317,7 @@ class IdentifiedModel:
             if value != 0
         ]
 
-    def latex_terms(self, factor: float = 1.96) -> str:
+    def latex_terms(self, factor: float = NORMAL_QUANTILE) -> str:
         """L, D and S as LaTeX, each coefficient with `factor` standard errors."""
         names = latex_names(self.coordinates)
         variables = system_class(self.dataset.attrs).names_of(self.coordinates)

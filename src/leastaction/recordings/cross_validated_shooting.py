@@ -168,9 +168,9 @@ def identify(
             level = fitted(problem, segments, present.fit.c, most=30)
         if level is None or (present is not None and _lost(level, present)):
             report("windows of %.3g s cannot be followed", duration)
-            longer = [np.sqrt(duration * reached)]
-            if duration < LEAST_GROWTH_RETRIED * reached or not reached:
+            if not reached or duration < LEAST_GROWTH_RETRIED * reached:
                 break
+            longer = [np.sqrt(duration * reached)]
             continue
         problem = problem.accurate(level.fit.segments, level.fit.c)
         level = fitted(problem, level.fit.segments, level.fit.c, most=30) or level

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
-from leastaction.core.model import IdentifiedModel, rounded
+from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
 
 CONFIDENCE = 0.95
-# Quantile of the normal distribution at this confidence, to three digits.
-NORMAL_QUANTILE = 1.96
 # Below this p-value of Hansen's test a law does not fit.
 LEAST_P_VALUE = 0.01
 # A window is long if it has so many main periods, or this share of the longest one.

@@ -94,7 +94,7 @@ class RungeKutta(Ensemble):
     )
     noise: SensorNoises = Field(
         default_factory=SensorNoises,
-        description="SensorNoises of the sensors; every mode at every level.",
+        description="Noise of the sensors; every mode at every level.",
     )
 
 
