@@ -6,7 +6,7 @@ enter and leave by the error on blocks that were left out of the fit (Stone 1974
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -124,7 +124,7 @@ def identify(
     2. Windows of one, three and ten main periods. On each level terms are added,
        dropped, swapped and exchanged (:mod:`leastaction.recordings.leave_one_out`).
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
-    4. Terms of L whose interval holds zero are dropped, unless they are needed.
+    4. Terms whose interval holds zero are dropped, unless they are needed.
     5. Error bars by the jackknife over blocks, with half the difference between large
        and small amplitudes in quadrature.
 
@@ -382,7 +382,7 @@ def estimate(
     support, fixed = list(present.support), problem.fixed(fit.c)
     left, jackknife = left_out.jackknife(support, fixed)
     std = total_std(problem, present, found)
-    drifted = drift(problem, present, found)
+    drifted = drift(problem, present, found, left_out, support)
     scale = _scale(problem, fit.c)
     count = len(terms.terms) + len(terms.dissipation)
 
@@ -392,7 +392,9 @@ def estimate(
         return full
 
     misfit = np.sqrt(left_out.e.sum() / found.positions.q.size)
-    alternatives, about = equivalents(problem, whole, present, equations, columns)
+    alternatives, about = equivalents(
+        problem, whole, present, found, equations["column"].values[columns]
+    )
     numbers = {
         "blocks": len(left_out.e),
         "window": window,
@@ -427,19 +429,25 @@ def _scale(problem: Problem, c: np.ndarray) -> float:
 
 
 def equivalents(
-    problem: Problem, whole: LeaveOneOut, present: Candidate, equations, columns
+    problem: Problem,
+    whole: LeaveOneOut,
+    present: Candidate,
+    found: Recording,
+    names: Sequence[str],
 ) -> tuple[str, list[dict]]:
     """Models of the same size whose error left out is not significantly larger.
 
-    By Student's t test of the differences, paired over blocks, at 95 %.
+    By Student's t test of the differences, paired over blocks, at 95 %. One with
+    more doubtful terms is none.
     """
     from scipy.stats import t
 
     support = present.support
     fixed = problem.fixed(present.fit.c)
-    names = [str(equations["column"].values[k]) for k in columns]
     own = whole.block_errors(support, fixed)
-    found = []
+    std = total_std(problem, present, found)
+    doubts = len(doubtful(present.fit.c, std, len(own)))
+    alike_ones = []
     for _, other in rank(problem, whole, support, len(support)):
         if len(other) != len(support) or other == support:
             continue
@@ -449,11 +457,13 @@ def equivalents(
         alike = difference.sum() < t.ppf(CONFIDENCE, len(own) - 1) * spread
         if errors.sum() < (LARGEST_ALTERNATIVE_ERROR if alike else 1.05) * own.sum():
             c = whole.coefficients(other, fixed)
-            found.append((float(errors.sum() / own.sum()), other, c))
-    found = sorted(found, key=lambda each: each[0])[:MOST_ALTERNATIVES]
+            std = total_std(problem, present, found, (whole, other))
+            if len(doubtful(c, std, len(own))) <= doubts:
+                alike_ones.append((float(errors.sum() / own.sum()), other, c))
+    alike_ones = sorted(alike_ones, key=lambda each: each[0])[:MOST_ALTERNATIVES]
     scale = _scale(problem, present.fit.c)
     about, texts = [], []
-    for ratio, other, c in found:
+    for ratio, other, c in alike_ones:
         gone = [names[k] for k in support if k not in other]
         new = [names[k] for k in other if k not in support]
         about.append(
@@ -468,7 +478,13 @@ def equivalents(
     return "; ".join(texts), about
 
 
-def drift(problem: Problem, present: Candidate, found: Recording) -> np.ndarray:
+def drift(
+    problem: Problem,
+    present: Candidate,
+    found: Recording,
+    left_out: LeaveOneOut,
+    support: Sequence[int],
+) -> np.ndarray:
     """Half the difference between the louder and the quieter half of the blocks."""
     segments, q = present.fit.segments, found.positions.q
     scale = np.maximum(found.amplitude.max(axis=0), 1e-300)
@@ -478,24 +494,48 @@ def drift(problem: Problem, present: Candidate, found: Recording) -> np.ndarray:
             for a, n in zip(segments.first, segments.length, strict=True)
         ]
     )
-    count = len(present.left_out.e)
+    count = len(left_out.e)
     loud = np.array([size[problem.blocks == s].mean() for s in range(count)])
     order = np.argsort(-loud)
     fixed = problem.fixed(present.fit.c)
     large, small = (
-        present.left_out.block_coefficients(present.support, fixed, list(half))
+        left_out.block_coefficients(support, fixed, list(half))
         for half in (order[: (count + 1) // 2], order[(count + 1) // 2 :])
     )
     return np.abs(large - small) / 2
 
 
-def total_std(problem: Problem, present: Candidate, found: Recording) -> np.ndarray:
-    """Standard error over blocks, with drift and numerical error in quadrature."""
-    c = present.fit.c
-    fixed = problem.fixed(c)
-    _, jackknife = present.left_out.jackknife(list(present.support), fixed)
+def total_std(
+    problem: Problem,
+    present: Candidate,
+    found: Recording,
+    other: tuple[LeaveOneOut, Sequence[int]] | None = None,
+) -> np.ndarray:
+    """Standard error over blocks, with drift and numerical error in quadrature.
+
+    Of the present law, or of an `other` support in the quadratic functions given.
+    """
+    left_out, support = other or (present.left_out, present.support)
+    fixed = problem.fixed(present.fit.c)
+    c = left_out.coefficients(support, fixed)
+    _, jackknife = left_out.jackknife(support, fixed)
     numerical = np.where(np.arange(len(c)) == fixed, 0.0, NUMERICAL_ERROR * c)
-    return np.sqrt(jackknife**2 + drift(problem, present, found) ** 2 + numerical**2)
+    drifted = drift(problem, present, found, left_out, support)
+    return np.sqrt(jackknife**2 + drifted**2 + numerical**2)
+
+
+def doubtful(c: np.ndarray, std: np.ndarray, blocks: int) -> list:
+    """Terms whose interval holds zero, the least certain first.
+
+    A term was picked among all candidates, so the interval is that of as many tests at
+    once (Bonferroni).
+    """
+    from scipy.stats import t
+
+    factor = t.isf((1 - CONFIDENCE) / (2 * len(c)), blocks - 1)
+    certainty = np.abs(c) / np.maximum(std, 1e-300)
+    terms = [k for k in np.flatnonzero(c) if certainty[k] < factor]
+    return sorted(terms, key=lambda k: certainty[k])
 
 
 def has_settled(problem: Problem, present: Candidate, std: np.ndarray) -> bool:
@@ -527,24 +567,16 @@ def settled(problem: Problem, present: Candidate, found: Recording) -> Candidate
 def without_doubtful(
     problem: Problem, present: Candidate, found: Recording
 ) -> Candidate:
-    """The law without terms of L whose interval holds zero, unless they are needed.
+    """The law without doubtful terms, unless they are needed.
 
-    Losses are exempt: their partners exchange what they stand for, and each alone is
-    uncertain while their sum is not.
+    Where two losses exchange what they stand for, both are doubtful; one of them goes,
+    and the other is then certain.
     """
-    from scipy.stats import t
-
     while True:
-        factor = t.ppf((1 + CONFIDENCE) / 2, len(present.left_out.e) - 1)
         c, std = present.fit.c, total_std(problem, present, found)
         fixed = problem.fixed(c)
-        doubtful = [
-            k
-            for k in present.support
-            if k != fixed and not problem.losses[k] and abs(c[k]) < factor * std[k]
-        ]
         smaller = None
-        for k in sorted(doubtful, key=lambda k: abs(c[k]) / max(std[k], 1e-300)):
+        for k in doubtful(c, std, len(present.left_out.e)):
             support = [j for j in present.support if j != k]
             start = present.left_out.coefficients(support, fixed)
             trial = fitted(problem, present.fit.segments, start)
