@@ -15,11 +15,14 @@ from leastaction.core.contracts import ContractError, check, contracts, problems
 from leastaction.core.files import (
     ROOM_FOR_METADATA,
     Replicates,
+    add_mark,
     load,
     save,
     save_replicates,
     save_text,
+    sizes,
 )
+from leastaction.core.model import load_model
 
 HERE = ":".join(str(folder) for folder in Path(__file__).parents[:2])
 
@@ -129,12 +132,25 @@ def test_the_wrong_kind_of_file_gets_the_advice(tmp_path):
     assert "missing" not in text
 
 
-def test_a_file_from_elsewhere_is_refused_in_words(tmp_path):
+def marked(dataset, path):
+    """Write a file past the check of its contents, as a wrong version might have."""
+    dataset.to_netcdf(path)
+    add_mark(path)
+    return path
+
+
+@pytest.mark.parametrize("mark", [False, True])
+def test_a_file_from_elsewhere_is_refused_in_words(tmp_path, mark):
     ensemble().to_netcdf(tmp_path / "foreign.nc")
+    if mark:
+        add_mark(tmp_path / "foreign.nc")
     with pytest.raises(ContractError, match="not made by leastaction"):
         load(tmp_path / "foreign.nc")
     with pytest.raises(ContractError, match="not made by leastaction"):
         list(Replicates(tmp_path / "foreign.nc"))
+
+
+def test_an_unknown_contract_is_refused_in_words():
     with pytest.raises(ContractError, match="not made by leastaction"):
         check(ensemble().assign_attrs(contract="horoscope"), "observations")
 
@@ -245,8 +261,8 @@ def test_replicates_come_side_by_side(tmp_path):
 
 
 def test_numbers_of_a_file_are_looked_through(tmp_path):
-    file = tmp_path / "a.nc"
-    nan(ensemble()).assign_attrs(contract="observations").to_netcdf(file)
+    data = nan(ensemble()).assign_attrs(contract="observations")
+    file = marked(data, tmp_path / "a.nc")
     with pytest.raises(ContractError, match="not finite"):
         list(Replicates(file))
 
@@ -328,21 +344,54 @@ def test_a_killed_writer_leaves_nothing_at_the_target(tmp_path):
     load(target, "observations")
 
 
-@pytest.mark.parametrize("part", [0.0, 0.3, 0.95])
-def test_a_truncated_file_gets_one_clear_message(tmp_path, part):
-    path = tmp_path / "a.nc"
-    save(ensemble((0, 1), steps=500), path, "observations")
-    content = path.read_bytes()
-    path.write_bytes(content[: int(part * len(content))])
-    with pytest.raises(
-        ContractError, match=r"a\.nc is not readable NetCDF.*snakemake --forcerun"
-    ):
-        load(path, "observations")
+def zeroed(content, draw):
+    """Its last block comes back as zeros, as from a disk without power."""
+    lost = int(draw.choice([16, 512, 4096, 65536]))
+    return content[:-lost] + bytes(min(lost, len(content)))
+
+
+def truncated(content, draw):
+    return content[: int(draw.integers(len(content)))]
+
+
+def lengthened(content, draw):
+    return content + draw.bytes(int(draw.integers(1, 100)))
+
+
+def flipped(content, draw):
+    """One bit, anywhere: the checksum is part of the file."""
+    bit = int(draw.integers(8 * len(content)))
+    changed = bytearray(content)
+    changed[bit // 8] ^= 1 << bit % 8
+    return bytes(changed)
+
+
+@pytest.mark.parametrize("damage", [zeroed, truncated, lengthened, flipped])
+def test_a_damaged_file_is_refused(tmp_path, damage, moments):
+    """Every reader says so, and how to make it again."""
+    path, draw = tmp_path / "a.nc", np.random.default_rng(0)
+    for name, data in (("observations", ensemble((0, 1))), ("moments", moments)):
+        save(data, path, name)
+        content = path.read_bytes()
+        for _ in range(20):
+            path.write_bytes(damage(content, draw))
+            for read in (load, load_model, Replicates, sizes):
+                with pytest.raises(
+                    ContractError,
+                    match=r"a\.nc is damaged.*end is (missing|wrong); make it again "
+                    r"with: snakemake --forcerun \S+a\.nc$",
+                ):
+                    read(path)
+        path.write_bytes(content)
+        xr.testing.assert_equal(load(path), data)
 
 
 def test_text_that_is_no_netcdf_and_absent_files_are_told_apart(tmp_path):
     (tmp_path / "a.nc").write_text("t,x\n0,1\n")
-    with pytest.raises(ContractError, match="not readable"):
+    with pytest.raises(ContractError, match="end is missing"):
+        load(tmp_path / "a.nc")
+    add_mark(tmp_path / "a.nc")
+    with pytest.raises(ContractError, match="not readable NetCDF"):
         load(tmp_path / "a.nc")
     with pytest.raises(ContractError, match="does not exist"):
         load(tmp_path / "b.nc")

@@ -1,16 +1,19 @@
 """The files between stages: read with their contract checked, written atomically.
 
 This is the only module that reads or writes data. A dataset is either absent or
-complete on disk (it is written beside its place and then renamed), and equal content
-gives equal bytes: no time stamp, host or version is stored.
+complete on disk (it is written beside its place and then renamed), ends in a checksum
+without which it is not read, and equal content gives equal bytes: no time stamp, host
+or version is stored.
 """
 
 import csv
 import errno
 import glob
 import os
+import re
 import shutil
 import uuid
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -24,28 +27,68 @@ from leastaction.core.contracts import ContractError, check
 ROOM_FOR_METADATA = 2**20
 # A variable with more bytes than this is read when it is used.
 MOST_BYTES_READ_AHEAD = 2**24
+# Behind the last byte of HDF5, which ignores it. HDF5's own checksum of a chunk does
+# not tell: for a lost block that comes back as zeros it is zero, and so right.
+MARK = b"\nCRC-32 %08x\n"
+MARKED = re.compile(rb"\nCRC-32 ([0-9a-f]{8})\n")
+BYTES_AT_ONCE = 2**20
 # What is read once, chunk by chunk, needs no cache.
 netCDF4.set_chunk_cache(2**20)
 
 
 @contextmanager
-def open_dataset(path: str | Path) -> Iterator[xr.Dataset]:
+def open_dataset(path: str | Path, checked: bool = False) -> Iterator[xr.Dataset]:
     """Open a file lazily; its variables are read when they are used.
+
+    Its checksum is compared unless that was done (`checked`).
 
     Raises
     ------
     ContractError
-        If the file is absent or is not readable NetCDF.
+        If the file is absent, is damaged or was not written by this module.
     """
     with _named_if_unreadable(path):
+        if not checked:
+            _check_mark(path)
         dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
     with dataset:
         yield dataset
 
 
+def _check_mark(path: str | Path) -> None:
+    """Refuse a file of which not every byte is as it was written."""
+    size = max(Path(path).stat().st_size - len(MARK % 0), 0)
+    with open(path, "rb") as file:
+        file.seek(size)
+        mark = MARKED.fullmatch(file.read())
+    if mark and int(mark[1], 16) == _checksum(path, size):
+        return
+    raise ContractError(
+        f"{path} is damaged, or was not made by leastaction: the checksum at its end "
+        f"is {'wrong' if mark else 'missing'}; make it again with: "
+        f"snakemake --forcerun {path}"
+    )
+
+
+def add_mark(path: str | Path) -> None:
+    """Append to a file the checksum of its bytes, without which it is not read."""
+    mark = MARK % _checksum(path, Path(path).stat().st_size)
+    with open(path, "ab") as file:
+        file.write(mark)
+
+
+def _checksum(path: str | Path, size: int) -> int:
+    """CRC-32 of the first `size` bytes of a file."""
+    value = 0
+    with open(path, "rb") as file:
+        for start in range(0, size, BYTES_AT_ONCE):
+            value = zlib.crc32(file.read(min(BYTES_AT_ONCE, size - start)), value)
+    return value
+
+
 @contextmanager
 def _named_if_unreadable(path: str | Path) -> Iterator[None]:
-    """Turn what HDF5 says of an absent or damaged file into one message."""
+    """Turn what HDF5 says of an absent or unreadable file into one message."""
     try:
         yield
     except FileNotFoundError:
@@ -66,8 +109,8 @@ def load(path: str | Path, name: str | None = None) -> xr.Dataset:
 
 def sizes(path: str | Path) -> dict[str, int]:
     """Size of every dimension of a file, which is not read."""
-    with _named_if_unreadable(path), netCDF4.Dataset(path) as file:
-        return {name: len(dimension) for name, dimension in file.dimensions.items()}
+    with open_dataset(path) as dataset:
+        return {str(name): size for name, size in dataset.sizes.items()}
 
 
 class Replicates:
@@ -96,9 +139,10 @@ class Replicates:
 
     def __iter__(self) -> Iterator[list[xr.Dataset]]:
         with ExitStack() as opened:
-            files = [(opened.enter_context(open_dataset(p)), p) for p in self._paths]
+            files = [opened.enter_context(open_dataset(p, True)) for p in self._paths]
             for i in self._numbers:
-                yield [_replicate(dataset, path, i) for dataset, path in files]
+                pieces = zip(files, self._paths, strict=True)
+                yield [_replicate(dataset, path, i) for dataset, path in pieces]
 
 
 def _replicate(dataset: xr.Dataset, path: str | Path, i: int) -> xr.Dataset:
@@ -140,6 +184,7 @@ def save_replicates(
             del piece
         if write is _create:
             raise ContractError(f"there is nothing to write to {path}: no replicates")
+        add_mark(part)
 
 
 @contextmanager
