@@ -37,7 +37,7 @@ def parser() -> argparse.ArgumentParser:
     add("--rate", type=float, metavar="HZ", help="samples per second, without --time")
     add("--trajectory", metavar="NAME", help="column that tells trajectories apart")
     for name, example in (
-        ("coordinate", "theta:deg"),
+        ("coordinate", "theta:deg, or theta='atan2(x - x0, y0 - y)'"),
         ("velocity", "theta:gyro:deg/s"),
         ("acceleration", "x:acc:m/s^2"),
         ("input", "x:force:N"),
@@ -50,6 +50,13 @@ def parser() -> argparse.ArgumentParser:
             metavar="NAME[:COLUMN]:UNIT",
             help=f"such as {example}; may be repeated",
         )
+    add(
+        "--unknown",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="in an expression, the centre of a circle: such as x0; may be repeated",
+    )
     add("--excitation", choices=("none", "random"), default="none")
     add("--held-out", action="append", metavar="LABEL", help="for validation alone")
     add("--accept", action="append", default=[], metavar="REFUSAL")
@@ -92,7 +99,7 @@ def _learn(options) -> int:
         options.table,
         time=_time(options),
         trajectory=options.trajectory,
-        coordinates=_columns("coordinate", options.coordinate),
+        coordinates=_columns("coordinate", options.coordinate, options.unknown),
         velocities=_columns("velocity", options.velocity),
         accelerations=_columns("acceleration", options.acceleration),
         inputs=_columns("input", options.input),
@@ -120,12 +127,23 @@ def _time(options) -> dict:
     return clock if options.rate is None else clock | {"rate": options.rate}
 
 
-def _columns(option: str, given: Sequence[str]) -> dict | None:
-    """`name:unit` and `name:column:unit` as under `import`."""
+def _columns(
+    option: str, given: Sequence[str], unknown: Sequence[str] = ()
+) -> dict | None:
+    """`name:unit`, `name:column:unit` and `name=expression:unit` as under `import`."""
+    from leastaction.core.expressions import names_in
     from leastaction.recordings.error import RecordingError
 
     found = {}
     for text in given:
+        name, equals, rest = text.partition("=")
+        if equals:
+            expression, _, unit = rest.partition(":")
+            constants = [n for n in unknown if n in names_in(expression)]
+            found[name] = {"expression": expression, "unknown": constants} | (
+                {"unit": unit} if unit else {}
+            )
+            continue
         name, _, rest = text.partition(":")
         column, _, unit = rest.rpartition(":")
         if not rest:

@@ -268,8 +268,6 @@ def test_a_random_motion_has_no_path(tmp_path):
 
 WRONG = {
     "unit": ({}, {"coordinates": {"x": "furlongs per"}}, "is not a unit"),
-    "pixels": ({}, {"coordinates": {"x": "px"}}, "neither a length nor an angle"),
-    "percent": ({}, {"coordinates": {"x": "percent"}}, "neither a length nor an angle"),
     "name": ({"a b": springs()}, {}, "cannot name a quantity"),
     "lengths": ({"x": springs(), "y": springs()[:3]}, {}, "expected arrays of equal"),
     "times": ({}, {"time": TIME[:-1]}, "one time for every sample"),

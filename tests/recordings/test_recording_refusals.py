@@ -9,7 +9,8 @@ import xarray as xr
 from recorded import RATE, imported, rig, rows, swing, write
 
 from leastaction.core.settings import ConfigError
-from leastaction.recordings.tables import RecordingError, Table
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.tables import Table
 
 GOOD = rows()
 

@@ -263,10 +263,17 @@ def check_label(kind: str, name: str) -> None:
     ------
     ConfigError
     """
-    if not re.fullmatch("[A-Za-z][A-Za-z0-9_]*", str(name)) or name in RESERVED:
+    # The hyphen is that of a variant, which a recording has none of.
+    hyphen = "-" if kind == "recording" else ""
+    if not re.fullmatch(f"[A-Za-z][A-Za-z0-9_{hyphen}]*", str(name)) or (
+        name in RESERVED
+    ):
+        allowed = (
+            "digits, underscores and hyphens" if hyphen else "digits and underscores"
+        )
         reason = (
-            f"{name!r} cannot name a {kind}: use letters, digits and underscores, a "
-            f"letter first, and none of {', '.join(sorted(RESERVED))}"
+            f"{name!r} cannot name a {kind}: use letters, {allowed}, a letter first, "
+            f"and none of {', '.join(sorted(RESERVED))}"
         )
         raise ConfigError(f"{kind} {name!r}", [reason])
 

@@ -19,8 +19,10 @@ from sympy.printing.str import StrPrinter
 
 from leastaction.core.families import unknown
 
-_NAMES = "sin cos tan asin acos atan sinh cosh tanh exp log sqrt Abs sign"
+_NAMES = "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt Abs sign"
 FUNCTIONS = {name.lower(): getattr(sp, name) for name in _NAMES.split()}
+# Of two arguments; the others have one.
+OF_TWO = ("atan2",)
 CONSTANTS = {"pi": sp.pi}
 OPERATORS = {
     ast.Add: operator.add,
@@ -118,6 +120,18 @@ def parse(text: str | int | float, names: Iterable[str]) -> sp.Expr:
     return _Reader(source, table).read(tree, 0)
 
 
+def names_in(text: str | int | float) -> list[str]:
+    """Names that an expression may use, functions and constants left out, each once.
+
+    Examples
+    --------
+    >>> names_in("atan2(x - x0, 2*y)")
+    ['x', 'x0', 'y']
+    """
+    found = re.findall(r"(?<![\w.])[A-Za-z]\w*", str(text))
+    return [n for n in dict.fromkeys(found) if n not in {**FUNCTIONS, **CONSTANTS}]
+
+
 class _Writer(StrPrinter):
     def _print_Abs(self, expr):
         return f"abs({self._print(expr.args[0])})"
@@ -209,17 +223,23 @@ class _Reader:
                 return self.power(node, self.read(left, depth), self.read(right, depth))
             case ast.BinOp():
                 return self.chain(node, depth)
-            case ast.Call(func=ast.Name(id=name), args=[argument], keywords=[]):
-                if name not in FUNCTIONS:
-                    raise self.refuse(
-                        node, unknown("function", name, sorted(FUNCTIONS))
-                    )
-                return FUNCTIONS[name](self.read(argument, depth))
+            case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]):
+                return self.call(node, name, [self.read(a, depth) for a in arguments])
         raise self.refuse(
             node,
-            "only numbers, declared names, + - * / ** and one-argument functions "
+            "only numbers, declared names, + - * / ** and functions "
             f"({', '.join(FUNCTIONS)}) may stand here",
         )
+
+    def call(self, node: ast.AST, name: str, arguments: Sequence[sp.Expr]) -> sp.Expr:
+        if name not in FUNCTIONS:
+            raise self.refuse(node, unknown("function", name, sorted(FUNCTIONS)))
+        expected = 2 if name in OF_TWO else 1
+        if len(arguments) != expected:
+            raise self.refuse(
+                node, f"{name} takes {expected} arguments, not {len(arguments)}"
+            )
+        return FUNCTIONS[name](*arguments)
 
     def number(self, node: ast.AST, value: int | float) -> sp.Expr:
         literal = ast.get_source_segment(self.text, node) or repr(value)

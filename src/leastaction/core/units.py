@@ -106,6 +106,9 @@ def dimension_of(expression: sp.Expr, units: Mapping[str, pint.Unit]) -> pint.Un
         raise DimensionError(f"{expression} raises to a power that is not a number")
     if isinstance(expression, sp.Abs):
         return dimension_of(expression.args[0], units)
+    if isinstance(expression, sp.atan2):
+        both = sp.Add(*expression.args, evaluate=False)
+        return dimension_of(both, units) ** 0
     for argument in expression.args:
         given = dimension_of(argument, units)
         if not given.dimensionless and not isinstance(expression, sp.sign):

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
+from leastaction.recordings.error import RecordingError
 from leastaction.recordings.splitting import Clock, Trajectory
-from leastaction.recordings.tables import RecordingError
 
 # More distinct values than these are no steps of an encoder in 20,000 samples.
 MOST_ENCODER_LEVELS = 5000

@@ -52,6 +52,22 @@ class Column(Settings):
     )
 
 
+class Coordinate(Column):
+    """A column and its unit, or an expression of columns."""
+
+    unit: Text | None = absent(
+        "Unit of its numbers: rad, deg, count, m, mm, px, 1, ...; of an expression "
+        "rad, if absent."
+    )
+    expression: Expression | None = absent(
+        'Of columns, by their names, in the place of a column: "atan2(x - x0, y0 - y)".'
+    )
+    unknown: Names | None = absent(
+        "Names in the expression that are no columns, but the centre of a circle, "
+        "which is estimated: [x0, y0]."
+    )
+
+
 class Clock(Settings):
     """The column of the time and its unit, or the rate of the samples."""
 
@@ -94,7 +110,7 @@ class Import(Settings):
         gt=1,
         description="A step of this many median steps begins a new trajectory.",
     )
-    coordinates: dict[str, Column] = Field(
+    coordinates: dict[str, Coordinate] = Field(
         min_length=1,
         description="Generalised coordinates by the name that formulas use.",
     )
@@ -159,11 +175,13 @@ class Recording(Settings):
         "whose strength is to be found.",
     )
     accept: list[
-        Literal["turns", "rates", "sampling", "noise", "length", "excitation"]
+        Literal[
+            "turns", "rates", "sampling", "noise", "length", "excitation", "constraint"
+        ]
     ] = Field(
         [],
         description="Refusals that you know better: turns, rates, sampling, noise, "
-        "length, excitation.",
+        "length, excitation, constraint.",
     )
     library: RecordedLibrary = Field(
         default_factory=RecordedLibrary,
@@ -244,7 +262,7 @@ def recording_from_config(
     from leastaction.configuration.example import with_recommended_methods
     from leastaction.core.expressions import check_name
     from leastaction.core.system import declared_names
-    from leastaction.recordings.tables import columns_of, time_factor
+    from leastaction.recordings.columns import columns_of, time_factor
 
     where = f"recording {name}"
     given = _long_form(given)
@@ -329,19 +347,16 @@ def _is_made(path: str, made: Path | None) -> bool:
 
 
 def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
+    from leastaction.recordings.columns import uses_of
     from leastaction.recordings.tables import open_table
 
-    uses = {c.use: c.name for group in channels.values() for c in group.values()}
-    if settings.get("trajectory"):
-        uses["import.trajectory"] = settings["trajectory"]
-    if settings["time"].get("column"):
-        uses["import.time"] = settings["time"]["column"]
+    columns = [c for group in channels.values() for c in group.values()]
     problems = []
     for source in settings["files"]:
         if isinstance(source, str) and not os.path.exists(source):
             continue
         try:
-            open_table(source, settings).check_columns(uses)
+            open_table(source, settings).check_columns(uses_of(columns, settings))
         except RecordingError as error:
             problems.append(str(error))
     return problems

@@ -13,7 +13,10 @@ import xarray as xr
 
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.checks import LARGEST_ANGLE, refuse, warnings_of
+from leastaction.recordings.columns import columns_of, time_factor
 from leastaction.recordings.contracts import CONTRACTS, pieces
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.pivot import constraints, derive, raw_columns
 from leastaction.recordings.spikes import replace_spikes
 from leastaction.recordings.splitting import (
     Clock,
@@ -21,12 +24,7 @@ from leastaction.recordings.splitting import (
     read_trajectories,
     resample,
 )
-from leastaction.recordings.tables import (
-    RecordingError,
-    columns_of,
-    time_factor,
-    unchanged,
-)
+from leastaction.recordings.tables import unchanged
 
 # One trajectory in so many is kept for validation; with fewer, the end of the longest.
 TRAJECTORIES_PER_HELD_OUT = 4
@@ -68,10 +66,9 @@ def measurements(settings: Mapping) -> xr.Dataset:
     smooth = [c for k in ("q", "qdot", "qddot") for c in channels[k].values()]
     columns = [*smooth, *channels["input"].values()]
     factor = time_factor(given["time"]["unit"])
-    read = read_trajectories(
-        given["files"], given, columns, factor, given.get("trajectory")
-    )
+    read = read_trajectories(given["files"], given, raw_columns(columns), factor)
     trajectories, gaps = read.done, read.gaps
+    estimated = derive(trajectories, columns)
     spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
     turned = _unwrap(trajectories, channels, spans)
     replaced = replace_spikes(trajectories, len(smooth))
@@ -85,7 +82,10 @@ def measurements(settings: Mapping) -> xr.Dataset:
         held = _end_held_out(kept, series, starts, clock)
     else:
         held = _held_out(kept, series["q"], settings["held_out"])
-    texts = warnings_of(sampled, series, channels, clock, settings, held)
+    file = kept[0].source.rpartition(", line")[0]
+    accepted = "constraint" in settings["accept"]
+    texts = estimated + constraints(series["q"], channels["q"], file, accepted)
+    texts += warnings_of(sampled, series, channels, clock, settings, held)
     if gaps:
         texts.append(
             f"{gaps} gaps in time split the recording into {len(sampled)} trajectories"

@@ -66,10 +66,12 @@ def learn(
         durations, too.
     coordinates
         Unit by name, ``{"theta": "deg"}``; of a column with another name
-        ``{"theta": "encoder [deg]"}``, or all that the key `import.coordinates` of a
-        YAML says. Of arrays, all that `velocities`, `accelerations` and `inputs` do not
-        name, if None: angles in rad by names such as theta, else lengths in m; beside
-        ``x``, ``xdot`` and ``xddot`` are its velocity and acceleration.
+        ``{"theta": "encoder [deg]"}``; of several columns
+        ``{"theta": {"expression": "atan2(x - x0, y - y0)", "unknown": ["x0", "y0"]}}``,
+        or whatever else the key `import.coordinates` of a YAML says. Of arrays, all
+        that `velocities`, `accelerations` and `inputs` do not name, if None: angles in
+        rad by names such as theta, else lengths in m; beside ``x``, ``xdot`` and
+        ``xddot`` are its velocity and acceleration.
     trajectory
         Column that tells trajectories apart.
     velocities, accelerations, inputs

@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from leastaction.recordings.tables import RecordingError, open_table
+from leastaction.recordings.columns import uses_of
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.tables import open_table
 
 # Rows of one trajectory, and of all that are kept: a longer recording is cut, and of
 # its stretches every second, fourth, ... is kept.
@@ -143,7 +145,7 @@ class Splitter:
 
 
 def read_trajectories(
-    paths: Sequence, settings: Mapping, columns, factor: float, labels: str | None
+    paths: Sequence, settings: Mapping, columns, factor: float
 ) -> Splitter:
     """Trajectories of all files, in their order.
 
@@ -157,23 +159,16 @@ def read_trajectories(
         Columns of numbers, in the order of the values.
     factor
         Seconds per unit of time.
-    labels
-        Column that tells trajectories apart, or None.
     """
-    time_column = settings["time"].get("column")
+    time_column, labels = settings["time"].get("column"), settings.get("trajectory")
     names = list(dict.fromkeys(c.name for c in columns))
+    uses = uses_of(columns, settings)
     splitter = Splitter(names, settings["gap"], bool(labels))
     for path in paths:
         table = open_table(path, settings)
-        uses = {c.use: c.name for c in columns}
-        if labels:
-            uses["import.trajectory"] = labels
-        if time_column:
-            uses["import.time"] = time_column
         table.check_columns(uses)
-        wanted = list(dict.fromkeys([*uses.values()]))
         count = 0
-        for line, piece in table.pieces(wanted):
+        for line, piece in table.pieces(list(uses)):
             numbers = {n: _numbers(table.path, line, n, piece[n]) for n in names}
             values = np.stack([c.convert(numbers[c.name]) for c in columns], axis=1)
             if time_column:
@@ -301,7 +296,8 @@ def resample(
             worst.source,
             f"the longest stretch without a gap has {len(worst.time)} rows",
             f"{LEAST_ROWS} rows and several periods",
-            "Check `import.trajectory` and `import.time.unit`, or record longer",
+            "Check `import.trajectory` and `import.time.unit`, write a larger "
+            "`import.gap` if the clock has jumps, or record longer",
         )
     for t in long:
         scatter = np.diff(t.time).std() / np.diff(t.time).mean()

@@ -1,0 +1,267 @@
+"""Columns of a user's tables: what they measure, in SI units."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import tau
+
+import numpy as np
+import sympy as sp
+
+from leastaction.core.expressions import ExpressionError, names_in, parse
+from leastaction.core.units import DimensionError, dimension_of, registry
+
+COUNTS = ("count", "counts")
+# Units without a dimension that are no angle.
+RATIOS = ("1", "percent", "%", "ppm", "permille")
+# As pint calls it; its px is a length of typography.
+PIXELS = {"px": "pixel"}
+# Sections of `import`, and the power of time in the unit of what they hold.
+CHANNELS = {"coordinates": "q", "velocities": "qdot", "accelerations": "qddot"}
+INPUTS = "inputs"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, or an expression of several, and how its numbers become SI units.
+
+    Attributes
+    ----------
+    name
+        Of the column; the text of an expression.
+    use
+        Where the YAML names it, for messages.
+    factor, offset
+        SI value = factor · (number − offset).
+    unit
+        SI unit of the result.
+    angle
+        Whether it is an angle.
+    expression
+        What it is of other columns; None of a column itself.
+    constants
+        Unknown names in the expression that are no columns, but to be estimated.
+    """
+
+    name: str
+    use: str
+    factor: float
+    offset: float
+    unit: str
+    angle: bool
+    expression: sp.Expr | None = None
+    constants: tuple[str, ...] = ()
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of the columns of the table that it is made of."""
+        if self.expression is None:
+            return (self.name,)
+        names = {str(symbol) for symbol in self.expression.free_symbols}
+        return tuple(sorted(names - set(self.constants)))
+
+    def convert(self, numbers: np.ndarray) -> np.ndarray:
+        """SI values."""
+        return self.factor * (numbers - self.offset)
+
+
+def read_expression(entry: Mapping, use: str) -> tuple[sp.Expr | None, tuple[str, ...]]:
+    """Expression of an entry in its columns and unknown constants; None of a column.
+
+    Raises
+    ------
+    ValueError
+        If it is none, or if an unknown constant is no part of a pivot.
+    """
+    constants = tuple(entry.get("unknown") or ())
+    if "expression" not in entry:
+        if constants:
+            raise ValueError(
+                f"{use}: unknown is {', '.join(constants)}, but there is no expression "
+                "that they are in; write one, such as atan2(x - x0, y0 - y)"
+            )
+        return None, ()
+    if "column" in entry:
+        raise ValueError(f"{use}: give a column or an expression, not both")
+    text = entry["expression"]
+    try:
+        expression = parse(text, names_in(text))
+    except ExpressionError as error:
+        raise ValueError(f"{use}.expression: {error}") from None
+    for constant in constants:
+        if not any(constant in map(str, n.free_symbols) for n in pivots(expression)):
+            raise ValueError(
+                f"{use}: the unknown {constant} is in no atan2 of {text!r}; what can "
+                "be estimated is the centre of a circle, as in atan2(x - x0, y0 - y): "
+                "write another constant as a number"
+            )
+    found = Column("", use, 1.0, 0.0, "1", False, expression, constants)
+    if not found.sources:
+        raise ValueError(f"{use}: {text!r} has no column of the table in it")
+    return expression, constants
+
+
+def pivots(expression: sp.Expr) -> list[sp.Expr]:
+    """Angles atan2(a, b) that are part of an expression."""
+    return sorted(expression.atoms(sp.atan2), key=str)
+
+
+def _default_unit(expression: sp.Expr | None, use: str) -> str:
+    """Rad of an expression that is an angle whatever length its columns have.
+
+    Raises
+    ------
+    ValueError
+        Of anything else.
+    """
+    if expression is not None and expression.has(sp.atan2, sp.atan, sp.asin, sp.acos):
+        lengths = {str(s): registry().meter for s in expression.free_symbols}
+        try:
+            if dimension_of(expression, lengths).dimensionless:
+                return "rad"
+        except DimensionError:
+            pass
+    raise ValueError(
+        f"{use}: 'unit' is missing; write something like rad, deg, mm or px"
+    )
+
+
+def column(name: str, entry: Mapping, use: str) -> Column:
+    """Column of an entry of the YAML.
+
+    Raises
+    ------
+    ValueError
+        If the unit is not one, counts come without their number per turn, or an
+        expression is none.
+    """
+    expression, constants = read_expression(entry, use)
+    unit = entry.get("unit")
+    text = str(_default_unit(expression, use) if unit is None else unit).strip()
+    head, slash, rest = text.partition("/")
+    head = PIXELS.get(head.strip(), head.strip())
+    text = head + slash + rest
+    counts = head in COUNTS
+    if counts and not entry.get("per_turn"):
+        raise ValueError(
+            f"{use}: the unit is {text!r}, which says nothing without the counts of a "
+            "turn; write `per_turn: 4096`, or whatever the encoder has"
+        )
+    if entry.get("per_turn") and not counts:
+        raise ValueError(
+            f"{use}: per_turn is given, but the unit is {text!r}; write `unit: count`"
+        )
+    units = registry()
+    if counts:
+        text = "rad" + (f"/{rest}" if rest else "")
+    try:
+        parsed = units.dimensionless if text == "1" else units.parse_units(text)
+        factor, base = units.get_base_units(parsed)
+        shifted = units.Quantity(0.0, parsed).to_base_units().magnitude != 0
+        if shifted or not text:
+            factor = None
+    except Exception:
+        factor = None
+    if factor is None:
+        raise ValueError(
+            f"{use}: {text!r} is not a unit; write something like rad, deg, count, m, "
+            "mm, deg/s, N, N m or 1; of a column with another name both, `force [N]`"
+        )
+    if counts:
+        factor = tau / float(entry["per_turn"])
+    sign = -1.0 if entry.get("reverse") else 1.0
+    angle = base.dimensionless and text not in RATIOS
+    written = entry.get("column") or entry.get("expression")
+    return Column(
+        str(written or name),
+        use,
+        sign * float(factor),
+        float(entry.get("offset") or 0.0),
+        f"{base:~C}" or ("rad" if angle else "1"),
+        angle,
+        expression,
+        constants,
+    )
+
+
+def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
+    """Columns by channel (`q`, `qdot`, `qddot`, `input`) and coordinate.
+
+    Raises
+    ------
+    ValueError
+        Listing what is wrong with units and names.
+    """
+    found: dict[str, dict[str, Column]] = {}
+    for section, channel in (*CHANNELS.items(), (INPUTS, "input")):
+        found[channel] = {
+            name: column(name, entry, f"import.{section}.{name}")
+            for name, entry in settings[section].items()
+        }
+    coordinates = found["q"]
+    for section, channel in (*CHANNELS.items(), (INPUTS, "input")):
+        for name in found[channel]:
+            if name not in coordinates:
+                raise ValueError(
+                    f"import.{section}.{name}: there is no coordinate {name!r}; these "
+                    f"are {', '.join(coordinates)}"
+                )
+    for section, channel, power in (
+        ("velocities", "qdot", 1),
+        ("accelerations", "qddot", 2),
+    ):
+        if found[channel] and set(found[channel]) != set(coordinates):
+            missing = sorted(set(coordinates) - set(found[channel]))
+            raise ValueError(
+                f"import.{section}: {', '.join(missing)} is missing; give the column "
+                "of every coordinate, or none"
+            )
+        for name, given in found[channel].items():
+            wanted = registry()(f"{coordinates[name].unit}/s**{power}")
+            if registry()(given.unit).dimensionality != wanted.dimensionality:
+                raise ValueError(
+                    f"import.{section}.{name}: the unit gives {given.unit}, but the "
+                    f"coordinate is in {coordinates[name].unit}; write a unit like "
+                    f"{coordinates[name].unit}/s" + ("^2" if power == 2 else "")
+                )
+    _refuse_shared(found)
+    return found
+
+
+def uses_of(columns: Iterable[Column], settings: Mapping) -> dict[str, str]:
+    """What each column of the table is for, as the section `import` says it."""
+    found = {name: given.use for given in columns for name in given.sources}
+    if settings.get("trajectory"):
+        found[settings["trajectory"]] = "import.trajectory"
+    if settings["time"].get("column"):
+        found[settings["time"]["column"]] = "import.time"
+    return found
+
+
+def _refuse_shared(channels: Mapping[str, Mapping[str, Column]]) -> None:
+    """The column of a coordinate has no other use."""
+    taken: dict[str, str] = {}
+    for channel, columns in channels.items():
+        for given in columns.values():
+            if given.name in taken:
+                raise ValueError(
+                    f"{given.use}: the column {given.name!r} is that of "
+                    f"{taken[given.name]}; name its own, column and unit, such as "
+                    "`force [N]`"
+                )
+            if channel == "q" and given.expression is None:
+                taken[given.name] = given.use
+
+
+def time_factor(unit: str) -> float:
+    """Seconds per unit of time.
+
+    Raises
+    ------
+    ValueError
+    """
+    try:
+        return float(registry().Quantity(1.0, unit).to("s").magnitude)
+    except Exception:
+        raise ValueError(
+            f"import.time.unit: {unit!r} is not a unit of time; write s, ms or us"
+        ) from None
