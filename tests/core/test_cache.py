@@ -1,5 +1,7 @@
 """The cache: computed once, told apart by key and source, never trusted if broken."""
 
+import os
+
 import pytest
 
 from leastaction.core.cache import cache_folder, cached
@@ -7,7 +9,7 @@ from leastaction.core.cache import cache_folder, cached
 
 @pytest.fixture
 def ask(tmp_path, monkeypatch):
-    monkeypatch.setenv("LEASTACTION_CACHE", str(tmp_path))
+    monkeypatch.setenv("LEASTACTION_CACHE", str(tmp_path / "cache"))
     computed = []
 
     def ask(key, value, sources=(__file__,)):
@@ -18,6 +20,10 @@ def ask(tmp_path, monkeypatch):
         return cached(key, sources, compute), len(computed)
 
     return ask
+
+
+def entries():
+    return sorted(cache_folder().glob("result_*.json"))
 
 
 def test_a_result_is_computed_once(ask):
@@ -34,12 +40,51 @@ def test_an_edit_of_the_source_invalidates(ask, tmp_path):
     assert ask("a", {"x": 2}, [source]) == ({"x": 2}, 2)
 
 
-def test_a_broken_file_is_replaced(ask):
+def test_a_damaged_entry_is_replaced(ask):
+    """Cut, emptied, a digit or a bit flipped, valid JSON, another entry."""
+    ask("a", {"x": 1.5})
+    (a,) = entries()
+    ask("b", {"x": 2.5})
+    (b,) = set(entries()) - {a}
+    good, other = a.read_bytes(), b.read_bytes()
+    damaged = [good[:-2], b"", b"{}", b"[1]", other, good.replace(b"1.5", b"1.7")]
+    damaged += [other.replace(b"2.5", b"1.5"), b"\xff" + good, good + b"\0"]
+    for count, content in enumerate(damaged, 2):
+        a.write_bytes(content)
+        assert ask("a", {"x": 1.5}) == ({"x": 1.5}, 1 + count)
+        assert ask("a", {"x": 0}) == ({"x": 1.5}, 1 + count)
+        assert a.read_bytes() == good
+
+
+def test_the_folder_is_ours_alone(ask):
     ask("a", {"x": 1})
-    (path,) = cache_folder().glob("result_*.json")
-    path.write_text('{"x"')
+    assert cache_folder().stat().st_mode & 0o777 == 0o700
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777])
+def test_a_folder_that_others_may_write_to_is_not_used(ask, tmp_path, mode):
+    cache_folder().mkdir()
+    cache_folder().chmod(mode)
+    with pytest.warns(UserWarning, match="is not used: others can write to it; chmod"):
+        assert ask("a", {"x": 1}) == ({"x": 1}, 1)
     assert ask("a", {"x": 1}) == ({"x": 1}, 2)
-    assert ask("a", {}) == ({"x": 1}, 2)
+    assert not entries()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_folder_of_somebody_else_is_not_used(ask):
+    cache_folder().mkdir(mode=0o700)
+    os.chown(cache_folder(), 12345, 12345)
+    with pytest.warns(UserWarning, match="others can write to it"):
+        assert ask("a", {"x": 1}) == ({"x": 1}, 1)
+
+
+@pytest.mark.parametrize("folder", ["/proc/nothing", "/dev/null", "/dev/full/x"])
+def test_without_a_folder_everything_is_computed(ask, monkeypatch, folder):
+    monkeypatch.setenv("LEASTACTION_CACHE", folder)
+    with pytest.warns(UserWarning, match="is not used"):
+        assert ask("a", {"x": 1}) == ({"x": 1}, 1)
+    assert ask("a", {"x": 1}) == ({"x": 1}, 2)
 
 
 def test_a_result_without_json_is_not_kept(ask):

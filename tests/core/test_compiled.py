@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import py_compile
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 import sympy as sp
 from support import OSCILLATOR_LIBRARY
 
-from leastaction.core.compiled import evaluator, fill
+from leastaction.core.compiled import evaluator, fill, local
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.library import Library
 from leastaction.core.runge_kutta import Motion
@@ -200,3 +201,32 @@ def test_two_processes_race_on_an_empty_cache_and_a_third_writes_nothing(tmp_pat
     assert after.keys() == before.keys()
     compiled = {name for name in before if name.endswith((".nbi", ".nbc"))}
     assert all(after[name] == before[name] for name in compiled)
+
+
+def test_a_damaged_kernel_is_made_again_and_a_planted_one_is_not_run(tmp_path):
+    """Another text with its bytecode, other machine code, half an index."""
+    cache = tmp_path / "cache"
+    expected = start(cache).communicate(timeout=60)[0]
+    (text,), (index,), (machine,) = map(cache.rglob, ("*.py", "*.nbi", "*.nbc"))
+    good = {path: path.read_bytes() for path in (text, index, machine)}
+    text.write_bytes(good[text].replace(b"sin", b"cos"))
+    os.utime(text, (0, 0))
+    py_compile.compile(str(text), doraise=True)
+    middle = len(good[machine]) // 2
+    machine.write_bytes(good[machine][:middle] + b"\xcc" * 64 + good[machine][-middle:])
+    assert start(cache).communicate(timeout=60)[0] == expected
+    index.write_bytes(good[index][: len(good[index]) // 2])
+    assert start(cache).communicate(timeout=60)[0] == expected
+    assert {path: path.read_bytes() for path in good} == good
+    cache.chmod(0o777)
+    before = contents(cache)
+    computed, warned = start(cache).communicate(timeout=60)
+    assert computed == expected and "others can write to it" in warned
+    assert contents(cache) == before
+
+
+@pytest.mark.parametrize("name", ["x = 0\nimport os\ny", "x.y", "", "__import__"])
+def test_no_name_becomes_code(name):
+    for make in (local, symbol):
+        with pytest.raises(ValueError, match="cannot name"):
+            make(name)

@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import netCDF4
 import numpy as np
 import pytest
 import xarray as xr
@@ -91,6 +92,10 @@ WRONG = {
     "empty": (lambda d: d.isel(trajectory=slice(0, 0)), "'q' is empty"),
     "nan": (nan, "1 values that are not finite.*'trajectory': 1, 'time': 3"),
     "infinite": (infinite, "'qdot'.*not finite.*'trajectory': 0, 'time': 5"),
+    "name": (
+        lambda d: d.assign_coords(dof=["x = 0\nimport os\ny"]),
+        "cannot name a quantity: expected ASCII letters",
+    ),
     "short": (lambda d: d.isel(time=slice(0, 2)), "'time' has 2 samples"),
     "stuck": (stuck, "'time' does not increase at sample 3"),
     "uneven": (uneven, "'time' is not uniform"),
@@ -384,6 +389,18 @@ def test_a_damaged_file_is_refused(tmp_path, damage, moments):
                     read(path)
         path.write_bytes(content)
         xr.testing.assert_equal(load(path), data)
+
+
+def test_a_file_that_asks_for_more_than_it_has_is_not_read(tmp_path):
+    """75 GB of zeros in a few kB: refused before anything of that size is asked for."""
+    path = tmp_path / "a.nc"
+    save(ensemble(), path, "observations")
+    with netCDF4.Dataset(path, "a") as file:
+        file.createDimension("much", 10**10)
+        file.createVariable("zeros", "f8", ["much"], zlib=True, chunksizes=[2**20])
+    add_mark(path)
+    with pytest.raises(ContractError, match="variables ask for 80000000"):
+        load(path)
 
 
 def test_text_that_is_no_netcdf_and_absent_files_are_told_apart(tmp_path):

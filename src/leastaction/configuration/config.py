@@ -5,7 +5,6 @@ A YAML file is data. What one example says is completed and checked by
 """
 
 import copy
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,7 +16,7 @@ from pydantic_core import PydanticCustomError
 from leastaction.configuration.checks import accepted
 from leastaction.configuration.jobs import is_random
 from leastaction.core import families
-from leastaction.core.families import unknown
+from leastaction.core.families import is_plain, unknown
 from leastaction.core.settings import (
     ConfigError,
     ConfigErrors,
@@ -264,10 +263,9 @@ def check_label(kind: str, name: str) -> None:
     ConfigError
     """
     # The hyphen is that of a variant, which a recording has none of.
-    hyphen = "-" if kind == "recording" else ""
-    if not re.fullmatch(f"[A-Za-z][A-Za-z0-9_{hyphen}]*", str(name)) or (
-        name in RESERVED
-    ):
+    hyphen = kind == "recording"
+    letters = str(name).replace("-", "_") if hyphen else name
+    if not is_plain(letters) or name in RESERVED:
         allowed = (
             "digits, underscores and hyphens" if hyphen else "digits and underscores"
         )

@@ -1,16 +1,24 @@
-"""Results of long computations, cached on disk between jobs.
+"""Results of long computations, kept on disk between jobs and proved before use.
 
-A result is a JSON document under a name made of its key and of the source that computes
-it: an edit of that source invalidates it. Jobs that race write the same bytes; where
-nothing can be written, nothing is cached.
+An entry is a JSON document under a name made of its key and of the source that computes
+it: an edit of that source invalidates it. It begins with the digest of what follows; an
+entry that does not match is computed again. The folder is the user's own: one that
+others may write to is not used. Jobs that race write the same bytes; where nothing can
+be kept, everything is computed.
 """
 
 import contextlib
 import hashlib
 import json
 import os
+import tempfile
+import warnings
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
+
+# Bytes that the disk must have for a cache to be used: those of a few kernels.
+ROOM = 2**22
 
 
 def cache_folder() -> Path:
@@ -20,6 +28,24 @@ def cache_folder() -> Path:
         return Path(given)
     base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(base) / "leastaction"
+
+
+@lru_cache(maxsize=8)
+def private(folder: Path) -> bool:
+    """Whether a folder, made if it is not there, is ours alone and has room."""
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        found = folder.stat()
+        if found.st_uid != os.geteuid() or found.st_mode & 0o022:
+            reason = f"others can write to it; chmod 700 {folder}, if it is yours"
+        else:
+            with tempfile.TemporaryFile(dir=folder) as file:
+                os.posix_fallocate(file.fileno(), 0, ROOM)
+            return True
+    except OSError as error:
+        reason = error.strerror
+    warnings.warn(f"the cache {folder} is not used: {reason}", stacklevel=2)
+    return False
 
 
 def cached(key: str, sources: Sequence[str | Path], compute: Callable[[], dict | None]):
@@ -37,24 +63,51 @@ def cached(key: str, sources: Sequence[str | Path], compute: Callable[[], dict |
     digest = hashlib.sha256(key.encode())
     for source in sources:
         digest.update(Path(source).read_bytes())
-    path = cache_folder() / f"result_{digest.hexdigest()[:24]}.json"
-    try:
-        return json.loads(path.read_text())
-    except (OSError, json.JSONDecodeError):
+    name = f"result_{digest.hexdigest()[:24]}.json"
+    result = recall(name)
+    if result is None:
         result = compute()
-    if result is not None:
-        with contextlib.suppress(OSError):
-            write_to_cache(json.dumps(result), path)
+        if result is not None:
+            keep(name, result)
     return result
 
 
-def write_to_cache(text: str, path: Path) -> None:
+def recall(name: str):
+    """Document kept under a name; None if there is none that is as it was written."""
+    if not private(cache_folder()):
+        return None
+    try:
+        digest, _, text = (cache_folder() / name).read_text("utf-8").partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    return json.loads(text) if digest == _digest(name, text) else None
+
+
+def keep(name: str, document) -> None:
+    """Keep a JSON document under a name, if possible."""
+    text = json.dumps(document)
+    write_to_cache(f"{_digest(name, text)}\n{text}", cache_folder() / name)
+
+
+def _digest(name: str, text: str) -> str:
+    return hashlib.sha256(f"{name}\n{text}".encode()).hexdigest()
+
+
+def write_to_cache(text: str, path: Path) -> bool:
     """Write a file of the cache atomically, with a time stamp that is always the same.
 
-    Numba knows the source of a compiled kernel by its size and its time.
+    Numba knows the source of a compiled kernel by its size and its time. False if it
+    cannot be written.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    if not private(path.parent):
+        return False
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
-    part.write_text(text)
-    os.utime(part, (0, 0))
-    os.replace(part, path)
+    try:
+        part.write_text(text, "utf-8")
+        os.utime(part, (0, 0))
+        os.replace(part, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            part.unlink()
+        return False
+    return True

@@ -1,24 +1,34 @@
 """Compiled kernels: a loop written as text, with SymPy expressions inside it.
 
 A method keeps its loop as a readable template; the blocks ``{name}`` in it are
-replaced by assignments generated from expressions. The module that results is written
-once into a cache folder, under a name made of its content, and compiled by Numba with
-its own on-disk cache. A second job does not compile again, and two jobs that compile
-at the same time write the same bytes.
+replaced by assignments generated from expressions. The module that results is compiled
+by Numba, whose on-disk cache lies beside a copy of the text in the cache folder, under
+a name made of its content. A second job does not compile again, and two jobs that
+compile at the same time write the same bytes. What Numba left is used only if it has
+the digests that the job which compiled it noted at its end.
 """
 
+import atexit
+import contextlib
 import hashlib
-import importlib.util
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from leastaction.core.cache import cache_folder, write_to_cache
+from leastaction.core.cache import (
+    cache_folder,
+    keep,
+    private,
+    recall,
+    write_to_cache,
+)
+from leastaction.core.families import is_plain
 
 if TYPE_CHECKING:
     import sympy as sp
@@ -36,7 +46,14 @@ def local(name: str) -> str:
 
     Declared names begin with a letter and arguments of kernels do not end like this, so
     a coordinate may be called ``q`` or ``values``.
+
+    Raises
+    ------
+    ValueError
+        If `name` could be more than a name.
     """
+    if not is_plain(name.removeprefix("_")):  # with which those of `shared` begin
+        raise ValueError(f"{name!r} cannot name a variable of a kernel")
     return f"{name}__"
 
 
@@ -97,13 +114,51 @@ def kernel(template: str, blocks: Mapping[str, str]) -> ModuleType:
 def _load(source: str) -> ModuleType:
     name = "kernel_" + hashlib.sha256(source.encode()).hexdigest()[:24]
     path = cache_folder() / f"{name}.py"
-    if not path.exists():
-        write_to_cache(source, path)
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
+    if not _copied(source, path):
+        source = source.replace("cache=True", "cache=False")
+    module = ModuleType(name)
     sys.modules[name] = module  # Numba finds a cached function's globals by this name.
-    spec.loader.exec_module(module)
+    # This text, whatever the copy and its bytecode say, which are for Numba alone.
+    exec(compile(source, path, "exec"), vars(module))
     return module
+
+
+def _copied(source: str, path: Path) -> bool:
+    """Whether Numba can cache beside a copy of `source`; what it left there is proved.
+
+    Numba reads what it finds without a check, and does not know of a full disk.
+    """
+    folder = path.parent / "__pycache__"
+    if not private(path.parent) or not private(folder):
+        return False
+    try:
+        copied = path.read_bytes() == source.encode()
+    except OSError:
+        copied = False
+    if not copied and not write_to_cache(source, path):
+        return False
+    known = recall(f"{path.stem}.json") or {}
+    for name, digest in _compiled(path.stem, folder).items():
+        if known.get(name) != digest:
+            (folder / name).unlink(missing_ok=True)
+    atexit.register(_note_compiled, path.stem, folder)
+    return True
+
+
+def _compiled(stem: str, folder: Path) -> dict[str, str]:
+    """Digests of what Numba keeps of a kernel, by name of the file."""
+    return {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.glob(f"{stem}.*.nb[ic]"))
+    }
+
+
+def _note_compiled(stem: str, folder: Path) -> None:
+    """Keep the digests, at the end of a job."""
+    with contextlib.suppress(OSError):  # another job may be replacing a file
+        digests = _compiled(stem, folder)
+        if digests != recall(f"{stem}.json"):
+            keep(f"{stem}.json", digests)
 
 
 KERNEL = """

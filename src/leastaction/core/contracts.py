@@ -230,9 +230,23 @@ def problems(dataset: xr.Dataset, name: str, most_bytes: float = np.inf) -> list
                 f"{variable!r} has {len(bad)} values that are not finite, "
                 f"the first at {where}"
             )
+    found += _name_problems(dataset)
     if "time" in dataset.coords:
         found += _time_problems(dataset["time"])
     return found
+
+
+def _name_problems(dataset: xr.Dataset) -> list[str]:
+    """Names of quantities that are more than a name: they become code."""
+    labels = [dataset[k] for k in NAMED if k in dataset.coords]
+    labels += [dataset.attrs[k] for k in NAMED if k in dataset.attrs]
+    names = [name for given in labels for name in np.ravel(given).tolist()]
+    return [
+        f"{str(name)[:60]!r} cannot name a quantity: expected ASCII letters, digits "
+        "and underscores, a letter first"
+        for name in names
+        if not families.is_plain(name)
+    ][:1]
 
 
 def _time_problems(time: xr.DataArray) -> list[str]:
@@ -287,5 +301,7 @@ def time_step(dataset: xr.Dataset) -> float:
     return float((time[-1] - time[0]) / (time.size - 1))
 
 
+# Coordinates and attributes that hold names of quantities.
+NAMED = ("dof", "state", "port", "effort", "field")
 # Dimensions of a sweep over noise.
 SWEEP = ("noise_mode", "noise_level")

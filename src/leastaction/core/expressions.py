@@ -17,7 +17,7 @@ import sympy as sp
 from sympy.printing.pycode import PythonCodePrinter
 from sympy.printing.str import StrPrinter
 
-from leastaction.core.families import unknown
+from leastaction.core.families import is_plain, unknown
 
 _NAMES = "sin cos tan asin acos atan atan2 sinh cosh tanh exp log sqrt Abs sign"
 FUNCTIONS = {name.lower(): getattr(sp, name) for name in _NAMES.split()}
@@ -40,8 +40,6 @@ LARGEST_VALUE = 1e100
 # Powers up to this are written as products.
 LARGEST_PRODUCT = 8
 
-_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*\Z")
-
 
 class ExpressionError(ValueError):
     """An expression that is not arithmetic over the declared names."""
@@ -57,7 +55,18 @@ class ExpressionError(ValueError):
 
 
 def symbol(name: str) -> sp.Symbol:
-    """Real symbol of that name: the only kind of symbol leastaction uses."""
+    """Real symbol of that name: the only kind of symbol leastaction uses.
+
+    Raises
+    ------
+    ValueError
+        If it is no plain name: symbols become code.
+    """
+    if not is_plain(name):
+        raise ValueError(
+            f"{name!r} cannot name a quantity: use ASCII letters, digits and "
+            "underscores, a letter first"
+        )
     return sp.Symbol(name, real=True)
 
 
@@ -70,11 +79,7 @@ def check_name(name: str) -> None:
         If `name` is not a plain ASCII identifier, or is a function, a constant or a
         word reserved by Python.
     """
-    if not isinstance(name, str) or not _NAME.match(name):
-        raise ValueError(
-            f"{name!r} cannot name a quantity: use ASCII letters, digits and "
-            "underscores, a letter first"
-        )
+    symbol(name)
     if name in FUNCTIONS or name in CONSTANTS or keyword.iskeyword(name):
         raise ValueError(f"{name!r} is a reserved word; choose another name")
 

@@ -9,6 +9,7 @@ section `system` describes: of coordinates, a field, or ports.
 """
 
 import difflib
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
@@ -16,6 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
+PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]*")
 PACKAGE = Path(__file__).parents[1]
 FAMILIES = (
     "ensembles",
@@ -172,6 +174,15 @@ def system_from_config(config: Mapping):
         See the method `from_config` of its class.
     """
     return system_class(config).from_config(config)
+
+
+def is_plain(name) -> bool:
+    """Whether a name of a YAML file or of a dataset can only be read as a name.
+
+    >>> is_plain("theta_1"), is_plain("x = 0"), is_plain("__import__")
+    (True, False, False)
+    """
+    return isinstance(name, str) and bool(PLAIN.fullmatch(name))
 
 
 def unknown(kind: str, given, known: Iterable) -> str:

@@ -19,6 +19,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import netCDF4
+import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import ContractError, check
@@ -32,6 +33,8 @@ MOST_BYTES_READ_AHEAD = 2**24
 MARK = b"\nCRC-32 %08x\n"
 MARKED = re.compile(rb"\nCRC-32 ([0-9a-f]{8})\n")
 BYTES_AT_ONCE = 2**20
+# Bytes of what a file holds over those of the file: ours are not compressed.
+MOST_INFLATED = 4
 # What is read once, chunk by chunk, needs no cache.
 netCDF4.set_chunk_cache(2**20)
 
@@ -45,11 +48,13 @@ def open_dataset(path: str | Path, checked: bool = False) -> Iterator[xr.Dataset
     Raises
     ------
     ContractError
-        If the file is absent, is damaged or was not written by this module.
+        If the file is absent, is damaged, was not written by this module or would fill
+        the memory.
     """
     with _named_if_unreadable(path):
         if not checked:
             _check_mark(path)
+            _refuse_inflated(path)
         dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
     with dataset:
         yield dataset
@@ -84,6 +89,18 @@ def _checksum(path: str | Path, size: int) -> int:
         for start in range(0, size, BYTES_AT_ONCE):
             value = zlib.crc32(file.read(min(BYTES_AT_ONCE, size - start)), value)
     return value
+
+
+def _refuse_inflated(path: str | Path) -> None:
+    """Refuse a file that asks for more memory than it has bytes; nothing is read."""
+    with netCDF4.Dataset(path) as file:
+        asked = [v.size * np.dtype(v.dtype).itemsize for v in file.variables.values()]
+    size = os.path.getsize(path)
+    if sum(asked) > MOST_INFLATED * size:
+        raise ContractError(
+            f"{path} has {size} bytes, but its variables ask for {sum(asked)}; "
+            "expected a file as leastaction writes it, which is not compressed"
+        )
 
 
 @contextmanager
