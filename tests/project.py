@@ -147,6 +147,6 @@ def below(example: str, estimator: str) -> set[str]:
     """Jobs of one example that use the model of one estimator."""
     return {
         f"Rolling out {example} ({estimator})",
-        *(f"Drawing {figure} of {example}" for figure in FIGURES),
+        f"Drawing the figures of {example}",
         f"Scoring {example}",
     }

@@ -5,7 +5,6 @@ import os
 import pytest
 
 from leastaction.configuration.sources import PACKAGE, source_files, write_listing
-from leastaction.core.families import figures
 from leastaction.core.method import steps
 
 STAGES = ("simulate", "differentiate", "assemble", "identify", "volatility")
@@ -66,9 +65,3 @@ def test_a_method_depends_on_its_family_and_the_core_only(step):
         allowed |= {"ensembles", "trajectories"}
     inside = [f.relative_to(PACKAGE).parts for f in source_files([step.module()])]
     assert {parts[0] for parts in inside if len(parts) > 1} <= allowed
-
-
-@pytest.mark.parametrize("name", figures())
-def test_a_figure_depends_on_few_files(name):
-    plot = PACKAGE.parents[1] / "workflow" / "scripts" / "plot.py"
-    assert len(source_files([figures()[name]], [plot])) <= 41

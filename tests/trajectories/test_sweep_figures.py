@@ -14,7 +14,6 @@ from leastaction.report.panel import BASELINE, MAIN, Panel, joined
 from leastaction.report.recovery import shown_case, shown_mode
 from leastaction.report.study import label_of_level, level_axis
 from leastaction.report.style import StyledFigure, draw, finding
-from leastaction.trajectories.scores import printed_limits
 
 LEVELS = (0.0, 1e-3, 2e-2, 1e-1)
 ROWS = [
@@ -187,8 +186,8 @@ def test_methods_have_names_of_their_papers_in_the_legend():
 
 def test_a_ratio_is_no_limit():
     shown = panel(rows=ROWS)
-    assert [row["printed"] for row in printed_limits(shown, BASELINE)] == [0.06]
-    assert printed_limits(shown, MAIN) == []
+    assert [row["printed"] for row in shown.printed_limits(BASELINE)] == [0.06]
+    assert shown.printed_limits(MAIN) == []
 
 
 def test_the_published_method_has_the_noise_of_its_paper():

@@ -4,7 +4,7 @@ import os
 import time
 
 import yaml
-from project import BELOW_PAPER, EXAMPLES, FIGURES, below
+from project import BELOW_PAPER, EXAMPLES, below
 
 PAPER = "stochastic_lagrangian"
 
@@ -95,14 +95,12 @@ def test_source_of_the_simulation(restored):
     )
     plan = restored.plan()
     assert {f"Simulating {e}" for e in EXAMPLES} <= plan
-    assert len(plan) == len(EXAMPLES) * (1 + 2 * 4 + 1 + len(FIGURES)) + len(
-        BELOW_PAPER
-    )
+    assert len(plan) == len(EXAMPLES) * (1 + 2 * 4 + 1 + 1) + len(BELOW_PAPER)
 
 
 def test_style_of_the_figures(restored):
     figures = {
-        *(f"Drawing {f} of {e}" for e in EXAMPLES for f in FIGURES),
+        *(f"Drawing the figures of {e}" for e in EXAMPLES),
         *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
         "Summarising the papers on one page",
     }
@@ -119,7 +117,7 @@ def test_source_of_one_figure(restored):
         "\nfrom leastaction",
     )
     assert restored.plan() == {
-        *(f"Drawing coefficients of {e}" for e in EXAMPLES),
+        *(f"Drawing the figures of {e}" for e in EXAMPLES),
         f"Drawing figure_1 of {PAPER}",
         "Summarising the papers on one page",
     }
@@ -127,7 +125,7 @@ def test_source_of_one_figure(restored):
 
 def test_source_of_the_style(restored):
     figures = {
-        *(f"Drawing {f} of {e}" for e in EXAMPLES for f in FIGURES),
+        *(f"Drawing the figures of {e}" for e in EXAMPLES),
         *(f"Drawing figure_{n} of {PAPER}" for n in (1, 2, 4)),
         "Summarising the papers on one page",
     }
@@ -144,7 +142,7 @@ def test_label_of_a_coordinate_reaches_figures_and_tables_only(restored):
     edit(restored, f"config/examples/{PAPER}/harmonic.yaml", "label: X}", "label: Y}")
     plan = restored.plan()
     assert not any(m.startswith(("Simulating", "Identifying", "Rolling")) for m in plan)
-    assert "Drawing response of harmonic" in plan
+    assert "Drawing the figures of harmonic" in plan
 
 
 def test_one_more_example_touches_no_other(restored):

@@ -1,35 +1,8 @@
-rule plot_example:
+rule plot_paper:
     input:
         models=models,
         rollouts=rollouts,
         sources=figure_sources,
-    output:
-        svg=report(
-            "<results>/{paper}/{example}/figures/{figure}.svg",
-            caption="../report/example_figure.rst",
-            category="{paper}",
-            subcategory="{example}",
-            labels={"shows": "{figure}"},
-        ),
-        others=multiext("<results>/{paper}/{example}/figures/{figure}", ".png", ".pdf"),
-    log:
-        "<logs>/{paper}/{example}/plot_{figure}.log",
-    benchmark:
-        "<logs>/{paper}/{example}/plot_{figure}.tsv"
-    wildcard_constraints:
-        figure=one_of(FIGURES),
-    priority: 2
-    conda:
-        "../../environment.yml"
-    params:
-        settings=figure_settings,
-    message:
-        "Drawing {wildcards.figure} of {wildcards.example}"
-    script:
-        "../scripts/plot.py"
-
-
-use rule plot_example as plot_paper with:
     output:
         svg=report(
             "<results>/{paper}/figures/{figure}.svg",
@@ -46,11 +19,38 @@ use rule plot_example as plot_paper with:
         "<logs>/{paper}/plot_paper_{figure}.tsv"
     wildcard_constraints:
         figure="[^/]+",
+    priority: 2
+    conda:
+        "../../environment.yml"
+    params:
+        settings=figure_settings,
     message:
         "Drawing {wildcards.figure} of {wildcards.paper}"
+    script:
+        "../scripts/plot.py"
 
 
-use rule plot_example as plot_study with:
+use rule plot_paper as plot_example with:
+    output:
+        report(
+            directory("<results>/{paper}/{example}/figures"),
+            patterns=["{figure}.svg"],
+            caption="../report/example_figure.rst",
+            category="{paper}",
+            subcategory="{example}",
+            labels={"shows": "{figure}"},
+        ),
+    log:
+        "<logs>/{paper}/{example}/plot_example.log",
+    benchmark:
+        "<logs>/{paper}/{example}/plot_example.tsv"
+    params:
+        settings=example_settings,
+    message:
+        "Drawing the figures of {wildcards.example}"
+
+
+use rule plot_paper as plot_study with:
     input:
         models=study_models,
         rollouts=study_rollouts,

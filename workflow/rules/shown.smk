@@ -12,9 +12,6 @@ from leastaction.configuration.jobs import (
     shows,
 )
 
-# Figures that examples have, each after its kind.
-FIGURES = {name for e in EXAMPLES.values() for name in example_figures(e)}
-
 
 def numbered(wildcards):
     """What the configuration says of the numbered figure or table of a paper."""
@@ -91,7 +88,8 @@ def figure_sources(wildcards):
         drawn = [config["studies"][wildcards.study]["figure"]]
         shown = [EXAMPLES[key] for key in study_examples(wildcards)]
     elif "example" in wildcards.keys():
-        drawn, shown = [wildcards.figure], examples_of_job(wildcards)
+        drawn = example_figures(example_of(wildcards))
+        shown = examples_of_job(wildcards)
     else:
         drawn, shown = [numbered(wildcards)["shows"]], examples_of_job(wildcards)
     return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
@@ -121,14 +119,21 @@ def examples_of_job(wildcards):
 
 def figure_settings(wildcards):
     """Panels, style, and what each file (by its stem) shows."""
-    name = wildcards.figure
-    if "example" in wildcards.keys():
-        kind, parts = name, FOR_FIGURES
-    else:
-        kind, parts = numbered(wildcards)["shows"], FOR_PAPERS
+    kind = numbered(wildcards)["shows"]
     return {
-        "panels": panels(wildcards, parts),
-        "figures": {name: kind},
+        "panels": panels(wildcards, FOR_PAPERS),
+        "figures": {wildcards.figure: kind},
+        "style": config["figures"],
+    }
+
+
+def example_settings(wildcards):
+    """As `figure_settings`, of the figures of an example, with their formats."""
+    names = example_figures(example_of(wildcards))
+    return {
+        "panels": panels(wildcards, FOR_FIGURES),
+        "figures": {name: name for name in names},
+        "formats": KINDS,
         "style": config["figures"],
     }
 
@@ -318,12 +323,7 @@ def paper_outputs(paper):
             k=["csv", "md", "tex", "html"],
         ),
         *expand(f"{base}/{{e}}/scores.csv", e=shown),
-        *(
-            f"{base}/{name}/figures/{shows}.{kind}"
-            for name in shown
-            for shows in example_figures(EXAMPLES[paper, name])
-            for kind in KINDS
-        ),
+        *expand(f"{base}/{{e}}/figures", e=shown),
     ]
 
 

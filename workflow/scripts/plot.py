@@ -1,8 +1,10 @@
 """Rules `plot_*`: figures of one example, of a paper, or of a study.
 
-A text file beside a figure says what the results in it show.
+A text file beside a figure says what the results in it show. Where the output is a
+folder, every figure goes into it in the formats of the settings.
 """
 
+from itertools import product
 from pathlib import Path
 
 from leastaction.core.files import load, save_figure, save_text
@@ -23,8 +25,11 @@ def main(models: list, rollouts: list, settings: dict, files: list) -> None:
     for path in map(Path, files):
         if path.suffix == ".txt":
             save_text(finding(settings["figures"][path.stem], panels), path)
-        else:
+        elif path.suffix:
             save_figure(drawn[path.stem], path)
+        else:
+            for name, kind in product(drawn, settings["formats"]):
+                save_figure(drawn[name], path / f"{name}.{kind}")
 
 
 if __name__ == "__main__":

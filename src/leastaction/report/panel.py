@@ -11,6 +11,7 @@ import xarray as xr
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.families import is_field, system_from_config
 from leastaction.core.library import Library
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.core.system import System
 from leastaction.core.units import (
     DimensionError,
@@ -65,6 +66,22 @@ class Panel:
     def printed(self) -> list[Mapping]:
         """Entries of ``publish.rows``: what the paper prints."""
         return self.publish.get("rows") or []
+
+    def printed_limits(self, estimator: str) -> list[Mapping]:
+        """Printed rows with the largest noise of an estimator; no ratio."""
+        rows = ((row, row["ours"]) for row in self.printed)
+        return [
+            row
+            for row, ours in rows
+            if ours.get("largest_noise") == estimator and "over" not in ours
+        ]
+
+    @property
+    def channels(self) -> tuple[str, ...]:
+        """Recorded channels of noisy motions."""
+        return tuple(
+            (self.config["simulate"].get("noise") or {}).get("channels", CHANNELS)
+        )
 
     @cached_property
     def truth(self) -> System:

@@ -25,7 +25,6 @@ from leastaction.report.case import (
     rows_of,
     share,
 )
-from leastaction.report.panel import Panel
 from leastaction.report.recovery import (
     BASELINE,
     HONEST_MODE,
@@ -94,15 +93,6 @@ def limit_of(exact: xr.DataArray, mode: str) -> tuple[NoiseLimit, str]:
     return limit, note + ("; the sweep ends there" if limit.at_end else "")
 
 
-def printed_limits(panel: Panel, estimator: str) -> list[Mapping]:
-    """Printed rows with the largest noise of an estimator; no ratio."""
-    return [
-        row
-        for row in panel.printed
-        if row["ours"].get("largest_noise") == estimator and "over" not in row["ours"]
-    ]
-
-
 def _printed_limit(case: Case, entry: Mapping) -> Iterator[dict]:
     """Largest noise of an estimator, or over that of another one on the same data."""
     if case.recovery is None:
@@ -138,11 +128,11 @@ def _beside_printed(case: Case, entry: Mapping, mode: str, replica: bool) -> dic
 
 def _noise_limits(case: Case) -> Iterator[dict]:
     """Limit in every mode that the paper prints no number for."""
-    rows = printed_limits(case.panel, case.estimator)
+    rows = case.panel.printed_limits(case.estimator)
     printed = {row["ours"].get("noise_mode") for row in rows}
     if case.estimator == MAIN:
         printed.add(HONEST_MODE)
-        for entry in printed_limits(case.panel, BASELINE):
+        for entry in case.panel.printed_limits(BASELINE):
             yield _beside_printed(case, entry, HONEST_MODE, replica=False)
     exact = case.recovery["exact"]
     for mode in map(str, exact["noise_mode"].values):
@@ -363,15 +353,10 @@ def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
     if ours and level:
         yield from rows_of(case, [NOISE], at, limits, where)
         # Intervals of other recorded channels are not pooled with those of all.
-        channels = channels_of(case.config)
+        channels = case.panel.channels
         if len(channels) < len(CHANNELS):
             where += f", recorded {' '.join(channels)}"
         yield from rows_of(case, [COVERED], at, limits, where)
-
-
-def channels_of(config: Mapping) -> tuple[str, ...]:
-    """Recorded channels of an example."""
-    return tuple((config["simulate"].get("noise") or {}).get("channels", CHANNELS))
 
 
 def _noise_error(at: AtLevel) -> np.ndarray | None:

@@ -24,7 +24,6 @@ from leastaction.report.study import (
     share_of_exact,
 )
 from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top, small
-from leastaction.trajectories.scores import channels_of, printed_limits
 
 # In mm.
 HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 40.0
@@ -131,7 +130,7 @@ def _limit_of(panel: Panel, method: str) -> NoiseLimit:
 
 def _beside_printed(panel: Panel, method: str) -> str:
     text = f"{look_of(method).label} {_limit_text(_limit_of(panel, method))}"
-    printed = [_level_text(float(r["printed"])) for r in printed_limits(panel, method)]
+    printed = [_level_text(float(r["printed"])) for r in panel.printed_limits(method)]
     return f"{text} ({listed(printed)})" if printed else text
 
 
@@ -193,7 +192,7 @@ def _limit(axes: Axes, y: float, limit: NoiseLimit, least: float, marker: str, c
 
 
 def _printed(axes: Axes, y: float, panel: Panel, method: str, settings) -> None:
-    for row in printed_limits(panel, method):
+    for row in panel.printed_limits(method):
         x = np.log10(float(row["printed"]))
         style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 4}
         axes.plot([x, x], [y - 0.36, y + 0.36], solid_capstyle="butt", **style)
@@ -294,7 +293,7 @@ def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grid[1, 0].set(ylabel="Worst coefficient error (%)", yscale="log")
     grid[2, 0].set(ylabel="Coverage of 95 % intervals (%)", ylim=(-6, 106))
     figure.align_ylabels(grid)
-    present = {channels_of(panel.config) for panel in panels}
+    present = {panel.channels for panel in panels}
     handles = [
         key(f"recorded: {label}", settings[colour], marker, **STYLE)
         for channels, (label, colour, marker, _) in CHANNELS.items()
@@ -305,7 +304,7 @@ def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 
 def _of_channels(column, panel: Panel, levels, settings: Mapping) -> None:
-    _, colour, marker, shift = CHANNELS[channels_of(panel.config)]
+    _, colour, marker, shift = CHANNELS[panel.channels]
     style = {"color": settings[colour], "marker": marker} | STYLE
     found = panel.recoveries[MAIN]
     mode = shown_mode(MAIN, found)
