@@ -451,13 +451,16 @@ def test_an_example_that_is_left_out_is_named_nowhere():
         },
         "matrix": {"examples": {"p": ["a"], "q": ["a", "b"]}},
     }
-    left = without_examples(config, {("p", "a")})
+    others = {("p", "b"), ("q", "a"), ("q", "b")}
+    left = without_examples(config, {("p", "a")}, others)
     figures = left["papers"]["p"]["figures"]
     assert figures == {"figure_1": {"shows": "x", "examples": ["b"]}}
     assert left["studies"]["s"]["examples"] == {"p": ["b"]}
     assert left["studies"]["t"]["examples"] == {"q": ["a"]}
     assert left["matrix"]["examples"] == {"q": ["a", "b"]}
     assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]
+    none = without_examples(config, {("p", "a"), ("p", "b")}, {("q", "a"), ("q", "b")})
+    assert none["papers"] == {} and list(none["studies"]) == ["t"]
 
 
 def test_a_variant_that_leaves_the_data_alone_has_the_data_of_its_example(harmonic):
@@ -473,7 +476,11 @@ def test_a_variant_that_leaves_the_data_alone_has_the_data_of_its_example(harmon
 
 @pytest.mark.parametrize(
     "text",
-    ["&a [*a]", "a: &a {b: *a}", "[1.0e+400]", "{a: 2026-01-01}", "1: 2", "a: ["],
+    [
+        *("&a [*a]", "a: &a {b: *a}", "[1.0e+400]", "{a: 2026-01-01}", "1: 2", "a: ["),
+        *("a: !!timestamp x", "a: !!bool maybe", "a: !!int x", 'a: !!float ""'),
+        *(r'a: "\0"', r'a: "\uD800"', r'"\x07": 1', "[" * 200 + "]" * 200),
+    ],
 )
 def test_what_is_no_plain_data_is_refused(text):
     with pytest.raises(ConfigError):

@@ -9,6 +9,7 @@ import xarray as xr
 from recorded import RATE, imported, rig, rows, swing, write
 
 from leastaction.core.settings import ConfigError
+from leastaction.recordings.configuration import read_recordings, recording_from_config
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.tables import Table
 
@@ -290,6 +291,53 @@ def test_broken_file(name, content, words, tmp_path):
         imported(rig(files=name), tmp_path)
     for word in words:
         assert word in str(refusal.value), str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("loop.csv", "there is no file"),
+        ("**.csv", "there is no file"),
+        (f"{'x' * 300}.csv", "there is no file"),
+        ("~nobody/rig.csv", "there is no file"),
+        ("**x.csv", "nothing matches"),
+    ],
+)
+def test_a_name_that_no_file_can_have(name, words, tmp_path):
+    (tmp_path / "loop.csv").symlink_to(tmp_path / "loop.csv")
+    for made in (None, tmp_path / "made"):
+        with pytest.raises(ConfigError, match=words):
+            recording_from_config("rig", rig(files=name), tmp_path, made)
+
+
+def test_snakemake_would_take_braces_for_a_wildcard(tmp_path):
+    write(tmp_path, GOOD, name="{x}.csv")
+    config = {"recordings": {"arm": rig(files="{x}.csv")}, "seed": 1}
+    with pytest.raises(ConfigError, match=r"\{x\}.csv has a brace.*rename it"):
+        read_recordings(config, {"arm": tmp_path})
+
+
+@pytest.mark.parametrize("ending", ["gz", "zip", "bz2", "xz", "tar", "zst"])
+def test_a_text_is_text_whatever_its_name(ending, tmp_path):
+    write(tmp_path, GOOD)
+    write(tmp_path, GOOD, name=f"rig.csv.{ending}")
+    plain, named = (
+        imported(rig(files=n), tmp_path) for n in ("rig.csv", f"*.{ending}")
+    )
+    np.testing.assert_array_equal(named["q"], plain["q"])
+
+
+@pytest.mark.parametrize("above", ['a pipe of 5" length', 'run,t,"theta'])
+def test_a_quote_above_the_rows_does_not_swallow_them(above, tmp_path):
+    write(tmp_path, GOOD)
+    text = (tmp_path / "rig.csv").read_text()
+    heading, body = text.split("\n", 1)
+    heading = above if above.startswith(heading[:5]) else f"# {above}\n{heading}"
+    (tmp_path / "quoted.csv").write_text(f"{heading}\n{body}")
+    plain, quoted = (
+        imported(rig(files=f"{n}.csv"), tmp_path) for n in ("rig", "quoted")
+    )
+    np.testing.assert_array_equal(quoted["q"], plain["q"])
 
 
 def test_a_folder_is_no_file(tmp_path):

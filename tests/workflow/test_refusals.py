@@ -63,6 +63,21 @@ CASES = {
         {"estimators": {"recommended": {"assemble": {"method": "ensemble_mean"}}}},
         ["ensemble_mean", "needs differentiate method 'central_difference'"],
     ),
+    "polynomial that is no mapping": (
+        {
+            "library": {
+                "lagrangian": [{"product": [{"polynomial": 3}, {"terms": ["x"]}]}]
+            }
+        },
+        [
+            "library.lagrangian.0.product.0.polynomial",
+            "expected 'key: value', got int 3",
+        ],
+    ),
+    "candidates of no kind": (
+        {"library": {"lagrangian": [{"polynomial": None}]}},
+        ["library.lagrangian.0", "exactly one of the keys", "got neither"],
+    ),
     "initial state of another coordinate": (
         {"simulate": {"initial_state": {"y": 0.0}}},
         ["initial_state", "['x', 'xdot']"],
@@ -177,6 +192,27 @@ def test_broken_yaml(untouched):
     assert result.returncode != 0
     assert "broken.yaml" in text and "not YAML" in text
     assert "Traceback" not in text
+
+
+def test_braces_in_the_path_of_the_project(tmp_path):
+    project = Project.copy(tmp_path / "a {x} b", {}, ("harmonic",))
+    result = project.snakemake("-n")
+    text = result.stdout + result.stderr
+    assert result.returncode != 0
+    assert "has a brace in its path" in text
+    assert "Traceback" not in text
+
+
+def test_removing_all_examples_of_a_paper(tmp_path):
+    project = Project.copy(tmp_path, {}, None)
+    names = {
+        p.stem: None for p in tmp_path.glob("config/examples/fokker_planck/*.yaml")
+    }
+    project.configure({"examples": {"fokker_planck": names}})
+    result = project.snakemake("-n")
+    text = result.stdout + result.stderr
+    assert result.returncode == 0, text
+    assert "stochastic_lagrangian" in text and "fokker_planck" not in text
 
 
 def test_runs_from_another_folder(untouched, tmp_path):

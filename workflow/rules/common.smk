@@ -51,12 +51,19 @@ def recording_folders():
     }
 
 
+if set(workflow.basedir) & set("{}"):
+    raise WorkflowError(
+        f"the folder of the project, {workflow.basedir}, has a brace in its path, which "
+        "Snakemake takes for a wildcard; rename or move it"
+    )
+
+
 try:
     check_data(config, "the configuration")
     config.update(complete(config, Project, "the configuration"))
     RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
     EXAMPLES = read_examples(Path(workflow.basedir, "config", "examples"), config)
-    config.update(without_examples(config, removed_examples(config)))
+    config.update(without_examples(config, removed_examples(config), EXAMPLES))
     check_references(config, EXAMPLES)
 except ConfigError as error:
     raise WorkflowError(str(error))

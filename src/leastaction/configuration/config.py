@@ -5,6 +5,7 @@ A YAML file is data. What one example says is completed and checked by
 """
 
 import copy
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -58,7 +59,10 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
 YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 # Far above any configuration: aliases can stand for more values than a memory holds.
 MOST_VALUES = 20_000
+MOST_LEVELS = 100
 LARGEST_NUMBER = 1e300
+# Characters that neither names of files nor pages and pictures can hold.
+UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 def _known(kind: str, names: Callable[[], Iterable[str]]):
@@ -197,6 +201,9 @@ def parse_yaml(text: str, where: str):
         data = yaml.load(text, Loader=YAML_LOADER)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(where, [f"it is not YAML: {error}"]) from None
+    except (AttributeError, LookupError, TypeError):
+        reason = "it is not YAML: a value does not fit its tag, as in `!!bool maybe`"
+        raise ConfigError(where, [f"{reason}; leave the tag out"]) from None
     check_data(data, where)
     return data
 
@@ -208,23 +215,31 @@ def check_data(data, where: str) -> None:
     ------
     ConfigError
     """
-    waiting = [(data, "")]
-    for count, (value, path) in enumerate(waiting):
+    waiting = [(data, "", 0)]
+    for count, (value, path, level) in enumerate(waiting):
         problem = _not_plain(value)
+        if level > MOST_LEVELS:
+            problem = f"more than {MOST_LEVELS} levels"
         if count > MOST_VALUES:
             problem = f"more than {MOST_VALUES} values; is an alias in itself?"
         if problem:
             raise ConfigError(where, [f"{path or 'top level'}: {problem}"])
         if isinstance(value, (Mapping, list)):
             pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
-            waiting += [(v, f"{path}.{k}"[-80:].strip(".")) for k, v in pairs]
+            waiting += [
+                (v, f"{path}.{k}"[-80:].strip("."), level + 1) for k, v in pairs
+            ]
 
 
 def _not_plain(value) -> str | None:
     """What is wrong with a value that no text of JSON could hold, or that is huge."""
     if isinstance(value, Mapping):
         odd = [key for key in value if not isinstance(key, str)]
-        return f"the key {odd[0]!r} is no text; write it in quotes" if odd else None
+        if odd:
+            return f"the key {odd[0]!r} is no text; write it in quotes"
+        value = "".join(value)
+    if isinstance(value, str) and (odd := UNWRITABLE.search(value)):
+        return f"the character U+{ord(odd[0]):04X} cannot be written; leave it out"
     if isinstance(value, (int, float)) and not abs(value) < LARGEST_NUMBER:
         return f"a number that is not finite, or beyond {LARGEST_NUMBER:g}"
     if isinstance(value, (str, int, float, list, type(None))):
@@ -304,10 +319,14 @@ def _lists(config: Mapping) -> Iterator[tuple[str, str, list[str]]]:
             yield f"{where}.examples.{paper}", paper, names
 
 
-def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> dict:
+def without_examples(
+    config: Mapping,
+    removed: Collection[tuple[str, str]],
+    left: Collection[tuple[str, str]],
+) -> dict:
     """`config` whose figures, tables and studies do not name the `removed` examples.
 
-    Those that name no other examples are left out, and a paper that is left with none.
+    Those that name no other examples are left out, and a paper that has none left.
 
     Parameters
     ----------
@@ -315,22 +334,27 @@ def without_examples(config: Mapping, removed: Collection[tuple[str, str]]) -> d
         Sections `papers`, `studies` and `matrix`.
     removed
         (paper, example) of examples that an override sets to null, variants included.
+    left
+        (paper, example) of all others.
     """
     config = copy.deepcopy(dict(config))
     for _, paper, names in _lists(config):
         names[:] = [n for n in names if (paper, n.partition("-")[0]) not in removed]
+    emptied = {paper for paper, _ in removed} - {paper for paper, _ in left}
     for paper, settings in list(config["papers"].items()):
         given = {part: settings.get(part, {}) for part in ("figures", "tables")}
-        left = {
+        kept = {
             part: {k: v for k, v in entries.items() if v.get("examples") != []}
             for part, entries in given.items()
         }
-        settings |= left
-        if any(given.values()) and not any(left.values()):
+        settings |= kept
+        if paper in emptied or (any(given.values()) and not any(kept.values())):
             del config["papers"][paper]
     for compared in (*config["studies"].values(), config["matrix"]):
         named = compared["examples"].items()
         compared["examples"] = {paper: names for paper, names in named if names}
+    studies = config["studies"].items()
+    config["studies"] = {name: study for name, study in studies if study["examples"]}
     return config
 
 

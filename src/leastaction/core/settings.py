@@ -50,13 +50,14 @@ class Settings(BaseModel):
         if not isinstance(given, Mapping):
             return given
         fields = cls.model_fields
-        if cls.one_of_its_keys and len(given) != 1 and set(given) <= set(fields):
+        chosen = [key for key, value in given.items() if value is not None]
+        if cls.one_of_its_keys and len(chosen) != 1 and set(given) <= set(fields):
             raise PydanticCustomError(
                 "one_key",
                 "expected exactly one of the keys {known}, got {given}",
                 {
                     "known": " or ".join(map(repr, fields)),
-                    "given": " and ".join(map(repr, given)) or "neither",
+                    "given": " and ".join(map(repr, chosen)) or "neither",
                 },
             )
         return {
@@ -273,13 +274,9 @@ class Candidate(Settings):
 
     one_of_its_keys = True
     polynomial: Polynomial | None = absent("Every monomial up to a total degree.")
-    product: (
-        Annotated[
-            list[Annotated[dict[str, Any], Field(min_length=1, max_length=1)]],
-            Field(min_length=2),
-        ]
-        | None
-    ) = absent("Each product of one candidate of every entry.")
+    product: Annotated[list["Candidate"], Field(min_length=2)] | None = absent(
+        "Each product of one candidate of every entry."
+    )
     functions: Functions | None = absent("Each function of each argument.")
     terms: Expressions | None = absent("Expressions as written.")
     every: Every | None = absent(

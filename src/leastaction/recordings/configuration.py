@@ -4,6 +4,7 @@ Algebra, units and tables are imported where a recording is read: without one, a
 every job of the papers, a plan does without them.
 """
 
+import glob
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -220,8 +221,10 @@ def read_recordings(
         try:
             check_label("recording", name)
             folder = folders.get(name, Path.cwd())
+            recording = recording_from_config(name, given, folder, made)
+            _refuse_braces(name, recording["import"]["files"])
             found[name] = {
-                **recording_from_config(name, given, folder, made),
+                **recording,
                 "key": f"{FOLDER}/{name}",
                 "seed": config["seed"],
             }
@@ -230,6 +233,18 @@ def read_recordings(
     if errors:
         raise ConfigErrors(errors)
     return found
+
+
+def _refuse_braces(name: str, files: Sequence[str]) -> None:
+    """Snakemake takes what stands in braces for a wildcard."""
+    problems = [
+        f"import.files: {path} has a brace in its path, which Snakemake takes for a "
+        "wildcard; rename it"
+        for path in files
+        if set(path) & set("{}")
+    ]
+    if problems:
+        raise ConfigError(f"recording {name}", problems)
 
 
 def recording_from_config(
@@ -327,14 +342,15 @@ def _long_form(given: Mapping) -> Mapping:
 def _files(settings: Mapping, folder: Path, made, problems: list) -> list[str]:
     found = []
     for text in settings["files"]:
-        path = Path(text).expanduser()
-        path = path if path.is_absolute() else Path(folder, path)
-        matches = sorted(path.parent.glob(path.name)) if "*" in path.name else [path]
-        if not matches:
+        path = Path(folder, os.path.expanduser(text))
+        names = [path.name]
+        if "*" in path.name:
+            names = sorted(glob.glob(path.name, root_dir=path.parent))
+        if not names:
             problems.append(f"import.files: nothing matches {path}")
-        found += [os.path.normpath(match) for match in matches]
+        found += [os.path.normpath(path.with_name(name)) for name in names]
     for path in found:
-        if not Path(path).exists() and not _is_made(path, made):
+        if not os.path.exists(path) and not _is_made(path, made):
             problems.append(
                 f"import.files: there is no file {path}; paths are relative to the "
                 f"YAML file, which is in {folder}"
@@ -343,7 +359,9 @@ def _files(settings: Mapping, folder: Path, made, problems: list) -> list[str]:
 
 
 def _is_made(path: str, made: Path | None) -> bool:
-    return made is not None and Path(path).resolve().is_relative_to(made.resolve())
+    return made is not None and Path(os.path.realpath(path)).is_relative_to(
+        os.path.realpath(made)
+    )
 
 
 def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:

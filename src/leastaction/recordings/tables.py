@@ -132,7 +132,7 @@ def open_table(source, settings: Mapping) -> Table:
     if not isinstance(source, str | Path):
         return FrameTable(source, settings)
     path = Path(source)
-    if not path.exists():
+    if not os.path.exists(path):
         raise RecordingError(
             str(path),
             "there is no such file",
@@ -264,12 +264,9 @@ class TextTable(Table):
         options = {
             "names": self.columns,
             "header": None,
-            "skiprows": self._first,
             "usecols": list(wanted),
             "comment": "#",
             "decimal": self.decimal,
-            "encoding": "utf-8-sig",
-            "encoding_errors": "replace",
             "skip_blank_lines": True,
             "index_col": False,
             "skipinitialspace": True,
@@ -278,8 +275,12 @@ class TextTable(Table):
         options["sep"] = r"\s+" if self.separator is None else self.separator
         line = self._first + 1
         try:
-            with pd.read_csv(self.path, **options) as reader:
-                for frame in reader:
+            # pandas would look for quotes in the lines that it skips, and unpack a
+            # text whose name ends in .gz.
+            with self._text() as file:
+                for _ in range(self._first):
+                    file.readline()
+                for frame in pd.read_csv(file, **options):
                     yield line, {name: frame[name].to_numpy() for name in wanted}
                     line += len(frame)
         except pd.errors.ParserError as error:
