@@ -1,6 +1,7 @@
 """`leastaction.learn`: the road of a recording in memory, and its refusals."""
 
 import filecmp
+import logging
 import subprocess
 import sys
 from importlib import import_module
@@ -14,6 +15,7 @@ from recorded import ROOT, completed, rows
 
 import leastaction as la
 from leastaction.recordings.configuration import SETTINGS
+from leastaction.recordings.units_of_terms import coefficient_units
 
 TIME = np.arange(0, 30, 0.02)
 
@@ -191,7 +193,10 @@ def by_the_workflow(given, folder):
         run_script("predict", first, at["model"], settings("predict"), at["rollout"])
     rollouts = [] if random else [at["rollout"]]
     law = folder / "law.md"
-    run_script("write_law", first, at["model"], rollouts, example["title"], law)
+    timed = folder / "identify.tsv"
+    timed.write_text("s\tcpu_time\n12.3\t9.9\n")
+    title = example["title"]
+    run_script("write_law", first, at["model"], rollouts, [timed], title, law)
     return at["model"], law
 
 
@@ -234,6 +239,8 @@ def test_learn_and_the_workflow_agree_bit_by_bit(tmp_path, random):
     )
     law.save(tmp_path / "again.nc")
     assert filecmp.cmp(tmp_path / "again.nc", model, shallow=False)
+    assert law.seconds > 0
+    law.seconds = 12.3
     assert law.to_markdown() == text.read_text()
     assert la.load_model(tmp_path / "again.nc").support == law.support
 
@@ -251,6 +258,43 @@ def test_a_law_predicts_and_draws(law, tmp_path):
     assert law.to_markdown() == str(law) == repr(law)
     assert r"x^{2}" in law._repr_markdown_() and r"\pm" in law._repr_markdown_()
     assert str(law).startswith("**Found.**")
+
+
+def test_coefficients_have_units(law):
+    """In J for N and m; without an input those of the term that is given."""
+    free = coefficient_units(law, law.observations)
+    assert [free("L", "xdot**2"), free("L", "x**2")] == ["1", "1/s²"]
+    assert [free("D", "xdot**2"), free("D", "abs(xdot)")] == ["1/s", "m/s²"]
+    assert free("L", "x + x**2") == ""
+
+    def driven(kind, term, unit="N"):
+        told = law.observations.assign_coords(input_unit=("dof", [unit]))
+        return coefficient_units(law, told)(kind, term)
+
+    assert [driven("L", t) for t in ("xdot**2", "x**2", "x")] == ["kg", "N/m", "N"]
+    assert [driven("D", t) for t in ("abs(xdot)", "xdot**2")] == ["N", "kg/s"]
+    assert driven("L", "x**3", "V") == "V/m²"
+
+
+def test_what_a_stage_warns_of_reaches_the_law(monkeypatch):
+    module = import_module("leastaction.recordings.bandwidth_spline")
+    differentiate = module.differentiate
+
+    def loud(*arguments):
+        logging.getLogger("leastaction.anywhere").warning("sensor %d hums", 3)
+        return differentiate(*arguments)
+
+    monkeypatch.setattr(module, "differentiate", loud)
+    law = learn({"x": springs()}, time=TIME)
+    assert law.warnings.count("sensor 3 hums") == 1
+    assert "- sensor 3 hums" in law.to_markdown()
+
+
+def test_a_law_tells_what_it_was_learned_from(law):
+    text = law.to_markdown()
+    assert "learned from: 4 trajectories, 6000 samples, 120 s" in text
+    assert "held out for the prediction: 1 trajectory, 1500 samples, 30 s" in text
+    assert "s of computing" in text
 
 
 def test_a_random_motion_has_no_path(tmp_path):

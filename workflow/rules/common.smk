@@ -116,6 +116,17 @@ def recorded_rollouts(wildcards):
     return [f"<results>/recordings/{wildcards.example}/recommended/rollout.nc"]
 
 
+def recorded_benchmarks(wildcards):
+    """Benchmark files of the jobs that find the law of a recording."""
+    stages = ["differentiate", "assemble", "identify"]
+    stages = [f"recommended/{stage}" for stage in stages]
+    if recorded_rollouts(wildcards):
+        stages.append("recommended/predict")
+    return expand(
+        f"<logs>/recordings/{wildcards.example}/{{s}}.tsv", s=["import", *stages]
+    )
+
+
 def recording_outputs(name):
     """What is made of one recording: the law in words, and its figures."""
     base = f"<results>/recordings/{name}"

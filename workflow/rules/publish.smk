@@ -297,6 +297,7 @@ rule write_law:
         observations="<results>/recordings/{example}/observations.nc",
         model="<results>/recordings/{example}/recommended/model.nc",
         rollouts=recorded_rollouts,
+        benchmarks=recorded_benchmarks,
         sources=sources("write_law"),
     output:
         law=report(

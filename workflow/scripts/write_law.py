@@ -1,13 +1,22 @@
 """Rule `write_law`: the law of a recording in plain words."""
 
-from leastaction.core.files import load, save_text
+from leastaction.core.files import job_seconds, load, save_text
 from leastaction.core.progress import start_logging
 from leastaction.recordings.law import Law
 
 
-def main(observations: str, model: str, rollouts: list, title: str, law: str) -> None:
+def main(
+    observations: str,
+    model: str,
+    rollouts: list,
+    benchmarks: list,
+    title: str,
+    law: str,
+) -> None:
     """Write the law as Markdown; that of a random motion has no prediction."""
-    found = Law(load(model), load(observations), *map(load, rollouts), title=title)
+    seconds = sum(map(job_seconds, benchmarks))
+    parts = [load(model), load(observations), *map(load, rollouts)]
+    found = Law(*parts, title=title, seconds=seconds)
     save_text(found.to_markdown(), law)
 
 
@@ -17,6 +26,7 @@ if __name__ == "__main__":
         snakemake.input.observations,
         snakemake.input.model,
         snakemake.input.get("rollouts", []),
+        snakemake.input.benchmarks,
         snakemake.params.settings["title"],
         snakemake.output.law,
     )

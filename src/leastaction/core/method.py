@@ -28,6 +28,7 @@ validate       ``(system, model, simulation, settings, library, *, example, seed
 =============  =====================================================================
 """
 
+import json
 from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, ClassVar, Union
@@ -261,10 +262,19 @@ class Identify(Step):
         return model_dataset(observations, found, volatility, calculus)
 
 
-def _over_cases(*arguments, **selection):
+def _over_cases(function, observations, *others, **selection):
+    """All cases; what is warned of goes along with data that carry their `warnings`."""
     from leastaction.core.noise_sweep import over_cases
+    from leastaction.core.progress import warnings_told
 
-    return over_cases(*arguments, **selection)
+    if "warnings" not in observations.attrs:
+        return over_cases(function, observations, *others, **selection)
+    with warnings_told() as told:
+        found = over_cases(function, observations, *others, **selection)
+    before = [
+        t for data in others for t in json.loads(data.attrs.get("warnings", "[]"))
+    ]
+    return found.assign_attrs(warnings=json.dumps(list(dict.fromkeys(before + told))))
 
 
 class Rollout(Step):

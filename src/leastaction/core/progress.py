@@ -63,6 +63,20 @@ class _Once(logging.Filter):
         return not known
 
 
+@contextmanager
+def warnings_told() -> Iterator[list[str]]:
+    """List that gets the warnings which this package logs meanwhile."""
+    told: list[str] = []
+    handler = logging.Handler(logging.WARNING)
+    handler.emit = lambda record: told.append(record.getMessage())
+    logger = logging.getLogger(__name__.partition(".")[0])
+    logger.addHandler(handler)
+    try:
+        yield told
+    finally:
+        logger.removeHandler(handler)
+
+
 def _log_failure(kind, error, trace) -> None:
     if issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, trace)

@@ -33,7 +33,7 @@ class Column:
     factor, offset
         SI value = factor · (number − offset).
     unit
-        SI unit of the result.
+        SI unit of the result, as it is given or in base units.
     angle
         Whether it is an angle.
     expression
@@ -176,7 +176,8 @@ def column(name: str, entry: Mapping, use: str) -> Column:
         use,
         sign * float(factor),
         float(entry.get("offset") or 0.0),
-        f"{base:~C}" or ("rad" if angle else "1"),
+        f"{parsed if factor == 1 and not angle else base:~C}"
+        or ("rad" if angle else "1"),
         angle,
         expression,
         constants,

@@ -226,6 +226,7 @@ def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Da
             "replicate": [0],
             "dof": names,
             "coordinate_unit": ("dof", [channels["q"][n].unit for n in names]),
+            **_input_unit(channels["input"], names),
             "label": ("trajectory", np.array([t.label for t in kept], dtype=object)),
         },
         {
@@ -234,6 +235,14 @@ def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Da
             "kinds": json.dumps(kinds),
         },
     )
+
+
+def _input_unit(inputs: Mapping, names: Sequence[str]) -> dict:
+    """Unit of the input of each coordinate, empty where there is none."""
+    if not inputs:
+        return {}
+    units = [inputs[name].unit if name in inputs else "" for name in names]
+    return {"input_unit": ("dof", units)}
 
 
 def ensemble(recorded: xr.Dataset) -> xr.Dataset:

@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
+from leastaction.recordings.units_of_terms import coefficient_units
 
 CONFIDENCE = 0.95
 # Below this p-value of Hansen's test a law does not fit.
@@ -46,6 +47,8 @@ class Law(IdentifiedModel):
         Contract ``measured_rollout``; None of a randomly excited motion.
     title
         Of the recording.
+    seconds
+        What finding it took; None if that is not known.
     """
 
     def __init__(
@@ -54,10 +57,11 @@ class Law(IdentifiedModel):
         observations: xr.Dataset,
         rollout: xr.Dataset | None = None,
         title: str = "",
+        seconds: float | None = None,
     ):
         super().__init__(model)
         self.model, self.observations = model, observations
-        self.rollout, self.title = rollout, title
+        self.rollout, self.title, self.seconds = rollout, title, seconds
 
     @property
     def verdict(self) -> str:
@@ -84,7 +88,9 @@ class Law(IdentifiedModel):
     @property
     def warnings(self) -> list[str]:
         """What to know about the data and the law, one sentence each."""
-        texts = [*json.loads(self.observations.attrs["warnings"]), *self.reservations]
+        stages = (self.observations, self.model)
+        told = [t for s in stages for t in json.loads(s.attrs.get("warnings", "[]"))]
+        texts = [*dict.fromkeys(told), *self.reservations]
         if self.rollout is None:
             return texts
         return [*texts, *_zero_offset(self.model)]
@@ -166,13 +172,22 @@ class Law(IdentifiedModel):
             parts += ["## What it predicts", *_validation(self.rollout)]
         parts += ["## What to know about these data"]
         told = [text for text in self.warnings if text not in self.reservations]
-        parts += [f"- {text}" for text in [*told, self._error_bars()]]
+        told += [self._error_bars(), *_amount(self.observations)]
+        if self.seconds is not None:
+            told.append(f"finding the law took {self.seconds:.0f} s of computing")
+        parts += [f"- {text}" for text in told]
         return "\n\n".join(_joined(parts)) + "\n"
 
     def _described(self) -> list[str]:
         random = self.rollout is None
         shown = super().__str__() if random else str(self.system)
-        lines = ["## The law", *_terms(self, self._factor), "```text", shown, "```"]
+        lines = [
+            "## The law",
+            *_terms(self, self._factor, self.observations),
+            "```text",
+            shown,
+            "```",
+        ]
         if random:
             return [
                 *lines,
@@ -240,13 +255,40 @@ def _joined(parts: list[str]) -> list[str]:
     return blocks
 
 
-def _terms(model: IdentifiedModel, factor: float) -> list[str]:
-    lines = ["| term | of | coefficient | 95 % interval |", "|---|---|---|---|"]
+def _terms(
+    model: IdentifiedModel, factor: float, observations: xr.Dataset
+) -> list[str]:
+    lines = [
+        "| term | of | coefficient | 95 % interval | unit |",
+        "|---|---|---|---|---|",
+    ]
+    unit_of = coefficient_units(model, observations)
     for kind, name, value, error in model.terms():
         number, width = rounded(value, factor * error)
         shown = f"± {width}" if width else "given (it sets the scale)"
-        lines.append(f"| `{name}` | {kind} | {number} | {shown} |")
+        unit = unit_of(kind, name)
+        lines.append(f"| `{name}` | {kind} | {number} | {shown} | {unit} |")
     return lines
+
+
+def _amount(observations: xr.Dataset) -> list[str]:
+    """How much the law was learned from, and how much was held out."""
+    if "held_out" not in observations:
+        return []
+    step = float(observations.attrs["time_step"])
+    held = observations["held_out"].values.astype(bool)
+    texts = []
+    for chosen, verb in (
+        (~held, "learned from"),
+        (held, "held out for the prediction"),
+    ):
+        count = observations["sample_count"].values[chosen]
+        several = "y" if len(count) == 1 else "ies"
+        texts.append(
+            f"{verb}: {len(count)} trajector{several}, {count.sum()} samples, "
+            f"{count.sum() * step:.4g} s"
+        )
+    return texts if held.any() else texts[:1]
 
 
 def _scale_note(observations: xr.Dataset) -> str:

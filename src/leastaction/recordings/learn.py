@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from numbers import Real
 from pathlib import Path
+from time import process_time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,6 +127,7 @@ def learn(
     from leastaction.recordings.import_recording import import_recording
     from leastaction.recordings.law import Law
 
+    begun = process_time()
     columns = {
         "velocities": velocities,
         "accelerations": accelerations,
@@ -167,7 +169,8 @@ def learn(
             advance("predict")
             predict = rollout("measurements").function()
             predicted = predict(observations, model, example["validate"])
-    return Law(model, observations, predicted, title)
+    seconds = process_time() - begun
+    return Law(model, observations, predicted, title, seconds)
 
 
 def _several(value) -> list:

@@ -1,0 +1,82 @@
+"""Units of the coefficients of a law."""
+
+from collections.abc import Callable
+
+import pint
+import xarray as xr
+
+from leastaction.core.expressions import parse
+from leastaction.core.model import IdentifiedModel
+from leastaction.core.units import (
+    DimensionError,
+    dimension_of,
+    registry,
+    units_with_rates,
+)
+
+
+def coefficient_units(
+    model: IdentifiedModel, observations: xr.Dataset
+) -> Callable[[str, str], str]:
+    """Unit of the coefficient of a term, ``unit_of(kind, term)``.
+
+    L is in the unit of a recorded input times that of its coordinate; without one the
+    term that is given has a coefficient without a unit. D is in that of L per s, and a
+    volatility S in that of a force times s^0.5.
+
+    Parameters
+    ----------
+    model
+        Its terms; kinds are those of :meth:`leastaction.IdentifiedModel.terms`.
+    observations
+        With `coordinate_unit`, and `input_unit` if an input was recorded.
+
+    Returns
+    -------
+    Callable
+        The unit as text; empty where a term adds unlike quantities.
+    """
+    names = [str(name) for name in observations["dof"].values]
+    given = map(str, observations["coordinate_unit"].values)
+    units = {n: "1" if u == "rad" else u for n, u in zip(names, given, strict=True)}
+    known = units_with_rates(units, model.system.rates)
+    energy = _energy(model, observations, known)
+    second = registry().second
+
+    constant = model.dataset["volatility_is_constant"].values.all()
+
+    def unit_of(kind: str, term: str) -> str:
+        scale = {"L": energy, "D": energy / second}.get(kind)
+        if scale is None:
+            of = known[term if constant else names[0]]
+            scale = (energy / of * second**0.5) ** (2 if kind == "S^2" else 1)
+            if constant:
+                return _shortest(scale)
+            if len(set(units.values())) > 1:
+                return ""  # the terms do not say whose volatility they are of
+        try:
+            return _shortest(scale / dimension_of(parse(term, list(known)), known))
+        except DimensionError:
+            return ""
+
+    return unit_of
+
+
+def _energy(model, observations, known) -> pint.Unit:
+    """Unit of L."""
+    if "input_unit" in observations.coords:
+        for name, unit in zip(
+            observations["dof"].values, observations["input_unit"].values, strict=True
+        ):
+            if unit:
+                return registry().parse_units(str(unit)) * known[str(name)]
+    for kind, term, _, error in model.terms():
+        if kind == "L" and error == 0:
+            return dimension_of(parse(term, list(known)), known)
+    return registry().dimensionless
+
+
+def _shortest(unit: pint.Unit) -> str:
+    """As it follows from the units given, or in base units; an angle is a number."""
+    base = registry().get_base_units(unit)[1]
+    return min((f"{u:~P}" for u in (base, unit)), key=len) or "1"
