@@ -128,7 +128,7 @@ def write_api(app) -> None:
     shutil.rmtree(API, ignore_errors=True)
     API.mkdir()
     for name, text in pages.items():
-        Path(API, f"{name}.md").write_text(text)
+        Path(API, f"{name}.md").write_text(text, "utf-8")
 
 
 def _rst(*lines: str) -> str:
@@ -245,9 +245,17 @@ def _with_bars(lines: list[str]) -> Iterator[str]:
         yield line
 
 
-def settings(schema: dict, definitions=None, prefix="") -> Iterator[tuple[str, ...]]:
-    """Key, values, default, meaning of each setting; then the keys of a section."""
+def settings(
+    schema: dict, definitions=None, prefix="", above=()
+) -> Iterator[tuple[str, ...]]:
+    """Key, values, default, meaning of each setting; then the keys of a section.
+
+    A section that stands in itself, as one of those `above`, is not told again.
+    """
     definitions = definitions or schema.get("$defs", {})
+    if "$ref" in schema:
+        ((schema, _),) = _sections(schema, definitions, prefix)
+    above = (*above, schema)
     for key, part in schema.get("properties", {}).items():
         if "const" in part:
             continue
@@ -260,7 +268,8 @@ def settings(schema: dict, definitions=None, prefix="") -> Iterator[tuple[str, .
         meaning = re.sub(r"[\\*|]", r"\\\g<0>", meaning)
         yield _literal(prefix + key), _values(part), shown, meaning
         for section, path in sections:
-            yield from settings(section, definitions, f"{path}.")
+            if section not in above:
+                yield from settings(section, definitions, f"{path}.", above)
 
 
 def _sections(part: dict, definitions: dict, path: str) -> Iterator[tuple[dict, str]]:

@@ -69,6 +69,7 @@ def parser() -> argparse.ArgumentParser:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; return 1 after one message if the data cannot be used."""
     options = parser().parse_args(arguments)
+    sys.stdout.reconfigure(encoding="utf-8")  # laws have letters that ASCII lacks
     from leastaction.recordings.error import RecordingError
 
     try:

@@ -1,5 +1,6 @@
 """Files between stages: absent or complete, checked at the door, equal if equal."""
 
+import os
 import signal
 import subprocess
 import sys
@@ -412,6 +413,37 @@ def test_text_that_is_no_netcdf_and_absent_files_are_told_apart(tmp_path):
         load(tmp_path / "a.nc")
     with pytest.raises(ContractError, match="does not exist"):
         load(tmp_path / "b.nc")
+
+
+IN_GREEK = r"""
+import logging, sys
+from pathlib import Path
+from leastaction.__main__ import main
+from leastaction.configuration.config import read_yaml
+from leastaction.core.files import load_text, save_text
+from leastaction.core.progress import start_logging
+folder = Path(sys.argv[1])
+save_text("title: \u03c3", folder / "a.yaml")
+assert load_text(folder / "a.yaml") == "title: \u03c3"
+assert read_yaml(folder / "a.yaml") == {"title": "\u03c3"}
+start_logging(folder / "a.log")
+logging.info("\u03c3")
+main(["describe", str(folder / "a.csv")])
+"""
+
+
+def test_texts_are_utf_8_whatever_the_locale(tmp_path):
+    table = "t,σ\n" + "".join(f"{i / 100},{i % 7}\n" for i in range(50))
+    (tmp_path / "a.csv").write_text(table, "utf-8")
+    ascii_only = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    told = subprocess.run(
+        [sys.executable, "-c", IN_GREEK, tmp_path],
+        env=os.environ | ascii_only,
+        check=True,
+        stdout=subprocess.PIPE,
+    ).stdout
+    assert "σ" in told.decode("utf-8")
+    assert "σ" in (tmp_path / "a.log").read_text("utf-8")
 
 
 def test_text_files_are_whole(tmp_path):

@@ -424,7 +424,7 @@ def data_key(name: str, example: Mapping, base: Mapping) -> str:
 
 def read_yaml(path: Path):
     """Data in a YAML file; see :func:`parse_yaml`."""
-    return parse_yaml(path.read_text(errors="replace"), str(path))
+    return parse_yaml(path.read_text("utf-8", "replace"), str(path))
 
 
 def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:

@@ -79,9 +79,9 @@ def write_listing(files: Iterable[Path], path: Path) -> None:
     text = "".join(
         f"{_digest(file)}  {os.path.relpath(file, PACKAGE.parent)}\n" for file in files
     )
-    if not path.exists() or path.read_text() != text:
+    if not path.exists() or path.read_text("utf-8") != text:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+        path.write_text(text, "utf-8")
 
 
 @cache

@@ -300,7 +300,7 @@ def save_figure(figure, path: str | Path) -> None:
 
 def load_text(path: str | Path) -> str:
     """Read a text file."""
-    return Path(path).read_text()
+    return Path(path).read_text("utf-8")
 
 
 def load_bytes(path: str | Path) -> bytes:
@@ -310,5 +310,5 @@ def load_bytes(path: str | Path) -> bytes:
 
 def job_seconds(path: str | Path) -> float:
     """Time of a job, s, from its benchmark file as Snakemake writes it."""
-    with open(path, newline="") as file:
+    with open(path, encoding="utf-8", newline="") as file:
         return sum(float(row["s"]) for row in csv.DictReader(file, delimiter="\t"))

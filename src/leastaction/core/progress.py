@@ -36,7 +36,7 @@ def start_logging(path: str | Path) -> None:
         level=logging.INFO,
         format="%(asctime)s %(levelname)s %(message)s",
         datefmt="%H:%M:%S",
-        handlers=[logging.FileHandler(path, mode="w"), logging.StreamHandler()],
+        handlers=[logging.FileHandler(path, "w", "utf-8"), logging.StreamHandler()],
         force=True,
     )
     for handler in logging.getLogger().handlers:
