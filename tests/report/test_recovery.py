@@ -88,6 +88,9 @@ def test_intervals_cover_as_often_as_they_say():
     share = float(coverage(model, PENDULUM, TRUTH).mean())
     assert 0.92 < share < 0.98
     assert coverage(swept(PENDULUM, with_std=False), PENDULUM, TRUTH) is None
+    model["coefficient_std"][:100] = np.nan
+    found = coverage(model, PENDULUM, TRUTH)
+    assert found[:100].isnull().all() and found[100:].notnull().all()
 
 
 def exact(shares, count=4):

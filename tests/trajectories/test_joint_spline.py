@@ -59,6 +59,20 @@ def test_the_noise_of_every_channel_is_found(truth, channels, level):
     np.testing.assert_allclose(found["noise_std"].values, level, rtol=0.04)
 
 
+def test_a_motion_fast_for_its_sampling_gets_more_knots(truth, rng):
+    """Those of one knot a sample cannot follow it; slow motions keep theirs."""
+    time, frequency = 0.01 * np.arange(200), 25.0
+    phase = rng.uniform(0, 6, 20)[:, None] + frequency * time
+    waves = [np.sin(phase), frequency * np.cos(phase), -(frequency**2) * np.sin(phase)]
+    observations, found = rates((time, *waves, np.zeros_like(phase)), 1e-4)
+    assert found["knot_spacing"] == 0.5
+    qddot, sine = states(observations, found)[2][..., 0], waves[0][:, 5:-5]
+    assert np.sqrt(((qddot - waves[2][:, 5:-5]) ** 2).mean()) < 3e-4
+    slope = (qddot * sine).sum() / (sine**2).sum()
+    assert slope == pytest.approx(-(frequency**2), rel=1e-6)
+    assert rates(truth, 1e-2)[1]["knot_spacing"] == 1
+
+
 def test_every_further_channel_helps(truth):
     one, two, three = (errors(truth, 0.05, channels) for channels in (1, 2, 3))
     assert one[0] > two[0] > three[0] > 0

@@ -50,7 +50,7 @@ PUBLISH = {
     "targets": {
         "by_noise": [
             {"noise_levels": [0.001, 0.1], "exact_structure": 1.0},
-            {"noise_levels": [0.1], "worst_error": 0.01, "coverage": [0.5, 1.0]},
+            {"noise_levels": [0.1], "worst_error": 0.01},
         ]
     },
 }
@@ -260,9 +260,7 @@ def test_wrong_structures_that_were_trusted_are_counted():
 
 def test_coverage_is_pooled_by_kind_of_noise_and_channels():
     publish = copy.deepcopy(PUBLISH)
-    publish["targets"]["by_noise"] += [
-        {"noise_levels": [0.1], "noise_mode": "shared", "coverage": [0.5, 1.0]}
-    ]
+    publish["targets"]["by_noise"] += [{"noise_levels": [0.1], "noise_mode": "shared"}]
     config = copy.deepcopy(PENDULUM) | {"publish": publish}
     frames = [
         example_rows("paper", Panel("all", config, {"recommended": swept(config)}, {}))

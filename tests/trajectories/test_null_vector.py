@@ -16,17 +16,18 @@ from motions import (
 from leastaction.core.library import Library
 from leastaction.trajectories import gram, joint_spline
 from leastaction.trajectories import null_vector as method
-from leastaction.trajectories.joint_spline import measured
-from leastaction.trajectories.library_equations import library_equations
-from leastaction.trajectories.null_vector import (
+from leastaction.trajectories.corrected_moments import (
     Smoothed,
     corrected_moments,
     null_vectors,
     refit,
 )
+from leastaction.trajectories.joint_spline import measured
+from leastaction.trajectories.library_equations import library_equations
 from leastaction.trajectories.splicing import AccelerationError, Ratio
 
 PENDULUM = ("thdot**2", "cos(th)")
+PAIR = ["th**2", "cos(th)", "thdot**2"]
 
 
 def identified(observations, library=LIBRARY, smooth=True, samples=500):
@@ -124,6 +125,21 @@ def test_error_bars_cover():
     assert len(scores) == 24
     assert 0.6 < np.sqrt(np.mean(np.square(scores))) < 1.4
     assert abs(np.mean(scores)) < 0.5
+
+
+@pytest.mark.parametrize(("level", "told"), [(1e-4, True), (0.05, False)])
+def test_terms_that_the_data_do_not_tell_have_no_intervals(level, told):
+    """Swings up to 0.5 rad: cos(θ) and θ² differ by the noise of the second."""
+    time, *motion = pendulum(samples=200)
+    small = [0.2 * np.sin(3 * time + phase) for phase in range(6)]
+    q = np.array(small)
+    library = {"reference": "thdot**2", "lagrangian": [{"terms": PAIR}]}
+    motion = q, 0.6 * np.cos(3 * time + np.arange(6)[:, None]), -9 * q, 0 * q
+    found = identified(recording(time, *motion, level=level), library)
+    assert set(selected(found)) <= {"thdot**2", "th**2", "cos(th)"}
+    assert bool(found.alternatives) is not told
+    chosen = np.array(found.coefficients) != 0
+    assert np.isfinite(found.std[chosen]).all() == told
 
 
 def test_corrected_moments_have_no_bias():

@@ -168,7 +168,8 @@ def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray |
     -------
     DataArray or None
         Dimensions (replicate, noise_mode, noise_level, candidate). A term that was not
-        selected does not cover. None if the method gives no standard errors.
+        selected does not cover; NaN where the law has no standard errors at all, for
+        the data do not tell its terms. None if no law has any.
     """
     driven = is_driven(config)
     wanted = true_law(truth, driven)
@@ -179,7 +180,10 @@ def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray |
     estimates = Estimates((), *found, wanted[true])
     if not estimates.has_std:
         return None
-    return _by_candidate(model, truth, true, estimates.covered)
+    stated = np.isfinite(law_of(model, truth, "std")).any(-1, keepdims=True)
+    return _by_candidate(
+        model, truth, true, np.where(stated, estimates.covered, np.nan)
+    )
 
 
 def _by_candidate(model: xr.Dataset, truth: Truth, places, values) -> xr.DataArray:

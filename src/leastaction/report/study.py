@@ -50,10 +50,15 @@ def exact_share(panel: Panel, estimator: str) -> float:
     return 100 * scores.exact_support(panel.model(estimator), panel.law).mean()
 
 
-def share_bars(axes: Axes, x: np.ndarray, hits: np.ndarray, count: int, **style):
-    """Draw shares in per cent, with 95 % Wilson intervals where not all or none hit."""
+def share_bars(axes: Axes, x: np.ndarray, hits: np.ndarray, count, **style):
+    """Draw shares in per cent, with 95 % Wilson intervals where not all or none hit.
+
+    `count` is one for all, or one of each share.
+    """
+    count = np.broadcast_to(count, hits.shape)
     share = 100 * hits / count
-    bounds = 100 * np.array([wilson(one, count) for one in hits]).T
+    each = zip(hits, count, strict=True)
+    bounds = 100 * np.array([wilson(*one) for one in each]).reshape(-1, 2).T
     # All or none speak for themselves, and methods often agree there.
     mixed = (hits > 0) & (hits < count)
     below, above = np.clip([share - bounds[0], bounds[1] - share], 0, None) * mixed

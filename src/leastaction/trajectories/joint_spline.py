@@ -22,8 +22,13 @@ from leastaction.trajectories.contracts import CONTRACTS
 
 DEGREE = 5
 PENALISED_DERIVATIVE = 4
-# Rounds of noise ratio and fit; ratios repeat after two or three.
-MOST_NOISE_ROUNDS = 4
+# Rounds of noise ratio and fit; ratios repeat after two or three, of motions that are
+# fast for their sampling after ten.
+MOST_NOISE_ROUNDS = 12
+# Share of the values of a channel that the fit must leave over to tell its noise.
+SHARE_THAT_TELLS_NOISE = 0.01
+# Share of its freedom that cross-validation leaves a spline whose knots are too few.
+FREEDOM_OF_FEW_KNOTS = 0.95
 # The noise is that of residuals at a penalty this many times smaller, in which the
 # choice of the penalty has left no trace.
 PENALTY_OVER_THAT_OF_NOISE = 30.0
@@ -42,7 +47,7 @@ class DemmlerReinsch:
     share: np.ndarray  # of each channel in the normal matrix, (channel, basis)
 
 
-def knots(samples: int, spacing: int) -> np.ndarray:
+def knots(samples: int, spacing: float) -> np.ndarray:
     """Clamped knots, one every `spacing` samples; time in samples."""
     inner = np.linspace(0.0, samples - 1, max(2, round((samples - 1) / spacing) + 1))
     return np.concatenate([[inner[0]] * DEGREE, inner, [inner[-1]] * DEGREE])
@@ -61,7 +66,7 @@ def design(
 def demmler_reinsch(
     samples: int,
     time_step: float,
-    spacing: int,
+    spacing: float,
     derivatives: tuple[int, ...],
     steps: tuple[int, ...],
 ) -> DemmlerReinsch:
@@ -108,8 +113,9 @@ def joint_spline(
     channels: Sequence[np.ndarray],
     derivatives: Sequence[int],
     time_step: float,
-    spacing: int,
+    spacing: float,
     inflation: float,
+    noise: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[int, ...], np.ndarray]:
     """Fit each series of one coordinate, and find the noise of its channels.
 
@@ -134,6 +140,8 @@ def joint_spline(
         Samples per knot.
     inflation
         Above one it guards against fitting noise.
+    noise
+        σ of each channel where it is known; else it is found in rounds.
 
     Returns
     -------
@@ -142,9 +150,10 @@ def joint_spline(
         of each channel; λ of each trajectory; the noise ratios of the fit, see
         :func:`demmler_reinsch`; samples per degree of freedom of each trajectory.
     """
-    samples = channels[0].shape[1]
-    steps = _steps(np.array([_difference_noise(y) for y in channels]))
-    tried = []
+    samples, given = channels[0].shape[1], noise is not None
+    if not given:
+        noise = np.array([_difference_noise(y) for y in channels])
+    steps, tried = _steps(noise), []
     while True:
         tried.append(steps)
         basis = demmler_reinsch(samples, time_step, spacing, tuple(derivatives), steps)
@@ -154,8 +163,9 @@ def joint_spline(
         rest = sum(w * ((y - free @ b.T) ** 2).sum(1) for w, y, b in each)
         count = samples * len(channels)
         penalty = _cross_validation(spectrum, rest, basis.penalty, count, inflation)
-        light = penalty / PENALTY_OVER_THAT_OF_NOISE
-        noise = _residual_noise(channels, basis, spectrum, light)
+        if not given:
+            light = penalty / PENALTY_OVER_THAT_OF_NOISE
+            noise = _residual_noise(channels, basis, spectrum, light, noise)
         found = _steps(noise)
         if found in tried or len(tried) == MOST_NOISE_ROUNDS:
             shrink, coefficients = _shrunk(basis, spectrum, penalty)
@@ -169,14 +179,20 @@ def _shrunk(basis, spectrum, penalty) -> tuple[np.ndarray, np.ndarray]:
     return shrink, (shrink * spectrum) @ basis.vectors.T
 
 
-def _residual_noise(channels, basis, spectrum, penalty) -> np.ndarray:
-    """Standard deviation of the residuals of each channel."""
+def _residual_noise(channels, basis, spectrum, penalty, before) -> np.ndarray:
+    """Standard deviation of the residuals of each channel, or that before.
+
+    A channel that the fit follows to the last value has residuals of any size.
+    """
     shrink, coefficients = _shrunk(basis, spectrum, penalty)
     # E|y − S y|² = σ² tr(1 − S)² : shrinkage is no projection
     spent = ((shrink * (2 - shrink)) @ basis.share.T).sum(0)
     fits = (coefficients @ b.T for b in basis.bases)
     squares = [((y - f) ** 2).sum() for y, f in zip(channels, fits, strict=True)]
-    return np.sqrt(squares / np.maximum(channels[0].size - spent, 1.0))
+    size = channels[0].size
+    left = size - spent
+    told = left > SHARE_THAT_TELLS_NOISE * size
+    return np.where(told, np.sqrt(squares / np.maximum(left, 1.0)), before)
 
 
 def _difference_noise(series: np.ndarray, order: int = 6) -> float:
@@ -235,18 +251,26 @@ def differentiate(
             f"at each end at least {least} are needed"
         )
     values = {name: observations[name].values[0] for name in recorded}
-    how = orders, step, spacing, settings["inflation"]
-    fits = [
-        joint_spline([values[n][..., a] for n in recorded], *how)
-        for a in range(observations.sizes["dof"])
-    ]
-    coefficients, noise, penalty, ratio, resolution = zip(*fits, strict=True)
+    noises = [None] * observations.sizes["dof"]
+    while True:
+        how = orders, step, spacing, settings["inflation"]
+        fits = [
+            joint_spline([values[n][..., a] for n in recorded], *how, noise)
+            for a, noise in enumerate(noises)
+        ]
+        coefficients, noises, penalty, ratio, resolution = zip(*fits, strict=True)
+        functions = coefficients[0].shape[1]
+        freedom = samples / (np.mean(resolution, axis=1).min() * functions)
+        # Twice as many knots are still fewer than the values recorded.
+        if freedom < FREEDOM_OF_FEW_KNOTS or 2 * functions > len(recorded) * samples:
+            break
+        spacing = spacing / 2
     time = observations["time"].values
     return CONTRACTS["rates"].dataset(
         {
             "spline": np.stack(coefficients, axis=1),
             "penalty": np.stack(penalty, axis=1),
-            "noise_std": np.stack(noise),
+            "noise_std": np.stack(noises),
             "noise_ratio": np.array(ratio),
             "resolution": np.stack(resolution, axis=1),
             "knot_spacing": spacing,

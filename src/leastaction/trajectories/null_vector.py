@@ -3,58 +3,39 @@
 On motions that obey a Lagrangian the columns of its terms add up to the input, or to
 zero. The search for them needs no reference term, no prior and no threshold; scale and
 names come afterwards.
-
-The coefficients are refitted on moments from which the noise of the smoothed states is
-removed. AᵀA of noisy states is biased even if smoothing is not: E[g(z + e)] is not
-g(z). The covariance of e is known, since smoothing is linear and the noise was found
-with it, so the bias is evaluated and subtracted (corrected scores: Nakamura 1990;
-Kanatani 1996).
 """
 
 import logging
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
-from scipy.sparse import csr_array
 
-from leastaction.core.contracts import check, time_step
+from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.library import Library
-from leastaction.core.noise_sweep import CHANNELS
-from leastaction.trajectories.gram import clear_of_switches
-from leastaction.trajectories.joint_spline import (
-    demmler_reinsch,
-    kept,
-    spline_bases,
-    states,
+from leastaction.trajectories.corrected_moments import (
+    SIGNIFICANT_STANDARD_ERRORS,
+    Refit,
+    fitting_states,
+    refit,
 )
+from leastaction.trajectories.joint_spline import kept
 from leastaction.trajectories.library_equations import (
     LibraryEquations,
     library_equations,
 )
 from leastaction.trajectories.splicing import (
-    RIDGE_OF_UNIT_COLUMNS,
     AccelerationError,
     Path,
     Ratio,
     larger_supports,
+    rivals,
     size_by_jump,
     splicing,
-    whitened,
 )
 
-# Penalty of the smoothing over that of the states for a refit: their bias must be small
-# against their noise, which is corrected for.
-PENALTY_RATIO = 10.0
-# Groups of a jackknife at least: its standard error is then known to 16 %.
-LEAST_JACKKNIFE_GROUPS = 20
-SIGNIFICANT_STANDARD_ERRORS = 3.0
-# Smaller residual ratios are round-off: accelerations have six digits at best.
-LEAST_EXCESS = 1e-12
-# Added to biased moments of unit columns, which may be singular to round-off.
-RIDGE_OF_BIASED_MOMENTS = 1e-12
 # Jump of the error, nats, below which neighbouring sizes are nearly as good.
 TRUSTED_JUMP = 1.5
 # A further term must leave every coefficient beyond so many standard errors: among some
@@ -62,40 +43,9 @@ TRUSTED_JUMP = 1.5
 CERTAIN_STANDARD_ERRORS = 6.0
 # Supports of the next size that are refitted: the ranking sees some samples only.
 SUPPORTS_REFITTED = 5
+# A larger rival fits some of the noise, too: it is as good if it explains more by this.
+STANDARD_ERRORS_OF_LARGER_RIVAL = 1.0
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Smoothed:
-    """Lightly smoothed states, and the covariance of their errors.
-
-    Errors of different coordinates are taken for independent.
-    """
-
-    states: tuple[np.ndarray, ...]  # q, q̇, q̈, each (trajectory, time, dof)
-    # Cholesky factor, (derivative, derivative, trajectory, time, dof), if known.
-    spread: np.ndarray | None
-    used: np.ndarray  # samples that count, (trajectory, time)
-    force: np.ndarray | None = None  # input, (trajectory, time, dof)
-
-
-@dataclass(frozen=True)
-class Refit:
-    """Coefficients of a support with standard errors, relative to the fixed one."""
-
-    coefficients: np.ndarray
-    std: np.ndarray
-    # τ of the corrected moments: what neither the support nor the noise explains;
-    # infinite if the noise is too large for the correction.
-    excess: float
-    excess_std: float
-
-    @property
-    def unexplained(self) -> bool:
-        """Whether the excess is beyond three standard errors, and beyond rounding."""
-        return self.excess > max(
-            SIGNIFICANT_STANDARD_ERRORS * self.excess_std, LEAST_EXCESS
-        )
 
 
 def identify(
@@ -114,7 +64,11 @@ def identify(
        smoothed states. As long as a residual is left that noise does not explain (three
        standard errors), a further term is taken that halves it, if then every
        coefficient is beyond six standard errors.
-    5. Scale: with an input it is known. Otherwise the reference of the library has its
+    5. Supports that the ranking finds nearly as good are refitted, too. The one that
+       leaves the smallest residual is taken. If another one is within three standard
+       errors of the difference (jackknife), the data do not tell the terms, and the
+       coefficients have no standard errors: these would hold for the right terms only.
+    6. Scale: with an input it is known. Otherwise the reference of the library has its
        coefficient; if it was not selected, the term with the largest inertial force
        has ½.
 
@@ -143,17 +97,20 @@ def identify(
         )
         trials = [(fitted(trial), trial) for trial in around]
         larger, trial = min(trials, key=lambda each: each[0].excess)
-        certain = np.abs(larger.coefficients) > CERTAIN_STANDARD_ERRORS * larger.std
         left = larger.excess - larger.excess_std
-        if not certain.all() or left > model.excess / settings["halving"]:
+        if not _certain(larger) or left > model.excess / settings["halving"]:
             break
         size, model, support = size + 1, larger, trial
+    near = rivals(path, ratio, error, support, settings["ranked"], settings["halving"])
+    model, support, equals = _compared(fitted, model, support, near)
+    size = len(support) - len(ratio.kept)
     _warn(model, size, jump)
     chosen = _chosen(support, columns)
     coefficients, std = np.zeros(compiled.count), np.full(compiled.count, np.nan)
     coefficients[chosen] = model.coefficients[: len(chosen)]
-    known = np.isfinite(model.std)
-    std[chosen] = np.where(known, model.std, np.nan)[: len(chosen)]
+    if not equals:
+        known = np.isfinite(model.std)
+        std[chosen] = np.where(known, model.std, np.nan)[: len(chosen)]
     diagnostics = _diagnostics(path, ratio, size, jump) | {
         "excess": (model.excess, "1", "residual ratio without the part of noise"),
         "excess_std": (model.excess_std, "1", "its standard error"),
@@ -162,9 +119,47 @@ def identify(
     criterion[0] = 0.0
     for size, value in path.errors.items():
         criterion[size] = np.log(max(value, 1e-300))
-    return lagrangian_estimate(
+    estimate = lagrangian_estimate(
         equations, coefficients, diagnostics, _noise(equations), std, criterion
     )
+    names = [_names(equations, columns, rival) for rival in equals]
+    return replace(estimate, alternatives="; ".join(names))
+
+
+def _certain(model: Refit) -> bool:
+    """Whether no coefficient may be zero, though many supports were tried."""
+    return bool(
+        (np.abs(model.coefficients) > CERTAIN_STANDARD_ERRORS * model.std).all()
+    )
+
+
+def _compared(
+    fitted: Callable, model: Refit, support: tuple, near: Sequence[tuple]
+) -> tuple[Refit, tuple, list[tuple]]:
+    """Best of the fits of a support and its rivals, its support, and its equals."""
+    if not np.isfinite(model.excess):
+        return model, support, []
+    tried = [(model, support), *((fitted(rival), rival) for rival in near)]
+    size = len(support)
+    larger = [each for each in tried if len(each[1]) > size and _certain(each[0])]
+    alike = [each for each in tried if len(each[1]) == size]
+    model, support = min(alike, key=lambda each: each[0].excess)
+    equals = [
+        rival
+        for other, rival in alike
+        if rival != support and other.behind(model) < SIGNIFICANT_STANDARD_ERRORS
+    ]
+    for other, rival in larger:
+        if other.behind(model) < -SIGNIFICANT_STANDARD_ERRORS:
+            return other, rival, []
+        if other.behind(model) < -STANDARD_ERRORS_OF_LARGER_RIVAL:
+            equals.append(rival)
+    return model, support, equals
+
+
+def _names(equations: xr.Dataset, columns: np.ndarray, support) -> str:
+    """Candidates of a support, as a person lists them."""
+    return ", ".join(map(str, equations["column"].values[_chosen(support, columns)]))
 
 
 def _warn(model: Refit, size: int, jump: float) -> None:
@@ -289,206 +284,3 @@ def _noise(equations: xr.Dataset) -> dict:
         )
         for name in map(str, equations["channel"].values)
     }
-
-
-def smoothed(
-    observations: xr.Dataset, rates: xr.Dataset, equations: LibraryEquations
-) -> Smoothed:
-    """Spline with a tenth of the penalty, applied twice (twicing: Tukey 1977).
-
-    With s = 1 / (1 + λμ/10) the filter s (2 − s) has the bias (1 − s)².
-    """
-    motion = states(observations, rates)
-    used = clear_of_switches(equations, motion[0], motion[1], rates)
-    if "spline" not in rates:
-        return Smoothed(motion, None, used)
-    recorded = [str(name) for name in rates["channel"].values]
-    orders = tuple(CHANNELS.index(name) for name in recorded)
-    samples, step = observations.sizes["time"], time_step(observations)
-    bases = [csr_array(basis) for basis in spline_bases(rates)]
-    values, spreads = [], []
-    for a in range(observations.sizes["dof"]):
-        ratio = tuple(map(int, rates["noise_ratio"].values[0, a]))
-        spacing = int(rates["knot_spacing"])
-        basis = demmler_reinsch(samples, step, spacing, orders, ratio)
-        rough = rates["penalty"].values[0, :, a, None] * basis.penalty
-        light = 1 / (1 + rough / PENALTY_RATIO)
-        light = light * (2 - light)
-        spectrum = rates["spline"].values[0, :, a] @ basis.inverse.T * (1 + rough)
-        modes = [b @ basis.vectors for b in bases]
-        noise = rates["noise_std"].values[0, a]
-        variance = light**2 * ((np.array(basis.weights) * noise**2) @ basis.share)
-        values.append([(light * spectrum) @ mode.T for mode in modes])
-        pairs = [(m, modes[: i + 1]) for i, m in enumerate(modes)]
-        lower = [[variance @ (m * n).T for n in earlier] for m, earlier in pairs]
-        spreads.append(_cholesky(lower))
-    whole = np.moveaxis(np.array(values), 0, -1)
-    return Smoothed(tuple(whole), np.moveaxis(np.array(spreads), 0, -1), used)
-
-
-def _cholesky(lower: list[list[np.ndarray]]) -> np.ndarray:
-    """Cholesky factors of many matrices; a variance of zero gives zeros."""
-    size = len(lower)
-    root = np.zeros((size, size, *lower[0][0].shape))
-    for i in range(size):
-        for j in range(i + 1):
-            rest = lower[i][j] - (root[i, :j] * root[j, :j]).sum(0)
-            if i == j:
-                root[i, i] = np.sqrt(np.maximum(rest, 0.0))
-            else:
-                divisor = np.where(root[j, j] > 0, root[j, j], 1.0)
-                root[i, j] = np.where(root[j, j] > 0, rest / divisor, 0.0)
-    return root
-
-
-def corrected_moments(
-    equations: LibraryEquations, columns: Sequence[int], motion: Smoothed, groups: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """AᵀA and (m q̈)ᵀ(m q̈) without the bias of noise, (group, column, column).
-
-    The expectation over Gaussian errors is that of a cubature with 2 d points in d
-    dimensions, exact to third order; an input Q adds the column −Q:
-
-    .. math::
-
-        G_c = 2 G(ẑ) − \\frac{1}{2 d} \\sum_{i, ±} G(ẑ ± \\sqrt{d}\\, L_i)
-
-    Each trajectory is cut into so many `groups`, which are summed apart.
-    """
-
-    def moments(states):
-        rows = _rows(equations, columns, replace(motion, states=states))
-        return [_grouped(part, groups) for part in rows]
-
-    if motion.spread is None:
-        return moments(motion.states)
-    dof = motion.states[0].shape[-1]
-    points = 3 * dof
-    mean = np.zeros(())
-    for a in range(dof):
-        for direction in range(3):
-            for sign in (1, -1):
-                moved = [values.copy() for values in motion.states]
-                for order in range(direction, 3):
-                    shift = sign * points**0.5 * motion.spread[order, direction, ..., a]
-                    moved[order][..., a] += shift
-                mean = mean + np.array(moments(moved)) / (2 * points)
-    gram, inertia = 2 * np.array(moments(motion.states)) - mean
-    return gram, inertia
-
-
-def _rows(equations, columns, motion):
-    """A and m q̈, shape (trajectory, time, dof, column); zero where not used."""
-    shape = motion.states[0].shape
-    flat = [values.reshape(-1, shape[-1]) for values in motion.states]
-    rows, inertia = equations.columns(*flat, columns)
-    if motion.force is not None:
-        rows = np.concatenate([rows, -motion.force.reshape(-1, shape[-1], 1)], axis=2)
-        inertia = np.concatenate([inertia, np.zeros_like(rows[..., -1:])], axis=2)
-    if not motion.used.all():
-        unused = ~motion.used.ravel()
-        rows[unused], inertia[unused] = 0.0, 0.0
-    return rows.reshape(*shape, -1), inertia.reshape(*shape, -1)
-
-
-def _grouped(rows, groups):
-    """Sums over the samples of each piece of each trajectory."""
-    parts = [
-        part.reshape(len(part), -1, part.shape[-1])
-        for part in np.array_split(rows, groups, axis=1)
-    ]
-    return np.concatenate([np.swapaxes(part, 1, 2) @ part for part in parts])
-
-
-def null_vectors(
-    gram: np.ndarray, inertia: np.ndarray, ridge: float = RIDGE_OF_UNIT_COLUMNS
-) -> tuple[np.ndarray, np.ndarray]:
-    """Minima of τ = cᵀ G c / cᵀ (G + K) c of many pairs, and where they are.
-
-    Corrected moments may give a τ below zero; a :class:`~numpy.linalg.LinAlgError` is
-    raised if a G + K is not positive definite.
-    """
-    square = np.diagonal(inertia + np.abs(gram), axis1=1, axis2=2).mean(0)
-    if not (square > 0).all():
-        raise np.linalg.LinAlgError("a column has no positive mean square")
-    length = np.sqrt(square)
-    scale = np.outer(length, length)
-    gram = gram / scale
-    whole = gram + inertia / scale
-    root, white = whitened(gram, whole + ridge * np.eye(len(length)))
-    values, vectors = np.linalg.eigh(white)
-    vectors = np.linalg.solve(np.swapaxes(root, 1, 2), vectors[:, :, :1])[..., 0]
-    return values[:, 0], vectors / length
-
-
-def fitting_states(
-    equations: LibraryEquations,
-    columns: Sequence[int],
-    observations: xr.Dataset,
-    rates: xr.Dataset,
-    force: np.ndarray | None,
-) -> Smoothed:
-    """Smoothed states, or the recorded ones if these obey the equations better.
-
-    A spline cannot follow a motion to more than some digits.
-    """
-    motion = replace(smoothed(observations, rates, equations), force=force)
-    if motion.spread is None or not set(CHANNELS) <= set(observations):
-        return motion
-    recorded = tuple(kept(observations, rates, name) for name in CHANNELS)
-    choices = motion, replace(motion, states=recorded, spread=None)
-    residuals = []
-    for choice in choices:
-        rows = _rows(equations, columns, choice)
-        moments = [_grouped(part, 1).sum(0, keepdims=True) for part in rows]
-        ((vector,),) = null_vectors(*moments)[1:]
-        force_left, inertial = (((part @ vector) ** 2).sum() for part in rows)
-        residuals.append(force_left / inertial)
-    return choices[int(np.argmin(residuals))]
-
-
-def refit(
-    equations: LibraryEquations, columns: Sequence[int], motion: Smoothed, fixed: int
-) -> Refit:
-    """Null vector of the corrected moments, and its jackknife over trajectories.
-
-    Errors of neighbouring samples are correlated, those of trajectories are not. Few
-    trajectories are cut into pieces. The coefficient at `fixed` of the support, or of
-    the input after it, is one.
-
-    Corrected moments are positive definite in the mean, not always: with much noise and
-    candidates that are nearly the same they may not be. Then nothing but the moments as
-    they are is left; their bias is unknown, and standard errors are infinite.
-    """
-    groups = max(1, -(-LEAST_JACKKNIFE_GROUPS // len(motion.used)))
-    gram, inertia = corrected_moments(equations, columns, motion, groups)
-    total, inertial = gram.sum(0), inertia.sum(0)
-    try:
-        (excess,), (whole,) = null_vectors(total[None], inertial[None])
-        excesses, without = null_vectors(total - gram, inertial - inertia)
-    except np.linalg.LinAlgError:
-        return _uncorrected(equations, columns, motion, fixed)
-    return Refit(
-        whole / whole[fixed],
-        _jackknife(without / without[:, fixed, None]),
-        float(excess),
-        float(_jackknife(excesses)),
-    )
-
-
-def _uncorrected(equations, columns, motion, fixed) -> Refit:
-    """Null vector of the moments with the bias of noise; its errors are not known."""
-    plain = replace(motion, spread=None)
-    moments = corrected_moments(equations, columns, plain, 1)
-    (vector,) = null_vectors(
-        *(part.sum(0)[None] for part in moments), RIDGE_OF_BIASED_MOMENTS
-    )[1]
-    std = np.full(len(vector), np.inf)
-    std[fixed] = 0.0
-    return Refit(vector / vector[fixed], std, np.inf, np.inf)
-
-
-def _jackknife(without: np.ndarray) -> np.ndarray:
-    """Standard error from estimates that leave one group out each."""
-    count = len(without)
-    return np.sqrt(((without - without.mean(0)) ** 2).sum(0) * (count - 1) / count)

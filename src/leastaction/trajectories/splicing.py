@@ -278,14 +278,7 @@ def _neighbours(
     path: Path, size: int, columns: Sequence[int], kept: Sequence[int]
 ) -> list[tuple[int, ...]]:
     """Supports of `size`, one swap, addition or removal from the best ones."""
-    present = path.supports[size]
-    absent = [c for c in columns if c not in present]
-    found = [
-        tuple(sorted({*present, new} - {old}))
-        for old in present
-        if old not in kept
-        for new in absent
-    ]
+    found = _exchanged(path.supports[size], 1, columns, kept)
     smaller, larger = path.supports.get(size - 1), path.supports.get(size + 1)
     if smaller:
         found += [tuple(sorted((*smaller, c))) for c in columns if c not in smaller]
@@ -296,6 +289,52 @@ def _neighbours(
     return found
 
 
+def _exchanged(
+    present: Sequence[int], count: int, columns: Sequence[int], kept: Sequence[int]
+) -> list[tuple[int, ...]]:
+    """Supports with one term of a given one exchanged for `count` others."""
+    absent = [c for c in columns if c not in present]
+    return [
+        tuple(sorted({*present, *new} - {old}))
+        for old in present
+        if old not in kept
+        for new in itertools.combinations(absent, count)
+    ]
+
+
+def rivals(
+    path: Path,
+    ratio: Ratio,
+    error: Callable,
+    support: tuple[int, ...],
+    ranked: int,
+    factor: float,
+) -> list[tuple[int, ...]]:
+    """Supports whose error is less than `factor` times that of a given one, best first.
+
+    Those with one term exchanged, and the best of its own and of the next size.
+    """
+    size, columns = len(support) - len(ratio.kept), range(len(ratio.gram))
+    near = set(_exchanged(support, 1, columns, ratio.kept)) - {support}
+    ((_, own),) = _ranked([support], ratio, error, 1)
+    close = _ranked(sorted(near), ratio, error, ranked)
+    found = [each for each, value in close if value < factor * own]
+    others = (path.supports.get(size + more, support) for more in (0, 1))
+    return found + [
+        each for each in others if not set(support) <= set(each) and each not in found
+    ]
+
+
+def _ranked(supports, ratio, error, count) -> list[tuple[tuple[int, ...], float]]:
+    """Supports of one size with their errors, best first: the `count` smallest τ."""
+    if not supports:
+        return []
+    best, _, vectors = ratio.best(np.array(supports), count)
+    errors = error(best, vectors / ratio.length[best])
+    order = np.argsort(errors, kind="stable")
+    return [(tuple(map(int, best[k])), float(errors[k])) for k in order]
+
+
 def larger_supports(
     path: Path, ratio: Ratio, error: Callable, size: int, ranked: int, count: int
 ) -> list[tuple[int, ...]]:
@@ -303,22 +342,12 @@ def larger_supports(
 
     Single swaps do not find x² + x⁴ where |x|³ stands for both.
     """
-    present = path.supports[size]
-    absent = [c for c in range(len(ratio.gram)) if c not in present]
-    found = {tuple(sorted((*present, new))) for new in absent}
-    found |= {
-        tuple(sorted({*present, *new} - {old}))
-        for old in present
-        if old not in ratio.kept
-        for new in itertools.combinations(absent, 2)
-    }
+    present, columns = path.supports[size], range(len(ratio.gram))
+    found = {tuple(sorted((*present, new))) for new in columns if new not in present}
+    found.update(_exchanged(present, 2, columns, ratio.kept))
     if size + 1 in path.supports:
         found.add(path.supports[size + 1])
-    supports = np.array(sorted(found))
-    best, _, vectors = ratio.best(supports, ranked)
-    errors = error(best, vectors / ratio.length[best])
-    order = np.argsort(errors, kind="stable")[:count]
-    return [tuple(map(int, support)) for support in best[order]]
+    return [each for each, _ in _ranked(sorted(found), ratio, error, ranked)[:count]]
 
 
 def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, float]:

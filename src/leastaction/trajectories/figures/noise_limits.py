@@ -314,8 +314,9 @@ def _of_channels(column, panel: Panel, levels, settings: Mapping) -> None:
     median_error(column[1], x, case, style)
     covered = coverage(panel.model(MAIN), panel.config, panel.law)
     if covered is not None:
-        hit = covered.sel(noise_mode=mode).transpose(..., "noise_level").values
-        hit = hit.reshape(-1, hit.shape[-1])
+        stated = covered.sel(noise_mode=mode).stack(interval=("replicate", "candidate"))
+        hits = stated.sum("interval").values
+        counts = stated.count("interval").values
         # Without noise an interval is as long as round-off: it says nothing.
-        noisy = case["noise_level"].values > 0
-        share_bars(column[2], x[noisy], hit.sum(axis=0)[noisy], len(hit), **style)
+        shown = (case["noise_level"].values > 0) & (counts > 0)
+        share_bars(column[2], x[shown], hits[shown], counts[shown], **style)
