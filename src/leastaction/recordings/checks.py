@@ -10,18 +10,25 @@ import numpy as np
 
 from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.excitation import refuse_excitation
 from leastaction.recordings.splitting import Clock, Trajectory
 
 # More distinct values than these are no steps of an encoder in 20,000 samples.
 MOST_ENCODER_LEVELS = 5000
 # Step of an encoder over the other noise, at least.
 STEP_OVER_NOISE = 1.0
-# Fourth moment over the squared second one; 3 for Gaussian increments.
-KURTOSIS_OF_IMPACTS = 8.0
 # Samples per main period, and main periods: refused below the first, warned of below
 # the second.
 LEAST_PER_PERIOD, FEW_PER_PERIOD = 8.0, 20.0
 LEAST_PERIODS, FEW_PERIODS = 3.0, 10.0
+# The same of a random motion, which tells damping by its correlation alone.
+LEAST_RANDOM_PERIODS, FEW_RANDOM_PERIODS = 20.0, 100.0
+# A sensor is saturated if so many samples are at its extreme, and so many times as many
+# as at the ten values next to it; stuck if a random motion rests for so many periods.
+LEAST_SATURATED, SATURATED_OVER_NEXT = 10, 5.0
+PERIODS_OF_STUCK = 3.0
+# Of a random motion whose period is not seen: 8 samples in one correlate by 0.71.
+LEAST_CORRELATION_OF_NEIGHBOURS = 0.6
 # Half the range of an angle, rad, beyond which it is taken for degrees.
 LARGEST_ANGLE = 30.0
 # Half the range over the noise: refused below the first, warned of below the second.
@@ -29,10 +36,6 @@ LEAST_SIGNAL_TO_NOISE, POOR_SIGNAL_TO_NOISE = 5.0, 100.0
 LEAST_MENTIONED_JITTER = 1e-3
 # rad; below it cos and a parabola differ by less than 1 %.
 SMALL_ANGLE = 0.35
-# Share of a random force in third differences: more is random, less is not.
-SHARE_OF_RANDOM_FORCE, SHARE_OF_SMOOTH_MOTION = 0.6, 0.1
-# Power of the frequency that the spectrum of a motion with white forces falls with.
-SPECTRAL_POWERS_OF_WHITE_FORCE = (-5.2, -3.0)
 # Largest over smallest swing that tells Coulomb from viscous losses.
 LEAST_RATIO_OF_AMPLITUDES = 2.0
 # Main periods of a swing that has one amplitude.
@@ -91,47 +94,35 @@ def clipped_run(
     return longest, float(allowed)
 
 
-def random_share(series: Sequence[np.ndarray], dt: float, frequency: float) -> float:
-    """Largest share of a random force in third differences over short lags h.
+def saturated(values: np.ndarray) -> int:
+    """Samples at an extreme that stands out of the values next to it; 0 if none does.
 
-    .. math::
-
-        E\\,[q_{t+3h} − 3 q_{t+2h} + 3 q_{t+h} − q_t]^2
-        = a + b\\,h^3 + d\\,(2 \\sin πfh)^6
-
-    with parts of white noise of the sensor, of a random force, and of a smooth motion;
-    a, b, d ≥ 0 by least squares of relative errors, over lags up to a twelfth of the
-    main period. NaN if there are less than four lags, if noise hides all of them, or if
-    a few large jumps make them: impacts, or a sensor that clips.
+    Examples
+    --------
+    >>> x = np.random.default_rng(1).standard_normal(1000)
+    >>> saturated(x), saturated(np.clip(x, -2, 2))
+    (0, 45)
     """
-    from scipy.optimize import nnls
+    _, counts = np.unique(values, return_counts=True)
+    found = 0
+    for ordered in (counts, counts[::-1]):
+        beside = ordered[1:11].max(initial=0)
+        if ordered[0] >= max(LEAST_SATURATED, SATURATED_OVER_NEXT * beside):
+            found += int(ordered[0])
+    return found
 
-    largest = int(1 / (12 * frequency * dt))
-    lags = np.unique(np.geomspace(1, max(largest, 1), 14).round().astype(int))
-    values, tails = [], []
-    for lag in lags:
-        parts = [
-            y[3 * lag :] - 3 * y[2 * lag : -lag] + 3 * y[lag : -2 * lag] - y[: -3 * lag]
-            for y in series
-            if len(y) > 4 * lag
-        ]
-        if parts:
-            third = np.concatenate(parts)
-            values.append(float(np.mean(third**2)))
-            tails.append(float(np.mean(third**4)) / max(values[-1], 1e-300) ** 2)
-    if len(values) < 4 or min(values) <= 0 or np.median(tails) > KURTOSIS_OF_IMPACTS:
-        return np.nan
-    h = lags[: len(values)] * dt
-    shapes = np.stack(
-        [np.ones_like(h), (h / h[-1]) ** 3, np.sin(np.pi * frequency * h) ** 6], axis=1
-    )
-    parts = shapes / np.array(values)[:, None]
-    scale = parts.max(axis=0)
-    found, _ = nnls(parts / scale, np.ones(len(h)))
-    shares = parts / scale * found
-    if shares[-1, 0] > 0.5:
-        return np.nan
-    return float(shares[:, 1].max())
+
+def correlation_of_neighbours(series: Sequence[np.ndarray]) -> float:
+    """Autocorrelation at a lag of one sample."""
+    mean = np.concatenate(series).mean()
+    products = sum(np.dot(y[1:] - mean, y[:-1] - mean) for y in series)
+    return float(products / sum(np.sum((y - mean) ** 2) for y in series))
+
+
+def longest_rest(values: np.ndarray) -> int:
+    """Samples of the longest stretch in which nothing changes."""
+    edges = np.flatnonzero(np.diff(values, prepend=np.nan, append=np.nan) != 0)
+    return int(np.diff(edges).max())
 
 
 def refuse(
@@ -156,6 +147,7 @@ def refuse(
         stated, and the reverse.
     """
     accepted = set(settings["accept"])
+    random = settings["excitation"] == "random"
     file = kept[0].source.rpartition(", line")[0]
     for place, (name, column) in enumerate(channels["q"].items()):
         own = [q[:, place] for q in series["q"]]
@@ -193,8 +185,43 @@ def refuse(
                     "Check the cable, or leave the input out",
                 )
         raw = [t.values[:, place] for t in kept]
-        driven = bool(channels["input"])
-        _refuse_sampling(where, own, raw, clock, settings, accepted, driven)
+        _refuse_sampling(where, own, raw, clock, random, accepted)
+    if random and "saturation" not in accepted:
+        _refuse_saturation(file, kept, series["q"], channels, clock)
+    if not channels["input"] and "excitation" not in accepted:
+        refuse_excitation(file, series["q"], clock.step, random)
+
+
+def _refuse_saturation(file, kept, coordinates, channels, clock):
+    """A random motion has no extreme and does not rest, so its sensors do neither."""
+    slowest = min(
+        spectrum([q[:, a] for q in coordinates], clock.step).main
+        for a in range(coordinates[0].shape[1])
+    )
+    columns = [c for k in ("q", "qdot", "qddot") for c in channels[k].values()]
+    for place, column in enumerate(columns):
+        values = [t.values[:, place] for t in kept]
+        where = f"{file}, column {column.name!r}"
+        count = saturated(np.concatenate(values))
+        if count:
+            raise RecordingError(
+                where,
+                f"{count} samples are at its largest or smallest value: the sensor is "
+                "clipped",
+                "a random motion within the range of the sensor",
+                "Measure with a wider range; what is cut off cannot be made up for "
+                "(`accept: [saturation]` if there is a stop)",
+            )
+        rest = max(map(longest_rest, values))
+        if rest * slowest * clock.step > PERIODS_OF_STUCK:
+            raise RecordingError(
+                where,
+                f"nothing changes in {rest} samples, "
+                f"{rest * slowest * clock.step:.0f} main periods: the channel is dead "
+                "there",
+                "a random motion, which does not rest",
+                "Check the cable, cut that part out, or write `accept: [saturation]`",
+            )
 
 
 def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
@@ -228,12 +255,23 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
             )
 
 
-def _refuse_sampling(where, own, raw, clock, settings, accepted, driven):
+def _refuse_sampling(where, own, raw, clock, random, accepted):
     found = spectrum(own, clock.step)
     per_period = 1 / (found.main * clock.step)
     duration = sum(len(y) for y in own) * clock.step
     size = max(np.ptp(y) for y in own) / 2
     noise = max(difference_noise(own), encoder_step(raw)[0] / 12**0.5)
+    if "sampling" not in accepted and random:
+        neighbours = correlation_of_neighbours(own)
+        if neighbours < LEAST_CORRELATION_OF_NEIGHBOURS:
+            raise RecordingError(
+                where,
+                f"neighbouring samples correlate by {neighbours:.2g} only: there are "
+                "a few in a main period, or they are mostly noise",
+                "8 samples per period at least, correlated by 0.7, better 50",
+                "Sample faster, or use a better sensor; if the motion is no "
+                "oscillation, write `accept: [sampling]`",
+            )
     if per_period < LEAST_PER_PERIOD and "sampling" not in accepted:
         raise RecordingError(
             where,
@@ -248,39 +286,14 @@ def _refuse_sampling(where, own, raw, clock, settings, accepted, driven):
             "motion five times above the noise",
             "Excite it more, or use a better sensor",
         )
-    if duration * found.main < LEAST_PERIODS and "length" not in accepted:
+    least = LEAST_RANDOM_PERIODS if random else LEAST_PERIODS
+    if duration * found.main < least and "length" not in accepted:
         raise RecordingError(
             where,
             f"it lasts {duration:.3g} s, {duration * found.main:.1f} periods",
-            "three periods at least, better ten in each of six trajectories",
+            f"{least:.0f} periods at least, better "
+            + ("some hundreds" if random else "ten in each of six trajectories"),
             "Record longer",
-        )
-    share = random_share(own, clock.step, found.main)
-    random = settings["excitation"] == "random"
-    if np.isnan(share) or "excitation" in accepted:
-        return
-    given = (
-        f"a random force has a share of {100 * min(share, 1):.0f} % in its third "
-        f"differences, and its spectrum falls with the power {found.slope:.1f} (of -4)"
-    )
-    falls = (
-        SPECTRAL_POWERS_OF_WHITE_FORCE[0]
-        < found.slope
-        < SPECTRAL_POWERS_OF_WHITE_FORCE[1]
-    )
-    if share > SHARE_OF_RANDOM_FORCE and falls and not random and not driven:
-        raise RecordingError(
-            where,
-            given,
-            "a motion without random force",
-            "Write `excitation: random`, or `accept: [excitation]` if you know better",
-        )
-    if share < SHARE_OF_SMOOTH_MOTION and random:
-        raise RecordingError(
-            where,
-            given + ": no random force is seen",
-            "most of them at short lags",
-            "Leave `excitation` out, or write `accept: [excitation]`",
         )
 
 
@@ -313,6 +326,7 @@ def warnings_of(
             [t.values[:, place] for t in kept],
             column,
             clock,
+            settings["excitation"] == "random",
         )
     trained = [q for q, h in zip(series["q"], held, strict=True) if not h]
     scale = np.concatenate(trained).std(axis=0)
@@ -354,7 +368,9 @@ def _swings(series: Sequence[np.ndarray], clock: Clock) -> list[np.ndarray]:
     return found
 
 
-def _sensor_warnings(name: str, own, raw, column, clock: Clock) -> list[str]:
+def _sensor_warnings(
+    name: str, own, raw, column, clock: Clock, random: bool
+) -> list[str]:
     """What the samples of one coordinate say; `raw` are those before resampling."""
     texts = []
     found = spectrum(own, clock.step)
@@ -392,7 +408,7 @@ def _sensor_warnings(name: str, own, raw, column, clock: Clock) -> list[str]:
             f"{name} has {per_period:.0f} samples per main period; 20 are enough, 50 "
             "are better"
         )
-    if total < FEW_PERIODS:
+    if total < (FEW_RANDOM_PERIODS if random else FEW_PERIODS):
         texts.append(
             f"{name} was recorded for {total:.1f} main periods; error bars from so few "
             "are rough"

@@ -177,12 +177,19 @@ class Recording(Settings):
     )
     accept: list[
         Literal[
-            "turns", "rates", "sampling", "noise", "length", "excitation", "constraint"
+            "turns",
+            "rates",
+            "sampling",
+            "noise",
+            "length",
+            "saturation",
+            "excitation",
+            "constraint",
         ]
     ] = Field(
         [],
         description="Refusals that you know better: turns, rates, sampling, noise, "
-        "length, excitation, constraint.",
+        "length, saturation, excitation, constraint.",
     )
     library: RecordedLibrary = Field(
         default_factory=RecordedLibrary,

@@ -1,0 +1,138 @@
+"""A random force is seen where none was stated, and missed where one was."""
+
+import numpy as np
+import pytest
+from recorded import imported, rig, write
+from scipy.linalg import expm, solve_continuous_lyapunov
+
+from leastaction.recordings.bandwidth_spline import spectrum
+from leastaction.recordings.error import RecordingError
+from leastaction.recordings.excitation import energy_turns, refuse_excitation
+
+ONE = (np.array([[1.0]]), np.array([[1.0]]))
+# Inertia and stiffness of two unlike storeys, main period 2π over the lowest frequency.
+TWO = (np.diag([1.0, 0.5]), np.array([[8.0, -4.0], [-4.0, 4.0]]))
+
+
+def vibration(system, per_period, periods, damping, force, seed, noise=0.01):
+    """Positions of M q̈ + 2 ζ ω₁ M q̇ + K q = force · Ẇ, exact at the samples; dt."""
+    rng = np.random.default_rng(seed)
+    inertia, stiffness = system
+    dof = len(inertia)
+    flexibility = np.linalg.solve(inertia, stiffness)
+    lowest = np.sqrt(np.linalg.eigvals(flexibility).real.min())
+    dt = 2 * np.pi / lowest / per_period
+    rates = -2 * damping * lowest * np.eye(dof)
+    drift = np.block([[np.zeros((dof, dof)), np.eye(dof)], [-flexibility, rates]])
+    column = np.r_[np.zeros(dof), np.ones(dof)][:, None]
+    stationary = solve_continuous_lyapunov(drift, -column @ column.T)
+    step = expm(drift * dt)
+    root = np.real(_root(stationary - step @ stationary @ step.T))
+    state = _root(stationary) @ rng.standard_normal(2 * dof)
+    if not force:
+        root, state = 0 * root, np.r_[1.0, -0.4 * np.ones(dof - 1), np.zeros(dof)]
+    path = np.empty((round(periods * per_period), dof))
+    for row in path:
+        row[:] = state[:dof]
+        state = step @ state + root @ rng.standard_normal(2 * dof)
+    return path + noise * path.std(axis=0) * rng.standard_normal(path.shape), dt
+
+
+def _root(covariance):
+    values, vectors = np.linalg.eigh(covariance)
+    return vectors * np.sqrt(np.clip(values, 0.0, None))
+
+
+def refused(path, dt, random):
+    try:
+        refuse_excitation("rig.csv", [path], dt, random)
+    except RecordingError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("noise", [1e-3, 0.05])
+@pytest.mark.parametrize("per_period", [14, 60])
+@pytest.mark.parametrize("system", [ONE, TWO])
+def test_shaken_is_told_from_free(system, per_period, noise):
+    """No mistake, one way or the other, in 4 kinds of records of 3 draws each."""
+    for seed in range(3):
+        for damping in (0.005, 0.03):
+            shaken = system, per_period, 120, damping, True, seed, noise
+            path, dt = vibration(*shaken)
+            assert refused(path, dt, random=False)
+            assert not refused(path, dt, random=True)
+            free = system, per_period, 30, damping, False, seed, noise
+            path, dt = vibration(*free)
+            assert not refused(path, dt, random=False)
+            assert refused(path, dt, random=True)
+
+
+def test_a_tone_hides_no_thermal_noise():
+    """14 samples per period, a tone beside the line with 30 % of the power."""
+    path, dt = vibration(ONE, 14, 300, 0.017, True, 3)
+    tone = 0.65 * 2**0.5 * path.std() * np.sin(1.05 * np.arange(len(path)) * dt)
+    path = path + tone[:, None]
+    assert refused(path, dt, random=False)
+    assert not refused(path, dt, random=True)
+
+
+def test_energy_that_is_exchanged_is_no_force():
+    """Two coupled pendulums of unlike mass beat; together their energy only falls."""
+    beating = np.diag([1.0, 0.2]), np.array([[1.05, -0.05], [-0.05, 0.25]])
+    path, dt = vibration(beating, 20, 80, 0.002, False, 1)
+    main = [spectrum([path[:, a]], dt).main for a in range(2)]
+    assert energy_turns([path[:, 1:]], dt, main[1:])[0] > 3
+    assert energy_turns([path], dt, main)[0] <= 1
+
+
+def test_a_recorded_broadband_force_is_not_taken_for_a_random_one(tmp_path):
+    path, dt = vibration(ONE, 40, 60, 0.02, True, 2, noise=1e-4)
+    table = [[0, n * dt, x, 0.1 * x + n % 7] for n, x in enumerate(path[:, 0])]
+    write(tmp_path, table, "run,t,theta,force")
+    driven = rig(
+        coordinates={"theta": "m"},
+        inputs={"theta": {"column": "force", "unit": "N"}},
+        trajectory=None,
+    )
+    assert "input" in imported(driven, tmp_path)
+
+
+RANDOM, DT = vibration(ONE, 40, 120, 0.03, True, 4)
+# name: (positions, s between samples, words of the message)
+UNUSABLE = {
+    "one sample a period": (
+        vibration(ONE, 1, 500, 0.05, True, 5)[0],
+        2 * np.pi,
+        ["samples", "Sample faster"],
+    ),
+    "clipped": (
+        np.clip(RANDOM, -1.5 * RANDOM.std(), 1.5 * RANDOM.std()),
+        DT,
+        ["clipped", "wider range"],
+    ),
+    "dead from the middle on": (
+        np.where(np.arange(len(RANDOM))[:, None] < 2000, RANDOM, RANDOM[2000]),
+        DT,
+        ["dead", "main periods", "cable"],
+    ),
+    "dead": (0 * RANDOM + 0.2, DT, ["0.2 in every row", "cable"]),
+    "three periods": (RANDOM[:120], DT, ["periods", "20 periods at least"]),
+}
+
+
+@pytest.mark.parametrize("name", UNUSABLE)
+def test_unusable_random_recordings(name, tmp_path):
+    path, dt, words = UNUSABLE[name]
+    write(tmp_path, [[0, n * dt, x] for n, x in enumerate(path[:, 0])])
+    given = rig(coordinates={"theta": "m"}, trajectory=None) | {"excitation": "random"}
+    with pytest.raises(RecordingError) as refusal:
+        imported(given, tmp_path)
+    for word in words:
+        assert word in str(refusal.value)
+
+
+def test_the_usable_one_passes(tmp_path):
+    write(tmp_path, [[0, n * DT, x] for n, x in enumerate(RANDOM[:, 0])])
+    given = rig(coordinates={"theta": "m"}, trajectory=None) | {"excitation": "random"}
+    assert imported(given, tmp_path).sizes["dof"] == 1
