@@ -12,7 +12,7 @@ from leastaction.core.families import unknown
 
 # Endings of the names of channels, as formulas use them.
 ENDINGS = {"qddot": "ddot", "qdot": "dot", "q": ""}
-READ = ("observations", "recordings")
+READ = ("observations", "displacements", "recordings")
 
 
 def observations(arrays: Mapping, time, contract: str = "observations") -> xr.Dataset:
@@ -26,7 +26,8 @@ def observations(arrays: Mapping, time, contract: str = "observations") -> xr.Da
     time
         Times of the samples, s, shape (time,), or the step between them.
     contract
-        ``observations``, or ``recordings`` of a motion without a random force.
+        ``observations``, ``displacements`` of positions alone, or ``recordings`` of a
+        motion without a random force.
 
     Raises
     ------

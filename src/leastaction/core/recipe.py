@@ -142,7 +142,11 @@ class Recipe(Settings):
                 "or arrays by name such as {'x': x, 'xdot': v}"
             )
         if not hasattr(observations, "dims"):
-            observations = observed(observations, time, reads[0])
+            alone = not any(str(name).endswith("dot") for name in observations)
+            contract = (
+                "displacements" if alone and "displacements" in reads else reads[0]
+            )
+            observations = observed(observations, time, contract)
         contract = observations.attrs.get("contract", reads[0])
         if contract not in reads:
             raise ValueError(

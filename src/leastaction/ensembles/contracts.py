@@ -23,6 +23,15 @@ OF_CANDIDATES = """
         samples [1] number of increments
     """
 
+# What is known of the outputs of a system without a model.
+OF_OUTPUTS = """
+    replicate:
+        main_frequency [rad/s] angular frequency of the strongest motion
+    replicate channel:
+        sensor_noise [mixed] first guess of the noise of each sensor
+        output_std [mixed] standard deviation of each channel
+    """
+
 CONTRACTS = {
     "rollout": comparison_contract("state", "unit of the state", "unit of L"),
     "observations": Contract(
@@ -74,6 +83,41 @@ CONTRACTS = {
                 lag [1] memory of the noise in samples
             """,
             finite=("position_noise", "realised_covariation", "lag"),
+        ),
+    ),
+    "output_modes": Contract(
+        "differentiate with method stochastic_subspace",
+        variables(
+            """
+            replicate start mode:
+                mode_frequency [rad/s] angular frequency of a mode of the outputs
+                mode_damping_ratio [1] its damping ratio
+            replicate start mode channel:
+                mode_shape_real [mixed] real part of its shape at the sensors
+                mode_shape_imaginary [mixed] imaginary part
+            """
+            + OF_OUTPUTS,
+            finite=("mode_frequency", "mode_shape_real", "sensor_noise"),
+        ),
+    ),
+    "state_space": Contract(
+        "assemble with method modal_start",
+        variables(
+            """
+            term:
+                status [1] what algebra says about the term
+                equivalent [1] equivalent of a removed candidate
+            dissipation_term:
+                dissipation_status [1] what algebra says about the term of D
+                dissipation_equivalent [1] equivalent of a removed candidate of D
+            replicate:
+                highest_frequency [rad/s] highest angular frequency of a mode
+            replicate start column:
+                start_coefficient [mixed] first guess of the coefficients of L, then D
+            """
+            + OF_OUTPUTS,
+            finite=("start_coefficient",),
+            may_be_empty=("dissipation_status", "dissipation_equivalent"),
         ),
     ),
     "regression": Contract(

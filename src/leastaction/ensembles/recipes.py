@@ -145,6 +145,28 @@ class SensorNoise(Differentiate):
     method: Literal["sensor_noise"] = "sensor_noise"
 
 
+class StochasticSubspace(Differentiate):
+    """Modes of the outputs, and noise of the sensors, by stochastic realisation."""
+
+    run = "ensembles.stochastic_subspace:differentiate"
+    reads = ("observations", "displacements", "measurements")
+    makes = "output_modes"
+
+    method: Literal["stochastic_subspace"] = "stochastic_subspace"
+
+
+class ModalStart(Assemble):
+    """Candidates, and coefficients of a linear system with the modes of the outputs."""
+
+    run = "ensembles.modal_start:assemble"
+    reads = ("output_modes",)
+    makes = "state_space"
+    uses = ("reference", "inertia", "lagrangian", "dissipation", "calculus")
+    needs_velocities = False
+
+    method: Literal["modal_start"] = "modal_start"
+
+
 class MartingaleMoments(Assemble):
     """Martingale moments of the stochastic Euler–Lagrange equation."""
 
@@ -281,6 +303,22 @@ class MomentGmm(Identify):
     volatility: AnyVolatility = Field(default_factory=SquaredIncrements)
 
 
+class InnovationsLikelihood(Identify):
+    """Maximum likelihood of a state-space model, terms by score and Wald tests."""
+
+    run = "ensembles.innovations_estimate:identify"
+    reads = ("state_space",)
+    returns_to_samples = True
+    finds_volatility = True
+
+    method: Literal["innovations_likelihood"] = "innovations_likelihood"
+    colour: Literal["auto", "white"] = Field(
+        "auto",
+        description="auto, a correlation time of the random force where the likelihood "
+        "asks for it; white, none.",
+    )
+
+
 class MovingAverageGmm(Identify):
     """Generalised method of moments whose residual is a moving average."""
 
@@ -326,6 +364,7 @@ class EnsembleRollout(Rollout):
 
 RECOMMENDED = {
     "states": (RealisedVariation, MartingaleMoments, MomentGmm, SquaredIncrements),
+    "shaken measurements": (StochasticSubspace, ModalStart, InnovationsLikelihood),
     "noisy states": (
         SensorNoise,
         LaggedMoments,

@@ -14,7 +14,7 @@ import xarray as xr
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.checks import LARGEST_ANGLE, refuse, warnings_of
 from leastaction.recordings.columns import columns_of, time_factor
-from leastaction.recordings.contracts import CONTRACTS, pieces
+from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.pivot import constraints, derive, raw_columns
 from leastaction.recordings.spikes import replace_spikes
@@ -34,12 +34,6 @@ LARGEST_SHARE_OF_WIDE_STEPS = 0.02
 # Main periods that such an end must have.
 LEAST_PERIODS_HELD_OUT = 3.0
 log = logging.getLogger(__name__)
-# Trajectories that a recording is cut into at least: error bars need so many.
-LEAST_TRAJECTORIES = 40
-LEAST_SAMPLES_OF_TRAJECTORY = 32
-# Without recorded velocities: samples per step, and the angle that a step may turn.
-SAMPLES_PER_STEP = (3, 8)
-ANGLE_PER_STEP = 0.2
 
 
 def measurements(settings: Mapping) -> xr.Dataset:
@@ -78,7 +72,9 @@ def measurements(settings: Mapping) -> xr.Dataset:
     series = _by_channel(values, channels, names)
     refuse(kept, series, channels, clock, settings, spans)
     sampled = list(kept)
-    if settings["held_out"] is None and len(kept) < TRAJECTORIES_PER_HELD_OUT:
+    if settings["excitation"] == "random" and settings["held_out"] is None:
+        held = np.zeros(len(kept), dtype=bool)
+    elif settings["held_out"] is None and len(kept) < TRAJECTORIES_PER_HELD_OUT:
         held = _end_held_out(kept, series, starts, clock)
     else:
         held = _held_out(kept, series["q"], settings["held_out"])
@@ -245,81 +241,7 @@ def _input_unit(inputs: Mapping, names: Sequence[str]) -> dict:
     return {"input_unit": ("dof", units)}
 
 
-def ensemble(recorded: xr.Dataset) -> xr.Dataset:
-    """Cut trajectories into equal ones; velocities from differences, if need be.
-
-    Where velocities were not recorded, q and q̇ are mean and difference of neighbouring
-    samples, every m-th pair being taken: over a step of m samples the mean of a Wiener
-    path has σ²(m − ⅓) dt of variance for σ² m dt, so the volatility comes out low by a
-    fraction of 1 / 6m.
-
-    Parameters
-    ----------
-    recorded
-        Contract ``measurements``.
-
-    Returns
-    -------
-    xr.Dataset
-        Contract ``observations``.
-    """
-    dt = float(recorded.attrs["time_step"])
-    texts = json.loads(recorded.attrs["warnings"])
-    parts = pieces(recorded)
-    q = [recorded["q"].values[0][p] for p in parts]
-    if "qdot" in recorded:
-        v = [recorded["qdot"].values[0][p] for p in parts]
-    else:
-        main = max(
-            spectrum([x[:, a] for x in q], dt).main for a in range(q[0].shape[1])
-        )
-        stride = int(
-            np.clip(ANGLE_PER_STEP / (2 * np.pi * main * dt), *SAMPLES_PER_STEP)
-        )
-        texts.append(
-            f"velocities are differences of neighbouring samples, one in {stride}; the "
-            f"volatility comes out low by about {100 / (6 * stride):.2g} %; record "
-            "velocities if you can"
-        )
-        log.warning("%s", texts[-1])
-        v = [np.diff(x, axis=0)[::stride] / dt for x in q]
-        q = [((x[1:] + x[:-1]) / 2)[::stride] for x in q]
-        dt *= stride
-    total = sum(map(len, q))
-    length = max(
-        min(max(map(len, q)), total // LEAST_TRAJECTORIES), LEAST_SAMPLES_OF_TRAJECTORY
-    )
-    cut = [
-        [x[k : k + length] for x in each for k in range(0, len(x) - length + 1, length)]
-        for each in (q, v)
-    ]
-    names = [str(n) for n in recorded["dof"].values]
-    dims = ("replicate", "trajectory", "time", "dof")
-    about = {"units": "see coordinate_unit"}
-    return xr.Dataset(
-        {
-            "q": (dims, np.array(cut[0])[None], about | {"long_name": "coordinate"}),
-            "qdot": (dims, np.array(cut[1])[None], about | {"long_name": "velocity"}),
-        },
-        coords={
-            "replicate": [0],
-            "time": (
-                "time",
-                np.arange(length) * dt,
-                {"units": "s", "long_name": "time"},
-            ),
-            "dof": names,
-            "coordinate_unit": ("dof", recorded["coordinate_unit"].values),
-        },
-        attrs={"warnings": json.dumps(texts), "contract": "observations"},
-    )
-
-
 def import_recording(settings: Mapping) -> xr.Dataset:
-    """Read a user's tables: contract ``measurements``, or ``observations`` if random.
-
-    See :func:`measurements` and :func:`ensemble`.
-    """
+    """Read a user's tables: contract ``measurements``; see :func:`measurements`."""
     with unchanged(settings["import"]["files"]):
-        found = measurements(settings).assign_attrs(contract="measurements")
-    return ensemble(found) if settings["excitation"] == "random" else found
+        return measurements(settings).assign_attrs(contract="measurements")

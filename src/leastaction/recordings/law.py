@@ -10,8 +10,13 @@ from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
 from leastaction.recordings.units_of_terms import coefficient_units
 
 CONFIDENCE = 0.95
-# Below this p-value of Hansen's test a law does not fit.
-LEAST_P_VALUE = 0.01
+# Below this p-value innovations are not white.
+LEAST_P_VALUE = 1e-3
+# Excess kurtosis beyond which innovations are not Gaussian.
+LARGEST_KURTOSIS = 0.5
+# Steps, in standard errors, from the second order filter to the first one, beyond which
+# the third may matter.
+LARGEST_DISAGREEMENT = 3.0
 # A window is long if it has so many main periods, or this share of the longest one.
 PERIODS_OF_WINDOW, SHARE_OF_LONGEST = 2.5, 0.8
 # A misfit, over that of the sensor, that only a missing term explains.
@@ -67,7 +72,8 @@ class Law(IdentifiedModel):
     def verdict(self) -> str:
         """``found``, ``found, with reservations`` or ``no law found``."""
         if self.rollout is None:
-            return FOUND if self._j_p_value > LEAST_P_VALUE else RESERVED
+            lost = self.not_identifiable or not int(self.dataset["converged"])
+            return NONE if lost else RESERVED if self.reservations else FOUND
         misfit = AMPLITUDE_PER_MISFIT * float(self.dataset["misfit"])
         if misfit > LARGEST_MISFIT or np.isinf(float(self.dataset["criterion_value"])):
             return NONE
@@ -78,12 +84,7 @@ class Law(IdentifiedModel):
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
             return _reservations(self.model, self.rollout)
-        if self._j_p_value > LEAST_P_VALUE:
-            return []
-        return [
-            f"Hansen's J test rejects the law (p = {self._j_p_value:.2g}): "
-            "a candidate is missing"
-        ]
+        return _doubts(self.dataset)
 
     @property
     def warnings(self) -> list[str]:
@@ -105,10 +106,6 @@ class Law(IdentifiedModel):
         if "equivalent_models" not in self.dataset:
             return []
         return json.loads(str(self.dataset["equivalent_models"].values))
-
-    @property
-    def _j_p_value(self) -> float:
-        return float(self.dataset["j_p_value"])
 
     def residuals(self) -> xr.Dataset:
         """Measured less fitted, over windows of three main periods.
@@ -191,9 +188,9 @@ class Law(IdentifiedModel):
         if random:
             return [
                 *lines,
-                f"By Hansen's J test p = {self._j_p_value:.2g}. `Wdot` is white noise "
+                f"Sensor noise: {_sensor_noise(self.dataset)}. `Wdot` is white noise "
                 "of strength one; coefficients are those of an L whose first inertia "
-                "is ½.",
+                f"is ½. The search ended because {self.dataset['search_stop'].item()}.",
             ]
         return [
             *lines,
@@ -209,8 +206,8 @@ class Law(IdentifiedModel):
 
     def _error_bars(self) -> str:
         if self.rollout is None:
-            count = self.observations.sizes["trajectory"]
-            return f"error bars are those of {count} trajectories"
+            count = int(self.dataset["samples"])
+            return f"error bars are those of the likelihood of {count} sampling times"
         return (
             f"error bars hold for amplitudes {_amplitudes(self.model)}, over "
             f"{int(self.dataset['blocks'])} blocks left out in turn"
@@ -392,6 +389,56 @@ def _reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
             f"a free run is off by {100 * largest:.2g} % rms: do not extrapolate"
         )
     return texts
+
+
+def _doubts(model: xr.Dataset) -> list[str]:
+    """Reservations about the law of a randomly excited motion."""
+    texts = []
+    lost = str(model["identifiability"].item())
+    if lost:
+        texts.append(f"not identifiable: the data say nothing about {lost}")
+    if not int(model["converged"]):
+        texts.append("the likelihood did not settle at a maximum")
+    score, penalty = float(model["best_absent_score"]), float(model["term_penalty"])
+    if score > penalty:
+        texts.append(
+            f"a term is missing: {model['best_absent_term'].item()} has a score of "
+            f"{score:.0f}, and chance gives {penalty:.0f}; add candidates"
+        )
+    if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
+        texts.append(
+            f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}): "
+            "a mode, a force with a memory, or a tone is missing in the model"
+        )
+    kurtosis = float(model["kurtosis"])
+    if kurtosis > LARGEST_KURTOSIS:
+        texts.append(
+            f"innovations are not Gaussian (excess kurtosis {kurtosis:.2g}): impacts, "
+            "or a strongly nonlinear motion between samples"
+        )
+    if float(model["order_disagreement"]) > LARGEST_DISAGREEMENT:
+        texts.append(
+            "filters of first and second order disagree by "
+            f"{float(model['order_disagreement']):.2g} standard errors: sample faster, "
+            "or use better sensors"
+        )
+    return texts
+
+
+def _sensor_noise(model: xr.Dataset) -> str:
+    """Standard deviation of every channel, with its interval."""
+    texts = []
+    for name, value, error in zip(
+        model["channel"].values,
+        model["sensor_noise_estimate"].values,
+        model["sensor_noise_std"].values,
+        strict=True,
+    ):
+        number, width = rounded(float(value), NORMAL_QUANTILE * float(error))
+        texts.append(
+            f"`{name}` {number} ± {width}" if error < value else f"`{name}` none"
+        )
+    return ", ".join(texts)
 
 
 def _coefficients(model: xr.Dataset) -> tuple[list[str], np.ndarray]:

@@ -93,4 +93,5 @@ def kind_of_data(example: Mapping) -> str | None:
     """Kind of data of a recording; else None."""
     if "import" not in example:
         return None
-    return "states" if example.get("excitation") == "random" else "measurements"
+    random = example.get("excitation") == "random"
+    return "shaken measurements" if random else "measurements"

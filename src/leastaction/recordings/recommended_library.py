@@ -83,24 +83,23 @@ def random_library(kinds: Mapping[str, str]) -> dict:
     """Section `library` for motions that random forces drive.
 
     The inertia of every coordinate is a constant, and that of the first is given.
-    Losses are viscous and cubic: moments of Coulomb friction are not regular.
+    Losses are viscous, cubic and dry.
     """
     whole = recommended_library(kinds)
     names = list(kinds)
     potential = [t for t in whole["lagrangian"][0]["terms"] if "dot" not in t]
     losses = [f"{n}dot**{p}" for p in (2, 4) for n in names]
+    losses += [f"abs({n}dot)" for n in names]
     losses += [
         f"({a}dot - {b}dot)**2"
         for a, b in itertools.combinations(names, 2)
         if kinds[a] == kinds[b]
     ]
-    state = [*names, *(f"{n}dot" for n in names)]
     return {
         "reference": f"{names[0]}dot**2/2",
         "inertia": "diagonal",
         "lagrangian": [{"terms": [*(f"{n}dot**2" for n in names), *potential]}],
         "dissipation": [{"terms": losses}],
-        "volatility": [{"polynomial": {"of": state, "degree": 2}}],
     }
 
 

@@ -1,0 +1,344 @@
+"""A law by the innovations likelihood, with what its innovations say of it."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+from scipy.stats import chi2
+
+from leastaction.core.contracts import check
+from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
+from leastaction.core.library import Library
+from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
+from leastaction.ensembles.state_space import (
+    StateSpace,
+    Structure,
+    records_of,
+)
+from leastaction.ensembles.term_search import Found, Search
+
+# Lags of the test of whiteness.
+LAGS = 200
+# Innovations that a model keeps, for figures.
+MOST_KEPT = 100_000
+# Share of eigenvectors below which a parameter does not belong to a combination.
+PART_OF_COMBINATION = 0.1
+# Eigenvalue of the information, of unit diagonal, of what data do not determine.
+NOT_DETERMINED = 1e-8
+
+
+def identify(
+    equations: xr.Dataset,
+    settings: Mapping,
+    observations: xr.Dataset,
+    library: Mapping,
+) -> tuple[LagrangianEstimate, VolatilityEstimate]:
+    """L, D, the random force and the sensor noise, all with standard errors.
+
+    `settings` hold `colour`: ``auto``, or ``white``.
+    """
+    check(equations, "state_space")
+    terms = Library.from_config(library, observations["dof"].values)
+    likelihood = Likelihood(state_space(terms, equations, observations))
+    status = [*terms.status, *terms.dissipation_freedom.status]
+    usable = [i for i, known in enumerate(status) if known == "independent"]
+    names = [f"L: {t}" for t in terms.names]
+    names += [f"D: {t}" for t in terms.dissipation_names]
+    search = Search(likelihood, usable, names)
+    starts = starts_of(likelihood.model, equations, usable)
+    found = search.run(starts, settings["colour"])
+    return lagrangian(terms, likelihood, found, names), volatility(likelihood, found)
+
+
+def state_space(terms: Library, equations, observations) -> StateSpace:
+    """Model of the records, in the scales of their motion."""
+    channels, records, dt = records_of(observations)
+    main = float(equations["main_frequency"].values[0])
+    std = equations["output_std"].values[0]
+    order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
+    moved = np.abs(channels.position + channels.velocity + channels.acceleration)
+    size = moved * (std / main**order)[:, None]
+    q = size.max(axis=0)
+    q = np.where(q > 0, q, q.max())
+    return StateSpace(
+        terms,
+        channels,
+        records,
+        dt,
+        np.concatenate([q, main * q]),
+        max(main, float(equations["highest_frequency"].values[0])),
+        equations["sensor_noise"].values[0],
+    )
+
+
+def starts_of(
+    model: StateSpace, equations, usable
+) -> list[tuple[Structure, np.ndarray]]:
+    """Structures and parameters to begin with: those of modes, forces of two forms.
+
+    The force is that which keeps the velocity up against the damping, σ² = 2 d v².
+    """
+    noise = np.log(equations["sensor_noise"].values[0])
+    main = float(equations["main_frequency"].values[0])
+    n, found = model.dof, []
+    for c in equations["start_coefficient"].values[0]:
+        columns = tuple(i for i in usable if c[i] != 0)
+        if not columns:
+            continue
+        inverse, _, slopes = model.at(c)
+        rate = np.maximum(-np.diag(slopes[:, n:]), main * 1e-2)
+        level = np.sqrt(2 * rate) * model.scale[n:]
+        forces = {"diagonal": level / np.diag(inverse)}
+        if n > 1:
+            forces["ground"] = [np.sqrt(np.mean(level**2))]
+        found += [
+            (Structure(columns, force), np.concatenate([c[list(columns)], root, noise]))
+            for force, root in forces.items()
+        ]
+    return found
+
+
+def lagrangian(
+    terms: Library, likelihood: Likelihood, found: Found, names: list[str]
+) -> LagrangianEstimate:
+    """Coefficients of L and D with what tells how far to trust them."""
+    fit, model = found.fit, likelihood.model
+    chosen = list(fit.structure.columns)
+    covariance = fit.covariance
+    coefficients = model.parameters(fit.structure, fit.theta).coefficients
+    std = np.zeros(len(coefficients))
+    std[chosen] = np.sqrt(np.diag(covariance)[: len(chosen)])
+    losses = terms.dissipation_freedom
+    columns = {
+        "terms": [*terms.names, *terms.dissipation_names],
+        "coefficients": coefficients,
+        "std": std,
+        "status": [*terms.status, *losses.status],
+        "equivalent": [*terms.freedom.equivalent, *losses.equivalent],
+    }
+    labels = parameter_names(model, fit.structure, names)
+    return LagrangianEstimate.of_columns(
+        len(terms.terms),
+        columns,
+        diagnostics=diagnostics(likelihood, found),
+        by_node={
+            **sensors(model, fit),
+            **words(found, labels, names),
+            "parameter": (("parameter",), np.array(labels, dtype=object), "1", "name"),
+            "parameter_estimate": (("parameter",), fit.theta, "mixed", "estimate"),
+            "parameter_covariance": (
+                ("parameter", "parameter_other"),
+                covariance,
+                "mixed",
+                "covariance of the estimates",
+            ),
+            **innovations(model, fit),
+        },
+    )
+
+
+def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]:
+    """Names of the entries of θ."""
+    q = model.library.coordinates
+    found = [names[i] for i in structure.columns]
+    if structure.force == "ground":
+        found.append("S: ground")
+    else:
+        found += [f"S: {q[a]} {q[b]}" for a, b in structure.entries(model.dof)]
+    found += [f"log noise: {name}" for name in model.channels.names]
+    return [*found, *(["log correlation time"] if structure.coloured else [])]
+
+
+def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
+    """Numbers that say whether the law fits."""
+    fit = found.fit
+    whitened, white = _whitened(likelihood.model, fit)
+    best = float(found.scores.max(initial=0.0))
+    rate = 1 / np.exp(fit.theta[-1]) if fit.structure.coloured else np.inf
+    error = np.sqrt(fit.covariance[-1, -1]) / rate if fit.structure.coloured else 0.0
+    return {
+        "log_likelihood": (fit.value, "1", "logarithm of the likelihood"),
+        "samples": (likelihood.samples, "1", "sampling times"),
+        "whiteness_p_value": (white, "1", "p-value of Ljung and Box's test"),
+        "kurtosis": (whitened, "1", "largest excess kurtosis of an innovation"),
+        "condition": (fit.condition, "1", "condition of the information"),
+        "best_absent_score": (best, "1", "largest score of an absent candidate"),
+        "term_penalty": (found.penalty, "1", "score that a term needs"),
+        "order_disagreement": (
+            order_disagreement(likelihood, fit),
+            "1",
+            "first and second order filter apart, in standard errors",
+        ),
+        "converged": (int(fit.converged), "1", "whether scoring settled"),
+        "correlation_time_estimate": (1 / rate, "s", "correlation time of the force"),
+        "correlation_time_std": (error, "s", "its standard error"),
+        "colour_ratio": (
+            found.colour_ratio,
+            "1",
+            "likelihood ratio of a coloured and a white force",
+        ),
+    }
+
+
+def words(found: Found, labels: list[str], names: list[str]) -> dict[str, tuple]:
+    """What can only be said in words."""
+    best = names[found.absent[int(np.argmax(found.scores))]] if found.absent else ""
+    texts = {
+        "search_stop": (found.stop, "why the search ended"),
+        "best_absent_term": (best, "absent candidate with the largest score"),
+        "force_structure": (found.fit.structure.force, "form of the random force"),
+        "identifiability": (
+            undetermined(found.fit, labels),
+            "what the data do not determine",
+        ),
+    }
+    return {k: ((), np.array(t, dtype=object), "1", m) for k, (t, m) in texts.items()}
+
+
+def undetermined(fit: Fit, labels: list[str]) -> str:
+    """Combination of parameters about which the data say nothing; empty if none."""
+    size = np.sqrt(np.maximum(np.diag(fit.information), np.finfo(float).tiny))
+    kept = [i for i, name in enumerate(labels) if not name.startswith("log noise")]
+    scaled = (fit.information / np.outer(size, size))[np.ix_(kept, kept)]
+    values, vectors = np.linalg.eigh(scaled)
+    if values[0] > NOT_DETERMINED * values[-1]:
+        return ""
+    weight = vectors[:, 0] / size[kept]
+    share = np.abs(vectors[:, 0]) / np.abs(vectors[:, 0]).max()
+    chosen = np.flatnonzero(share > PART_OF_COMBINATION)
+    weight = weight / np.abs(weight[chosen]).max()
+    return " ".join(f"{weight[i]:+.3g} ({labels[kept[i]]})" for i in chosen)
+
+
+def sensors(model: StateSpace, fit: Fit) -> dict[str, tuple]:
+    """Sensors, their noise, and the covariance of the force with its errors."""
+    one, given = model.channels, model.parameters(fit.structure, fit.theta)
+    place = len(fit.structure.columns) + len(fit.structure.entries(model.dof))
+    std = np.sqrt(given.noise)
+    error = np.sqrt(np.diag(fit.covariance)[place : place + len(std)])
+    entries = {
+        "channel": (
+            ("channel",),
+            np.array(one.names, dtype=object),
+            "what it measures",
+        ),
+        "sensor_noise_estimate": (("channel",), std, "noise of a sensor"),
+        "sensor_noise_std": (("channel",), std * error, "its standard error"),
+    }
+    for kind in ("position", "velocity", "acceleration"):
+        values = getattr(one, kind)
+        entries[f"sensor_{kind}"] = (("channel", "dof"), values, f"weight of {kind}s")
+    force_std = force_covariance(model, fit)[1]
+    entries["force_covariance_std"] = (
+        ("dof", "dof_other"),
+        force_std,
+        "standard error of the covariance of the force",
+    )
+    return {k: (dims, x, "mixed", meaning) for k, (dims, x, meaning) in entries.items()}
+
+
+def force_covariance(model: StateSpace, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+    """S Sᵀ of generalised forces and its standard errors, by the delta method."""
+
+    def of(theta):
+        given = model.parameters(fit.structure, theta)
+        root = given.root
+        if fit.structure.force == "ground":
+            root = np.linalg.solve(model.at(given.coefficients)[0], root)
+        return root @ root.T
+
+    step = np.sqrt(np.diag(fit.covariance)) * 1e-3
+    count = len(fit.structure.columns) + len(fit.structure.entries(model.dof))
+    slopes = np.array(
+        [
+            (of(fit.theta + d) - of(fit.theta - d)) / (2 * d[i])
+            for i, d in enumerate(np.diag(step)[:count])
+        ]
+    )
+    covariance = fit.covariance[:count, :count]
+    variance = np.einsum("iab,ij,jab->ab", slopes, covariance, slopes)
+    return of(fit.theta), np.sqrt(np.maximum(variance, 0.0))
+
+
+def volatility(likelihood: Likelihood, found: Found) -> VolatilityEstimate:
+    """Constant volatility by coordinate."""
+    covariance, error = force_covariance(likelihood.model, found.fit)
+    square = np.diag(covariance)
+    level = np.sqrt(square)
+    return VolatilityEstimate(
+        level,
+        np.diag(error) / (2 * np.where(level > 0, level, np.inf)),
+        ["1"],
+        square[:, None],
+        np.diag(error)[:, None],
+        np.ones(len(level), dtype=bool),
+        covariance,
+    )
+
+
+def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
+    """Innovations of the first samples, for figures."""
+    of_record = model.innovations(fit.structure, fit.theta, fit.order)
+    parts, left = [], MOST_KEPT
+    for number, record in enumerate(model.records):
+        e, V = of_record(number)
+        kept = slice(0, left)
+        time = model.dt * np.arange(len(e))
+        parts.append(
+            (
+                e[kept],
+                V[kept],
+                record.y[kept],
+                time[kept],
+                np.full(len(e), number)[kept],
+            )
+        )
+        left -= len(parts[-1][0])
+        if left <= 0:
+            break
+    names = ("innovation", "innovation_variance", "measured")
+    joined = [np.concatenate(part) for part in zip(*parts, strict=True)]
+    found = {
+        name: (
+            ("innovation_sample", "channel"),
+            values,
+            "mixed",
+            name.replace("_", " "),
+        )
+        for name, values in zip(names, joined, strict=False)
+    }
+    times = (("innovation_time", "s"), ("innovation_trajectory", "1"))
+    for (name, unit), values in zip(times, joined[3:], strict=True):
+        found[name] = (("innovation_sample",), values, unit, name.replace("_", " "))
+    return found
+
+
+def order_disagreement(likelihood: Likelihood, fit: Fit) -> float:
+    """Step to the maximum of a filter of first order, in standard errors.
+
+    Where the second order matters, the third one may, too.
+    """
+    if likelihood.model.linear[list(fit.structure.columns)].all():
+        return 0.0
+    _, gradient, _ = likelihood.pieces(fit.structure, fit.theta, 3 - fit.order)
+    covariance = fit.covariance
+    count = len(fit.structure.columns)
+    step = (covariance @ gradient)[:count] / np.sqrt(np.diag(covariance)[:count])
+    return float(np.abs(step).max(initial=0.0))
+
+
+def _whitened(model: StateSpace, fit: Fit) -> tuple[float, float]:
+    """Largest excess kurtosis, and p-value of Ljung and Box's test of all channels."""
+    of_record = model.innovations(fit.structure, fit.theta, fit.order)
+    series = [e / np.sqrt(V) for e, V in map(of_record, range(len(model.records)))]
+    whole = np.concatenate(series)
+    square = np.mean(whole**2, axis=0)
+    kurtosis = np.mean(whole**4, axis=0) / square**2 - 3
+    lags = min(LAGS, max(map(len, series)) // 4)
+    statistic = np.zeros(whole.shape[1])
+    for h in range(1, lags + 1):
+        count = sum(max(len(x) - h, 0) for x in series)
+        product = sum((x[h:] * x[: max(len(x) - h, 0)]).sum(axis=0) for x in series)
+        statistic += product**2 / count / square**2
+    p_values = chi2.sf(statistic, lags) * len(statistic)
+    return float(np.abs(kurtosis).max()), float(min(1.0, p_values.min()))

@@ -1,0 +1,394 @@
+"""Lagrangian systems under random forces, seen by noisy sensors, as state-space models.
+
+.. math::  M \\ddot q = F(q, \\dot q) + S \\dot W + w(t) , \\qquad
+           y_k = C_q q + C_v \\dot q + C_a \\ddot q + s e_k ,
+
+with L and D linear in candidates. A force with a correlation time τ is S u with
+τ u̇ = −u + Ẇ, so that S keeps the meaning of the white level as τ → 0. A common
+acceleration of the ground, in coordinates relative to it, is the force −M 1 a. An
+accelerometer in a white force has no value at an instant: the mean over one step,
+(q̇_k − q̇_{k−1})/Δt, stands for it.
+
+A vector θ of parameters holds, in this order: free coefficients of L and D, entries of
+S, log s of every channel, and log τ of a coloured force.
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+
+from leastaction.core.contracts import time_step
+from leastaction.core.euler_lagrange import symbols
+from leastaction.core.library import Library
+from leastaction.ensembles import extended_kalman_filter, kalman_filter
+
+# |v| is a parabola below this part of the rms velocity: a filter needs slopes.
+SLIDING_PART = 0.05
+# Angle, rad, that a Runge–Kutta step may turn.
+LARGEST_TURN = 0.3
+# Samples over the shortest correlation time that a nonlinear filter follows.
+SHORTEST_MEMORY = 8.0
+# Variance of an unknown start, in those of the motion.
+DIFFUSE = 100.0
+FORCES = ("diagonal", "ground", "free")
+
+
+@dataclass(frozen=True)
+class Channels:
+    """What sensors measure: y = C_q q + C_v q̇ + C_a q̈, each of shape (channel, dof).
+
+    `absolute` tells accelerations that hold that of the ground, too.
+    """
+
+    names: tuple[str, ...]
+    position: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+    absolute: np.ndarray
+
+
+class Record(NamedTuple):
+    """Samples `y` of one stretch, (time, channel), and forces `w` at half steps."""
+
+    y: np.ndarray
+    w: np.ndarray
+
+
+class Start(NamedTuple):
+    """State (q, q̇) at the first sample, its covariance, samples that it was made of."""
+
+    mean: np.ndarray
+    covariance: np.ndarray
+    samples: int
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Which parameters there are.
+
+    Attributes
+    ----------
+    columns
+        Positions of the free candidates, those of D after those of L.
+    force
+        ``diagonal``, ``free`` (lower Cholesky factor), or ``ground`` (one common
+        acceleration).
+    coloured
+        Whether the force has a correlation time.
+    """
+
+    columns: tuple[int, ...]
+    force: str = "diagonal"
+    coloured: bool = False
+
+    def entries(self, dof: int) -> list[tuple[int, int]]:
+        """Places of the entries of S among (row, column)."""
+        if self.force == "ground":
+            return [(0, 0)]
+        if self.force == "diagonal":
+            return [(a, a) for a in range(dof)]
+        return [(a, b) for a in range(dof) for b in range(a + 1)]
+
+
+class Parameters(NamedTuple):
+    """What a vector θ says."""
+
+    coefficients: np.ndarray
+    root: np.ndarray
+    noise: np.ndarray
+    rate: float
+
+
+def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]:
+    """Channels, stretches and time step of recordings or of an ensemble."""
+    names = [str(n) for n in observations["dof"].values]
+    endings = {"q": "", "qdot": "dot", "qddot": "ddot"}
+    there = [c for c in endings if c in observations]
+    values = np.concatenate([observations[c].values[0] for c in there], axis=-1)
+    ragged = "first_sample" in observations
+    if ragged:
+        first = observations["first_sample"].values
+        cuts = [
+            slice(a, a + n)
+            for a, n in zip(first, observations["sample_count"].values, strict=True)
+        ]
+        stretches = [values[cut] for cut in cuts]
+        dt = float(observations.attrs["time_step"])
+    else:
+        stretches, dt = list(values), time_step(observations)
+    n = len(names)
+    matrices = {
+        c: np.concatenate([np.eye(n) * (c == d) for d in there]) for c in endings
+    }
+    channels = Channels(
+        tuple(name + endings[c] for c in there for name in names),
+        *matrices.values(),
+        np.zeros(len(there) * n, dtype=bool),
+    )
+    still = np.zeros((1, n))
+    return (
+        channels,
+        [Record(np.ascontiguousarray(y, dtype=float), still) for y in stretches],
+        dt,
+    )
+
+
+def is_linear(library: Library) -> np.ndarray:
+    """Whether the equations of each candidate, of L and then of D, are linear."""
+    state = symbols(library.variables)
+    columns = zip(*library.momenta, *library.forces, strict=True)
+    return np.array(
+        [
+            all(sp.diff(e, a, b) == 0 for e in column for a in state for b in state)
+            and not any(e.has(sp.Abs, sp.sign) for e in column)
+            for column in columns
+        ]
+    )
+
+
+class StateSpace:
+    """State-space model of all candidates of a library, and its innovations.
+
+    Parameters
+    ----------
+    library
+        Candidates of L and D.
+    channels
+        What is measured.
+    records
+        Samples.
+    dt
+        Time step, s.
+    scale
+        Rms of (q, q̇), shape (2 dof,).
+    frequency
+        Highest angular frequency of the motion, rad/s.
+    noise
+        First guess of the sensor noise by channel.
+    """
+
+    def __init__(self, library, channels, records, dt, scale, frequency, noise):
+        self.library, self.channels = library, channels
+        self.records, self.dt, self.scale = records, dt, np.asarray(scale)
+        self.dof = len(library.coordinates)
+        self.linear = is_linear(library)
+        self.kernel = extended_kalman_filter.compiled(library)
+        self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
+        self.width = SLIDING_PART * float(self.scale[self.dof :].max())
+        self.starts = [self._start(r, noise, frequency) for r in records]
+
+    def parameters(self, structure: Structure, theta: np.ndarray) -> Parameters:
+        """Coefficients, S, sensor noise and rate of the colour."""
+        n, count = self.dof, len(structure.columns)
+        c = np.concatenate(
+            [self.library.given, np.zeros(len(self.library.dissipation))]
+        )
+        c[list(structure.columns)] = theta[:count]
+        entries = structure.entries(n)
+        root = np.zeros((n, 1 if structure.force == "ground" else n))
+        for (a, b), value in zip(entries, theta[count:], strict=False):
+            root[a, b] = value
+        if structure.force == "ground":
+            root[:] = theta[count]
+        place = count + len(entries)
+        noise = np.exp(2 * theta[place : place + len(self.channels.names)])
+        rate = np.exp(-theta[-1]) if structure.coloured else 0.0
+        return Parameters(c, root, noise, rate)
+
+    def matrices(self, structure: Structure) -> tuple[np.ndarray, ...]:
+        """Sensor matrices of the state, of accelerations, of coloured forces."""
+        one, n = self.channels, self.dof
+        forces = 0
+        if structure.coloured:
+            forces = 1 if structure.force == "ground" else n
+        mean = not structure.coloured and bool(
+            (one.acceleration[~one.absolute] != 0).any()
+        )
+        state = [one.position, one.velocity, np.zeros((len(one.names), forces))]
+        seen = one.acceleration
+        if mean:
+            by_mean = np.where(one.absolute[:, None], 0.0, seen)
+            state[1] = state[1] + by_mean / self.dt
+            state.append(-by_mean / self.dt)
+            seen = seen - by_mean
+        shaken = np.where(one.absolute[:, None], 0.0, seen)
+        return tuple(map(np.ascontiguousarray, (np.hstack(state), seen, shaken)))
+
+    def innovations(self, structure: Structure, theta: np.ndarray, order: int = 2):
+        """Function from the number of a record to its innovations and variances.
+
+        It gives None where a filter diverges, as for a system far from the data.
+        """
+        given = self.parameters(structure, theta)
+        run = (
+            self._linear(structure, given)
+            if self.linear[list(structure.columns)].all()
+            else self._nonlinear(structure, given, order)
+        )
+
+        def of_record(number: int):
+            y = self.records[number].y
+            e, V = np.empty_like(y), np.empty_like(y)
+            if not run(number, y, e, V):
+                return None
+            burnt = self.starts[number].samples if self.starts[number] else 0
+            e[:burnt], V[:burnt] = 0.0, 1.0
+            return e, V
+
+        return of_record
+
+    def _linear(self, structure: Structure, given: Parameters):
+        """Exact filter; None of an unstable start makes it diffuse."""
+        matrix, seen, shaken = self.matrices(structure)
+        rates, diffusion, push = self.linearised(structure, given)
+        if not np.isfinite(rates).all():
+            return lambda *_: False
+        n, size = self.dof, matrix.shape[1]
+        core = len(rates)
+        transition = np.zeros((size, size))
+        covariance = np.zeros((size, size))
+        transition[:core, :core], covariance[:core, :core] = kalman_filter.discretised(
+            rates, diffusion, self.dt
+        )
+        if size > core:
+            transition[core:, n : 2 * n] = np.eye(n)
+        offset = (seen @ push[n : 2 * n])[None]
+        sees = matrix.copy()
+        sees[:, : 2 * n] += seen @ rates[n : 2 * n, : 2 * n]
+        sees[:, 2 * n : core] += shaken @ rates[n : 2 * n, 2 * n :]
+        ends = kalman_filter.response(rates, self.dt)
+        drive = np.zeros((1, size))
+        drive[0, :core] = (ends[0] + ends[1]) @ push
+
+        def run(number, y, e, V):
+            x, P = self._state(number, structure, given, size, (rates, diffusion))
+            return kalman_filter.run(
+                y, transition, covariance, drive, sees, offset, given.noise, x, P, e, V
+            )
+
+        return run
+
+    def _nonlinear(self, structure: Structure, given: Parameters, order: int):
+        matrix, seen, shaken = self.matrices(structure)
+        ground = structure.force == "ground"
+        memory = given.rate * self.dt
+        if memory > SHORTEST_MEMORY:
+            return lambda *_: False
+        steps = max(self.steps, int(np.ceil(memory)))
+        rates, diffusion, _ = self.linearised(structure, given)
+
+        def run(number, y, e, V):
+            x, P = self._state(
+                number, structure, given, matrix.shape[1], (rates, diffusion)
+            )
+            w = self.records[number].w
+            if len(w) == 1:
+                w = np.broadcast_to(w, (2 * len(y) + 1, self.dof)).copy()
+            return self.kernel.run(
+                y,
+                w,
+                given.coefficients,
+                self.width,
+                given.root,
+                ground,
+                given.noise,
+                given.rate,
+                matrix,
+                seen,
+                shaken,
+                x,
+                P,
+                self.dt,
+                steps,
+                order,
+                e,
+                V,
+            )
+
+        return run
+
+    def at(self, coefficients: np.ndarray, state=None):
+        """M⁻¹, acceleration without a force, and its slopes, at a state (0 if None)."""
+        n = self.dof
+        x = np.zeros(2 * n) if state is None else np.asarray(state, dtype=float)
+        M, inverse = np.empty((n, n)), np.empty((n, n))
+        F, C, f = np.empty(n), np.empty(n), np.empty(n)
+        D, slopes = np.empty((n, 2 * n)), np.empty((n, 2 * n))
+        still = np.zeros((2 * n, 2 * n)), np.zeros(n)
+        self.kernel.acceleration(
+            x, coefficients, self.width, 1, *still, M, inverse, F, D, C, f, slopes
+        )
+        return inverse, f, slopes
+
+    def linearised(self, structure: Structure, given: Parameters):
+        """A_c and Γ Γᵀ of the state (q, q̇, u) about q = 0, and the rate there."""
+        n, columns = self.dof, given.root.shape[1]
+        inverse, f, slopes = self.at(given.coefficients)
+        g = given.root if structure.force == "ground" else inverse @ given.root
+        size = 2 * n + (columns if structure.coloured else 0)
+        rates, diffusion = np.zeros((size, size)), np.zeros((size, size))
+        push = np.zeros(size)
+        rates[:n, n : 2 * n] = np.eye(n)
+        rates[n : 2 * n, : 2 * n] = slopes
+        push[n : 2 * n] = f
+        if structure.coloured:
+            rates[n : 2 * n, 2 * n :] = g
+            rates[2 * n :, 2 * n :] = -given.rate * np.eye(columns)
+            diffusion[2 * n :, 2 * n :] = given.rate**2 * np.eye(columns)
+        else:
+            diffusion[n:, n:] = g @ g.T
+        return rates, diffusion, push
+
+    def _state(self, number, structure, given, size, linear):
+        """State and covariance at the first sample."""
+        n = self.dof
+        x, P = np.zeros(size), np.zeros((size, size))
+        start = self.starts[number]
+        rates, diffusion = linear
+        core = len(rates)
+        if start is not None:
+            x[: 2 * n], P[: 2 * n, : 2 * n] = start.mean, start.covariance
+            P[2 * n : core, 2 * n : core] = given.rate / 2 * np.eye(core - 2 * n)
+            return x, P
+        settled = None
+        if np.isfinite(rates).all():
+            settled = kalman_filter.stationary(
+                *kalman_filter.discretised(rates, diffusion, self.dt)
+            )
+        if settled is None:
+            settled = np.zeros((core, core))
+            settled[: 2 * n, : 2 * n] = np.diag(DIFFUSE * self.scale**2)
+            settled[2 * n :, 2 * n :] = given.rate / 2 * np.eye(core - 2 * n)
+        P[:core, :core] = settled
+        if size > core:
+            P[core:, core:] = settled[n : 2 * n, n : 2 * n]
+        return x, P
+
+    def _start(self, record: Record, noise, frequency) -> Start | None:
+        """State at the first sample by a line through the first ones.
+
+        None if the sensors do not tell every coordinate.
+        """
+        one, n = self.channels, self.dof
+        still = ~(one.velocity.any(axis=1) | one.acceleration.any(axis=1))
+        if np.linalg.matrix_rank(one.position[still]) < n or record.y.shape[0] < 8:
+            return None
+        inverse = np.linalg.pinv(one.position[still])
+        variance = np.diag(inverse @ np.diag(noise[still] ** 2) @ inverse.T)
+        acceleration = frequency * self.scale[n:]
+        most = max(4, min(len(record.y) // 4, int(1 / (frequency * self.dt))))
+        m = np.arange(3, most + 1)[:, None]
+        error = (
+            12 * variance / (m**3 * self.dt**2) + (acceleration * m * self.dt / 2) ** 2
+        )
+        samples = int(m[error.sum(axis=1).argmin(), 0])
+        q = record.y[:samples, still] @ inverse.T
+        if not np.isfinite(q).all():
+            return None
+        slope, level = np.polyfit(np.arange(samples) * self.dt, q, 1)
+        bend = acceleration * (samples * self.dt) ** 2 / 8
+        spread = np.concatenate([4 * variance / samples + bend**2, error[samples - 3]])
+        return Start(np.concatenate([level, slope]), 2 * np.diag(spread), samples)

@@ -1,0 +1,150 @@
+"""Modes of the outputs of a randomly excited system, by stochastic realisation.
+
+Covariances of the outputs at positive lags hold no white sensor noise and decay like
+free vibrations: Λ_j = C A^{j−1} G (Akaike 1974; covariance-driven stochastic subspace
+identification, Peeters and De Roeck 1999). Their block Toeplitz matrix has the rank of
+the state, its column space is the observability matrix, and the shift of that tells A.
+Eigenvalues of A are those of the motion, and C times its vectors are mode shapes as the
+sensors see them. This needs neither candidates nor start values.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from scipy.signal import welch
+
+from leastaction.ensembles.contracts import CONTRACTS
+from leastaction.ensembles.state_space import Channels, Record, records_of
+
+# Lags per main period: the first resolves modes at twelve times the main frequency.
+LAGS_PER_PERIOD = (24, 12, 6)
+BLOCKS = 20
+SAMPLES_PER_SPECTRUM = 1 << 15
+# Variance of the third difference of white noise.
+OF_THIRD_DIFFERENCE = 20
+
+
+def differentiate(
+    observations: xr.Dataset, settings: Mapping, library: Mapping
+) -> xr.Dataset:
+    """Modes of the outputs at three spacings of the lags, and noise of the sensors.
+
+    There are as many modes as degrees of freedom. A pair of real eigenvalues is no
+    mode: its frequency is the root of their product, its damping ratio is above one.
+    """
+    channels, records, dt = records_of(observations)
+    count = observations.sizes["dof"]
+    main = main_frequency(channels, records, dt)
+    found = []
+    for per_period in LAGS_PER_PERIOD:
+        stride = max(1, round(2 * np.pi / main / dt / per_period))
+        rates, shapes = realisation(records, stride, dt, 2 * count)
+        found.append(modes(rates, shapes, count))
+    frequency, damping, shape = (np.array(part) for part in zip(*found, strict=True))
+    return CONTRACTS["output_modes"].dataset(
+        {
+            "mode_frequency": frequency,
+            "mode_damping_ratio": damping,
+            "mode_shape_real": shape.real,
+            "mode_shape_imaginary": shape.imag,
+            "main_frequency": main,
+            "sensor_noise": [
+                third_difference(records, i) for i in range(len(channels.names))
+            ],
+            "output_std": np.nanstd(np.concatenate([r.y for r in records]), axis=0),
+        },
+        coords={
+            "replicate": observations["replicate"],
+            "channel": list(channels.names),
+        },
+    )
+
+
+def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> float:
+    """Angular frequency of the strongest motion, rad/s.
+
+    Where the spectrum has its maximum once multiplied by f^(1 − d), d the order of the
+    derivative that a channel measures: neither drift nor noise can then prevail.
+    """
+    order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
+    total = 0.0
+    longest = max(len(r.y) for r in records)
+    size = min(
+        SAMPLES_PER_SPECTRUM, max(16, longest // 4 if len(records) < 8 else longest)
+    )
+    for record in records:
+        if len(record.y) < size:
+            continue
+        y = np.nan_to_num(record.y - np.nanmean(record.y, axis=0))
+        f, power = welch(y, 1 / dt, nperseg=size, axis=0)
+        weighted = power[1:] * f[1:, None] ** (1.0 - order)
+        total = total + weighted / weighted.sum(axis=0)
+    return 2 * np.pi * float(f[1 + np.argmax(total.sum(axis=1))])
+
+
+def third_difference(records: Sequence[Record], channel: int) -> float:
+    """Standard deviation of white noise with the variance of the third difference."""
+    parts = [np.diff(r.y[:, channel], 3) for r in records if len(r.y) > 3]
+    return float(np.sqrt(np.nanmean(np.concatenate(parts) ** 2) / OF_THIRD_DIFFERENCE))
+
+
+def realisation(
+    records: Sequence[Record], stride: int, dt: float, order: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues in continuous time, (order,), and their shapes, (channel, order).
+
+    Outputs are scaled to unit variance, and lags are multiples of `stride` samples.
+    """
+    whole = np.concatenate([r.y for r in records])
+    mean, std = np.nanmean(whole, axis=0), np.nanstd(whole, axis=0)
+    std = np.where(std > 0, std, 1.0)
+    series = [np.nan_to_num((r.y - mean) / std) for r in records]
+    longest = max(map(len, series))
+    blocks = min(BLOCKS, (longest - 1) // (2 * stride))
+    if blocks < order // 2 + 1:
+        raise ValueError(
+            f"the longest stretch has {longest} samples of {dt:g} s, too few for the "
+            "correlations of its motion; expected at least two main periods. Record "
+            "longer"
+        )
+    lags = [
+        sum(y[j * stride :].T @ y[: max(len(y) - j * stride, 0)] for y in series)
+        / sum(max(len(y) - j * stride, 0) for y in series)
+        for j in range(1, 2 * blocks)
+    ]
+    rows = [
+        np.hstack([lags[blocks - 1 + a - b] for b in range(blocks)])
+        for a in range(blocks)
+    ]
+    left, values, _ = np.linalg.svd(np.vstack(rows))
+    observability = left[:, :order] * np.sqrt(values[:order])
+    width = len(mean)
+    shift, *_ = np.linalg.lstsq(observability[:-width], observability[width:])
+    values, vectors = np.linalg.eig(shift)
+    rates = np.log(values.astype(complex)) / (stride * dt)
+    return rates, std[:, None] * (observability[:width] @ vectors)
+
+
+def modes(rates: np.ndarray, shapes: np.ndarray, count: int):
+    """Frequencies (rad/s, rising), damping ratios, shapes (mode, channel) of `count`.
+
+    Complex pairs come first, the least damped ones; real eigenvalues are paired.
+    """
+    upper = np.flatnonzero(rates.imag > 0)
+    upper = upper[np.argsort(-rates[upper].real / np.abs(rates[upper]))][::-1][:count]
+    found = [
+        (abs(rates[i]), -rates[i].real / abs(rates[i]), shapes[:, i]) for i in upper
+    ]
+    real = np.flatnonzero(rates.imag == 0)
+    real = real[np.argsort(np.abs(rates[real]))]
+    for i, j in zip(real[::2], real[1::2], strict=False):
+        product = abs(rates[i] * rates[j])
+        damping = abs(rates[i].real + rates[j].real) / 2 / np.sqrt(product)
+        found.append((np.sqrt(product), damping, shapes[:, i]))
+    while len(found) < count:
+        frequency, damping, shape = found[-1]
+        found.append((2 * frequency, damping, np.roll(shape, 1)))
+    found = sorted(found[:count], key=lambda mode: mode[0])
+    frequency, damping, shape = zip(*found, strict=True)
+    return np.array(frequency), np.array(damping), np.array(shape)

@@ -1,0 +1,225 @@
+"""Which terms, which force: forward and backward search by score and Wald tests.
+
+A term costs pen = log N + 2 log m of 2ℓ, with N sampling times and m candidates
+(extended BIC: Chen and Chen 2008). A term leaves if its Wald z² and the loss of the
+refit are small; the absent candidate with the largest score enters if the refit
+confirms it. Scores of all absent candidates cost one evaluation, so no cap on the
+number of terms is needed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
+from leastaction.ensembles.state_space import FORCES, Structure
+
+# A Wald z² above so many penalties needs no refit to stay.
+SURE_WALD = 1.5
+MOST_ROUNDS = 100
+# Likelihood ratio that decides for a coloured force: 95 % of χ² with one degree.
+RATIO_OF_COLOUR = 3.84
+# First guesses of a correlation time, in samples.
+CORRELATION_SAMPLES = (1.0, 5.0, 25.0)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A law, and how the search ended.
+
+    Attributes
+    ----------
+    fit
+        The maximum of the likelihood.
+    absent, scores
+        Candidates that are not in it, and their z².
+    penalty
+        z² that a term needs.
+    stop
+        Why the search ended, a sentence.
+    colour_ratio
+        Likelihood ratio of a coloured force against a white one; NaN if not tried.
+    """
+
+    fit: Fit
+    absent: list[int]
+    scores: np.ndarray
+    penalty: float
+    stop: str
+    colour_ratio: float = np.nan
+
+
+class Search:
+    """Search for the terms of a law.
+
+    Parameters
+    ----------
+    likelihood
+        Of the records.
+    usable
+        Columns that may be in a law.
+    names
+        Of all columns, for sentences.
+    """
+
+    def __init__(self, likelihood: Likelihood, usable: Sequence[int], names):
+        self.likelihood, self.usable, self.names = likelihood, list(usable), names
+        self.penalty = np.log(likelihood.samples) + 2 * np.log(max(len(usable), 1))
+
+    def run(self, starts: Sequence[tuple[Structure, np.ndarray]], colour: str) -> Found:
+        """The law from the best of some starts."""
+        fit = self.first(starts)
+        fit, stop = self.terms(fit)
+        fit = self.simplest_force(fit)
+        ratio = np.nan
+        if colour != "white":
+            fit, ratio = self.coloured(fit)
+            if fit.structure.coloured:
+                fit, stop = self.terms(fit)
+        absent = self.absent(fit.structure)
+        scores = self.likelihood.scores(fit, absent) ** 2
+        return Found(fit, absent, scores, self.penalty, stop, ratio)
+
+    def absent(self, structure: Structure) -> list[int]:
+        """Usable columns that are not in a structure."""
+        return [i for i in self.usable if i not in structure.columns]
+
+    def first(self, starts) -> Fit:
+        """Fit from the start whose likelihood is largest once its noise is scaled.
+
+        Raises
+        ------
+        ValueError
+            If every start diverges.
+        """
+        values = [self.likelihood.profiled(*start) for start in starts]
+        order = np.argsort([-value for _, value in values])
+        for i in order:
+            if np.isfinite(values[i][1]):
+                fit = self.likelihood.fit(starts[i][0], values[i][0])
+                if np.isfinite(fit.value):
+                    return fit
+        raise ValueError(
+            "no linear law with the modes of these data follows them; expected motion "
+            "about an equilibrium that a random force keeps up. Give candidates with a "
+            "restoring force, or a longer record"
+        )
+
+    def terms(self, fit: Fit) -> tuple[Fit, str]:
+        """Drop and add terms until neither helps."""
+        for _ in range(MOST_ROUNDS):
+            fit = self.backward(fit)
+            absent = self.absent(fit.structure)
+            scores = self.likelihood.scores(fit, absent) ** 2
+            if not len(absent):
+                return fit, "every candidate is in the law"
+            best = int(np.argmax(scores))
+            name = self.names[absent[best]]
+            if scores[best] <= self.penalty:
+                return fit, (
+                    f"the best absent candidate, {name}, has a score of "
+                    f"{scores[best]:.1f}; {self.penalty:.1f} are asked for"
+                )
+            wider = self.with_column(fit, absent[best])
+            if 2 * (wider.value - fit.value) < self.penalty:
+                return fit, (
+                    f"the best absent candidate, {name}, has a score of "
+                    f"{scores[best]:.1f}, but gains only "
+                    f"{2 * (wider.value - fit.value):.1f} of 2 log likelihood; "
+                    f"{self.penalty:.1f} are asked for"
+                )
+            fit = wider
+        return fit, f"{MOST_ROUNDS} rounds did not settle"
+
+    def backward(self, fit: Fit) -> Fit:
+        """Drop terms, the least certain first, as long as the criterion improves."""
+        while len(fit.structure.columns) > 1:
+            wald = fit.wald
+            i = int(np.argmin(wald))
+            if wald[i] > SURE_WALD * self.penalty:
+                return fit
+            smaller = self.without(fit, i)
+            if 2 * (fit.value - smaller.value) > self.penalty:
+                return fit
+            fit = smaller
+        return fit
+
+    def without(self, fit: Fit, place: int) -> Fit:
+        """Fit without a free coefficient, from where it should then be."""
+        covariance = fit.covariance
+        theta = (
+            fit.theta
+            - covariance[:, place] / covariance[place, place] * (fit.theta[place])
+        )
+        columns = fit.structure.columns
+        structure = replace(
+            fit.structure, columns=(*columns[:place], *columns[place + 1 :])
+        )
+        starts = [np.delete(fit.theta, place), np.delete(theta, place)]
+        return self._better(structure, starts, fit.order)
+
+    def with_column(self, fit: Fit, column: int) -> Fit:
+        """Fit with a further candidate."""
+        columns = fit.structure.columns
+        structure = replace(fit.structure, columns=(*columns, column))
+        theta = np.insert(fit.theta, len(columns), 0.0)
+        return self.likelihood.fit(structure, theta, fit.order)
+
+    def _better(self, structure: Structure, starts, order: int) -> Fit:
+        values = [self.likelihood.profiled(structure, s, order)[1] for s in starts]
+        return self.likelihood.fit(structure, starts[int(np.argmax(values))], order)
+
+    def simplest_force(self, fit: Fit) -> Fit:
+        """The force by BIC: independent, of the ground, or any covariance."""
+        n = self.likelihood.model.dof
+        if n == 1:
+            return fit
+        found = {fit.structure.force: fit}
+        for force in FORCES:
+            if force not in found:
+                found[force] = self.with_force(fit, force)
+        unit = np.log(self.likelihood.samples)
+        return max(
+            found.values(),
+            key=lambda f: 2 * f.value - unit * len(f.structure.entries(n)),
+        )
+
+    def with_force(self, fit: Fit, force: str) -> Fit:
+        """Fit with another form of the force, from the closest S."""
+        model, count = self.likelihood.model, len(fit.structure.columns)
+        given = model.parameters(fit.structure, fit.theta)
+        structure = replace(fit.structure, force=force)
+        root = given.root
+        if fit.structure.force == "ground":
+            mass = np.linalg.inv(model.at(given.coefficients)[0])
+            root = mass @ root @ root.T @ mass.T
+            root = np.linalg.cholesky(root + 1e-4 * np.diag(np.diag(root)))
+        if force == "ground":
+            inverse = model.at(given.coefficients)[0]
+            level = np.sqrt(np.mean(np.diag(inverse @ root @ root.T @ inverse.T)))
+            values = [level]
+        elif force == "diagonal":
+            values = np.sqrt(np.diag(root @ root.T))
+        else:
+            values = [root[a, b] for a, b in structure.entries(model.dof)]
+        old = len(fit.structure.entries(model.dof))
+        theta = np.concatenate([fit.theta[:count], values, fit.theta[count + old :]])
+        return self.likelihood.fit(structure, theta, fit.order)
+
+    def coloured(self, fit: Fit) -> tuple[Fit, float]:
+        """The fit with a coloured force if the likelihood ratio asks for it.
+
+        The ratio is that of the score test where this already says no.
+        """
+        score = self.likelihood.scores(fit, [], memory=True)[0]
+        if score <= 0 or score**2 < RATIO_OF_COLOUR / 2:
+            return fit, float(max(score, 0.0) ** 2)
+        structure = replace(fit.structure, coloured=True)
+        dt = self.likelihood.model.dt
+        starts = [
+            np.append(fit.theta, np.log(count * dt)) for count in CORRELATION_SAMPLES
+        ]
+        coloured = self._better(structure, starts, fit.order)
+        ratio = 2 * (coloured.value - fit.value)
+        return (coloured if ratio > RATIO_OF_COLOUR else fit), float(ratio)

@@ -1,0 +1,196 @@
+"""Innovations likelihood: filters, scoring, search."""
+
+import numpy as np
+import pytest
+import xarray as xr
+
+import leastaction as la
+from leastaction.core.library import Library
+from leastaction.core.recipe import recommended
+from leastaction.ensembles import kalman_filter
+from leastaction.ensembles.innovations_likelihood import Likelihood
+from leastaction.ensembles.state_space import StateSpace, Structure, records_of
+
+TERMS = {
+    "reference": "xdot**2/2",
+    "lagrangian": [{"terms": ["xdot**2", "x", "x**2", "x**3", "x**4"]}],
+    "dissipation": [{"terms": ["xdot**2", "xdot**4", "abs(xdot)"]}],
+}
+NOISE = 0.02
+
+
+def shaken(
+    lagrangian="xdot**2/2 - x**2/2",
+    loss="0.1*xdot**2",
+    samples=6000,
+    seed=0,
+    every=10,
+    dt=0.1,
+):
+    """Displacements with noise of one long record."""
+    truth = la.System(lagrangian, dissipation=loss, volatility={"x": "0.8"})
+    data = truth.simulate(
+        duration=samples * dt,
+        time_step=dt / every,
+        initial_state={"x": 0.5, "xdot": 0.0},
+        seed=seed,
+    )
+    data = data[["q"]].isel(time=slice(None, None, every))
+    rng = np.random.default_rng(seed)
+    noisy = data.q + NOISE * rng.standard_normal(data.q.shape)
+    data = data.assign(q=noisy.assign_attrs(data.q.attrs))
+    return data.assign_attrs(contract="displacements")
+
+
+def model_of(data, terms=TERMS, frequency=1.0):
+    channels, records, dt = records_of(data)
+    library = Library.from_config(terms, data["dof"].values)
+    n = len(library.coordinates)
+    noise = np.full(len(channels.names), NOISE)
+    return StateSpace(library, channels, records, dt, np.ones(2 * n), frequency, noise)
+
+
+@pytest.fixture(scope="module")
+def duffing():
+    return shaken("xdot**2/2 - x**2/2 - x**4/8", "0.1*xdot**2 + 0.03*xdot**4", 15000)
+
+
+def test_two_half_steps_are_one_step():
+    rng = np.random.default_rng(0)
+    rates, root = rng.standard_normal((2, 3, 3))
+    whole = kalman_filter.discretised(rates, root @ root.T, 0.3)
+    half, part = kalman_filter.discretised(rates, root @ root.T, 0.15)
+    assert np.allclose(whole[0], half @ half)
+    assert np.allclose(whole[1], half @ part @ half.T + part)
+
+
+def test_innovations_give_the_density_of_all_samples_together():
+    """log N(y; 0, H P Hᵀ + R) of the stacked samples, with a gap."""
+    rng = np.random.default_rng(1)
+    rates = np.array([[0.0, 1.0], [-2.0, -0.3]])
+    A, Q = kalman_filter.discretised(rates, np.diag([0.0, 0.5]), 0.4)
+    P = kalman_filter.stationary(A, Q)
+    H, noise, n = np.array([[1.0, 0.0], [0.5, 1.0]]), np.array([0.1, 0.2]), 30
+    powers = [np.linalg.matrix_power(A, k) for k in range(n)]
+    blocks = [
+        [
+            H @ (powers[j - i] @ P).T @ H.T if j >= i else H @ powers[i - j] @ P @ H.T
+            for j in range(n)
+        ]
+        for i in range(n)
+    ]
+    covariance = np.block(blocks) + np.diag(np.tile(noise, n))
+    y = rng.multivariate_normal(np.zeros(2 * n), covariance)
+    kept = np.delete(np.arange(2 * n), 17)
+    chosen = covariance[np.ix_(kept, kept)]
+    direct = -0.5 * y[kept] @ np.linalg.solve(chosen, y[kept])
+    direct -= 0.5 * np.linalg.slogdet(chosen)[1]
+    y[17] = np.nan
+    e, V = np.empty((n, 2)), np.empty((n, 2))
+    still = np.zeros((1, 2))
+    assert kalman_filter.run(
+        y.reshape(n, 2), A, Q, still, H, still, noise, np.zeros(2), P.copy(), e, V
+    )
+    assert -0.5 * np.sum(e**2 / V + np.log(V)) == pytest.approx(direct, rel=1e-10)
+
+
+@pytest.mark.parametrize("coloured", [False, True])
+def test_the_nonlinear_filter_of_a_linear_law_is_of_order_four(coloured):
+    model = model_of(shaken(samples=400))
+    structure = Structure((2, 5), coloured=coloured)
+    theta = np.array([-0.5, 0.1, 0.8, np.log(NOISE), *([np.log(0.7)] * coloured)])
+    exact = model.innovations(structure, theta)(0)[0]
+    model.linear[:] = False
+    gaps = []
+    for model.steps in (1, 2):
+        gaps.append(np.abs(model.innovations(structure, theta)(0)[0] - exact).max())
+    assert gaps[0] < 1e-4 and 8 < gaps[0] / gaps[1] < 40
+
+
+def test_slopes_of_an_inertia_that_depends_on_the_position():
+    """J of a double pendulum against differences of the acceleration."""
+    terms = {
+        "reference": "adot**2/2",
+        "lagrangian": [
+            {"terms": ["adot**2", "bdot**2", "adot*bdot*cos(a-b)", "cos(a)", "cos(b)"]}
+        ],
+        "dissipation": [{"terms": ["adot**2", "bdot**4"]}],
+    }
+    q = xr.DataArray(
+        np.zeros((1, 1, 20, 2)), dims=("replicate", "trajectory", "time", "dof")
+    )
+    data = xr.Dataset({"q": q}, {"time": np.arange(20.0), "dof": ["a", "b"]})
+    model = model_of(data, terms)
+    c = np.array([0.5, 0.3, 0.2, 1.0, 2.0, 0.1, 0.2])
+    state = np.array([0.4, -0.7, 0.9, 1.3])
+    slopes = model.at(c, state)[2]
+    for s, step in enumerate(1e-5 * np.eye(4)):
+        up, down = (model.at(c, state + sign * step)[1] for sign in (1, -1))
+        assert np.allclose(slopes[:, s], (up - down) / 2e-5, atol=1e-8)
+
+
+def test_the_gradient_is_that_of_the_likelihood(duffing):
+    likelihood = Likelihood(model_of(duffing.isel(time=slice(0, 800))))
+    structure = Structure((2, 4, 5))
+    theta = np.array([-0.55, -0.1, 0.12, 0.75, np.log(0.03)])
+    _, gradient, information = likelihood.pieces(structure, theta)
+    for i, step in enumerate(likelihood.differences(structure, theta)):
+        moved = np.zeros(5)
+        moved[i] = step
+        up, down = (likelihood.value(structure, theta + s * moved)[0] for s in (1, -1))
+        assert gradient[i] == pytest.approx(
+            (up - down) / (2 * step), rel=1e-3, abs=0.02
+        )
+    assert np.linalg.eigvalsh(information)[0] > 0
+
+
+def test_the_score_of_an_absent_term_is_what_it_gains(duffing):
+    likelihood = Likelihood(model_of(duffing))
+    start = np.array([-0.8, 0.2, 0.8, np.log(NOISE)])
+    small = likelihood.fit(Structure((2, 5)), start)
+    for column, rel in ((4, 0.35), (3, 0.35)):
+        z = likelihood.scores(small, [column])[0]
+        wide = np.insert(small.theta, 2, 0.0)
+        gain = likelihood.fit(Structure((2, 5, column)), wide).value - small.value
+        assert z**2 == pytest.approx(2 * gain, rel=rel, abs=0.3)
+
+
+def test_a_law_from_noisy_displacements(duffing):
+    model = recommended("shaken measurements").fit(duffing, TERMS, progress=False)
+    found = model.dataset
+    assert model.support == ["xdot**2", "x**2", "x**4"]
+    losses = found["dissipation_support"].values.astype(bool)
+    assert list(found["dissipation_term"].values[losses]) == ["xdot**2", "xdot**4"]
+    truth = {"x**2": -0.5, "x**4": -0.125}
+    for term, value in truth.items():
+        assert abs(model.coefficient(term) - value) < 4 * model.standard_error(term)
+    for name, value in (("volatility", 0.8), ("sensor_noise", NOISE)):
+        estimate, std = (float(found[f"{name}_{k}"][0]) for k in ("estimate", "std"))
+        assert abs(estimate - value) < 4 * std < value / 5
+    assert float(found["whiteness_p_value"]) > 1e-3
+    assert float(found["best_absent_score"]) < float(found["term_penalty"])
+    assert float(found["correlation_time_estimate"]) == 0
+    assert str(found["search_stop"].values).startswith("the best absent candidate")
+
+
+def test_a_force_with_a_memory_is_told_from_white_noise():
+    """Of one degree of freedom; τ comes out, and S stays the level at low frequency."""
+    memory, dt = 0.5, 0.1
+    rng = np.random.default_rng(3)
+    x = v = u = 0.0
+    fine, path = 20, []
+    h = dt / fine
+    for kick in rng.standard_normal((12000, fine)) * np.sqrt(h):
+        path.append(x)
+        for one in kick:
+            u += -u / memory * h + one / memory
+            v += h * (-x - 0.2 * v + 0.8 * u)
+            x += h * v
+    y = np.array(path) + NOISE * rng.standard_normal(len(path))
+    data = {"x": y[None]}
+    model = recommended("shaken measurements").fit(data, TERMS, time=dt, progress=False)
+    found = model.dataset
+    tau, std = (float(found[f"correlation_time_{k}"]) for k in ("estimate", "std"))
+    assert abs(tau - memory) < 4 * std < 0.2
+    assert abs(float(found["volatility_estimate"][0]) - 0.8) < 0.1
+    assert model.support == ["xdot**2", "x**2"]
