@@ -1,7 +1,8 @@
 """Methods of ensembles of randomly excited motions (Tripura et al.), and recipes.
 
 They read contract ``observations``: `q` and `qdot` over (replicate, trajectory, time,
-dof), SI units. Kinds: `states`; with sensor noise `noisy states` and `displacements`.
+dof), SI units. Kinds: `states`; with sensor noise `noisy states` and `displacements`;
+one damped motion with sensor noise, `shaken measurements`.
 
 Examples
 --------

@@ -47,7 +47,7 @@ class Law(IdentifiedModel):
     model
         Contract ``model``.
     observations
-        Contract ``measurements``, or ``observations`` of a randomly excited motion.
+        Contract ``measurements``.
     rollout
         Contract ``measured_rollout``; None of a randomly excited motion.
     title

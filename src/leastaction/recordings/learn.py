@@ -49,8 +49,8 @@ def learn(
     """Law of a recording: multiple shooting, terms chosen by cross-validation.
 
     The same steps as ``snakemake --configfile`` on the same table, and the same law to
-    the last digit. With ``excitation="random"`` martingale moments find the volatility,
-    too. Units are converted to SI.
+    the last digit. With ``excitation="random"`` the innovations likelihood finds L, D,
+    the random force and the noise of the sensors. Units are converted to SI.
 
     Parameters
     ----------
