@@ -27,7 +27,7 @@ SETTINGS = {
     "monomial_functions": {"degree": 4},
     "residual_least_squares": {"minimiser": "closed_form", "level_set": None},
     "split_sample_residual": {"level_set": None},
-    "ito_gmm": {"reweightings": 2, "ridge": 1e-4, "level_set": None},
+    "ito_gmm": {"ridge": 1e-4, "level_set": None},
 }
 
 

@@ -140,6 +140,26 @@ def test_data_in_detailed_balance_are_refused_whatever_the_library(estimator):
     assert float(model["scale_score"][0]) > 3
 
 
+def test_intervals_hold_close_to_detailed_balance():
+    """12 draws of 2e6 samples; two-step GMM is 29 % low there, with 69 % coverage."""
+    library = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
+    settings = simulation(duration=312.5, trajectories=64, batches=16)
+    key = {"example": "t", "replicate": 0, "units": {"x": "m"}}
+    truth = np.array([1.0, 0.5, 1.0, 0.16])
+    values, errors = np.empty((2, 12, 4))
+    for seed in range(12):
+        data = histogram(oscillator(a2=0.4), settings, seed=seed, **key)
+        model = identified(data, "recommended", library).isel(replicate=0)
+        for found, of in ((values, "estimate"), (errors, "std")):
+            found[seed, 0] = model[f"coefficient_{of}"].sel(term="-x**2/2")
+            found[seed, 1] = model[f"dissipation_coefficient_{of}"][0]
+            found[seed, 2:] = model[f"volatility_coefficient_{of}"].values.ravel()
+    miss = (values - truth) / errors
+    assert np.abs(values.mean(axis=0) / truth - 1).max() < 0.15
+    assert np.mean(np.abs(miss) < 1.96) > 0.9
+    assert np.all(np.sqrt(np.mean(miss**2, axis=0)) < 1.4)
+
+
 def test_the_level_set_is_half_the_squared_volatility():
     levels = [0.1, 0.4, 1.0]
     asked = {"volatility": levels, "given": {"-x**2/2": 1.0}}

@@ -1,17 +1,21 @@
-"""Weighted moments of the stationary generator (GMM), with weights by the Itô isometry.
+"""Moments of the stationary generator, continuous-updating GMM by the Itô isometry.
 
 The moments ḡ(θ) = Σ θ_i ḡ_i are linear in the coefficients, and their covariance
-Ω(θ) is known from the noise strengths
+Ω(θ) = Σ θ_i Ω_i is known from the noise strengths
 (:mod:`leastaction.densities.stationary_equations`). The estimate minimises
-(Hansen 1982)
+(Hansen, Heaton, Yaron 1996)
 
-.. math:: J(θ) = ḡ(θ)^T Ω^{-1} ḡ(θ),
+.. math:: J(θ) = ḡ(θ)^T Ω(θ)^{-1} ḡ(θ)
 
-starting from equal weights; Ω follows the estimate for a few rounds. Its smallest
-eigenvalues are raised to a fraction of the largest one, and standard errors are those
-of the weights that were used.
+by rounds of linear equations, Σ_j z_i^T Ω^{-1} ḡ_j θ_j = 0 with the instruments
+z_i = ḡ_i − ½ Ω_i Ω^{-1} ḡ(θ). With z_i = ḡ_i (two-step GMM) the noise of the columns
+would make damping and noise too small together wherever they are close to detailed
+balance. The smallest eigenvalues of Ω are raised to a fraction of the largest one.
+Standard errors are those of the instruments (Newey, Windmeijer 2009), which hold for
+weak moments, too.
 """
 
+import logging
 from collections.abc import Mapping
 from functools import cached_property
 
@@ -29,6 +33,10 @@ from leastaction.densities.stationary_estimate import (
 
 # Smallest noise strength in the weights, relative to the mean over all noise terms.
 LEAST_NOISE_STRENGTH = 1e-3
+# Relative change of coefficients that ends the rounds, and the most rounds.
+SETTLED, MOST_ROUNDS = 1e-8, 100
+
+log = logging.getLogger(__name__)
 
 
 def identify(
@@ -42,11 +50,16 @@ def identify(
     isometry = Isometry(noise, settings["ridge"])
 
     def solve(known: np.ndarray) -> Solution:
-        weights = np.eye(len(moments))
-        for _ in range(settings["reweightings"]):
-            values, sensitivity = _weighted(moments, weights, known)
+        values, instruments, weights = known, moments, np.eye(len(moments))
+        for _ in range(MOST_ROUNDS):
+            before = values
+            values, sensitivity = _weighted(moments, instruments, weights, known)
+            if np.allclose(values, before, rtol=SETTLED, atol=0.0):
+                break
             weights = isometry.weights(values)
-        values, sensitivity = _weighted(moments, weights, known)
+            instruments = isometry.instruments(moments, weights, values)
+        else:
+            log.warning("the estimate did not settle in %d rounds", MOST_ROUNDS)
         free = unknown(known)
         spread = np.zeros((*known.shape, known.shape[-1]))
         spread[..., np.outer(free, free)] = (
@@ -71,14 +84,14 @@ def identify(
     return stationary_estimate(equations, settings, solver, products=products)
 
 
-def _weighted(moments, weights, known) -> tuple[np.ndarray, np.ndarray]:
+def _weighted(moments, instruments, weights, known) -> tuple[np.ndarray, np.ndarray]:
     """Coefficients, and the matrix from moments to the unknown ones, in every case."""
     free = unknown(known)
     values = np.where(free, 0.0, known)
     columns, target = moments[:, free], -values @ moments.T
-    projected = columns.T @ weights
+    projected = instruments[..., free].swapaxes(-1, -2) @ weights
     gram = projected @ columns
-    size = np.sqrt(np.diagonal(gram, axis1=-2, axis2=-1))
+    size = np.sqrt(np.abs(np.diagonal(gram, axis1=-2, axis2=-1)))
     scaled = gram / (size[..., :, None] * size[..., None, :])
     inverse = np.linalg.pinv(scaled) / size[..., None, :] / size[..., :, None]
     sensitivity = inverse @ projected
@@ -110,6 +123,12 @@ class Isometry:
         if len(self._noisy) == 1:
             return self._alone / strength[..., self._noisy, None]
         return _inverse(np.tensordot(strength, self._noise, axes=1), self._ridge)
+
+    def instruments(self, moments, weights, values: np.ndarray) -> np.ndarray:
+        """Columns ḡ_i less ½ Ω_i Ω⁻¹ ḡ(θ), what they share with ḡ(θ) by chance."""
+        weighted = (weights @ (values @ moments.T)[..., None])[..., 0]
+        shared = np.tensordot(weighted, self._noise, axes=(-1, -1))
+        return moments - shared.swapaxes(-1, -2) / 2
 
     @cached_property
     def _alone(self) -> np.ndarray:

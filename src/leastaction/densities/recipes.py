@@ -235,15 +235,12 @@ class SplitSampleResidual(WithVolatility):
 
 
 class ItoGmm(WithVolatility):
-    """Moments of the stationary generator (GMM), weighted by the Itô isometry."""
+    """Moments of the stationary generator, continuous-updating GMM."""
 
     run = "densities.ito_gmm:identify"
     reads = ("generator_moments",)
 
     method: Literal["ito_gmm"] = "ito_gmm"
-    reweightings: Integer = Field(
-        2, ge=0, description="Rounds of weights from the estimate of the round before."
-    )
     ridge: Share = Field(
         0.0001,
         description="Added to the eigenvalues of the covariance, over the largest.",
