@@ -28,7 +28,9 @@ from leastaction.configuration.config import (
 )
 from leastaction.configuration.jobs import MODULES, SETTINGS
 from leastaction.core.expressions import ExpressionError, parse
-from leastaction.core.settings import ConfigError, complete
+from leastaction.core.library import candidates
+from leastaction.core.settings import ConfigError, Quantity, complete
+from leastaction.core.units import DimensionError, unit
 
 LONGEST = 2.0
 SHARE = settings.default.max_examples // 10
@@ -120,6 +122,74 @@ def test_examples(example):
             accepted(example)
         except ConfigError as error:
             assert "cannot be used" in str(error)
+
+
+def nested(section: str, merged: str, levels: int) -> str:
+    """YAML in which every level holds the one before it nine times."""
+    lines = [f"a0: &a0 {section}"]
+    for i in range(levels):
+        lines.append(f"a{i + 1}: &a{i + 1} {merged % ', '.join([f'*a{i}'] * 9)}")
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        nested("{k: 1}", "{<<: [%s]}", 12),
+        nested("[1]", "[%s]", 12),
+        "a: &a {<<: [" + "*a, " * 1000 + "]}",
+        "a: &a [" + "1," * 9000 + "]\nb: [" + "*a," * 9000 + "]",
+        "[" * 300_000,
+        "- " * 300_000,
+        "a: " + "x" * 10_000_000,
+        "title: <script>alert(1)</script>",
+        "<img src=x>: 1",
+    ],
+    ids=range(9),
+)
+def test_a_small_text_does_not_grow(text):
+    with harmless(), pytest.raises(ConfigError):
+        parse_yaml(text, "it")
+
+
+@pytest.mark.parametrize("text", ["9**9**9", "m**9**9**9", "(m**9)**9", "m" * 99])
+def test_no_power_of_numbers_is_computed_for_a_unit(text):
+    with harmless(), pytest.raises(DimensionError, match="is not a unit"):
+        unit(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "*".join(f"(x+{i})" for i in range(150)),
+        "*".join(f"sin({i + 1}*x)" for i in range(99)),
+    ]
+    + ["x*" * 70 + "x", "(x+m)" + "/(x+m)" * 99, "((x+m)**9+k)**9"],
+    ids=range(5),
+)
+def test_no_term_is_a_huge_sum_if_written_out(text):
+    with harmless(), pytest.raises(ExpressionError, match="more than|larger than"):
+        parse(text, NAMES)
+
+
+def test_candidates_are_counted_before_they_are_made():
+    polynomial = {"polynomial": {"of": ["x", "xdot"], "degree": 12}}
+    nest = {"product": [{"product": [polynomial] * 3}, {"product": [polynomial] * 3}]}
+    for entry in (nest, {"functions": {"apply": ["sin"] * 99, "to": ["x"] * 99}}):
+        with harmless(), pytest.raises(ValueError, match="candidates; at most"):
+            candidates([entry], NAMES)
+
+
+@pytest.mark.parametrize("title", [r"$\input$", "$x$", "a\nb", "x" * 300])
+def test_no_title_breaks_a_figure_when_all_is_computed(title):
+    with harmless(), pytest.raises(ConfigError, match="title: "):
+        accepted(BASES[0] | {"title": title})
+
+
+@pytest.mark.parametrize("label", ["x_{", "$", "a_b_c", r"\input", "{" * 39])
+def test_no_label_breaks_a_figure_when_all_is_computed(label):
+    with harmless(), pytest.raises(ConfigError, match="label: "):
+        complete({"unit": "m", "label": label}, Quantity, "it")
 
 
 @pytest.mark.parametrize("name", PLACES)

@@ -56,10 +56,14 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
     "gather",
 }
 
-YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-# Far above any configuration: aliases can stand for more values than a memory holds.
+# Far above any configuration: aliases can stand for more values than a memory holds,
+# and brackets in brackets for more calls than a stack does.
 MOST_VALUES = 20_000
 MOST_LEVELS = 100
+MOST_CHARACTERS = 1_000_000
+MOST_MERGED = 20
+# Text that a browser could take for more than text.
+MARKUP = re.compile("<[A-Za-z/!?]")
 LARGEST_NUMBER = 1e300
 # Characters that neither names of files nor pages and pictures can hold.
 UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -189,6 +193,37 @@ class Project(Settings):
     figures: Style = Field(default_factory=Style, description="Style of every figure.")
 
 
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+    """PyYAML's safe loader, with a limit to what `<<` merges."""
+
+    def flatten_mapping(self, node):
+        """Merge what stands under `<<`, if it is not too much."""
+        merged = [v for k, v in node.value if k.tag == "tag:yaml.org,2002:merge"]
+        lists = [v.value for v in merged if isinstance(v, yaml.SequenceNode)]
+        if len(merged) + sum(map(len, lists)) > MOST_MERGED:
+            reason = f"`<<` merges more than {MOST_MERGED} sections"
+            raise yaml.constructor.ConstructorError(None, None, reason, node.start_mark)
+        super().flatten_mapping(node)
+        if len(node.value) > MOST_VALUES:
+            reason = f"`<<` gives more than {MOST_VALUES} keys"
+            raise yaml.constructor.ConstructorError(None, None, reason, node.start_mark)
+
+
+def _too_much(text: str) -> str | None:
+    """What is too long or too deep in a text for PyYAML, by its events alone."""
+    if len(text) > MOST_CHARACTERS:
+        return f"it has more than {MOST_CHARACTERS} characters"
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, Loader=Loader)):
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > MOST_LEVELS:
+            return f"it is nested deeper than {MOST_LEVELS} levels"
+        if count > 3 * MOST_VALUES:
+            return f"it has more than {MOST_VALUES} values"
+    return None
+
+
 def parse_yaml(text: str, where: str):
     """Data in a YAML text: numbers, texts, lists, and 'key: value' with text as keys.
 
@@ -198,12 +233,15 @@ def parse_yaml(text: str, where: str):
         If it is not YAML, or has values of other kinds.
     """
     try:
-        data = yaml.load(text, Loader=YAML_LOADER)
+        problem = _too_much(text)
+        data = None if problem else yaml.load(text, Loader=Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise ConfigError(where, [f"it is not YAML: {error}"]) from None
     except (AttributeError, LookupError, TypeError):
         reason = "it is not YAML: a value does not fit its tag, as in `!!bool maybe`"
         raise ConfigError(where, [f"{reason}; leave the tag out"]) from None
+    if problem:
+        raise ConfigError(where, [problem])
     check_data(data, where)
     return data
 
@@ -216,11 +254,11 @@ def check_data(data, where: str) -> None:
     ConfigError
     """
     waiting = [(data, "", 0)]
-    for count, (value, path, level) in enumerate(waiting):
+    for value, path, level in waiting:
         problem = _not_plain(value)
         if level > MOST_LEVELS:
             problem = f"more than {MOST_LEVELS} levels"
-        if count > MOST_VALUES:
+        if len(waiting) > MOST_VALUES:
             problem = f"more than {MOST_VALUES} values; is an alias in itself?"
         if problem:
             raise ConfigError(where, [f"{path or 'top level'}: {problem}"])
@@ -242,6 +280,8 @@ def _not_plain(value) -> str | None:
         return f"the character U+{ord(odd[0]):04X} cannot be written; leave it out"
     if isinstance(value, (int, float)) and not abs(value) < LARGEST_NUMBER:
         return f"a number that is not finite, or beyond {LARGEST_NUMBER:g}"
+    if isinstance(value, str) and MARKUP.search(value):
+        return f"{value[:60]!r} holds markup; write text without `<` before a letter"
     if isinstance(value, (str, int, float, list, type(None))):
         return None
     return f"{str(value)[:60]!r} is no number, text or list; write a text in quotes"

@@ -43,6 +43,7 @@ from leastaction.core.settings import (
     Share,
     System,
     Text,
+    Title,
     Unique,
     absent,
     complete,
@@ -342,7 +343,7 @@ class Validate(Settings):
 class Example(Settings):
     """config/examples/<paper>/<example>.yaml."""
 
-    title: Text = Field(description="Name in figures and tables.")
+    title: Title = Field(description="Name in figures and tables.")
     section: Text = Field("", description="Section of the paper.")
     system: Annotated[System, _AnySystem()] = Field(
         description="The truth; equations of motion, energy and noise follow from it."

@@ -12,6 +12,7 @@ import operator
 import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 
 import sympy as sp
 from sympy.printing.pycode import PythonCodePrinter
@@ -186,6 +187,31 @@ def to_code(values: Sequence[sp.Expr], variable: Callable[[str], str]) -> list[s
     return [printer.doprint(value) for value in values]
 
 
+def powers(base: sp.Expr, exponent: int) -> int:
+    """Terms of a power of a sum."""
+    terms = terms_written_out(base)
+    return math.comb(exponent + terms - 1, terms - 1)
+
+
+@lru_cache(maxsize=4096)
+def terms_written_out(expression: sp.Expr) -> int:
+    """Bound of the number of terms if brackets, sines and cosines were written out.
+
+    A sine counts as two exponentials, and a quotient by its numerator.
+
+    >>> x = symbol("x")
+    >>> terms_written_out((x + 1) ** 3 * sp.sin(x) / (2 + x))
+    8
+    """
+    if expression.is_Add:
+        return sum(map(terms_written_out, expression.args))
+    if expression.is_Mul:
+        return math.prod(map(terms_written_out, expression.args))
+    if expression.is_Pow and expression.exp.is_Integer and expression.exp > 0:
+        return powers(expression.base, int(expression.exp))
+    return 1 + isinstance(expression, sp.sin | sp.cos)
+
+
 def _place(text: str, line: int, column: int) -> int:
     """Position in `text` of a column (from 0) of a line (from 1)."""
     before = sum(len(row) + 1 for row in text.split("\n")[: line - 1])
@@ -277,18 +303,25 @@ class _Reader:
             raise self.refuse(node, "only + - * / ** are operators here")
         if isinstance(node.op, ast.Div) and b.is_zero:
             raise self.refuse(node, "division by zero")
-        return OPERATORS[type(node.op)](a, b)
+        found = OPERATORS[type(node.op)](a, b)
+        for factor in sp.Mul.make_args(found):
+            self.check_exponent(node, factor.as_base_exp()[1])
+        if not found.is_Add and terms_written_out(found) > MOST_TERMS:
+            raise self.refuse(node, f"a product with more than {MOST_TERMS} terms")
+        return found
 
     def power(self, node: ast.AST, base: sp.Expr, exponent: sp.Expr) -> sp.Expr:
+        """A power that is neither a huge number nor a huge sum."""
         if base.is_number and exponent.is_number and base.is_Rational:
             digits = len(str(base.p)) + len(str(base.q))
             if digits * max(1, abs(exponent)) > 300:
                 raise self.refuse(node, "a power with more than 300 digits")
         total = exponent * (base.exp if base.is_Pow else 1)
-        if total.is_number and abs(total) > LARGEST_EXPONENT:
-            raise self.refuse(node, f"exponent larger than {LARGEST_EXPONENT}")
-        if base.is_Add and exponent.is_Integer:
-            terms = len(base.args)
-            if math.comb(abs(int(exponent)) + terms - 1, terms - 1) > MOST_TERMS:
-                raise self.refuse(node, f"a power with more than {MOST_TERMS} terms")
+        self.check_exponent(node, total)
+        if exponent.is_Integer and powers(base, abs(int(exponent))) > MOST_TERMS:
+            raise self.refuse(node, f"a power with more than {MOST_TERMS} terms")
         return base**exponent
+
+    def check_exponent(self, node: ast.AST, exponent: sp.Expr) -> None:
+        if exponent.is_number and abs(exponent) > LARGEST_EXPONENT:
+            raise self.refuse(node, f"exponent larger than {LARGEST_EXPONENT}")

@@ -18,6 +18,9 @@ from pathlib import Path
 from types import ModuleType
 
 PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]*")
+# Of names in messages.
+LONGEST_NAME = 80
+MOST_SHOWN = 60
 PACKAGE = Path(__file__).parents[1]
 FAMILIES = (
     "ensembles",
@@ -187,7 +190,9 @@ def is_plain(name) -> bool:
 
 def unknown(kind: str, given, known: Iterable) -> str:
     """One sentence about a name that is not among `known`, with a suggestion."""
-    names = [str(name) for name in known]
-    close = difflib.get_close_matches(str(given), names, n=1)
+    names, given = [str(name) for name in known], str(given)[:LONGEST_NAME]
+    close = difflib.get_close_matches(given, names, n=1)
     hint = f"; did you mean {close[0]!r}?" if close else "."
-    return f"unknown {kind} {given!r}{hint} Known: {', '.join(names) or 'none'}"
+    shown = ", ".join(names[:MOST_SHOWN]) or "none"
+    more = f", ... ({len(names)} in all)" if len(names) > MOST_SHOWN else ""
+    return f"unknown {kind} {given!r}{hint} Known: {shown}{more}"

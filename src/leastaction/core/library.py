@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -24,6 +25,8 @@ from leastaction.core.gauge import (
 )
 from leastaction.core.multi_index import factors
 from leastaction.core.system import System
+
+MOST_CANDIDATES = 2000
 
 
 @dataclass(frozen=True)
@@ -486,9 +489,12 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
     ExpressionError
         If an expression uses a name that is not among `names`.
     ValueError
-        If a term stands twice, or an excluded one is not there.
+        If a term stands twice, an excluded one is not there, or there are too many.
     """
-    found: list[sp.Expr] = []
+    count = sum(_count(entry) for entry in recipe)
+    if count > MOST_CANDIDATES:
+        raise ValueError(f"{count} candidates; at most {MOST_CANDIDATES} are accepted")
+    found: dict[sp.Expr, None] = {}
     for entry in recipe:
         ((kind, body),) = entry.items()
         if kind == "exclude":
@@ -496,13 +502,26 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
                 term = parse(text, names)
                 if term not in found:
                     raise ValueError(f"exclude: {text!r} is not among the candidates")
-                found.remove(term)
+                del found[term]
             continue
         for term in _generated(entry, names):
             if term in found:
                 raise ValueError(f"{kind}: the candidate {term} stands twice")
-            found.append(term)
+            found[term] = None
     return tuple(found)
+
+
+def _count(entry: Mapping) -> int:
+    """Candidates that an entry gives, which are not made."""
+    ((kind, body),) = entry.items()
+    match kind:
+        case "polynomial":
+            return math.comb(len(body["of"]) + body["degree"], body["degree"])
+        case "functions":
+            return len(body["to"]) * len(body["apply"])
+        case "product":
+            return math.prod(map(_count, body))
+    return len(body)
 
 
 def _generated(entry: Mapping, names: Sequence[str]) -> list[sp.Expr]:

@@ -31,6 +31,9 @@ from pydantic_core import PydanticCustomError
 
 from leastaction.core.families import unknown
 
+# Characters of a problem that are shown; what was given may be of any length.
+LONGEST = 2000
+
 
 class Settings(BaseModel):
     """A section of a configuration; other keys than its fields are errors.
@@ -104,10 +107,41 @@ def _unique(values: list) -> list:
     return values
 
 
+def _title(value: str) -> str:
+    if "$" in value or not value.isprintable():
+        raise PydanticCustomError(
+            "title",
+            "{given} is no title; write one line of text, formulas in Unicode, no $",
+            {"given": repr(value)},
+        )
+    return value
+
+
+def _drawn(label: str) -> str:
+    """A label, if Matplotlib can draw it, also with a dot for a velocity."""
+    if not label:
+        return label
+    from matplotlib.mathtext import MathTextParser
+
+    letter, mark, index = label.partition("_")
+    try:
+        MathTextParser("path").parse(rf"${label}$ $\dot{{{letter}}}{mark}{index}$")
+    except (ValueError, RecursionError):
+        raise PydanticCustomError(
+            "label",
+            "{given} is no LaTeX that Matplotlib draws, with a dot above what stands "
+            "before `_`, too; write a symbol such as \\theta_1",
+            {"given": repr(label)},
+        ) from None
+    return label
+
+
 # A whole number stays one, so that it is written in a file of results as in the YAML.
 Number = Annotated[float, Strict(), WrapValidator(_as_written)]
 Integer = Annotated[int, Strict(), BeforeValidator(_whole)]
 Text = Annotated[str, Strict()]
+Title = Annotated[Text, Field(max_length=200), AfterValidator(_title)]
+Label = Annotated[Text, Field(max_length=40), AfterValidator(_drawn)]
 Flag = Annotated[bool, Strict()]
 Expression = Annotated[
     str | float, PlainValidator(_expression, json_schema_input_type=str | float)
@@ -160,7 +194,7 @@ class Quantity(Settings):
     """A name with its unit."""
 
     unit: Text = Field(description='Unit, such as "m" or "rad".')
-    label: Text = Field("", description="LaTeX in figures.")
+    label: Label = Field("", description="LaTeX in figures.")
 
 
 class Parameter(Settings):
@@ -369,7 +403,8 @@ class ConfigError(ValueError):
 
     def __init__(self, where: str, problems: list[str]):
         self.problems = problems
-        listing = "\n".join(f"  - {problem}" for problem in problems)
+        shown = [p if len(p) < LONGEST else f"{p[:LONGEST]} ..." for p in problems]
+        listing = "\n".join(f"  - {problem}" for problem in shown)
         super().__init__(f"{where} cannot be used:\n{listing}")
 
 
@@ -426,6 +461,7 @@ WRONG = {
     "less_than_equal": "{value} is more than the maximum of {le}",
     "literal_error": "{value} is not one of {expected}",
     "too_short": "{value} has {actual_length} entries, fewer than {min_length}",
+    "string_too_long": "{value} has more than {max_length} characters",
     "too_long": "{value} has {actual_length} entries, more than {max_length}",
 }
 

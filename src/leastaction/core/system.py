@@ -10,6 +10,7 @@ The truth behind simulated data and the model identified from data are both a
 :class:`System`, so they are simulated and compared by the same code.
 """
 
+import contextlib
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,21 +39,27 @@ if TYPE_CHECKING:
     import xarray as xr
 
 CALCULI = ("ito", "stratonovich")
-# A determinant larger than this at one point does not vanish identically.
-CLEARLY_NONZERO = 1e-6
+# A determinant larger than this, over its bound by Hadamard, does not vanish.
+CLEARLY_NONZERO = 1e-10
 # Significant digits of printed numbers.
 DIGITS = 6
 
 
 def is_singular(matrix: sp.Matrix) -> bool:
-    """Whether the determinant vanishes identically."""
-    determinant = matrix.det()
-    names = sorted(determinant.free_symbols, key=str)
+    """Whether the determinant vanishes identically.
+
+    It is evaluated at one point, of numbers without a relation; algebra decides only
+    where that does not.
+    """
+    names = sorted(matrix.free_symbols, key=str)
     somewhere = {x: 0.1 + (0.618 * i) % 1.0 for i, x in enumerate(names, 1)}
-    value = determinant.evalf(subs=somewhere)
-    if value.is_Float and abs(value) > CLEARLY_NONZERO:
-        return False
-    return sp.simplify(determinant) == 0
+    values = np.array(matrix.evalf(subs=somewhere).tolist())
+    with contextlib.suppress(TypeError):  # a value that is no number
+        values = values.astype(complex)
+        bound = np.prod(np.linalg.norm(values, axis=1))
+        if abs(np.linalg.det(values)) > CLEARLY_NONZERO * max(bound, 1.0):
+            return False
+    return sp.simplify(matrix.det()) == 0
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,19 @@
 """Dimensional analysis of a system: what is added must have one dimension."""
 
+import re
 from collections.abc import Mapping
 from functools import lru_cache
 
 import pint
 import sympy as sp
+
+# A name, maybe with an exponent that is a number, and what else a unit may hold.
+NAMED_UNIT = re.compile(
+    r"([^\W\d]|[%°])[\w%°]*"
+    r"(\s*(\*\*|\^)\s*([+-]?\d{1,2}(\.\d{1,2})?|\([+-]?\d{1,2}([./]\d{1,2})?\)))?"
+)
+OTHERS = re.compile(r"(1(?!\d)|[*/·()\s])*")
+LONGEST_UNIT = 60
 
 
 class DimensionError(ValueError):
@@ -15,6 +24,23 @@ class DimensionError(ValueError):
 def registry() -> pint.UnitRegistry:
     """The one registry of units."""
     return pint.UnitRegistry()
+
+
+def parsed_unit(text: str) -> pint.Unit:
+    """Unit of a text, in any system of units; only names have exponents.
+
+    Raises
+    ------
+    ValueError
+        If there is none. A power of numbers, which pint would compute, is none.
+    """
+    long = len(text) > LONGEST_UNIT
+    if long or not OTHERS.fullmatch(NAMED_UNIT.sub(" ", text)):
+        raise ValueError(f"{text[:LONGEST_UNIT]!r} is not a unit")
+    try:
+        return registry().parse_units("" if text.strip() == "1" else text)
+    except Exception:
+        raise ValueError(f"{text!r} is not a unit") from None
 
 
 def unit(text: str) -> pint.Unit:
@@ -29,10 +55,8 @@ def unit(text: str) -> pint.Unit:
         raise DimensionError(
             f'{text!r} is not a unit; write it as text, such as "N/m" or "1"'
         )
-    if text.strip() == "1":
-        return registry().dimensionless
     try:
-        parsed = registry().parse_units(text)
+        parsed = parsed_unit(text)
         factor = registry().get_base_units(parsed)[0]
     except Exception:
         factor = None

@@ -50,6 +50,7 @@ from leastaction.core.settings import (
     Count,
     Expression,
     Integer,
+    Label,
     Number,
     Positive,
     Settings,
@@ -64,7 +65,7 @@ class FieldName(Settings):
 
     name: Text = Field(description='Name, such as "u".')
     unit: Text = Field(description='Unit, such as "m".')
-    label: Text = Field("", description="LaTeX in figures.")
+    label: Label = Field("", description="LaTeX in figures.")
 
 
 End = Literal["fixed", "clamped", "free"]

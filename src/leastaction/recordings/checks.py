@@ -342,14 +342,14 @@ def warnings_of(
         )
     if held.any():
         scale = np.concatenate(series["q"]).std(axis=0)
+        sizes = np.array([np.mean(np.ptp(q, axis=0) / scale) for q in series["q"]])
+        low, high = sizes[~held].min(), sizes[~held].max()
 
         def label_of(number: int) -> str:
             return kept[number].label if number < len(kept) else "(end of the longest)"
 
         for number in np.flatnonzero(held):
-            own = np.mean(np.ptp(series["q"][number], axis=0) / scale)
-            others = [np.mean(np.ptp(q, axis=0) / scale) for q in trained]
-            if not min(others) <= own <= max(others):
+            if not low <= sizes[number] <= high:
                 texts.append(
                     f"the held-out trajectory {label_of(number)} has an amplitude "
                     "outside those learned from: its prediction is an extrapolation"

@@ -8,7 +8,12 @@ import numpy as np
 import sympy as sp
 
 from leastaction.core.expressions import ExpressionError, names_in, parse
-from leastaction.core.units import DimensionError, dimension_of, registry
+from leastaction.core.units import (
+    DimensionError,
+    dimension_of,
+    parsed_unit,
+    registry,
+)
 
 COUNTS = ("count", "counts")
 # Units without a dimension that are no angle.
@@ -154,7 +159,7 @@ def column(name: str, entry: Mapping, use: str) -> Column:
     if counts:
         text = "rad" + (f"/{rest}" if rest else "")
     try:
-        parsed = units.dimensionless if text == "1" else units.parse_units(text)
+        parsed = parsed_unit(text)
         factor, base = units.get_base_units(parsed)
         shifted = units.Quantity(0.0, parsed).to_base_units().magnitude != 0
         if shifted or not text:
@@ -261,7 +266,7 @@ def time_factor(unit: str) -> float:
     ValueError
     """
     try:
-        return float(registry().Quantity(1.0, unit).to("s").magnitude)
+        return float(registry().Quantity(1.0, parsed_unit(unit)).to("s").magnitude)
     except Exception:
         raise ValueError(
             f"import.time.unit: {unit!r} is not a unit of time; write s, ms or us"

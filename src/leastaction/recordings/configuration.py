@@ -29,6 +29,7 @@ from leastaction.core.settings import (
     Positive,
     Settings,
     Text,
+    Title,
     absent,
     complete,
 )
@@ -166,7 +167,7 @@ class Prediction(Settings):
 class Recording(Settings):
     """A recording, under `recordings` of a file of your own."""
 
-    title: Text = Field("", description="Name in figures and tables.")
+    title: Title = Field("", description="Name in figures and tables.")
     data: Import = Field(
         alias="import", description="Where the samples are, and what the columns mean."
     )

@@ -73,6 +73,7 @@ class Splitter:
     _step: float = 0.0
     _stride: int = 1
     _closed: int = 0
+    _kept: int = 0
 
     def add(self, path, line: int, labels, time: np.ndarray, values: np.ndarray):
         """Rows of one piece, from `line` on; trajectories may begin within it."""
@@ -138,9 +139,11 @@ class Splitter:
         self._open = []
         if self._closed % self._stride == 0:
             self.done.append(Trajectory(self._label, time, values, self._source))
+            self._kept += len(time)
         self._closed += 1
-        while sum(len(t.time) for t in self.done) > MOST_ROWS and len(self.done) > 1:
+        while self._kept > MOST_ROWS and len(self.done) > 1:
             self.done = self.done[::2]
+            self._kept = sum(len(t.time) for t in self.done)
             self._stride *= 2
 
 

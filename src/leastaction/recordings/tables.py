@@ -4,6 +4,7 @@ import csv
 import itertools
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +16,7 @@ from leastaction.core.families import unknown
 from leastaction.recordings.columns import time_factor
 from leastaction.recordings.error import RecordingError
 
+LONGEST_LINE = 2**22
 ROWS_PER_PIECE = 200_000
 
 
@@ -68,7 +70,7 @@ class Table:
 
     def _set_columns(self, names: Sequence[str], where: str) -> None:
         """Names of the columns, each once."""
-        twice = sorted({n for n in names if names.count(n) > 1})
+        twice = sorted(n for n, count in Counter(names).items() if count > 1)
         if twice:
             raise RecordingError(
                 where,
@@ -201,7 +203,15 @@ class TextTable(Table):
                     "Export it as CSV (a spreadsheet can), or set `format: netcdf`",
                 )
         with self._text() as file:
-            lines = list(itertools.islice(file, skipped, skipped + 60))
+            every = iter(lambda: file.readline(LONGEST_LINE), "")
+            lines = list(itertools.islice(every, skipped, skipped + 60))
+        if max(map(len, lines), default=0) == LONGEST_LINE:
+            raise RecordingError(
+                str(self.path),
+                f"a line has more than {LONGEST_LINE} characters",
+                "a table of samples, one in each line",
+                "Export it again, with line ends",
+            )
         comments = sum(1 for _ in itertools.takewhile(_is_comment, lines))
         body = lines[comments:]
         given = self.settings["columns"]
