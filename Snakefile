@@ -3,6 +3,7 @@
 #   snakemake                      all papers: figures, tables, scorecard
 #   snakemake beyond               our own studies
 #   snakemake <paper>              one paper
+#   snakemake machines             real machines that others measured (docs/machines.md)
 #   snakemake -n                   what would run, and why
 #   snakemake --configfile my-rig.yaml      your own recordings (docs/your_own_data.md)
 
@@ -35,7 +36,7 @@ report: "workflow/report/workflow.rst"
 
 wildcard_constraints:
     paper=one_of([*FOLDERS, "recordings"]),
-    example=one_of([*(example for _, example in EXAMPLES), *RECORDINGS]),
+    example=one_of([*(example for _, example in EXAMPLES), *RECORDINGS, *MACHINES]),
     estimator=one_of(ESTIMATORS),
     study=one_of(config["studies"]),
 
@@ -74,6 +75,13 @@ rule beyond:
         [paper_outputs(folder) for folder in FOLDERS if folder not in PAPERS],
     message:
         "All studies are made; see results/studies.html"
+
+
+rule machines:
+    input:
+        "<results>/machines.html",
+    message:
+        "The laws of real machines are found; see results/machines.html"
 
 
 rule gallery:

@@ -42,7 +42,13 @@ NAVIGATION = {
     ],
     "Method families": [f"src/leastaction/{family}/README" for family in FAMILIES],
     "Reference": ["docs/api/index", "config/README", "docs/conventions"],
-    "Results": ["docs/results", "docs/errata", "benchmarks/results", "results/README"],
+    "Results": [
+        "docs/results",
+        "docs/machines",
+        "docs/errata",
+        "benchmarks/results",
+        "results/README",
+    ],
     "The project": [
         "docs/architecture",
         "src/leastaction/core/README",

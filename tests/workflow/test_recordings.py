@@ -56,3 +56,12 @@ def test_a_missing_column_stops_before_any_job(copied, lab):
     text = run(copied, lab, "--cores", "1")
     assert "unknown column 'theta'" in text and "Traceback" not in text
     assert "Importing" not in text
+
+
+def test_machines_whose_data_are_absent_are_named(copied, monkeypatch):
+    monkeypatch.delenv("LEASTACTION_DATA", raising=False)
+    done = copied.snakemake("--cores", "1", "machines")
+    assert done.returncode == 0, done.stdout + done.stderr
+    page = (copied.folder / "results/machines.html").read_text()
+    assert page.count("The data are not here") == page.count("<section") >= 4
+    assert "emps/emps_train.csv" in page

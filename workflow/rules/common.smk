@@ -18,7 +18,13 @@ from leastaction.configuration.config import (
 from leastaction.configuration.sources import source_files, write_listing
 from leastaction.core.settings import ConfigError, complete
 from leastaction.core.families import is_field, system_reference
-from leastaction.recordings.configuration import MODULES, SETTINGS, read_recordings
+from leastaction.recordings.configuration import (
+    MODULES,
+    SETTINGS,
+    Published,
+    are_there,
+    read_recordings,
+)
 
 # The GNU allocator of a job keeps what is freed for the next replicate: memory that is
 # given back and fetched again costs more than many a computation on it.
@@ -79,6 +85,35 @@ ESTIMATORS = sorted(
 )
 
 
+# Real machines whose data anybody can get: read where one of them is asked for.
+MACHINES = {
+    path.stem: path
+    for path in sorted(Path(workflow.basedir, "config", "recordings").glob("*.yaml"))
+}
+
+
+@cache
+def recording(name):
+    """A recording of the user, or else one of a real machine."""
+    if name in RECORDINGS:
+        return RECORDINGS[name]
+    path = MACHINES[name]
+    given = {"recordings": read_yaml(path)["recordings"], "seed": config["seed"]}
+    try:
+        return read_recordings(given, {name: path.parent}, STAND_INS)[name]
+    except ConfigError as error:
+        raise WorkflowError(str(error))
+
+
+def recorded_machines():
+    """Names of the machines whose data are on this computer."""
+    return [
+        name
+        for name, path in MACHINES.items()
+        if are_there(read_yaml(path)["recordings"][name], path.parent)
+    ]
+
+
 def one_of(names):
     return "|".join(re.escape(name) for name in sorted(set(names)))
 
@@ -97,13 +132,13 @@ def examples_of(paper, variants=False):
 
 def example_of(wildcards):
     if wildcards.get("paper", "recordings") == "recordings":
-        return RECORDINGS[wildcards.example]
+        return recording(wildcards.example)
     return EXAMPLES[wildcards.paper, wildcards.example]
 
 
 def recorded_files(wildcards):
     """Tables of a recording; those inside the project by their path in it."""
-    files = map(Path, RECORDINGS[wildcards.example]["import"]["files"])
+    files = map(Path, recording(wildcards.example)["import"]["files"])
     return [
         os.path.relpath(f) if f.is_relative_to(Path.cwd()) else str(f) for f in files
     ]
@@ -111,7 +146,7 @@ def recorded_files(wildcards):
 
 def recorded_rollouts(wildcards):
     """Prediction of a recording; that of a random motion has none."""
-    if RECORDINGS[wildcards.example]["excitation"] == "random":
+    if recording(wildcards.example)["excitation"] == "random":
         return []
     return [f"<results>/recordings/{wildcards.example}/recommended/rollout.nc"]
 
@@ -130,7 +165,7 @@ def recorded_benchmarks(wildcards):
 def recording_outputs(name):
     """What is made of one recording: the law in words, and its figures."""
     base = f"<results>/recordings/{name}"
-    if RECORDINGS[name]["excitation"] == "random":
+    if recording(name)["excitation"] == "random":
         return [f"{base}/law.md"]
     figures = expand(
         f"{base}/figures/{{f}}.{{k}}", f=["prediction", "residuals"], k=KINDS

@@ -9,7 +9,7 @@ rule import_recording:
     benchmark:
         "<logs>/recordings/{example}/import.tsv"
     wildcard_constraints:
-        example=one_of(RECORDINGS),
+        example=one_of([*RECORDINGS, *MACHINES]),
     priority: 1
     conda:
         "../../environment.yml"

@@ -281,7 +281,7 @@ rule plot_recording:
     benchmark:
         "<logs>/recordings/{example}/plot_recording.tsv"
     wildcard_constraints:
-        example=one_of(RECORDINGS),
+        example=one_of([*RECORDINGS, *MACHINES]),
     conda:
         "../../environment.yml"
     params:
@@ -312,14 +312,54 @@ rule write_law:
     benchmark:
         "<logs>/recordings/{example}/write_law.tsv"
     wildcard_constraints:
-        example=one_of(RECORDINGS),
+        example=one_of([*RECORDINGS, *MACHINES]),
     conda:
         "../../environment.yml"
     params:
         settings=lambda wildcards: {
-            "title": RECORDINGS[wildcards.example]["title"] or wildcards.example
+            "title": recording(wildcards.example)["title"] or wildcards.example
         },
     message:
         "Writing the law of {wildcards.example}"
     script:
         "../scripts/write_law.py"
+
+
+rule summarise_machines:
+    input:
+        observations=of_machines("observations.nc"),
+        models=of_machines("recommended/model.nc"),
+        rollouts=of_machines("recommended/rollout.nc"),
+        pictures=of_machines("figures/prediction.png"),
+        laws=of_machines("law.md"),
+        sources=sources("summarise_machines"),
+    output:
+        page=report(
+            "<results>/machines.html",
+            caption="../report/machines.rst",
+            category="1 Summary",
+            labels={"shows": "laws of real machines"},
+        ),
+    log:
+        "<logs>/summarise_machines.log",
+    benchmark:
+        "<logs>/summarise_machines.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        settings=machines_settings,
+    message:
+        "Summarising the real machines on one page"
+    script:
+        "../scripts/summarise_machines.py"
+
+
+use rule summarise_machines as document_machines with:
+    output:
+        page="docs/machines.md",
+    log:
+        "<logs>/document_machines.log",
+    benchmark:
+        "<logs>/document_machines.tsv"
+    message:
+        "Writing docs/machines.md"

@@ -336,3 +336,25 @@ def figure(name, shows):
         subcategory="{example}",
         labels={"shows": shows},
     )
+
+
+def of_machines(file):
+    """A file of every machine whose data are on this computer."""
+    return lambda wildcards: [
+        f"<results>/recordings/{name}/{file}" for name in recorded_machines()
+    ]
+
+
+def machines_settings(wildcards):
+    """What is published of every machine, and which of them are recorded here."""
+    told = {n: read_yaml(path)["recordings"][n] for n, path in MACHINES.items()}
+    return {
+        "recorded": recorded_machines(),
+        "machines": {
+            name: {
+                "title": given["title"],
+                "published": complete(given["published"], Published, f"machine {name}"),
+            }
+            for name, given in told.items()
+        },
+    }

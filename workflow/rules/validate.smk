@@ -33,7 +33,7 @@ rule predict:
     benchmark:
         "<logs>/recordings/{example}/{estimator}/predict.tsv"
     wildcard_constraints:
-        example=one_of(RECORDINGS),
+        example=one_of([*RECORDINGS, *MACHINES]),
     priority: 6
     conda:
         "../../environment.yml"

@@ -84,7 +84,9 @@ class Import(Settings):
     """Where the samples are, and what the columns mean."""
 
     files: Names = Field(
-        min_length=1, description="One file or several, relative to this YAML file."
+        min_length=1,
+        description="One file or several, relative to this YAML file; ~ and variables "
+        "of the environment such as $LEASTACTION_DATA are known.",
     )
     format: Literal["auto", "text", "netcdf"] = Field(
         "auto",
@@ -164,6 +166,42 @@ class Prediction(Settings):
     )
 
 
+class PublishedNumber(Settings):
+    """A number that is known of this machine by other means, and where ours stands."""
+
+    quantity: Text = Field(description="What it is.")
+    value: Number = Field(description="Its reference value.")
+    error: Positive | None = absent("Half width of its 95 % interval.")
+    unit: Text = Field("1", description="Unit of both.")
+    of: Literal["L", "D"] = Field("L", description="Function that has the term.")
+    term: Text = Field(description="Term of our law.")
+    factor: Number = Field(1.0, description="Ours is its coefficient times this.")
+    over: Text | None = absent("Term of L whose coefficient ours is divided by.")
+
+
+class PublishedRun(Settings):
+    """The error of a free run that somebody published."""
+
+    model: Text = Field(description="Of what, on which data.")
+    value: Number = Field(description="rms error, in the unit of the runs.")
+    source: Text = Field(description="Where it is published.")
+
+
+class Published(Settings):
+    """What others found of a machine whose recordings anybody can get."""
+
+    about: Text = Field(description="The machine, in a sentence or two.")
+    source: Text = Field(description="Who measured it, and where it is published.")
+    url: Text = Field(description="Where the data are.")
+    files: dict[str, Text] = Field(
+        description="How each file of LEASTACTION_DATA is made of what is published."
+    )
+    numbers: list[PublishedNumber] = Field([], description="Reference parameters.")
+    numbers_from: Text = Field("", description="How these were found.")
+    runs: list[PublishedRun] = Field([], description="Published free runs.")
+    runs_in: Text = Field("1", description="Unit of the errors of free runs.")
+
+
 class Recording(Settings):
     """A recording, under `recordings` of a file of your own."""
 
@@ -203,6 +241,7 @@ class Recording(Settings):
         alias="validate",
         description="Prediction of trajectories that the law has not seen.",
     )
+    published: Published | None = absent("What others found of the same machine.")
 
 
 def read_recordings(
@@ -350,7 +389,7 @@ def _long_form(given: Mapping) -> Mapping:
 def _files(settings: Mapping, folder: Path, made, problems: list) -> list[str]:
     found = []
     for text in settings["files"]:
-        path = Path(folder, os.path.expanduser(text))
+        path = _path(text, folder)
         names = [path.name]
         if "*" in path.name:
             names = sorted(glob.glob(path.name, root_dir=path.parent))
@@ -364,6 +403,16 @@ def _files(settings: Mapping, folder: Path, made, problems: list) -> list[str]:
                 f"YAML file, which is in {folder}"
             )
     return found
+
+
+def _path(text: str, folder: Path) -> Path:
+    return Path(folder, os.path.expanduser(os.path.expandvars(text)))
+
+
+def are_there(given: Mapping, folder: Path) -> bool:
+    """Whether the files that a recording names are on this computer."""
+    files = _long_form(given)["import"]["files"]
+    return all(os.path.exists(_path(text, folder)) for text in files)
 
 
 def _is_made(path: str, made: Path | None) -> bool:

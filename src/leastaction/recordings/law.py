@@ -8,6 +8,7 @@ import xarray as xr
 
 from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
 from leastaction.recordings.units_of_terms import coefficient_units
+from leastaction.report.readable import percent_text
 
 CONFIDENCE = 0.95
 # Below this p-value innovations are not white.
@@ -34,6 +35,7 @@ LARGEST_MISFIT = 0.05
 AMPLITUDE_PER_MISFIT = 0.003
 FIGURES = ("prediction", "residuals")
 # First line of a law.
+GIVEN = "given (it sets the scale)"
 FOUND, RESERVED, NONE = "found", "found, with reservations", "no law found"
 
 
@@ -106,6 +108,23 @@ class Law(IdentifiedModel):
         if "equivalent_models" not in self.dataset:
             return []
         return json.loads(str(self.dataset["equivalent_models"].values))
+
+    def table(self) -> list[dict[str, str]]:
+        """Term, function, coefficient, 95 % interval and unit of what was found."""
+        unit_of = coefficient_units(self, self.observations)
+        rows = []
+        for kind, name, value, error in self.terms():
+            number, width = rounded(value, self.interval_factor * error)
+            rows.append(
+                {
+                    "term": f"`{name}`",
+                    "of": kind,
+                    "coefficient": number,
+                    "95 % interval": f"± {width}" if width else GIVEN,
+                    "unit": unit_of(kind, name),
+                }
+            )
+        return rows
 
     def residuals(self) -> xr.Dataset:
         """Measured less fitted, over windows of three main periods.
@@ -180,7 +199,7 @@ class Law(IdentifiedModel):
         shown = super().__str__() if random else str(self.system)
         lines = [
             "## The law",
-            *_terms(self, self._factor, self.observations),
+            _table(self.table()),
             "```text",
             shown,
             "```",
@@ -200,7 +219,7 @@ class Law(IdentifiedModel):
         ]
 
     @property
-    def _factor(self) -> float:
+    def interval_factor(self) -> float:
         """Standard errors in half an interval of 95 %."""
         return NORMAL_QUANTILE if self.rollout is None else student(self.model)
 
@@ -220,7 +239,7 @@ class Law(IdentifiedModel):
         text = self.to_markdown()
         if self.verdict == NONE:
             return text
-        formula = f"\n$$\n{self.latex_terms(self._factor)}\n$$\n"
+        formula = f"\n$$\n{self.latex_terms(self.interval_factor)}\n$$\n"
         return text.replace("\n## The law\n", f"\n## The law\n{formula}", 1)
 
 
@@ -252,20 +271,9 @@ def _joined(parts: list[str]) -> list[str]:
     return blocks
 
 
-def _terms(
-    model: IdentifiedModel, factor: float, observations: xr.Dataset
-) -> list[str]:
-    lines = [
-        "| term | of | coefficient | 95 % interval | unit |",
-        "|---|---|---|---|---|",
-    ]
-    unit_of = coefficient_units(model, observations)
-    for kind, name, value, error in model.terms():
-        number, width = rounded(value, factor * error)
-        shown = f"± {width}" if width else "given (it sets the scale)"
-        unit = unit_of(kind, name)
-        lines.append(f"| `{name}` | {kind} | {number} | {shown} | {unit} |")
-    return lines
+def _table(rows: list[dict[str, str]]) -> str:
+    lines = [rows[0].keys(), ["---"] * len(rows[0]), *(row.values() for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _amount(observations: xr.Dataset) -> list[str]:
@@ -364,7 +372,7 @@ def _reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     misfit = float(model["misfit"].values[0])
     if misfit > MISFIT_OF_MISSING_TERM:
         texts.append(
-            f"the law misses {100 * AMPLITUDE_PER_MISFIT * misfit:.2g} % of the "
+            f"the law misses {percent_text(AMPLITUDE_PER_MISFIT * misfit)} of the "
             "amplitude over its windows, far more than the sensor: a term is missing; "
             "look at the residuals"
         )
@@ -380,13 +388,13 @@ def _reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
         ):
             texts.append(
                 f"the coefficient of {terms[position]} differs by "
-                f"{200 * drift[k] / abs(value):.2g} % between large and small "
+                f"{percent_text(2 * drift[k] / abs(value))} between large and small "
                 "amplitudes: the law has another form there"
             )
     largest = np.nanmax(rollout["rms_error"].values)
     if largest > LARGEST_TRUSTED_ERROR:
         texts.append(
-            f"a free run is off by {100 * largest:.2g} % rms: do not extrapolate"
+            f"a free run is off by {percent_text(largest)} rms: do not extrapolate"
         )
     return texts
 

@@ -79,4 +79,5 @@ def _energy(model, observations, known) -> pint.Unit:
 def _shortest(unit: pint.Unit) -> str:
     """As it follows from the units given, or in base units; an angle is a number."""
     base = registry().get_base_units(unit)[1]
-    return min((f"{u:~P}" for u in (base, unit)), key=len) or "1"
+    text = min((f"{u:~P}" for u in (base, unit)), key=len) or "1"
+    return text.replace("m·N", "N·m")
