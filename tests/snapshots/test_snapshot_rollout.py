@@ -213,6 +213,13 @@ def test_the_other_checks(truth, model):
     assert abs(found["hamiltonian_error"]).max() < 1e-4
 
 
+def test_no_interval_of_h_that_is_smaller_than_the_rest_of_the_series(truth, model):
+    sure = model.assign(factor=1e-3 * model["factor"])
+    found = rolled(truth, sure, posterior={"draws": 8})
+    assert np.isnan(found["hamiltonian_coverage"].item())
+    assert np.isfinite(found["hamiltonian_error"]).all()
+
+
 def test_a_flow_moves_and_has_no_energy_of_its_own(truth, flow):
     found = rolled(
         truth, flow, survival={"steps": 30, "starts": 2, "perturbation": 1e-9}

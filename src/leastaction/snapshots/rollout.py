@@ -5,6 +5,7 @@ units and meanings are in the contract ``shadow_rollout``. Values are NaN where 
 learned motion failed.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -24,6 +25,8 @@ from leastaction.snapshots.contracts import CONTRACTS
 
 # Degree of the monotone map between two Hamiltonians of one degree of freedom.
 DEGREE_OF_MONOTONE_MAP = 5
+# Next term of the series over the standard deviation of H, above which none is stated.
+LARGEST_SHARE_OF_SERIES = 1 / 3
 # A close-up of a saddle: points of a side, and half width over the half width
 # √|2 margin/curvature| of the channel.
 POINTS_OF_CLOSE_UP = 41
@@ -504,26 +507,40 @@ class Comparison:
         """Standard deviation of the learned H^[k] and its error, of one coordinate.
 
         There H is known up to a monotone function. Each draw is brought to the truth by
-        a polynomial.
+        a polynomial. The posterior knows the noise, not the rest of the series in h:
+        where the next term, by the ratio of the last two, is no small part of the
+        standard deviation, there is none.
         """
         given = self.truth.values
         points, true = given["state_point"], given["hamiltonian_point_true"]
         draws = self.model.samples(self.settings["posterior"]["draws"], rng)
 
-        def matched(model):
-            values, degree = (
-                model.hamiltonian(points, self.main),
-                DEGREE_OF_MONOTONE_MAP,
-            )
-            return np.polynomial.Polynomial.fit(values, true, degree)(values)
+        def matched(model, order=self.main):
+            fit = np.polynomial.Polynomial.fit
+            values = model.hamiltonian(points, order)
+            return fit(values, true, DEGREE_OF_MONOTONE_MAP)(values)
 
-        error = matched(self.model) - true
+        series = [matched(self.model, order) for order in self.orders]
+        error = series[self.orders.index(self.main)] - true
         std = np.std([matched(draw) for draw in draws], axis=0)
+        if _next_term(series) > LARGEST_SHARE_OF_SERIES * _rms(std):
+            std = np.full_like(std, np.nan)
+        covered = np.abs(error) <= 2 * std
         return {
             "hamiltonian_error": error,
             "hamiltonian_std": std,
-            "hamiltonian_coverage": np.mean(np.abs(error) <= 2 * std),
+            "hamiltonian_coverage": np.where(np.isnan(std), np.nan, covered).mean(),
         }
+
+
+def _next_term(series: list[np.ndarray]) -> float:
+    """Rms of the term that follows the partial sums, if all have the last ratio."""
+    *before, last = (_rms(b - a) for a, b in itertools.pairwise(series))
+    return last**2 / before[-1] if before else last
+
+
+def _rms(values: np.ndarray) -> float:
+    return float(np.sqrt(np.mean(values**2)))
 
 
 def _curvature(truth: Truth, position: np.ndarray, step: float = 1e-3) -> float:

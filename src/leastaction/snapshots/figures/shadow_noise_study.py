@@ -135,7 +135,8 @@ def _posterior(axes: Axes, sweep: Mapping[int, Learned], settings: Mapping) -> N
     style["fontsize"] = 0.75 * settings["font_size"]
     for place, one in sweep.items():
         share = 100 * float(one.rollout["hamiltonian_coverage"].mean())
-        note(axes, f"{share:.0f} %", place, 1.0, AT_X, **style)
+        if np.isfinite(share):
+            note(axes, f"{share:.0f} %", place, 1.0, AT_X, **style)
     axes.set_ylabel("rms of H over the box (J)")
 
 
