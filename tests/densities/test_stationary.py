@@ -120,7 +120,7 @@ def test_parameters_are_the_unknown_ones_and_strengths_are_roots(panel):
 
 
 def test_rows_judge_the_recommended_estimator(panel):
-    limits = {"parameter_rms": {K: 1.0, C: 1e-9}}
+    limits = {"parameter_std": {K: 1.0, C: 1e-9}}
     printed = [
         {
             "item": "4.1.1",

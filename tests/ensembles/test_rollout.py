@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+import xarray as xr
 from stages import validate
 from support import OSCILLATOR_LIBRARY, example, model_of, observe, oscillator, system
 
+from leastaction.core.comparison import comparison
 from leastaction.core.contracts import problems
 
 EXACT = {"xdot**2": 0.5, "x**2": -12.5}
@@ -61,6 +63,25 @@ def test_a_wrong_model_makes_an_error_that_grows(observations):
     )
     assert wrong["mean_error_training"].item() > 1e-3
     assert wrong["mean_error_training"] < 0.5 * wrong["mean_error_prediction"]
+
+
+def test_the_error_of_a_mean_that_vanishes_is_one_of_the_spread():
+    time, ones = np.linspace(0, 2, 5), np.ones((5, 1))
+    energy = {name: time for name in ("hamiltonian", "hamiltonian_of_mean")}
+    parts = {
+        "growth": 0.0,
+        "diverged": 0,
+        "replicate": xr.DataArray([0], dims="replicate"),
+    }
+    found = comparison(
+        {"mean": 0 * ones, "std": 2 * ones, **energy},
+        {"mean": 0.1 * ones, "std": 2 * ones, **energy},
+        time,
+        1.0,
+        axis={"state": ["x"]},
+        **parts,
+    )
+    assert found["mean_error_prediction"].item() == pytest.approx(0.05)
 
 
 def test_wrong_volatility_shows_in_the_standard_deviation_alone(observations):

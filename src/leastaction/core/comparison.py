@@ -30,8 +30,8 @@ def comparison_contract(axis: str, unit: str, energy_unit: str) -> Contract:
             hamiltonian_of_mean_estimate [{energy_unit}] Hamiltonian of the mean path
             hamiltonian_growth [{energy_unit}] H(0) plus the growth by Ito's formula
         replicate:
-            mean_error_training [1] relative error of the mean path, training window
-            mean_error_prediction [1] relative error of the mean path, prediction window
+            mean_error_training [1] error of the mean path over its rms, training
+            mean_error_prediction [1] error of the mean path over its rms, prediction
             std_error [1] relative error of the standard deviation
             diverged [1] trajectories of the model that diverged
         """,
@@ -79,12 +79,15 @@ def comparison(
     values |= {f"{name}_estimate": found[name] for name in STATISTICS}
     values["hamiltonian_growth"] = truth["hamiltonian"][0] + growth * time
     windows = {"training": time <= training, "prediction": time > training}
+    # Of the path, not of its mean: that may vanish.
+    rms = np.hypot(truth["mean"], truth["std"])
     for window, rows in windows.items():
         values[f"mean_error_{window}"] = relative_error(
-            found["mean"][rows, judged], truth["mean"][rows, judged]
+            found["mean"][rows, judged] - truth["mean"][rows, judged],
+            rms[rows, judged],
         )
     values["std_error"] = relative_error(
-        found["std"][:, judged], truth["std"][:, judged]
+        found["std"][:, judged] - truth["std"][:, judged], truth["std"][:, judged]
     )
     values["diverged"] = diverged
     coords = {"replicate": replicate, "time": time, **axis}
@@ -92,7 +95,7 @@ def comparison(
     return contracts()[contract].dataset(values, coords, attrs)
 
 
-def relative_error(estimate: np.ndarray, truth: np.ndarray) -> float:
-    """‖estimate − truth‖ / ‖truth‖; not finite if the estimate is not."""
+def relative_error(error: np.ndarray, size: np.ndarray) -> float:
+    """‖error‖ / ‖size‖; not finite if the error is not."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        return float(np.linalg.norm(estimate - truth) / np.linalg.norm(truth))
+        return float(np.linalg.norm(error) / np.linalg.norm(size))

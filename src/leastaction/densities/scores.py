@@ -28,13 +28,13 @@ from leastaction.report.case import (
 from leastaction.report.recovery import BASELINE, MAIN
 from leastaction.report.tables import Table
 
-PARAMETER_RMS = Key(
-    "parameter_rms",
-    "Relative error of each parameter of a stationary density, by its label, rms over "
-    "replicates; of the recommended estimator.",
+PARAMETER_STD = Key(
+    "parameter_std",
+    "Relative standard error of each parameter of a stationary density, by its label: "
+    "the limit of its error, rms over n replicates, is (1 + 3/sqrt(2n)) times that.",
     dict[str, float],
 )
-LIMITS = (PARAMETER_RMS,)
+LIMITS = (PARAMETER_STD,)
 NOTE_OF_TABLE = (
     "Errors of every estimated parameter, in per cent of the truth: mean, standard "
     "deviation and root mean square over independent paths of the stated number of "
@@ -69,10 +69,11 @@ def _refused(case: Case) -> Iterator[Found]:
 
 def _error(subject: tuple[Case, Parameter]) -> Iterator[Found]:
     case, parameter = subject
-    limits = case.targets.get(PARAMETER_RMS.name) or {}
-    judged = case.estimator == MAIN and parameter.label in limits
-    target = {"rms": limits[parameter.label]} if judged else None
-    yield Found(parameter.error, parameter.label, target=target)
+    std = (case.targets.get(PARAMETER_STD.name) or {}).get(parameter.label)
+    target, error = None, parameter.error
+    if case.estimator == MAIN and std is not None:
+        target = {"rms": float(f"{std * (1 + 3 / np.sqrt(2 * error.size)):.2g}")}
+    yield Found(error, parameter.label, target=target)
 
 
 def _covered(subject: tuple[Case, Parameter]) -> Iterator[Found]:

@@ -117,7 +117,8 @@ def _rollout_error(name: str) -> Callable:
         lost = int(rollout["diverged"].sum()) if "diverged" in rollout else 0
         note = f"; {lost} trajectories diverged" if lost else ""
         error = scores.rollout_errors(rollout)[name]
-        return [Found(error, note=f"common random numbers{note}")]
+        of = "over its rms in the ensemble; " if name.startswith("mean") else ""
+        return [Found(error, note=f"{of}common random numbers{note}")]
 
     return values
 
