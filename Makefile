@@ -93,7 +93,7 @@ costs: $(READY)
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakefmt --check workflow
 	$(BIN)/lint-imports --no-logo
 	$(SNAKEMAKE) --lint
 

@@ -36,7 +36,7 @@ def test_nothing_to_do(finished):
 
 def test_touched_files_run_nothing(restored):
     now = time.time()
-    for top in ("Snakefile", "config", "workflow", "src", "profiles"):
+    for top in ("config", "workflow", "src", "profiles"):
         path = restored.folder / top
         files = path.rglob("*") if path.is_dir() else [path]
         for file in files:

@@ -4,7 +4,14 @@ import hashlib
 import os
 import re
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
+
+if not find_spec("leastaction"):
+    raise WorkflowError(
+        "the package leastaction is needed beside Snakemake, which checks examples with "
+        "it; install it with: pip install <folder or address of the repository>"
+    )
 
 from leastaction.configuration.config import (
     Project,
@@ -45,7 +52,12 @@ STAGE_OF = {
 }
 
 
-STAND_INS = Path("results", "stand_ins")
+# The folder of the project, whichever workflow uses ours as a module. Where ours is used
+# from a repository, the configuration is what snakedeploy has copied from it.
+PROJECT = Path(workflow.current_basedir.get_path_or_uri(secret_free=True)).parents[1]
+CONFIG = PROJECT / "config" if PROJECT.is_dir() else Path("config")
+STAND_INS = Path(workflow.pathvars.apply("<results>/stand_ins"))
+LISTINGS = Path(workflow.pathvars.apply("<logs>/sources"))
 
 
 def recording_folders():
@@ -57,10 +69,10 @@ def recording_folders():
     }
 
 
-if set(workflow.basedir) & set("{}"):
+if set(str(PROJECT)) & set("{}"):
     raise WorkflowError(
-        f"the folder of the project, {workflow.basedir}, has a brace in its path, which "
-        "Snakemake takes for a wildcard; rename or move it"
+        f"the folder of the project, {PROJECT}, has a brace in its path, which Snakemake "
+        "takes for a wildcard; rename or move it"
     )
 
 
@@ -68,7 +80,7 @@ try:
     check_data(config, "the configuration")
     config.update(complete(config, Project, "the configuration"))
     RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
-    EXAMPLES = read_examples(Path(workflow.basedir, "config", "examples"), config)
+    EXAMPLES = read_examples(CONFIG / "examples", config)
     config.update(without_examples(config, removed_examples(config), EXAMPLES))
     check_references(config, EXAMPLES)
 except ConfigError as error:
@@ -88,7 +100,7 @@ ESTIMATORS = sorted(
 # Real machines whose data anybody can get: read where one of them is asked for.
 MACHINES = {
     path.stem: path
-    for path in sorted(Path(workflow.basedir, "config", "recordings").glob("*.yaml"))
+    for path in sorted(CONFIG.glob("recordings/*.yaml"))
 }
 
 
@@ -137,11 +149,14 @@ def example_of(wildcards):
 
 
 def recorded_files(wildcards):
-    """Tables of a recording; those inside the project by their path in it."""
-    files = map(Path, recording(wildcards.example)["import"]["files"])
-    return [
-        os.path.relpath(f) if f.is_relative_to(Path.cwd()) else str(f) for f in files
-    ]
+    """Tables of a recording; those that a user has, where the user has them."""
+    files = map(within, recording(wildcards.example)["import"]["files"])
+    return [f if Path(f).is_relative_to(STAND_INS) else local(f) for f in files]
+
+
+def within(path):
+    """A path; if it is below the folder that jobs work in, relative to this."""
+    return os.path.relpath(path) if Path(path).is_relative_to(Path.cwd()) else str(path)
 
 
 def recorded_rollouts(wildcards):
@@ -175,9 +190,8 @@ def recording_outputs(name):
 
 def stand_in_settings(wildcards):
     """The system and the sensor of a stand-in, with the root of its random numbers."""
-    path = Path(workflow.basedir, "config", "stand_ins", f"{wildcards.stand_in}.yaml")
     return {
-        **read_yaml(path),
+        **read_yaml(CONFIG / "stand_ins" / f"{wildcards.stand_in}.yaml"),
         "seed": config["seed"],
         "example": f"stand_ins/{wildcards.stand_in}",
     }
@@ -259,9 +273,11 @@ def split_examples():
 @cache
 def sources(script, *modules):
     """List of the files that a job consists of: script, methods, what they import."""
-    path = Path(workflow.basedir, "workflow", "scripts", f"{script}.py")
+    path = PROJECT / "workflow" / "scripts" / f"{script}.py"
+    if not PROJECT.is_dir():
+        path = Path(workflow.source_path(f"../scripts/{script}.py"))
     key = hashlib.sha256(repr(sorted(modules)).encode()).hexdigest()[:8]
     # In a folder of its own: Snakemake reads a folder once, and this may be after that.
-    listing = Path("logs", "sources", f"{script}.{key}", "files.txt")
+    listing = LISTINGS / f"{script}.{key}" / "files.txt"
     write_listing(source_files(modules, scripts=[path]), listing)
-    return str(listing)
+    return local(str(listing))

@@ -24,7 +24,7 @@ rule simulate:
 
 rule record:
     input:
-        stand_in="config/stand_ins/{stand_in}.yaml",
+        stand_in=local(within(CONFIG / "stand_ins" / "{stand_in}.yaml")),
         sources=sources("record"),
     output:
         table="<results>/stand_ins/{stand_in}.csv",

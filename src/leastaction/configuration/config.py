@@ -158,6 +158,10 @@ class Project(Settings):
         "Independent ensembles per example; overrides simulate.replicates of every "
         "example, as in `snakemake --config replicates=40`."
     )
+    pathvars: dict[str, Text] = Field(
+        {},
+        description="Snakemake's: other folders than `results` and `logs`, by name.",
+    )
     chunks: Count = Field(
         1,
         description="Jobs that each stage of an example is split into, by its "
