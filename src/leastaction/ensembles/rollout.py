@@ -6,7 +6,7 @@ paths the scatter of two finite ensembles would hide the error of a good model.
 
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
@@ -64,14 +64,12 @@ def validate(
     scale = 1.0 if projection is None else projection[1]
     time = np.arange(0, steps + 1, every) * dt
     along, followed = np.empty((2, len(starts), len(time), 2 * system.dof))
-    _fill(along, integrator(system), starts, noise, dt, every)
-    turn = _alignment(system, estimate, wiener, along[0])
-
-    def turned(trajectories):
-        draw = noise(trajectories)
-        return lambda steps: turn @ draw(steps)
-
-    _fill(followed, _model_integrator(estimate), starts, turned, dt, every)
+    truth = integrator(system)
+    one = along[:1]
+    fill_paths(truth, starts[:1], noise, dt, *np.split(one, 2, axis=2), every)
+    turn = _alignment(system, estimate, wiener, one[0])
+    both = _side_by_side(truth, _model_integrator(estimate), turn)
+    fill_paths(both, np.tile(starts, 2), noise, dt, along, followed, every)
     found = _statistics(followed, estimate, 1.0)
     return comparison(
         _statistics(along, system, scale),
@@ -86,10 +84,21 @@ def validate(
     )
 
 
-def _fill(path, integrate, starts, noise, dt, every) -> None:
-    """Fill `path`, shape (trajectory, samples, state), with every so many states."""
-    q, qdot = np.split(path, 2, axis=2)
-    fill_paths(integrate, starts, noise, dt, q, qdot, every)
+def _side_by_side(truth: Callable, model: Callable, turn: np.ndarray) -> Callable:
+    """Integrator of both at once, state (truth, model); the model's noise is turned.
+
+    To draw the noise takes longer than to integrate either.
+    """
+
+    def integrate(states, normals, time_step):
+        first, second = np.split(states, 2)
+        paths = (
+            truth(first, normals, time_step),
+            model(second, turn @ normals, time_step),
+        )
+        return np.concatenate(paths, axis=1)
+
+    return integrate
 
 
 def _model_integrator(model: System):
