@@ -9,7 +9,11 @@ from scipy.stats import chi2
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.library import Library
-from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
+from leastaction.ensembles.innovations_likelihood import (
+    Fit,
+    Likelihood,
+    normalised_inverse,
+)
 from leastaction.ensembles.state_space import (
     StateSpace,
     Structure,
@@ -23,8 +27,8 @@ LAGS = 200
 MOST_KEPT = 100_000
 # Share of eigenvectors below which a parameter does not belong to a combination.
 PART_OF_COMBINATION = 0.1
-# Eigenvalue of the information, of unit diagonal, of what data do not determine.
-NOT_DETERMINED = 1e-8
+# Relative variance of a combination of parameters that data do not determine.
+NOT_DETERMINED = 1.0
 
 
 def identify(
@@ -170,6 +174,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
             "first and second order filter apart, in standard errors",
         ),
         "converged": (int(fit.converged), "1", "whether scoring settled"),
+        "remaining": (fit.remaining, "1", "standard errors that a step would move by"),
         "correlation_time_estimate": (1 / rate, "s", "correlation time of the force"),
         "correlation_time_std": (error, "s", "its standard error"),
         "colour_ratio": (
@@ -197,15 +202,17 @@ def words(found: Found, labels: list[str], names: list[str]) -> dict[str, tuple]
 
 def undetermined(fit: Fit, labels: list[str]) -> str:
     """Combination of parameters about which the data say nothing; empty if none."""
-    size = np.sqrt(np.maximum(np.diag(fit.information), np.finfo(float).tiny))
     kept = [i for i, name in enumerate(labels) if not name.startswith("log noise")]
-    scaled = (fit.information / np.outer(size, size))[np.ix_(kept, kept)]
-    values, vectors = np.linalg.eigh(scaled)
-    if values[0] > NOT_DETERMINED * values[-1]:
+    size = np.where(fit.theta[kept] != 0, np.abs(fit.theta[kept]), 1.0)
+    relative = fit.covariance[np.ix_(kept, kept)] / np.outer(size, size)
+    if not np.isfinite(relative).all():
         return ""
-    weight = vectors[:, 0] / size[kept]
-    share = np.abs(vectors[:, 0]) / np.abs(vectors[:, 0]).max()
+    values, vectors = np.linalg.eigh(relative)
+    if values[-1] < NOT_DETERMINED:
+        return ""
+    share = np.abs(vectors[:, -1]) / np.abs(vectors[:, -1]).max()
     chosen = np.flatnonzero(share > PART_OF_COMBINATION)
+    weight = vectors[:, -1] * size
     weight = weight / np.abs(weight[chosen]).max()
     return " ".join(f"{weight[i]:+.3g} ({labels[kept[i]]})" for i in chosen)
 
@@ -320,10 +327,13 @@ def order_disagreement(likelihood: Likelihood, fit: Fit) -> float:
     """
     if likelihood.model.linear[list(fit.structure.columns)].all():
         return 0.0
-    _, gradient, _ = likelihood.pieces(fit.structure, fit.theta, 3 - fit.order)
-    covariance = fit.covariance
+    _, gradient, _ = likelihood.pieces(
+        fit.structure, fit.theta, fit.axes, 3 - fit.order
+    )
+    inverse, size = normalised_inverse(fit.information)
     count = len(fit.structure.columns)
-    step = (covariance @ gradient)[:count] / np.sqrt(np.diag(covariance)[:count])
+    step = (fit.axes @ (inverse @ (gradient / size) / size))[:count]
+    step /= np.sqrt(np.diag(fit.covariance)[:count])
     return float(np.abs(step).max(initial=0.0))
 
 

@@ -16,22 +16,33 @@ score (Rao 1948), z² = (g_j − I_ja I_aa⁻¹ g_a)² / (I_jj − I_ja I_aa⁻�
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
 from leastaction.core.compiled import evaluator
 from leastaction.ensembles.state_space import StateSpace, Structure
 
-# Differences are taken over this part of what matters of a parameter.
+# Differences are taken over this part of what matters of a parameter, and once the
+# information is known, over this part of a standard error, along its principal axes.
 DIFFERENCE = 1e-4
+PART_OF_ERROR = 0.05
+# Principal axes are new if the information along them has a larger condition.
+LARGEST_CONDITION = 1e6
+# Largest difference along an axis, of what matters of a parameter.
+LARGEST_DIFFERENCE = 1e-2
+# Eigenvalues of the information, normalised to a unit diagonal, that count as none.
+SINGULAR = 1e-8
 # Scoring ends if what a step can gain is below this: 0.05 standard errors.
 LEAST_DECREMENT = 3e-3
-MOST_STEPS = 60
+MOST_STEPS = 40
 LARGEST_LOG_STEP = 1.0
-# A sensor whose noise is below this part of an innovation is as good as exact.
+# Sensors are first taken for so many times noisier where scoring gets lost.
+INFLATIONS = 30.0, 5.0
+# Levenberg's damping, of a unit diagonal.
+FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-9, 1e8
+# Variance of a sensor, of that of an innovation, that scoring begins with at least.
 LEAST_NOISE = 1e-3
-# Eigenvalues of the information, normalised to a unit diagonal, that count as none.
-SINGULAR = 1e-10
 # Correlation time, in samples, at which that of a white force is tested.
 MEMORY_OF_TEST = 0.5
 # Points at which the forces of candidates are compared.
@@ -48,8 +59,11 @@ class Fit:
         Parameters; see :mod:`leastaction.ensembles.state_space`.
     value
         ℓ.
+    axes
+        Directions in θ, (parameter, axis), along which g and I are taken: principal
+        axes of the information. A parameter without any is not on an axis.
     gradient, information
-        g and I.
+        g and I along the axes.
     converged
         Whether a further step could gain less than a tenth of a nat.
     order
@@ -59,16 +73,27 @@ class Fit:
     structure: Structure
     theta: np.ndarray
     value: float
+    axes: np.ndarray
     gradient: np.ndarray
     information: np.ndarray
     converged: bool
     order: int = 2
 
-    @property
+    @cached_property
     def covariance(self) -> np.ndarray:
         """Inverse information; infinite variance of parameters without any."""
         inverse, size = normalised_inverse(self.information)
-        return inverse / np.outer(size, size)
+        found = self.axes @ (inverse / np.outer(size, size)) @ self.axes.T
+        unknown = ~self.axes.any(axis=1)
+        found[unknown, unknown] = np.inf
+        return found
+
+    @property
+    def remaining(self) -> float:
+        """Standard errors that a further step would move the parameters by."""
+        inverse, size = normalised_inverse(self.information)
+        slope = self.gradient / size
+        return float(np.sqrt(max(slope @ inverse @ slope, 0.0)))
 
     @property
     def wald(self) -> np.ndarray:
@@ -80,10 +105,10 @@ class Fit:
     @property
     def condition(self) -> float:
         """Condition number of the information with a unit diagonal."""
-        size = np.sqrt(np.diag(self.information))
-        seen = size > 0
-        scaled = self.information[np.ix_(seen, seen)] / np.outer(size[seen], size[seen])
-        return float(np.linalg.cond(scaled)) if seen.all() else np.inf
+        known = self.axes.any(axis=1)
+        covariance = self.covariance[np.ix_(known, known)]
+        size = np.sqrt(np.diag(covariance))
+        return float(np.linalg.cond(covariance / np.outer(size, size)))
 
 
 def normalised_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -128,48 +153,52 @@ class Likelihood:
         whole = sum(abs(value) * size[i] for i, value in library.references)
         return whole / np.where(size > 0, size, whole)
 
-    def differences(self, structure: Structure, theta: np.ndarray) -> np.ndarray:
-        """Half widths of central differences, by parameter."""
+    def scale(self, structure: Structure, theta: np.ndarray) -> np.ndarray:
+        """What matters of each parameter."""
         count = len(structure.columns)
         entries = len(structure.entries(self.model.dof))
-        found = np.full(len(theta), DIFFERENCE)
-        found[:count] *= self.typical[list(structure.columns)]
-        root = theta[count : count + entries]
-        found[count : count + entries] *= np.abs(root).max()
+        found = np.ones(len(theta))
+        found[:count] = self.typical[list(structure.columns)]
+        found[count : count + entries] = np.abs(theta[count : count + entries]).max()
         return found
 
     def value(self, structure: Structure, theta: np.ndarray, order: int = 2):
-        """ℓ, and the mean of e²/V; −∞ where a filter diverges."""
+        """ℓ, the mean of e²/V, and mean V by channel; −∞ where a filter diverges."""
         of_record = self.model.innovations(structure, theta, order)
-        total, squares, count = 0.0, 0.0, 0
+        total, squares, count, variance = 0.0, 0.0, 0, 0.0
         for number in range(len(self.model.records)):
             found = of_record(number)
             if found is None:
-                return -np.inf, np.nan
+                return -np.inf, np.nan, np.nan
             e, V = found
             ratio = e * e / V
             total -= 0.5 * float(np.sum(ratio + np.log(V)))
             squares += float(ratio.sum())
             count += int(np.count_nonzero(e))
-        return (total, squares / count) if np.isfinite(total) else (-np.inf, np.nan)
+            variance = variance + np.where(e != 0, V, 0.0).sum(axis=0)
+        if not np.isfinite(total):
+            return -np.inf, np.nan, np.nan
+        return total, squares / count, variance / self.samples
 
     def pieces(
         self,
         structure: Structure,
         theta: np.ndarray,
+        axes: np.ndarray,
         order: int = 2,
         absent: Sequence[int] = (),
         memory: bool = False,
     ):
-        """ℓ, g and I at θ; columns `absent` from the structure come last.
+        """ℓ, and g and I along axes at θ, then for columns `absent` from the structure.
 
-        After them, with `memory`, the correlation time of a force that is white.
+        After them, with `memory`, the correlation time of a force that is white. Axes
+        are as long as the differences to be taken.
         """
         count = len(structure.columns)
         tasks = []
-        for i, step in enumerate(self.differences(structure, theta)):
-            ends = [(structure, _moved(theta, i, x)) for x in (step, -step)]
-            tasks.append((*ends, 2 * step))
+        for axis in axes.T:
+            ends = [(structure, theta + x) for x in (axis, -axis)]
+            tasks.append((*ends, 2.0))
         for column in absent:
             wider = replace(structure, columns=(*structure.columns, column))
             step = DIFFERENCE * self.typical[column]
@@ -208,7 +237,7 @@ class Likelihood:
 
     def profiled(self, structure: Structure, theta: np.ndarray, order: int = 2):
         """θ with all variances multiplied by the mean of e²/V: a wide basin."""
-        value, ratio = self.value(structure, theta, order)
+        value, ratio, _ = self.value(structure, theta, order)
         if not np.isfinite(value):
             return theta, value
         moved = theta.copy()
@@ -217,54 +246,122 @@ class Likelihood:
         channels = len(self.model.channels.names)
         moved[count : count + entries] *= np.sqrt(ratio)
         moved[count + entries : count + entries + channels] += 0.5 * np.log(ratio)
-        better, _ = self.value(structure, moved, order)
+        better, *_ = self.value(structure, moved, order)
         return (moved, better) if better > value else (theta, value)
 
     def fit(self, structure: Structure, theta: np.ndarray, order: int = 2) -> Fit:
         """Maximum by Fisher scoring with Levenberg's damping.
 
         The noise scale is profiled first: off in stiffness by 10 %, a start has a
-        likelihood 10⁶ nats down in a canyon; inflated noise makes it wide.
+        likelihood 10⁶ nats down in a canyon; inflated noise makes it wide. Where
+        scoring is still lost on the curved floor of one, sensors are first taken for
+        noisier than they are, and for ever better ones from fit to fit.
         """
-        theta, value = self.profiled(structure, theta, order)
-        damping, converged = 1e-3, False
-        place = len(structure.columns) + len(structure.entries(self.model.dof))
+        found = self._scored(
+            structure, self.profiled(structure, theta, order)[0], order
+        )
+        if found.converged or not np.isfinite(found.value):
+            return found
+        noise = self._places_of_noise(structure)
+        best, start = found, found.theta.copy()
+        for inflation in INFLATIONS:
+            start[noise] = found.theta[noise] + np.log(inflation)
+            start = self._scored(structure, start, order, held=True).theta.copy()
+        start[noise] = found.theta[noise]
+        again = self._scored(structure, start, order)
+        return again if again.value > best.value else best
+
+    def _scored(
+        self, structure: Structure, theta: np.ndarray, order: int, held: bool = False
+    ) -> Fit:
+        """Fit by scoring from θ, sensor noise `held` at what it is there."""
+        damping, converged = FIRST_DAMPING, False
+        trial = self._as_it_is if held else self.profiled
+        theta = theta.copy()
+        free = self._free(structure, theta, order, held)
+        axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
+        value, gradient, information = -np.inf, np.zeros(len(free)), np.eye(len(free))
         for _ in range(MOST_STEPS):
-            value, gradient, information = self.pieces(structure, theta, order)
+            value, gradient, information = self.pieces(structure, theta, axes, order)
             if not np.isfinite(value):
                 break
-            free = self._free(structure, theta, information)
-            inverse, size = normalised_inverse(information[np.ix_(free, free)])
-            slope = gradient[free] / size
-            if slope @ inverse @ slope < LEAST_DECREMENT:
-                converged = True
+            inverse, size = normalised_inverse(information)
+            matrix, slope = information / np.outer(size, size), gradient / size
+            settled = slope @ inverse @ slope < LEAST_DECREMENT
+            converged = bool(settled and np.linalg.cond(matrix) < LARGEST_CONDITION)
+            if converged:
                 break
-            matrix = information[np.ix_(free, free)] / np.outer(size, size)
-            moved = False
-            while damping < 1e8:
-                step = np.zeros(len(theta))
-                damped = matrix + damping * np.eye(len(free))
-                step[free] = np.linalg.solve(damped, slope) / size
-                step[place:] = np.clip(
-                    step[place:], -LARGEST_LOG_STEP, LARGEST_LOG_STEP
-                )
-                tried, better = self.profiled(structure, theta + step, order)
-                if better > value:
-                    theta, moved, damping = tried, True, max(damping / 10, 1e-9)
-                    break
+            turned = self._principal(structure, theta, axes, matrix, size)
+            if settled:
+                axes = turned
+                continue
+            better = -np.inf
+            while not better > value and damping < LARGEST_DAMPING:
+                step = self._step(structure, axes, matrix, slope, size, damping)
+                tried, better = trial(structure, theta + step, order)
                 damping *= 8
-            if not moved:
+            if not better > value:
                 break
-        return Fit(structure, theta, value, gradient, information, converged, order)
+            theta, axes, damping = tried, turned, max(damping / 80, LEAST_DAMPING)
+        return Fit(
+            structure, theta, value, axes, gradient, information, converged, order
+        )
 
-    def _free(self, structure: Structure, theta: np.ndarray, information) -> np.ndarray:
-        """Parameters that move: not the noise of a sensor that is as good as exact."""
+    def _as_it_is(self, structure: Structure, theta: np.ndarray, order: int):
+        return theta, self.value(structure, theta, order)[0]
+
+    def _step(self, structure: Structure, axes, matrix, slope, size, damping):
+        """Damped scoring step, in which no logarithm changes by more than one."""
+        damped = matrix + damping * np.eye(len(size))
+        step = axes @ (np.linalg.solve(damped, slope) / size)
         place = len(structure.columns) + len(structure.entries(self.model.dof))
+        largest = np.abs(step[place:]).max()
+        return step * min(1.0, LARGEST_LOG_STEP / max(largest, LARGEST_LOG_STEP))
+
+    def _places_of_noise(self, structure: Structure) -> slice:
+        place = len(structure.columns) + len(structure.entries(self.model.dof))
+        return slice(place, place + len(self.model.channels.names))
+
+    def _principal(self, structure: Structure, theta, axes, matrix, size) -> np.ndarray:
+        """Principal axes of the information, as long as part of a standard error.
+
+        Where displacements are exact to 10⁻⁵, one combination of stiffnesses is known a
+        million times better than another; only differences along axes tell both.
+        """
+        values, vectors = np.linalg.eigh(matrix)
+        lengths = PART_OF_ERROR / np.sqrt(np.maximum(values, SINGULAR))
+        turned = (axes / size) @ vectors * lengths
+        part = np.abs(turned) / self.scale(structure, theta)[:, None]
+        return turned / np.maximum(part.max(axis=0) / LARGEST_DIFFERENCE, 1.0)
+
+    def _free(self, structure: Structure, theta, order: int, held: bool) -> np.ndarray:
+        """Parameters that move: no noise that is `held`, or far below innovations.
+
+        A noise that is just too low to be seen is raised in place.
+        """
         free = np.ones(len(theta), dtype=bool)
-        channels = len(self.model.channels.names)
-        of_noise = np.diag(information)[place : place + channels]
-        free[place : place + channels] = of_noise > 2 * LEAST_NOISE**2 * self.samples
+        noise = self._places_of_noise(structure)
+        variance = self.value(structure, theta, order)[2]
+        if held:
+            free[noise] = False
+        elif np.isfinite(variance).all():
+            lowest = 0.5 * np.log(LEAST_NOISE * variance)
+            theta[noise] = np.maximum(theta[noise], lowest)
         return np.flatnonzero(free)
+
+    def joint(self, fit: Fit, absent: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes g and I of the parameters themselves, then of absent columns.
+
+        Of parameters that are on an axis of the fit; the others do not matter.
+        """
+        _, g, information = self.pieces(
+            fit.structure, fit.theta, fit.axes, fit.order, absent
+        )
+        count, new = fit.axes.shape[1], len(absent)
+        back = np.zeros((count + new, len(fit.theta) + new))
+        back[:count, : len(fit.theta)] = np.linalg.pinv(fit.axes)
+        back[count:, len(fit.theta) :] = np.eye(new)
+        return back.T @ g, back.T @ information @ back
 
     def scores(
         self, fit: Fit, absent: Sequence[int], memory: bool = False
@@ -273,10 +370,10 @@ class Likelihood:
         if not len(absent) and not memory:
             return np.zeros(0)
         _, g, information = self.pieces(
-            fit.structure, fit.theta, fit.order, absent, memory
+            fit.structure, fit.theta, fit.axes, fit.order, absent, memory
         )
-        known = self._free(fit.structure, fit.theta, information)
-        new = np.arange(len(fit.theta), len(g))
+        known = np.arange(fit.axes.shape[1])
+        new = np.arange(len(known), len(g))
         inverse, size = normalised_inverse(information[np.ix_(known, known)])
         cross = information[np.ix_(new, known)] / size
         score = g[new] - cross @ inverse @ (g[known] / size)
@@ -284,9 +381,3 @@ class Likelihood:
         variance = own - np.einsum("ja,ab,jb->j", cross, inverse, cross)
         told = variance > SINGULAR * np.maximum(own, np.finfo(float).tiny)
         return np.where(told, score / np.sqrt(np.where(told, variance, 1.0)), 0.0)
-
-
-def _moved(theta: np.ndarray, place: int, step: float) -> np.ndarray:
-    found = theta.copy()
-    found[place] += step
-    return found

@@ -20,6 +20,10 @@ from leastaction.ensembles.state_space import Channels, Record, records_of
 # Lags per main period: the first resolves modes at twelve times the main frequency.
 LAGS_PER_PERIOD = (24, 12, 6)
 BLOCKS = 20
+# Of one coordinate that runs away, as a pendulum that turns over, no realisation tells.
+DAMPING_OF_GUESS = 0.1
+# Spectrum of a displacement over the highest frequencies that is no noise.
+ABOVE_NOISE = 10.0
 SAMPLES_PER_SPECTRUM = 1 << 15
 # Variance of the third difference of white noise.
 OF_THIRD_DIFFERENCE = 20
@@ -41,6 +45,8 @@ def differentiate(
         stride = max(1, round(2 * np.pi / main / dt / per_period))
         rates, shapes = realisation(records, stride, dt, 2 * count)
         found.append(modes(rates, shapes, count))
+    if count == 1:
+        found.append((np.array([main]), np.array([DAMPING_OF_GUESS]), shapes[:, :1].T))
     frequency, damping, shape = (np.array(part) for part in zip(*found, strict=True))
     return CONTRACTS["output_modes"].dataset(
         {
@@ -64,8 +70,8 @@ def differentiate(
 def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> float:
     """Angular frequency of the strongest motion, rad/s.
 
-    Where the spectrum has its maximum once multiplied by f^(1 − d), d the order of the
-    derivative that a channel measures: neither drift nor noise can then prevail.
+    Where the velocity, or what is next to it without drowning in noise or drift, has
+    the maximum of its spectrum: that of displacements where they stand above noise.
     """
     order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
     total = 0.0
@@ -78,7 +84,10 @@ def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> 
             continue
         y = np.nan_to_num(record.y - np.nanmean(record.y, axis=0))
         f, power = welch(y, 1 / dt, nperseg=size, axis=0)
-        weighted = power[1:] * f[1:, None] ** (1.0 - order)
+        floor = np.median(power[2 * len(f) // 3 :], axis=0)
+        clear = (power[1:] > ABOVE_NOISE * floor) | (order > 0)
+        weighted = power[1:] * f[1:, None] ** np.array([2.0, 0.0, -1.0])[order]
+        weighted = np.where(clear.any(axis=0) & ~clear, 0.0, weighted)
         total = total + weighted / weighted.sum(axis=0)
     return 2 * np.pi * float(f[1 + np.argmax(total.sum(axis=1))])
 

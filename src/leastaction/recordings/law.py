@@ -13,11 +13,13 @@ from leastaction.report.readable import percent_text
 CONFIDENCE = 0.95
 # Below this p-value innovations are not white.
 LEAST_P_VALUE = 1e-3
+# Standard errors that a further step may move a law by.
+LARGEST_REMAINING = 3.0
 # Excess kurtosis beyond which innovations are not Gaussian.
 LARGEST_KURTOSIS = 0.5
 # Steps, in standard errors, from the second order filter to the first one, beyond which
 # the third may matter.
-LARGEST_DISAGREEMENT = 3.0
+LARGEST_DISAGREEMENT = 5.0
 # A window is long if it has so many main periods, or this share of the longest one.
 PERIODS_OF_WINDOW, SHARE_OF_LONGEST = 2.5, 0.8
 # A misfit, over that of the sensor, that only a missing term explains.
@@ -74,7 +76,8 @@ class Law(IdentifiedModel):
     def verdict(self) -> str:
         """``found``, ``found, with reservations`` or ``no law found``."""
         if self.rollout is None:
-            lost = self.not_identifiable or not int(self.dataset["converged"])
+            lost = self.not_identifiable
+            lost = lost or float(self.dataset["remaining"]) > LARGEST_REMAINING
             return NONE if lost else RESERVED if self.reservations else FOUND
         misfit = AMPLITUDE_PER_MISFIT * float(self.dataset["misfit"])
         if misfit > LARGEST_MISFIT or np.isinf(float(self.dataset["criterion_value"])):
@@ -406,7 +409,10 @@ def _doubts(model: xr.Dataset) -> list[str]:
     if lost:
         texts.append(f"not identifiable: the data say nothing about {lost}")
     if not int(model["converged"]):
-        texts.append("the likelihood did not settle at a maximum")
+        texts.append(
+            "the likelihood did not settle at its maximum: a further step would move the "
+            f"law by {float(model['remaining']):.2g} standard errors"
+        )
     score, penalty = float(model["best_absent_score"]), float(model["term_penalty"])
     if score > penalty:
         texts.append(
