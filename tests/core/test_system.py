@@ -111,32 +111,6 @@ def test_hamiltonian_is_kinetic_plus_potential_energy():
     assert zero(truth.hamiltonian - m * v**2 / 2 - k * x**4)
 
 
-def test_canonical_hamiltonian_gives_hamiltons_equations():
-    """q̇ = ∂H/∂p and ṗ = −∂H/∂q, with a velocity-linear (magnetic) term too."""
-    truth = system(
-        "m*(adot**2 + bdot**2)/2 + B*(a*bdot - b*adot)/2 - a**2*b",
-        ("a", "b"),
-        {"m": 2.0, "B": 3.0},
-    )
-    h = truth.canonical_hamiltonian
-    assert not h.has(*truth.qdot)
-    at = dict(zip((symbol("p_a"), symbol("p_b")), truth.momenta, strict=True))
-    for i, (x, v) in enumerate(zip(truth.q, truth.qdot, strict=True)):
-        p = symbol(f"p_{truth.coordinates[i]}")
-        assert zero(sp.diff(h, p).subs(at) - v)
-        rate = total_derivative(truth.momenta[i], truth.coordinates)
-        accelerations = dict(
-            zip((symbol("addot"), symbol("bddot")), truth.acceleration, strict=True)
-        )
-        assert zero(rate.subs(accelerations) + sp.diff(h, x).subs(at))
-    assert zero(h.subs(at) - truth.hamiltonian)
-
-
-def test_momenta_that_have_no_closed_inverse_are_refused():
-    with pytest.raises(ValueError, match="not linear"):
-        _ = system("xdot**4/4 - x**2").canonical_hamiltonian
-
-
 @pytest.mark.parametrize(
     ("truth", "start"),
     [

@@ -199,32 +199,7 @@ def model_dataset(
     given = observations.attrs
     # A field is one degree of freedom.
     dof = observations["dof"].values if "dof" in observations.dims else [given["field"]]
-    damping, squares = lagrangian.dissipation_coefficients, volatility.coefficients
-    unknown = np.full_like(squares, np.nan)
-    covariance = volatility.covariance
-    if covariance is None:
-        covariance = lagrangian.noise_covariance
-    if covariance.shape != (len(dof), len(dof)):
-        covariance = np.diag(volatility.volatility**2)
-    root, root_std = volatility.root, volatility.root_std
-    values = {
-        "coefficient_estimate": lagrangian.coefficients,
-        "coefficient_std": lagrangian.std,
-        "support": (lagrangian.coefficients != 0).astype("int8"),
-        "dissipation_coefficient_estimate": damping,
-        "dissipation_coefficient_std": lagrangian.dissipation_std,
-        "dissipation_support": (damping != 0).astype("int8"),
-        "alternatives": np.array(lagrangian.alternatives, dtype=object),
-        "volatility_is_constant": volatility.constant.astype("int8"),
-        "volatility_estimate": volatility.volatility,
-        "volatility_std": volatility.std,
-        "noise_covariance": covariance,
-        "volatility_coefficient_estimate": squares,
-        "volatility_coefficient_std": volatility.coefficient_std,
-        "volatility_root_estimate": unknown if root is None else root,
-        "volatility_root_std": unknown.copy() if root_std is None else root_std,
-        "volatility_support": (squares != 0).astype("int8"),
-    }
+    values = _values(lagrangian, volatility, len(dof))
     for name, entry in lagrangian.diagnostics.items():
         values[name] = _entry((), *entry)
     for name, entry in volatility.diagnostics.items():
@@ -251,6 +226,38 @@ def model_dataset(
     domain = {n: v for n, v in given.items() if n == "field" or n.startswith("domain_")}
     attrs = {"calculus": calculus} | domain
     return MODEL.dataset({**words, **values, **coords}, candidates, attrs)
+
+
+def _values(
+    lagrangian: LagrangianEstimate, volatility: VolatilityEstimate, dof: int
+) -> dict[str, np.ndarray]:
+    """Variables that every model has."""
+    damping, squares = lagrangian.dissipation_coefficients, volatility.coefficients
+    unknown = np.full_like(squares, np.nan)
+    covariance = volatility.covariance
+    if covariance is None:
+        covariance = lagrangian.noise_covariance
+    if covariance.shape != (dof, dof):
+        covariance = np.diag(volatility.volatility**2)
+    root, root_std = volatility.root, volatility.root_std
+    return {
+        "coefficient_estimate": lagrangian.coefficients,
+        "coefficient_std": lagrangian.std,
+        "support": (lagrangian.coefficients != 0).astype("int8"),
+        "dissipation_coefficient_estimate": damping,
+        "dissipation_coefficient_std": lagrangian.dissipation_std,
+        "dissipation_support": (damping != 0).astype("int8"),
+        "alternatives": np.array(lagrangian.alternatives, dtype=object),
+        "volatility_is_constant": volatility.constant.astype("int8"),
+        "volatility_estimate": volatility.volatility,
+        "volatility_std": volatility.std,
+        "noise_covariance": covariance,
+        "volatility_coefficient_estimate": squares,
+        "volatility_coefficient_std": volatility.coefficient_std,
+        "volatility_root_estimate": unknown if root is None else root,
+        "volatility_root_std": unknown.copy() if root_std is None else root_std,
+        "volatility_support": (squares != 0).astype("int8"),
+    }
 
 
 @lru_cache(maxsize=16)

@@ -554,14 +554,9 @@ def simulate(
         raise ValueError("time: expected two times or more, in their order, in s")
     if force is not None:
         _check_force(system, force, time[0])
-    speed = max(np.abs(start[system.dof :]).max(), 1.0)
-    width = sp.Float(SLIDING * speed)
-    smooth = system.dissipation.replace(
-        lambda e: isinstance(e, sp.Abs), lambda e: sp.sqrt(e.args[0] ** 2 + width**2)
-    )
-    smoothed = replace(system, dissipation=smooth)
-    acceleration = acceleration_function(smoothed)
     dof = system.dof
+    speed = max(np.abs(start[dof:]).max(), 1.0)
+    acceleration = acceleration_function(_without_jumps(system, SLIDING * speed))
 
     def rate(t, x):
         push = 0.0 if force is None else force(t)
@@ -579,6 +574,15 @@ def simulate(
     if not found.success or found.y.shape[1] != len(time):
         raise ValueError(f"simulate: the motion does not stay finite ({found.message})")
     return found.y[:dof].T, found.y[dof:].T
+
+
+def _without_jumps(system: System, width: float) -> System:
+    """System whose |v| in the dissipation is √(v² + `width`²)."""
+    square = sp.Float(width) ** 2
+    smooth = system.dissipation.replace(
+        lambda e: isinstance(e, sp.Abs), lambda e: sp.sqrt(e.args[0] ** 2 + square)
+    )
+    return replace(system, dissipation=smooth)
 
 
 def _start(system: System, q, qdot) -> np.ndarray:

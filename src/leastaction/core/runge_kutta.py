@@ -194,41 +194,18 @@ def simulate(
     DivergenceError
         If a trajectory does not stay finite.
     """
-    start, inputs = settings["initial_state"], settings.get("input", {})
-    drawn_names = tuple(start.get("random", {}))
-    motion = motion_of(system, inputs, drawn_names)
-    draw, state_of = random_names(start), state_of_names(start, system)
-    dt, n, dof = settings["time_step"], settings["trajectories"], system.dof
-    samples = step_count(settings["duration"], dt) + 1
-    data = {name: np.empty((n, samples, dof)) for name in CHANNELS}
-    force = np.zeros((n, samples, dof))
-    force_of = input_force(system, inputs, drawn_names)
-    time = np.arange(samples) * dt
-    for trajectory in range(n):
-        rng = generator(seed, example, "simulate", replicate, trajectory)
-        drawn = draw(rng, trajectory)
-        values = tuple(drawn.values())
-        path, acceleration = motion.integrate(
-            state_of(drawn), samples, dt, substeps_of(settings), values
-        )
-        if not np.isfinite(path).all():
-            when = dt * int(np.argmax(~np.isfinite(path).all(axis=1)))
-            raise DivergenceError(
-                f"trajectory {trajectory} of replicate {replicate} is not finite from "
-                f"t = {when:g} s on; reduce simulate.integration_step"
-            )
-        data["q"][trajectory] = path[:, :dof]
-        data["qdot"][trajectory] = path[:, dof:]
-        data["qddot"][trajectory] = acceleration
-        force[trajectory] = force_of(time, values)
+    dt, n = settings["time_step"], settings["trajectories"]
+    time = np.arange(step_count(settings["duration"], dt) + 1) * dt
+    key = seed, example, "simulate", replicate
+    data, force = _motions(system, settings, time, key)
     sensors = settings["noise"]
     recorded = [name for name in CHANNELS if name in sensors["channels"]]
     modes = [mode for mode in MODES if mode in sensors["modes"]]
     generators = (generator(seed, example, "sensor", replicate, i) for i in range(n))
-    noise = _unit_noise(generators, modes, (n, samples, dof))
+    noise = _unit_noise(generators, modes, force.shape)
     return contracts()["recordings"].dataset(
         {name: data[name] for name in recorded}
-        | ({"input": force} if inputs else {})
+        | ({"input": force} if settings.get("input") else {})
         | {f"noise_{name}": noise[CHANNELS.index(name)] for name in recorded},
         {
             "replicate": [replicate],
@@ -239,6 +216,37 @@ def simulate(
             "noise_level": np.asarray(sensors["levels"], dtype=float),
         },
     )
+
+
+def _motions(
+    system: System, settings: Mapping, time: np.ndarray, key: tuple
+) -> tuple[dict[str, np.ndarray], np.ndarray]:
+    """Channels without noise, and input, each (trajectory, time, dof)."""
+    start, inputs = settings["initial_state"], settings.get("input", {})
+    drawn_names = tuple(start.get("random", {}))
+    motion = motion_of(system, inputs, drawn_names)
+    draw, state_of = random_names(start), state_of_names(start, system)
+    dt, dof, samples = settings["time_step"], system.dof, len(time)
+    force = np.zeros((settings["trajectories"], samples, dof))
+    data = {name: np.empty_like(force) for name in CHANNELS}
+    force_of = input_force(system, inputs, drawn_names)
+    for trajectory in range(len(force)):
+        drawn = draw(generator(*key, trajectory), trajectory)
+        values = tuple(drawn.values())
+        path, acceleration = motion.integrate(
+            state_of(drawn), samples, dt, substeps_of(settings), values
+        )
+        if not np.isfinite(path).all():
+            when = dt * int(np.argmax(~np.isfinite(path).all(axis=1)))
+            raise DivergenceError(
+                f"trajectory {trajectory} of replicate {key[-1]} is not finite from "
+                f"t = {when:g} s on; reduce simulate.integration_step"
+            )
+        data["q"][trajectory] = path[:, :dof]
+        data["qdot"][trajectory] = path[:, dof:]
+        data["qddot"][trajectory] = acceleration
+        force[trajectory] = force_of(time, values)
+    return data, force
 
 
 def _unit_noise(

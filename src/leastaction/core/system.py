@@ -331,24 +331,6 @@ class System:
         )
 
     @cached_property
-    def canonical_hamiltonian(self) -> sp.Expr:
-        """H(q, p), with momenta named ``p_x``.
-
-        Raises
-        ------
-        ValueError
-            If ∂L/∂q̇ is not linear in q̇, so that it has no closed inverse here.
-        """
-        if self.mass_matrix.has(*self.qdot):
-            raise ValueError("the momenta are not linear in the velocities")
-        momenta = sp.Matrix([symbol(f"p_{name}") for name in self.coordinates])
-        rest = self.momenta.subs({v: 0 for v in self.qdot})
-        velocities = self.accelerated_by(momenta - rest)
-        return sp.expand(
-            self.hamiltonian.subs(dict(zip(self.qdot, velocities, strict=True)))
-        )
-
-    @cached_property
     def equations_of_motion(self) -> tuple[sp.Eq, ...]:
         """q̈ = acceleration + g Ẇ, one equation per coordinate."""
         right = zip(self.acceleration, self.diffusion * self._white_noise, strict=True)

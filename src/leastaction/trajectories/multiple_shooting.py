@@ -300,8 +300,8 @@ def fit_jointly(
         c_new[active] += system.step
         trial = segments.at(segments.state + system.state_step)
         new = normal_equations(positions, trial, c_new, active)
-        worse = np.flatnonzero(~(new[2] <= chi2 + 1.0))
         for origin in (trial, segments):
+            worse = np.flatnonzero(~(new[2] <= chi2 + 1.0))
             if not len(worse):
                 break
             again, _ = fit_states(positions, origin[worse], c_new)
@@ -310,7 +310,6 @@ def fit_jointly(
             trial.state[worse[won]] = again.state[won]
             for old, part in zip(new, redone, strict=True):
                 old[worse[won]] = part[won]
-            worse = worse[~(new[2][worse] <= chi2[worse] + 1.0)]
         gained = _gained(chi2, new[2], segments, dof, ~barred)
         if not gained:
             stuck = barred | (new[2] > chi2 + allowed_rise(dof))

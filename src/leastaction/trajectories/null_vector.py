@@ -81,7 +81,6 @@ def identify(
     columns = free_columns(equations)
     path, ratio, error = search(equations, compiled, columns, settings)
     size, jump = size_by_jump(path.errors, settings["halving"])
-    largest = min(settings["largest"], len(columns))
     force = kept(observations, equations, "input") if ratio.kept else None
     support = path.supports[size]
     chosen = _chosen(support, columns)
@@ -90,17 +89,13 @@ def identify(
     def fitted(support) -> Refit:
         return _fitted(support, ratio, compiled, columns, terms, motion)
 
-    model = fitted(support)
-    while size < largest and model.unexplained:
-        around = larger_supports(
+    def around(size):
+        return larger_supports(
             path, ratio, error, size, settings["ranked"], SUPPORTS_REFITTED
         )
-        trials = [(fitted(trial), trial) for trial in around]
-        larger, trial = min(trials, key=lambda each: each[0].excess)
-        left = larger.excess - larger.excess_std
-        if not _certain(larger) or left > model.excess / settings["halving"]:
-            break
-        size, model, support = size + 1, larger, trial
+
+    sizes = range(size, min(settings["largest"], len(columns)))
+    model, support = _grown(fitted, support, around, sizes, settings["halving"])
     near = rivals(path, ratio, error, support, settings["ranked"], settings["halving"])
     model, support, equals = _compared(fitted, model, support, near)
     size = len(support) - len(ratio.kept)
@@ -111,16 +106,13 @@ def identify(
     if not equals:
         known = np.isfinite(model.std)
         std[chosen] = np.where(known, model.std, np.nan)[: len(chosen)]
-    diagnostics = _diagnostics(path, ratio, size, jump) | {
-        "excess": (model.excess, "1", "residual ratio without the part of noise"),
-        "excess_std": (model.excess_std, "1", "its standard error"),
-    }
-    criterion = np.full(settings["largest"] + 1, np.nan)
-    criterion[0] = 0.0
-    for size, value in path.errors.items():
-        criterion[size] = np.log(max(value, 1e-300))
     estimate = lagrangian_estimate(
-        equations, coefficients, diagnostics, _noise(equations), std, criterion
+        equations,
+        coefficients,
+        _diagnostics(path, ratio, size, jump, model),
+        _noise(equations),
+        std,
+        _criterion(path.errors, settings["largest"]),
     )
     names = [_names(equations, columns, rival) for rival in equals]
     return replace(estimate, alternatives="; ".join(names))
@@ -131,6 +123,26 @@ def _certain(model: Refit) -> bool:
     return bool(
         (np.abs(model.coefficients) > CERTAIN_STANDARD_ERRORS * model.std).all()
     )
+
+
+def _grown(
+    fitted: Callable, support, around: Callable, sizes: range, halving: float
+) -> tuple[Refit, list]:
+    """Model and support with the further terms that a residual beyond noise asks for.
+
+    ``around(size)`` gives the supports of one term more to try.
+    """
+    model = fitted(support)
+    for size in sizes:
+        if not model.unexplained:
+            break
+        refits = [(fitted(trial), trial) for trial in around(size)]
+        best, trial = min(refits, key=lambda each: each[0].excess)
+        left = best.excess - best.excess_std
+        if not _certain(best) or left > model.excess / halving:
+            break
+        model, support = best, trial
+    return model, support
 
 
 def _compared(
@@ -253,7 +265,18 @@ def _fitted(support, ratio, compiled, columns, terms, motion) -> Refit:
     )
 
 
-def _diagnostics(path: Path, ratio: Ratio, size: int, jump: float) -> dict:
+def _criterion(errors: Mapping[int, float], largest: int) -> np.ndarray:
+    """Log e by size; zero without terms, NaN where no support was tried."""
+    criterion = np.full(largest + 1, np.nan)
+    criterion[0] = 0.0
+    for size, value in errors.items():
+        criterion[size] = np.log(max(value, 1e-300))
+    return criterion
+
+
+def _diagnostics(
+    path: Path, ratio: Ratio, size: int, jump: float, model: Refit
+) -> dict:
     tau = max(ratio.minimise(path.supports[size])[0], 0.0)
     return {
         "jump": (jump, "1", "largest jump of log e, the confidence in the structure"),
@@ -268,6 +291,8 @@ def _diagnostics(path: Path, ratio: Ratio, size: int, jump: float) -> dict:
             "1",
             "mean square residual over mean square inertial force",
         ),
+        "excess": (model.excess, "1", "residual ratio without the part of noise"),
+        "excess_std": (model.excess_std, "1", "its standard error"),
     }
 
 

@@ -317,14 +317,8 @@ def identify_by_residual(
 
     excluded = places(settings["exclude"])
     coefficients = np.zeros(len(gram))
-    moment, prior = equations["input_moment"].values[0], settings["prior"]
-    if prior is None and not moment.any():
-        prior = f"{coordinates[0]}dot**2"
-        if prior not in terms:
-            raise ValueError(
-                "prior: null needs recordings with an external input (case I), or the "
-                f"candidate {prior}; name a term of L, or record an input"
-            )
+    moment = equations["input_moment"].values[0]
+    prior = _prior(settings["prior"], moment, terms, coordinates[0])
     if prior is not None:
         (prior,) = places([prior])
         moment = -gram[prior]
@@ -356,6 +350,21 @@ def identify_by_residual(
             "stage_epochs": (("stage",), taken, "1", "epochs until nothing changed"),
         },
     )
+
+
+def _prior(
+    named: str | None, moment: np.ndarray, terms: Sequence[str], coordinate: str
+) -> str | None:
+    """Prior term: the one `named`; without input, the first velocity's square."""
+    if named is not None or moment.any():
+        return named
+    prior = f"{coordinate}dot**2"
+    if prior not in terms:
+        raise ValueError(
+            "prior: null needs recordings with an external input (case I), or the "
+            f"candidate {prior}; name a term of L, or record an input"
+        )
+    return prior
 
 
 def descend_accelerations(

@@ -17,6 +17,7 @@ from leastaction.core.units import dimension_of, unit
 from leastaction.ports.figures.learning_curves import SIZE, component
 from leastaction.report.panel import BASELINE, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific, unit_label
+from leastaction.report.scores import NORMAL_95
 from leastaction.report.style import (
     grid_of,
     key,
@@ -28,7 +29,6 @@ from leastaction.report.style import (
 
 # Training samples from all times, or from early ones alone.
 ALL, EARLY = "all", "early"
-NORMAL_95 = 1.96
 # An effort below is zero but for round-off.
 ROUND_OFF_OF_EFFORT = 1e-12
 SHADE = "0.9"
