@@ -44,6 +44,22 @@ CONTRACTS = {
     "displacements": Contract(
         "simulate with sensor.channels [q]", variables(OBSERVED, finite=("q",))
     ),
+    "sensor_readings": Contract(
+        "import with sensors",
+        variables(
+            """
+            replicate sample channel:
+                reading [mixed] what each sensor reads
+            replicate sample dof:
+                input [mixed] recorded generalised force
+            trajectory:
+                first_sample [1] first row
+                sample_count [1] number of rows
+            """,
+            optional=("input",),
+        ),
+        swept=False,
+    ),
     "ensemble_derivatives": Contract(
         "differentiate with method central_difference",
         variables(

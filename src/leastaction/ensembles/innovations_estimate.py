@@ -27,6 +27,8 @@ LAGS = 200
 MOST_KEPT = 100_000
 # Share of eigenvectors below which a parameter does not belong to a combination.
 PART_OF_COMBINATION = 0.1
+# Stands for one over an infinite variance.
+NOT_RESOLVED = 1e-12
 # Relative variance of a combination of parameters that data do not determine.
 NOT_DETERMINED = 1.0
 
@@ -50,7 +52,7 @@ def identify(
     names += [f"D: {t}" for t in terms.dissipation_names]
     search = Search(likelihood, usable, names)
     starts = starts_of(likelihood.model, equations, usable)
-    found = search.run(starts, settings["colour"])
+    found = search.run(starts, settings["colour"], settings["search"])
     return lagrangian(terms, likelihood, found, names), volatility(likelihood, found)
 
 
@@ -85,6 +87,7 @@ def starts_of(
     noise = np.log(equations["sensor_noise"].values[0])
     main = float(equations["main_frequency"].values[0])
     n, found = model.dof, []
+    gain = np.ones(1) if model.driven else np.zeros(0)
     for c in equations["start_coefficient"].values[0]:
         columns = tuple(i for i in usable if c[i] != 0)
         if not columns:
@@ -96,7 +99,10 @@ def starts_of(
         if n > 1:
             forces["ground"] = [np.sqrt(np.mean(level**2))]
         found += [
-            (Structure(columns, force), np.concatenate([c[list(columns)], root, noise]))
+            (
+                Structure(columns, force, driven=model.driven),
+                np.concatenate([c[list(columns)], root, noise, gain]),
+            )
             for force, root in forces.items()
         ]
     return found
@@ -150,6 +156,7 @@ def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]
     else:
         found += [f"S: {q[a]} {q[b]}" for a, b in structure.entries(model.dof)]
     found += [f"log noise: {name}" for name in model.channels.names]
+    found += ["gain of recorded forces"] * structure.driven
     return [*found, *(["log correlation time"] if structure.coloured else [])]
 
 
@@ -205,8 +212,7 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
     kept = [i for i, name in enumerate(labels) if not name.startswith("log noise")]
     size = np.where(fit.theta[kept] != 0, np.abs(fit.theta[kept]), 1.0)
     relative = fit.covariance[np.ix_(kept, kept)] / np.outer(size, size)
-    if not np.isfinite(relative).all():
-        return ""
+    relative = np.nan_to_num(relative, posinf=1 / NOT_RESOLVED, neginf=0.0)
     values, vectors = np.linalg.eigh(relative)
     if values[-1] < NOT_DETERMINED:
         return ""

@@ -36,6 +36,8 @@ SINGULAR = 1e-8
 # Scoring ends if what a step can gain is below this: 0.05 standard errors.
 LEAST_DECREMENT = 3e-3
 MOST_STEPS = 40
+# Standard errors that are worth another way to the maximum.
+SMALL_REMAINDER = 0.3
 LARGEST_LOG_STEP = 1.0
 # Sensors are first taken for so many times noisier where scoring gets lost.
 INFLATIONS = 30.0, 5.0
@@ -233,6 +235,8 @@ class Likelihood:
             )
             flat = slopes.reshape(len(runs), -1)
             information += flat @ flat.T
+        if not np.isfinite(information).all():
+            value = -np.inf
         return value, gradient, information
 
     def profiled(self, structure: Structure, theta: np.ndarray, order: int = 2):
@@ -260,7 +264,8 @@ class Likelihood:
         found = self._scored(
             structure, self.profiled(structure, theta, order)[0], order
         )
-        if found.converged or not np.isfinite(found.value):
+        linear = self.model.linear[list(structure.columns)].all()
+        if found.remaining < SMALL_REMAINDER or not linear:
             return found
         noise = self._places_of_noise(structure)
         best, start = found, found.theta.copy()
@@ -275,12 +280,13 @@ class Likelihood:
         self, structure: Structure, theta: np.ndarray, order: int, held: bool = False
     ) -> Fit:
         """Fit by scoring from θ, sensor noise `held` at what it is there."""
-        damping, converged = FIRST_DAMPING, False
+        damping = FIRST_DAMPING
         trial = self._as_it_is if held else self.profiled
         theta = theta.copy()
         free = self._free(structure, theta, order, held)
         axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
-        value, gradient, information = -np.inf, np.zeros(len(free)), np.eye(len(free))
+        nothing = -np.inf, axes, np.zeros(len(free)), np.eye(len(free))
+        found = Fit(structure, theta, *nothing, False, order)
         for _ in range(MOST_STEPS):
             value, gradient, information = self.pieces(structure, theta, axes, order)
             if not np.isfinite(value):
@@ -289,6 +295,9 @@ class Likelihood:
             matrix, slope = information / np.outer(size, size), gradient / size
             settled = slope @ inverse @ slope < LEAST_DECREMENT
             converged = bool(settled and np.linalg.cond(matrix) < LARGEST_CONDITION)
+            found = Fit(
+                structure, theta, value, axes, gradient, information, converged, order
+            )
             if converged:
                 break
             turned = self._principal(structure, theta, axes, matrix, size)
@@ -303,9 +312,7 @@ class Likelihood:
             if not better > value:
                 break
             theta, axes, damping = tried, turned, max(damping / 80, LEAST_DAMPING)
-        return Fit(
-            structure, theta, value, axes, gradient, information, converged, order
-        )
+        return found
 
     def _as_it_is(self, structure: Structure, theta: np.ndarray, order: int):
         return theta, self.value(structure, theta, order)[0]
@@ -315,7 +322,9 @@ class Likelihood:
         damped = matrix + damping * np.eye(len(size))
         step = axes @ (np.linalg.solve(damped, slope) / size)
         place = len(structure.columns) + len(structure.entries(self.model.dof))
-        largest = np.abs(step[place:]).max()
+        place = slice(place, place + len(self.model.channels.names))
+        logarithms = [*step[place], *([step[-1]] if structure.coloured else [])]
+        largest = np.abs(logarithms).max()
         return step * min(1.0, LARGEST_LOG_STEP / max(largest, LARGEST_LOG_STEP))
 
     def _places_of_noise(self, structure: Structure) -> slice:

@@ -59,6 +59,8 @@ def response(rates: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:
 
 def stationary(transition: np.ndarray, covariance: np.ndarray) -> np.ndarray | None:
     """Covariance P = A P Aᵀ + Q of the state; None if it has none."""
+    if not np.isfinite([transition, covariance]).all():
+        return None
     if not np.abs(np.linalg.eigvals(transition)).max() < 1:
         return None
     return solve_discrete_lyapunov(transition, covariance)
@@ -69,16 +71,17 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):
     """Innovations `e` and their variances `V`, (time, channel), of samples `y`.
 
     The state follows x⁺ = A x + `drive`[k] with `covariance` Q; channel i sees
-    `matrix`[i] x + `offset`[k, i] with variance `noise`[i]. Drive or offset of one row
-    stand for all. Samples that are NaN are gaps: e is 0 and V is 1. `x` and `P` are the
-    state at the first sample, and are overwritten. Returns whether all is finite.
+    `matrix`[i] x + `offset`[k, i] with variance `noise`[i]. The last row of either
+    stands for those after it. Samples that are NaN are gaps: e is 0 and V is 1. `x` and
+    `P` are the state at the first sample, and are overwritten. Returns whether all is
+    finite.
     """
     size, channels = len(x), y.shape[1]
     gain, variance = np.zeros((channels, size)), np.zeros(channels)
     K, old, settled = np.zeros(size), np.zeros(size), 0
     z, AP = np.zeros(size), np.zeros((size, size))
     for k in range(len(y)):
-        row = k if len(offset) > 1 else 0
+        row = min(k, len(offset) - 1)
         whole = True
         for i in range(channels):
             whole = whole and not np.isnan(y[k, i])
@@ -109,7 +112,7 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):
             e[k, i], V[k, i] = miss, variance[i]
             for s in range(size):
                 x[s] += gain[i, s] * miss
-        row = k if len(drive) > 1 else 0
+        row = min(k, len(drive) - 1)
         for s in range(size):
             z[s] = drive[row, s]
             for t in range(size):

@@ -150,7 +150,7 @@ class StochasticSubspace(Differentiate):
     """Modes of the outputs, and noise of the sensors, by stochastic realisation."""
 
     run = "ensembles.stochastic_subspace:differentiate"
-    reads = ("observations", "displacements", "measurements")
+    reads = ("observations", "displacements", "measurements", "sensor_readings")
     makes = "output_modes"
 
     method: Literal["stochastic_subspace"] = "stochastic_subspace"
@@ -311,8 +311,14 @@ class InnovationsLikelihood(Identify):
     reads = ("state_space",)
     returns_to_samples = True
     finds_volatility = True
+    knows_input = True
 
     method: Literal["innovations_likelihood"] = "innovations_likelihood"
+    search: Flag = Field(
+        True,
+        description="Whether terms are searched for; if not, all candidates are in the "
+        "law, and sensors may be fewer than coordinates.",
+    )
     colour: Literal["auto", "white"] = Field(
         "auto",
         description="auto, a correlation time of the random force where the likelihood "

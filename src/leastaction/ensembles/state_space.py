@@ -10,18 +10,25 @@ accelerometer in a white force has no value at an instant: the mean over one ste
 (q̇_k − q̇_{k−1})/Δt, stands for it.
 
 A vector θ of parameters holds, in this order: free coefficients of L and D, entries of
-S, log s of every channel, and log τ of a coloured force.
+S, log s of every channel, the gain of recorded forces, and log τ of a coloured one.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
 import xarray as xr
+from scipy.interpolate import make_interp_spline
 
 from leastaction.core.contracts import time_step
-from leastaction.core.euler_lagrange import symbols
+from leastaction.core.euler_lagrange import (
+    acceleration_names,
+    symbols,
+    velocity_names,
+)
+from leastaction.core.expressions import parse
 from leastaction.core.library import Library
 from leastaction.ensembles import extended_kalman_filter, kalman_filter
 
@@ -33,6 +40,8 @@ LARGEST_TURN = 0.3
 SHORTEST_MEMORY = 8.0
 # Variance of an unknown start, in those of the motion.
 DIFFUSE = 100.0
+# Name of the acceleration of the ground in what a sensor measures.
+GROUND = "ground"
 FORCES = ("diagonal", "ground", "free")
 
 
@@ -78,11 +87,15 @@ class Structure:
         acceleration).
     coloured
         Whether the force has a correlation time.
+    driven
+        Whether recorded forces act beside it; their gain is a parameter, since a
+        coefficient of L is given.
     """
 
     columns: tuple[int, ...]
     force: str = "diagonal"
     coloured: bool = False
+    driven: bool = False
 
     def entries(self, dof: int) -> list[tuple[int, int]]:
         """Places of the entries of S among (row, column)."""
@@ -100,40 +113,86 @@ class Parameters(NamedTuple):
     root: np.ndarray
     noise: np.ndarray
     rate: float
+    gain: float
+
+
+def channels_of(texts: Sequence[str], coordinates: Sequence[str]) -> Channels:
+    """Matrices of sensors from what each measures, a text such as ``x2 - x1``.
+
+    Parameters
+    ----------
+    texts
+        Linear in coordinates, velocities (``xdot``) and accelerations (``xddot``), and
+        in ``ground``, the acceleration of the ground that absolute ones hold.
+    coordinates
+        Names of q.
+
+    Raises
+    ------
+    ValueError
+        If a text is not linear in these, or holds part of the ground alone.
+
+    Examples
+    --------
+    >>> found = channels_of(["x2 - x1", "x2ddot + ground"], ["x1", "x2"])
+    >>> found.position.tolist(), found.acceleration.tolist(), found.absolute.tolist()
+    ([[-1.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]], [False, True])
+    """
+    q = tuple(map(str, coordinates))
+    groups = q, velocity_names(q), acceleration_names(q), (GROUND,)
+    names = [name for group in groups for name in group]
+    rows = []
+    for text in texts:
+        expression = parse(text, names)
+        row = [sp.diff(expression, one) for one in symbols(names)]
+        zero = expression.subs(dict.fromkeys(symbols(names), 0))
+        linear = all(x.is_number for x in row) and zero == 0 and any(row)
+        if not linear or row[-1] not in (0, sum(row[2 * len(q) : 3 * len(q)])):
+            raise ValueError(
+                f"the sensor {text!r} is not linear in {', '.join(names)}; expected "
+                "something like x2 - x1, x1ddot, or x1ddot + ground of an absolute "
+                "acceleration on shaking ground"
+            )
+        rows.append([float(x) for x in row])
+    weights = np.split(np.array(rows), [len(q), 2 * len(q), 3 * len(q)], axis=1)
+    return Channels(tuple(texts), *weights[:3], weights[3][:, 0] != 0)
 
 
 def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]:
     """Channels, stretches and time step of recordings or of an ensemble."""
     names = [str(n) for n in observations["dof"].values]
-    endings = {"q": "", "qdot": "dot", "qddot": "ddot"}
-    there = [c for c in endings if c in observations]
-    values = np.concatenate([observations[c].values[0] for c in there], axis=-1)
-    ragged = "first_sample" in observations
-    if ragged:
-        first = observations["first_sample"].values
-        cuts = [
-            slice(a, a + n)
-            for a, n in zip(first, observations["sample_count"].values, strict=True)
-        ]
-        stretches = [values[cut] for cut in cuts]
-        dt = float(observations.attrs["time_step"])
+    if "reading" in observations:
+        texts = [str(text) for text in observations["channel"].values]
+        values = observations["reading"].values[0]
     else:
-        stretches, dt = list(values), time_step(observations)
-    n = len(names)
-    matrices = {
-        c: np.concatenate([np.eye(n) * (c == d) for d in there]) for c in endings
-    }
-    channels = Channels(
-        tuple(name + endings[c] for c in there for name in names),
-        *matrices.values(),
-        np.zeros(len(there) * n, dtype=bool),
-    )
-    still = np.zeros((1, n))
-    return (
-        channels,
-        [Record(np.ascontiguousarray(y, dtype=float), still) for y in stretches],
-        dt,
-    )
+        endings = {"q": "", "qdot": "dot", "qddot": "ddot"}
+        there = [c for c in endings if c in observations]
+        texts = [name + endings[c] for c in there for name in names]
+        values = np.concatenate([observations[c].values[0] for c in there], axis=-1)
+    channels = channels_of(texts, names)
+    if "first_sample" not in observations:
+        still = np.zeros((1, len(names)))
+        records = [Record(np.ascontiguousarray(y, dtype=float), still) for y in values]
+        return channels, records, time_step(observations)
+    first = observations["first_sample"].values
+    count = observations["sample_count"].values
+    cuts = [slice(a, a + n) for a, n in zip(first, count, strict=True)]
+    forces = observations["input"].values[0] if "input" in observations else None
+    records = [
+        Record(
+            np.ascontiguousarray(values[cut], dtype=float),
+            np.zeros((1, len(names))) if forces is None else half_steps(forces[cut]),
+        )
+        for cut in cuts
+    ]
+    return channels, records, float(observations.attrs["time_step"])
+
+
+def half_steps(samples: np.ndarray) -> np.ndarray:
+    """Samples and the values halfway between them, of cubic splines."""
+    count = len(samples)
+    spline = make_interp_spline(np.arange(count), samples, k=3, axis=0)
+    return np.ascontiguousarray(spline(np.arange(2 * count - 1) / 2))
 
 
 def is_linear(library: Library) -> np.ndarray:
@@ -175,6 +234,7 @@ class StateSpace:
         self.records, self.dt, self.scale = records, dt, np.asarray(scale)
         self.dof = len(library.coordinates)
         self.linear = is_linear(library)
+        self.driven = any(len(record.w) > 1 for record in records)
         self.kernel = extended_kalman_filter.compiled(library)
         self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
         self.width = SLIDING_PART * float(self.scale[self.dof :].max())
@@ -196,7 +256,8 @@ class StateSpace:
         place = count + len(entries)
         noise = np.exp(2 * theta[place : place + len(self.channels.names)])
         rate = np.exp(-theta[-1]) if structure.coloured else 0.0
-        return Parameters(c, root, noise, rate)
+        gain = theta[place + len(noise)] if structure.driven else 0.0
+        return Parameters(c, root, noise, rate, gain)
 
     def matrices(self, structure: Structure) -> tuple[np.ndarray, ...]:
         """Sensor matrices of the state, of accelerations, of coloured forces."""
@@ -255,15 +316,23 @@ class StateSpace:
         )
         if size > core:
             transition[core:, n : 2 * n] = np.eye(n)
-        offset = (seen @ push[n : 2 * n])[None]
         sees = matrix.copy()
         sees[:, : 2 * n] += seen @ rates[n : 2 * n, : 2 * n]
         sees[:, 2 * n : core] += shaken @ rates[n : 2 * n, 2 * n :]
-        ends = kalman_filter.response(rates, self.dt)
-        drive = np.zeros((1, size))
-        drive[0, :core] = (ends[0] + ends[1]) @ push
+        half = kalman_filter.discretised(rates, diffusion, self.dt / 2)[0]
+        begin, end = kalman_filter.response(rates, self.dt / 2)
+        inverse = given.gain * self.at(given.coefficients)[0]
 
         def run(number, y, e, V):
+            pushes = np.tile(push, (len(self.records[number].w), 1))
+            pushes[:, n : 2 * n] += self.records[number].w @ inverse.T
+            offset = pushes[::2, n : 2 * n] @ seen.T
+            if len(pushes) == 1:
+                pushes = np.tile(pushes, (3, 1))
+            first, middle, last = pushes[:-2:2], pushes[1:-1:2], pushes[2::2]
+            drive = np.zeros((len(first), size))
+            drive[:, :core] = (first @ begin.T + middle @ end.T) @ half.T
+            drive[:, :core] += middle @ begin.T + last @ end.T
             x, P = self._state(number, structure, given, size, (rates, diffusion))
             return kalman_filter.run(
                 y, transition, covariance, drive, sees, offset, given.noise, x, P, e, V
@@ -284,7 +353,7 @@ class StateSpace:
             x, P = self._state(
                 number, structure, given, matrix.shape[1], (rates, diffusion)
             )
-            w = self.records[number].w
+            w = given.gain * self.records[number].w
             if len(w) == 1:
                 w = np.broadcast_to(w, (2 * len(y) + 1, self.dof)).copy()
             return self.kernel.run(

@@ -70,15 +70,17 @@ class Search:
         self.likelihood, self.usable, self.names = likelihood, list(usable), names
         self.penalty = np.log(likelihood.samples) + 2 * np.log(max(len(usable), 1))
 
-    def run(self, starts: Sequence[tuple[Structure, np.ndarray]], colour: str) -> Found:
-        """The law from the best of some starts."""
+    def run(self, starts, colour: str, searching: bool = True) -> Found:
+        """The law from the best of some starts, a structure and parameters each."""
         fit = self.first(starts)
-        fit, stop = self.terms(fit)
+        stop = "all candidates are to be in the law"
+        if searching:
+            fit, stop = self.terms(fit)
         fit = self.simplest_force(fit)
         ratio = np.nan
         if colour != "white":
             fit, ratio = self.coloured(fit)
-            if fit.structure.coloured:
+            if fit.structure.coloured and searching:
                 fit, stop = self.terms(fit)
         absent = self.absent(fit.structure)
         scores = self.likelihood.scores(fit, absent) ** 2

@@ -410,7 +410,7 @@ def _doubts(model: xr.Dataset) -> list[str]:
         texts.append(f"not identifiable: the data say nothing about {lost}")
     if not int(model["converged"]):
         texts.append(
-            "the likelihood did not settle at its maximum: a further step would move the "
+            "the likelihood did not settle at its maximum: a step would move the "
             f"law by {float(model['remaining']):.2g} standard errors"
         )
     score, penalty = float(model["best_absent_score"]), float(model["term_penalty"])
