@@ -17,7 +17,7 @@ def row(estimator, quantity, value, unit="1", item="added", **more):
 
 
 def named(*estimators):
-    entry = {"paper": "p", "example": "e", "system": "A system"}
+    entry = {"paper": "p", "example": "e", "system": "A system", "noise_level": 0.02}
     return [entry | {"estimator": e, "method": f"method_{e}"} for e in estimators]
 
 
@@ -42,7 +42,7 @@ def scores():
 def compared(scores):
     names = ("recommended", "published", "sindy_pi", "lagrangian_sindy")
     sizes = [{"replicate": 20, "term": 7}] * len(names)
-    return matrix(named(*names), sizes, [30.0] * 4, {("p", "e"): scores}, 0.02)
+    return matrix(named(*names), sizes, [30.0] * 4, {("p", "e"): scores})
 
 
 def test_every_estimator_has_a_row_and_only_its_own_numbers(compared):
@@ -80,5 +80,5 @@ def test_the_cost_of_a_fit_is_shared_by_replicates_and_cases(scores, tmp_path):
     path.write_text("s\tcpu_time\n3.0\tNA\n")
     sizes = [{"replicate": 10, "noise_level": 4, "term": 7}, {"replicate": 2}]
     seconds = [job_seconds(path), 7.0]
-    found = matrix(named("a", "b"), sizes, seconds, {("p", "e"): scores}, 0.02)
+    found = matrix(named("a", "b"), sizes, seconds, {("p", "e"): scores})
     assert found["seconds"].tolist() == [3.0 / 40, 3.5]

@@ -133,3 +133,13 @@ def test_a_printed_level_off_the_corrected_one_is_inaccurate():
 def test_what_has_no_motion_has_no_number_that_meets():
     lost = entry(estimator="published", rollout="forward_error", at={"state": "x1"})
     assert rows(targets={"efforts": [lost]})["verdict"].tolist() == ["misses"]
+
+
+def test_an_example_that_publishes_nothing_has_its_errors():
+    frame = example_rows("mine", panel())
+    own = frame[frame["estimator"] == "recommended"]
+    _, errors = curves(panel().rollout("recommended"), "transformed_rmse")
+    found = own["quantity"].str.startswith("error of (J - R) z")
+    np.testing.assert_allclose(own["ours_median"][found], np.median(errors[:, -1], 0))
+    assert own["quantity"].str.contains("error of x1 over .*, unseen input").any()
+    assert (own["verdict"] == "").all()

@@ -308,3 +308,13 @@ def test_acceleration_and_energy_of_rollouts_are_judged_and_paths_are_not():
         chosen = found["quantity"].str.startswith(text)
         chosen &= found["quantity"].str.contains(where)
         assert found[chosen]["verdict"].tolist() == [word], text
+
+
+def test_every_level_of_an_example_that_publishes_nothing_is_told():
+    model = swept(PENDULUM)
+    config = copy.deepcopy(PENDULUM) | {"publish": {}}
+    one = Panel("one", config, {"recommended": model}, {})
+    found = example_rows("mine", one)
+    for level in model["noise_level"].values:
+        row = only(found, f"right structure, sigma = {level:g}, ind", "recommended")
+        assert row["ours_median"] == row["replicates"] and row["verdict"] == ""

@@ -2,6 +2,7 @@
 
 import re
 
+import yaml
 from project import PAPER, ROOT, Project
 
 HARMONIC = f"config/examples/{PAPER}/harmonic.yaml"
@@ -24,8 +25,8 @@ def edited(path, old, new):
 
 def test_a_method_takes_a_file_a_class_and_a_line_of_yaml(tmp_path):
     project = Project.copy(tmp_path / "project")
-    (file, method), (_, step), (_, after), (yaml, recipe) = list(blocks())[:4]
-    assert yaml == f"3. `{HARMONIC}`"
+    (file, method), (_, step), (_, after), (line, recipe) = list(blocks())[:4]
+    assert line == f"3. `{HARMONIC}`"
     (project.folder / file.split("`")[1]).write_text(method)
     recipes = project.folder / RECIPES
     edited(recipes, "^class EnsembleRollout", f"{step}\n\nclass EnsembleRollout")
@@ -35,3 +36,19 @@ def test_a_method_takes_a_file_a_class_and_a_line_of_yaml(tmp_path):
     made = project.snakemake(model, "--cores", "1")
     assert made.returncode == 0, made.stdout + made.stderr
     assert (project.folder / model).is_file()
+
+
+def test_a_folder_of_ones_own_has_laws_figures_and_a_page(tmp_path):
+    """Of variants, too, and without a section `publish`."""
+    project = Project.copy(tmp_path / "project")
+    mine = project.folder / "config/examples/mine"
+    mine.mkdir()
+    given = yaml.safe_load((ROOT / HARMONIC).read_text())
+    given.pop("publish")
+    given["variants"] = {"slow": {"simulate": {"trajectories": 5}}}
+    (mine / "spring.yaml").write_text(yaml.safe_dump(given))
+    planned = project.snakemake("-n", "mine").stdout
+    for name in ("spring", "spring-slow"):
+        for job in ("Describing the laws of", "Scoring", "Drawing the figures of"):
+            assert f"{job} {name}\n" in planned, planned
+    assert "Summarising the examples of mine" in planned

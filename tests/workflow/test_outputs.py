@@ -81,3 +81,12 @@ def test_each_job_leaves_a_log_and_a_benchmark(finished):
 @pytest.mark.parametrize("suffix", ["*.part", ".*.part"])
 def test_nothing_half_written_remains(finished, suffix):
     assert not list((finished.folder / "results").rglob(suffix))
+
+
+def test_an_example_of_any_folder_can_be_told_in_words(finished):
+    law = f"{PAPER}/harmonic/law.md"
+    done = finished.snakemake("--cores", "1", law)
+    assert done.returncode == 0, done.stdout + done.stderr
+    text = (finished.folder / law).read_text()
+    assert "## The truth" in text and "## recommended, replicate 1 of 2" in text
+    assert "+-" in text and "500.0*x**2" in text

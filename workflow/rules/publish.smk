@@ -157,9 +157,9 @@ rule collect_scores:
 
 rule compare:
     input:
-        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in COMPARED],
-        models=[path for p, n in COMPARED for path in models_of(p, [n])],
-        benchmarks=[path for p, n in COMPARED for path in benchmarks_of(p, n)],
+        scores=lambda w: [f"<results>/{p}/{n}/scores.csv" for p, n in compared(w)],
+        models=lambda w: [path for p, n in compared(w) for path in models_of(p, [n])],
+        benchmarks=lambda w: [f for p, n in compared(w) for f in benchmarks_of(p, n)],
         sources=sources("compare"),
     output:
         csv="<results>/matrix.csv",
@@ -184,11 +184,63 @@ rule compare:
     conda:
         "../../environment.yml"
     params:
-        settings=matrix_settings(),
+        settings=matrix_settings,
     message:
         "Comparing every estimator on every system"
     script:
         "../scripts/compare.py"
+
+
+use rule compare as compare_folder with:
+    output:
+        csv="<results>/{paper}/summary.csv",
+        md="<results>/{paper}/summary.md",
+        html=report(
+            "<results>/{paper}/summary.html",
+            caption="../report/matrix.rst",
+            category="{paper}",
+            subcategory="all examples",
+            labels={"shows": "a line per example and estimator"},
+        ),
+        svg="<results>/{paper}/summary.svg",
+        others=multiext("<results>/{paper}/summary", ".png", ".pdf"),
+    log:
+        "<logs>/{paper}/compare.log",
+    benchmark:
+        "<logs>/{paper}/compare.tsv"
+    message:
+        "Summarising the examples of {wildcards.paper}"
+
+
+rule describe:
+    input:
+        models=models,
+        sources=lambda wildcards: sources(
+            "describe", *system_modules(examples_of_job(wildcards))
+        ),
+    output:
+        law=report(
+            "<results>/{paper}/{example}/law.md",
+            caption="../report/law.rst",
+            category="{paper}",
+            subcategory="{example}",
+            labels={"shows": "the law"},
+        ),
+    log:
+        "<logs>/{paper}/{example}/describe.log",
+    benchmark:
+        "<logs>/{paper}/{example}/describe.tsv"
+    wildcard_constraints:
+        paper=one_of(FOLDERS),
+    priority: 2
+    conda:
+        "../../environment.yml"
+    params:
+        settings=description_settings,
+    message:
+        "Describing the laws of {wildcards.example}"
+    script:
+        "../scripts/describe.py"
 
 
 rule summarise:

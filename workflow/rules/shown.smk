@@ -179,7 +179,7 @@ def scores(wildcards):
     named = [
         (paper, name)
         for paper in FOLDERS
-        for name in [*examples_of(paper), *examples_of(paper, variants=True)]
+        for name in every_example(paper)
         if studies == (not reproduces(paper, name))
     ]
     return [f"<results>/{paper}/{name}/scores.csv" for paper, name in named]
@@ -240,20 +240,44 @@ def benchmarks_of(paper, name):
     )
 
 
-def matrix_settings():
+def compared(wildcards):
+    """What the matrix of methods compares, or every example of a folder."""
+    if "paper" not in wildcards.keys():
+        return COMPARED
+    return [(wildcards.paper, name) for name in every_example(wildcards.paper)]
+
+
+def matrix_level(simulation):
+    """Noise at which a sweep is compared: that of the settings, or what is nearest."""
+    wanted = config["matrix"]["noise_level"]
+    levels = simulation.get("noise", {}).get("levels") or [wanted]
+    return min(levels, key=lambda level: abs(level - wanted))
+
+
+def description_settings(wildcards):
+    """The truth of an example, and its estimators in the order of their models."""
+    example = EXAMPLES[wildcards.paper, wildcards.example]
+    parts = {key: example[key] for key in ("title", "system")}
+    return {**parts, "estimators": list(example["estimators"])}
+
+
+def matrix_settings(wildcards):
     """Entries of the matrix of methods, in the order of their models."""
     return {
-        "noise_level": config["matrix"]["noise_level"],
+        "caption": "Methods by systems: structure, errors and cost of every method that "
+        "was run.",
         "style": config["figures"],
         "entries": [
             {
                 "paper": paper,
                 "example": name,
                 "estimator": estimator,
-                "system": EXAMPLES[paper, name]["title"],
+                "system": EXAMPLES[paper, name]["title"]
+                + (f", {name.partition('-')[2]}" if is_variant(name) else ""),
                 "method": recipe["identify"]["method"],
+                "noise_level": matrix_level(EXAMPLES[paper, name]["simulate"]),
             }
-            for paper, name in COMPARED
+            for paper, name in compared(wildcards)
             for estimator, recipe in EXAMPLES[paper, name]["estimators"].items()
         ],
     }
@@ -311,8 +335,12 @@ def papers_settings():
 
 
 def paper_outputs(paper):
-    """Every figure and table of one paper, and the figures of its examples."""
-    shown = examples_of(paper)
+    """Figures and tables of a paper, and the figures of its examples.
+
+    Of a folder that is no paper also its variants, every law, and all on one page.
+    """
+    own = paper not in PAPERS
+    shown = every_example(paper) if own else examples_of(paper)
     base = f"<results>/{paper}"
     settings = config["papers"].get(paper, {"figures": {}, "tables": {}})
     return [
@@ -324,7 +352,14 @@ def paper_outputs(paper):
         ),
         *expand(f"{base}/{{e}}/scores.csv", e=shown),
         *expand(f"{base}/{{e}}/figures", e=shown),
+        *(expand(f"{base}/{{e}}/law.md", e=shown) if own else []),
+        *(expand(f"{base}/summary.{{k}}", k=["csv", "md", "html"]) if own else []),
     ]
+
+
+def every_example(paper):
+    """Names of the examples of a folder and of their variants."""
+    return [*examples_of(paper), *examples_of(paper, variants=True)]
 
 
 def figure(name, shows):

@@ -1,4 +1,4 @@
-"""Rule `compare`: what every estimator reaches on every system, in one table."""
+"""Rules `compare`, `compare_folder`: what every estimator reaches, in one table."""
 
 import os
 from itertools import groupby
@@ -8,8 +8,6 @@ from leastaction.core.progress import start_logging
 from leastaction.report.matrix import matrix, method_matrix, shown
 from leastaction.report.scorecard import from_csv
 from leastaction.report.tables import Table, render
-
-CAPTION = "Methods by systems: structure, errors and cost of every method that was run."
 
 
 def main(scores, models, benchmarks, settings, table, figures) -> None:
@@ -23,10 +21,10 @@ def main(scores, models, benchmarks, settings, table, figures) -> None:
         for _, paths in groupby(benchmarks, os.path.dirname)
     ]
     dimensions = list(map(sizes, models))
-    frame = matrix(named, dimensions, seconds, frames, settings["noise_level"])
+    frame = matrix(named, dimensions, seconds, frames)
     save_text(render(Table(frame), "csv"), table["csv"])
     for kind in ("md", "html"):
-        save_text(render(Table(shown(frame)), kind, CAPTION), table[kind])
+        save_text(render(Table(shown(frame)), kind, settings["caption"]), table[kind])
     figure = method_matrix(frame, settings["style"])
     for path in figures:
         save_figure(figure, path)

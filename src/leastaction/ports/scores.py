@@ -27,6 +27,8 @@ def rows(case: Case) -> Iterator[dict]:
     yield from printed_rows(case, printed, PRINTED)
     if case.estimator == MAIN:
         yield from printed_rows(case, _errors_of_the_paper(case), PRINTED)
+    if not case.publishes:
+        yield from _errors(case, case.rollout)
     for entry in case.targets.get("efforts") or []:
         if entry["estimator"] != case.estimator:
             continue
@@ -40,6 +42,24 @@ def rows(case: Case) -> Iterator[dict]:
             target=entry.get("target"),
             note=entry.get("note", ""),
         )
+
+
+def _errors(case: Case, rollout: xr.Dataset) -> Iterator[dict]:
+    """Errors of the largest training set, of an example that publishes nothing."""
+    sizes, errors = curves(rollout, "transformed_rmse")
+    given = f"{int(sizes[-1])} samples"
+    for k, row in enumerate(rollout["row"].values):
+        quantity = f"error of (J - R) z, {row}, {given}"
+        found = errors[:, -1, k]
+        yield case.row(ADDED, quantity, "SI", verdict.summary_of(found), found.size)
+    duration = float(rollout["time_forward"].values[-1])
+    for scenario in rollout["scenario"].values:
+        for state in rollout["state"].values:
+            quantity = f"error of {state} over {duration:g} s, unseen input, {given}"
+            quantity += f", {scenario}"
+            kept = rollout["forward_error"].sel(scenario=scenario, state=state)
+            found = verdict.summary_of(kept.values)
+            yield case.row(ADDED, quantity, "SI", found, kept.size)
 
 
 def _errors_of_the_paper(case: Case) -> Iterator[Mapping]:

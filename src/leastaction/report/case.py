@@ -144,6 +144,13 @@ class Case:
         return self.panel.publish.get("targets") or {}
 
     @property
+    def publishes(self) -> bool:
+        """Whether the example has printed numbers or limits; one's own needs none."""
+        given = self.panel.publish
+        printed = any(given.get(key) for key in ("rows", "formulas", "lagrangians"))
+        return printed or any(self.targets.values())
+
+    @property
     def limits(self) -> Mapping:
         """Limits of this estimator: a replica of a paper's own has none."""
         return {} if is_replica(self.estimator) else self.targets

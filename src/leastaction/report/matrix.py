@@ -63,22 +63,20 @@ def matrix(
     sizes: Sequence[Mapping[str, int]],
     seconds: Sequence[float],
     scores: Mapping[tuple[str, str], pd.DataFrame],
-    level: float,
 ) -> pd.DataFrame:
     """One row per estimator of an example.
 
     Parameters
     ----------
     named
-        `paper`, `example`, `estimator`, `system` and `method` of each row.
+        `paper`, `example`, `estimator`, `system` and `method` of each row, and the
+        `noise_level` at which it is compared if it is a sweep.
     sizes
         Dimensions of its models.
     seconds
         Of differentiate, assemble and identify, on one core, start-up included.
     scores
         Scores of each example by (paper, example).
-    level
-        Standard deviation of the noise at which sweeps are compared.
 
     Returns
     -------
@@ -92,6 +90,7 @@ def matrix(
     for entry, size, spent in zip(named, sizes, seconds, strict=True):
         frame = scores[entry["paper"], entry["example"]]
         own = frame[frame["estimator"] == entry["estimator"]]
+        level = entry["noise_level"]
         structure = _chosen(own, STRUCTURE, level)
         share = structure["ours_median"] / structure["unit"].map(_of)
         error = _chosen(own, COEFFICIENT, level)["ours_median"]

@@ -316,7 +316,13 @@ def _scaled(
 
 
 def _wanted(case: Case) -> dict[tuple[str, float], dict]:
-    """Our limits by (mode, level); several entries may speak of the same case."""
+    """Our limits by (mode, level); several entries may speak of the same case.
+
+    Of an example that publishes nothing every level is told, without a limit.
+    """
+    if not case.publishes:
+        levels = map(float, case.recovery["noise_level"].values)
+        return {(HONEST_MODE, level): {} for level in levels}
     found: dict[tuple[str, float], dict] = {}
     for entry in case.targets.get("by_noise") or []:
         for level in entry["noise_levels"]:

@@ -1,0 +1,27 @@
+"""Rule `describe`: what was found of an example beside its truth, in words."""
+
+from leastaction.core.families import system_from_config
+from leastaction.core.files import load, save_text
+from leastaction.core.model import model_of
+from leastaction.core.progress import start_logging
+
+
+def main(models: list, settings: dict, law: str) -> None:
+    """Write the truth, and the first replicate of every estimator."""
+    parts = [f"# {settings['title']}"]
+    parts += ["## The truth", _code(system_from_config(settings["system"]))]
+    for name, path in zip(settings["estimators"], models, strict=True):
+        found = load(path)
+        count = found.sizes["replicate"]
+        of = f", replicate 1 of {count}" if count > 1 else ""
+        parts += [f"## {name}{of}", _code(model_of(found))]
+    save_text("\n\n".join(parts) + "\n", law)
+
+
+def _code(text) -> str:
+    return f"```text\n{text}\n```"
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(snakemake.input.models, snakemake.params.settings, snakemake.output.law)
