@@ -198,7 +198,7 @@ def test_terms_that_imitate_each_other_are_exchanged(duffing):
     """Beside q², cos q is nearly q⁴; the one that is listed first stays."""
     terms = TERMS | {"lagrangian": [{"terms": ["xdot**2", "x**2", "x**4", "cos(x)"]}]}
     likelihood = Likelihood(model_of(duffing, terms))
-    search = Search(likelihood, [1, 2, 3, 4, 5], list("vqwcde"))
+    search = Search(likelihood, [1, 2, 3, 4, 5], [], list("vqwcde"))
     theta = np.array([-2.1, -3.3, 0.1, 0.03, 0.8, np.log(NOISE)])
     fit = likelihood.fit(Structure((1, 3, 4, 5)), theta)
     found = search.swapped(fit, [2])

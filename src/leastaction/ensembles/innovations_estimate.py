@@ -9,6 +9,7 @@ from scipy.stats import chi2
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.library import Library
+from leastaction.ensembles.further_candidates import independent, widened
 from leastaction.ensembles.innovations_likelihood import (
     Fit,
     Likelihood,
@@ -41,19 +42,25 @@ def identify(
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
     """L, D, the random force and the sensor noise, all with standard errors.
 
-    `settings` hold `colour`: ``auto``, or ``white``.
+    `settings` hold `colour`, ``auto`` or ``white``, and whether to `search` for terms.
+    Candidates that the library lacks are tested, too, and never part of the law.
     """
     check(equations, "state_space")
     terms = Library.from_config(library, observations["dof"].values)
-    likelihood = Likelihood(state_space(terms, equations, observations))
+    wide, own = widened(terms)
+    likelihood = Likelihood(state_space(wide, equations, observations))
     status = [*terms.status, *terms.dissipation_freedom.status]
-    usable = [i for i, known in enumerate(status) if known == "independent"]
-    names = [f"L: {t}" for t in terms.names]
-    names += [f"D: {t}" for t in terms.dissipation_names]
-    search = Search(likelihood, usable, names)
-    starts = starts_of(likelihood.model, equations, usable)
+    usable = [own[i] for i, known in enumerate(status) if known == "independent"]
+    names = [f"L: {t}" for t in wide.names] + [
+        f"D: {t}" for t in wide.dissipation_names
+    ]
+    search = Search(likelihood, usable, independent(wide, own), names)
+    first = np.zeros((equations.sizes["start"], len(names)))
+    first[:, own] = equations["start_coefficient"].values[0]
+    starts = starts_of(likelihood.model, first, equations, usable)
     found = search.run(starts, settings["colour"], settings["search"])
-    return lagrangian(terms, likelihood, found, names), volatility(likelihood, found)
+    law = lagrangian(terms, own, likelihood, found, names)
+    return law, volatility(likelihood, found)
 
 
 def state_space(terms: Library, equations, observations) -> StateSpace:
@@ -78,7 +85,7 @@ def state_space(terms: Library, equations, observations) -> StateSpace:
 
 
 def starts_of(
-    model: StateSpace, equations, usable
+    model: StateSpace, coefficients, equations, usable
 ) -> list[tuple[Structure, np.ndarray]]:
     """Structures and parameters to begin with: those of modes, forces of two forms.
 
@@ -88,7 +95,7 @@ def starts_of(
     main = float(equations["main_frequency"].values[0])
     n, found = model.dof, []
     gain = np.ones(1) if model.driven else np.zeros(0)
-    for c in equations["start_coefficient"].values[0]:
+    for c in coefficients:
         columns = tuple(i for i in usable if c[i] != 0)
         if not columns:
             continue
@@ -109,7 +116,7 @@ def starts_of(
 
 
 def lagrangian(
-    terms: Library, likelihood: Likelihood, found: Found, names: list[str]
+    terms: Library, own, likelihood: Likelihood, found: Found, names: list[str]
 ) -> LagrangianEstimate:
     """Coefficients of L and D with what tells how far to trust them."""
     fit, model = found.fit, likelihood.model
@@ -121,8 +128,8 @@ def lagrangian(
     losses = terms.dissipation_freedom
     columns = {
         "terms": [*terms.names, *terms.dissipation_names],
-        "coefficients": coefficients,
-        "std": std,
+        "coefficients": coefficients[own],
+        "std": std[own],
         "status": [*terms.status, *losses.status],
         "equivalent": [*terms.freedom.equivalent, *losses.equivalent],
     }

@@ -62,12 +62,15 @@ class Search:
         Of the records.
     usable
         Columns that may be in a law.
+    further
+        Columns that a law is tested for only.
     names
         Of all columns, for sentences.
     """
 
-    def __init__(self, likelihood: Likelihood, usable: Sequence[int], names):
-        self.likelihood, self.usable, self.names = likelihood, list(usable), names
+    def __init__(self, likelihood: Likelihood, usable, further, names):
+        self.likelihood, self.names = likelihood, names
+        self.usable, self.further = list(usable), list(further)
         self.penalty = np.log(likelihood.samples) + 2 * np.log(max(len(usable), 1))
 
     def run(self, starts, colour: str, searching: bool = True) -> Found:
@@ -77,12 +80,13 @@ class Search:
         if searching:
             fit, stop = self.terms(fit)
         fit = self.simplest_force(fit)
-        ratio = np.nan
-        if colour != "white":
+        if colour == "white":
+            ratio = max(self.likelihood.scores(fit, [], memory=True)[0], 0.0) ** 2
+        else:
             fit, ratio = self.coloured(fit)
             if fit.structure.coloured and searching:
                 fit, stop = self.terms(fit)
-        absent = self.absent(fit.structure)
+        absent = self.absent(fit.structure) + self.further
         scores = self.likelihood.scores(fit, absent) ** 2
         return Found(fit, absent, scores, self.penalty, stop, ratio)
 

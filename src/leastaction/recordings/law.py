@@ -13,6 +13,8 @@ from leastaction.report.readable import percent_text
 CONFIDENCE = 0.95
 # Below this p-value innovations are not white.
 LEAST_P_VALUE = 1e-3
+# Likelihood ratio, or score, above which a force is no white noise.
+RATIO_OF_COLOUR = 10.0
 # Standard errors that a further step may move a law by.
 LARGEST_REMAINING = 3.0
 # Excess kurtosis beyond which innovations are not Gaussian.
@@ -418,6 +420,12 @@ def _doubts(model: xr.Dataset) -> list[str]:
         texts.append(
             f"a term is missing: {model['best_absent_term'].item()} has a score of "
             f"{score:.0f}, and chance gives {penalty:.0f}; add candidates"
+        )
+    ratio = float(model["colour_ratio"])
+    if ratio > RATIO_OF_COLOUR and not float(model["correlation_time_estimate"]):
+        texts.append(
+            f"the random force has a memory (score {ratio:.0f}) that the law lacks; "
+            "leave `colour: white` out"
         )
     if float(model["whiteness_p_value"]) < LEAST_P_VALUE:
         texts.append(
