@@ -28,6 +28,8 @@ LIBRARY = {
 SETTINGS = {
     "thresholds": {"smallest": 1e-3, "largest": 0.9, "count": 24},
     "term_cost": 0.3,
+    "unit_columns": True,
+    "bounded": True,
 }
 
 
@@ -70,7 +72,9 @@ def library():
 
 def found(motion):
     rates = measured(motion, {}, {})
-    equations = sindy_pi.assemble(motion, rates, {"samples": 500}, LIBRARY)
+    equations = sindy_pi.assemble(
+        motion, rates, {"samples": 500, "held_out": "fifth"}, LIBRARY
+    )
     return sindy_pi.identify(equations, SETTINGS, motion, LIBRARY)
 
 
@@ -216,4 +220,60 @@ def test_too_few_trajectories_are_refused(motion):
     few = motion.isel(trajectory=slice(3))
     rates = measured(few, {}, {})
     with pytest.raises(ValueError, match="there are 3"):
-        sindy_pi.assemble(few, rates, {"samples": 500}, LIBRARY)
+        sindy_pi.assemble(few, rates, {"samples": 500, "held_out": "fifth"}, LIBRARY)
+
+
+DRIVEN = {
+    "implicit": {
+        "th": [
+            {"terms": ["thddot", "thddot*cos(th)**2", "sin(th)"]},
+            {"terms": ["thdot**2*sin(th)*cos(th)", "x_input", "x_input*cos(th)"]},
+        ],
+        "x": [
+            {"terms": ["xddot", "xddot*cos(th)**2", "thdot**2*sin(th)"]},
+            {"terms": ["sin(th)*cos(th)", "x_input", "x_input*cos(th)"]},
+        ],
+    }
+}
+
+
+@pytest.fixture(scope="module")
+def driven():
+    """Two motions of the driven cart; the second chooses the model."""
+    start = {"random": {"other": {"halton": [1.2, -0.4]}}, "th": "1 - other/2"}
+    settings = motion_settings(
+        trajectories=2,
+        duration=2.0,
+        initial_state=start | dict.fromkeys(("x", "thdot", "xdot"), 0.0),
+    )
+    settings |= {"input": {"x": "2*cos((3 + other)*time)"}}
+    units = {"th": "rad", "x": "m"}
+    found = simulate(CART, settings, example="t/cart", seed=1, replicate=0, units=units)
+    return recorded(found, "independent", 0.0)
+
+
+@pytest.mark.parametrize("unit", [True, False])
+def test_an_input_is_a_candidate(driven, unit):
+    assert driven["q"].values[0, :, 0, 0].tolist() == [1.0, 0.5]
+    chosen = {"samples": 500, "held_out": "last"}
+    equations = sindy_pi.assemble(driven, measured(driven, {}, {}), chosen, DRIVEN)
+    settings = SETTINGS | {
+        "unit_columns": unit,
+        "bounded": False,
+        "left_hand_sides": ["thddot", "xddot", "x_input*cos(th)"],
+        "left_only": ["x_input*cos(th)"],
+    }
+    model = sindy_pi.identify(equations, settings, driven, DRIVEN)
+    assert model["left_hand_side"].values[0].tolist() == ["x_input*cos(th)", "xddot"]
+    library = ImplicitLibrary.from_config(DRIVEN, ["th", "x"])
+    for a, members in enumerate(map(list, library.members)):
+        support = np.flatnonzero(model["coefficient_estimate"].values[0, a, members])
+        left = [members.index(k) for k in library.left_hand_sides(a)]
+        assert true_relation(support, library.truth(CART, a), left) is not None
+    with pytest.raises(ValueError, match="with an input are not made"):
+        _ = ImplicitModel(model).accelerations
+
+
+def test_a_left_hand_side_that_is_no_candidate_is_refused(driven):
+    with pytest.raises(ValueError, match="'x' is no candidate of library.implicit"):
+        ImplicitLibrary.from_config(DRIVEN, ["th", "x"]).position("x")

@@ -1,7 +1,8 @@
 """Library of implicit equations of motion, and the true relations within it.
 
-An implicit equation of coordinate a is a linear relation Σ c_k Θ_k(q, q̇, q̈) = 0
-between candidates, some of which hold accelerations (Kaheman et al. 2020).
+An implicit equation of coordinate a is a linear relation Σ c_k Θ_k(q, q̇, q̈, Q) = 0
+between candidates, some of which hold accelerations (Kaheman et al. 2020). The recorded
+input of coordinate ``x`` is called ``x_input``.
 """
 
 import json
@@ -18,7 +19,7 @@ from leastaction.core.euler_lagrange import (
     symbols,
     velocity_names,
 )
-from leastaction.core.expressions import to_text
+from leastaction.core.expressions import parse, to_text
 from leastaction.core.gauge import exact_relations
 from leastaction.core.library import candidates
 from leastaction.core.system import System
@@ -26,7 +27,7 @@ from leastaction.core.system import System
 
 @dataclass(frozen=True)
 class ImplicitLibrary:
-    """Candidates Θ_k(q, q̇, q̈) of the implicit equation of every coordinate.
+    """Candidates Θ_k(q, q̇, q̈, Q) of the implicit equation of every coordinate.
 
     Attributes
     ----------
@@ -60,6 +61,23 @@ class ImplicitLibrary:
         """Candidates as text."""
         return [to_text(term) for term in self.terms]
 
+    def position(self, text: str) -> int:
+        """Position of a candidate.
+
+        Raises
+        ------
+        ValueError
+            If it is none.
+        """
+        rates = velocity_names(self.coordinates), acceleration_names(self.coordinates)
+        names = [*self.coordinates, *input_names(self.coordinates)]
+        term = parse(text, [*names, *rates[0], *rates[1]])
+        if term not in self.terms:
+            raise ValueError(
+                f"{text!r} is no candidate of library.implicit; these are {self.names}"
+            )
+        return self.terms.index(term)
+
     @cached_property
     def qddot(self) -> tuple[sp.Symbol, ...]:
         """Symbols of the accelerations."""
@@ -72,29 +90,45 @@ class ImplicitLibrary:
 
     @cached_property
     def evaluate(self):
-        """``evaluate(q, qdot, qddot)`` of (sample, dof) each, to (sample, term)."""
-        compiled = evaluator(self.terms, self.coordinates)
-        return lambda q, qdot, qddot: compiled(q, qdot, qddot=qddot)
+        """``evaluate(q, qdot, qddot, force=None)`` of (sample, dof) each.
+
+        To (sample, term). Without a `force` the inputs are zero.
+        """
+        return self._evaluator(self.terms)
 
     @cached_property
     def slopes(self):
         """Return ∂Θ_k/∂q̈_a at samples, shape (sample, dof, term)."""
         dof = len(self.coordinates)
         parts = [sp.diff(term, x) for x in self.qddot for term in self.terms]
-        compiled = evaluator(parts, self.coordinates)
+        compiled = self._evaluator(parts)
 
-        def slopes(q, qdot, qddot):
-            return compiled(q, qdot, qddot=qddot).reshape(len(q), dof, len(self.terms))
+        def slopes(*motion):
+            return compiled(*motion).reshape(-1, dof, len(self.terms))
 
         return slopes
+
+    def _evaluator(self, expressions: Sequence[sp.Expr]):
+        """Function of q, q̇, q̈ and Q; to the compiler Q are coordinates at rest."""
+        names = (*self.coordinates, *input_names(self.coordinates))
+        compiled = evaluator(expressions, names)
+
+        def evaluate(q, qdot, qddot, force=None):
+            rest = np.zeros_like(q)
+            parts = (q, rest if force is None else force), (qdot, rest), (qddot, rest)
+            q, qdot, qddot = (np.concatenate(pair, axis=1) for pair in parts)
+            return compiled(q, qdot, qddot=qddot)
+
+        return evaluate
 
     def truth(self, system: System, equation: int) -> np.ndarray:
         """Basis of all true relations between the candidates of an equation.
 
         Accelerations are replaced by M⁻¹ F of `system`, and everything is multiplied
         by det M; what vanishes identically is the null space of a matrix of exact
-        numbers. The space has one dimension if there is one true equation, more if
-        some candidates are redundant, none if the library cannot express the law.
+        numbers. Inputs that no candidate holds are zero. The space has one dimension if
+        there is one true equation, more if some candidates are redundant, none if the
+        library cannot express the law.
 
         Returns
         -------
@@ -105,6 +139,12 @@ class ImplicitLibrary:
             for part in (system.mass_matrix, system.forces)
         )
         determinant = sp.expand(mass.det())
+        forces += sp.Matrix(
+            [
+                x if any(term.has(x) for term in self.terms) else 0
+                for x in symbols(input_names(self.coordinates))
+            ]
+        )
         scaled = (mass.adjugate() * forces).applyfunc(sp.expand)
         columns = []
         for k in self.members[equation]:
@@ -122,6 +162,11 @@ class ImplicitLibrary:
         return basis
 
 
+def input_names(coordinates: Sequence[str]) -> tuple[str, ...]:
+    """Names of the generalised external forces of coordinates."""
+    return tuple(f"{name}_input" for name in coordinates)
+
+
 @lru_cache(maxsize=32)
 def _library(text: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
     recipes = json.loads(text)
@@ -133,6 +178,7 @@ def _library(text: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
     accelerations = acceleration_names(coordinates)
     qddot = symbols(accelerations)
     names = (*coordinates, *velocity_names(coordinates), *accelerations)
+    names += input_names(coordinates)
     terms, members = [], []
     for name, own in zip(coordinates, qddot, strict=True):
         found = candidates(recipes[name], names)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 TABLES = {
     "lagrangian_by_noise": "trajectories.tables:lagrangian_by_noise",
     "lagrangian_by_every_noise": "trajectories.tables:lagrangian_by_every_noise",
+    "structures_by_noise": "trajectories.tables:structures_by_noise",
 }
 
 

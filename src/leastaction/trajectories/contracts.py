@@ -96,6 +96,7 @@ IMPLICIT_REGRESSION = variables(
         q_held_out [-] q of trajectories held out
         qdot_held_out [-] qdot of trajectories held out
         qddot_held_out [-] qddot of trajectories held out
+        input_held_out [-] input of trajectories held out, zero without one
     """,
     UNITS,
     finite=["factor", "q_held_out", "qdot_held_out", "qddot_held_out"],
@@ -108,7 +109,7 @@ IMPLICIT_MODEL = variables(
         support [1] whether the term is selected
     replicate dof:
         left_hand_side [1] term on the left-hand side, with coefficient one
-        threshold [1] threshold of unit columns
+        threshold [-] threshold of the columns
         held_out_error [1] mean square error of the acceleration, share of its variance
     dof implicit_term:
         member [1] whether the equation has the candidate

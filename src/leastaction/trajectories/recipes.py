@@ -173,6 +173,11 @@ class ImplicitLibrary(Assemble):
     samples: Integer = Field(
         2500, ge=100, description="Samples of the trajectories held out."
     )
+    held_out: Literal["fifth", "last"] = Field(
+        "fifth",
+        description="Trajectories that choose the model: every fifth in the order of "
+        "the rms acceleration, or the last one, as in the papers.",
+    )
 
     def problems(self, recipe: Recipe, example: Mapping) -> Iterator[str]:
         """A coordinate without candidates."""
@@ -185,6 +190,13 @@ class ImplicitLibrary(Assemble):
                 f"coordinate, but it lists {given or 'none'}; add candidates for "
                 f"{', '.join(missing)}"
             )
+        listed = str(example.get("library", {}).get("implicit"))
+        for name in example["simulate"].get("input", {}):
+            if f"{name}_input" not in listed:
+                yield (
+                    f"simulate.input drives {name}, but no candidate of "
+                    f"library.implicit holds {name}_input; add some"
+                )
 
 
 class NullVector(Identify):
@@ -255,10 +267,10 @@ class LagrangianSindy(Identify):
 
 
 class Thresholds(Settings):
-    """Of coefficients of unit columns, in geometric steps."""
+    """Of coefficients, in geometric steps."""
 
     smallest: Positive = Field(0.001, description="The smallest.")
-    largest: Number = Field(0.9, gt=0, le=1, description="The largest.")
+    largest: Positive = Field(0.9, description="The largest.")
     count: Count = Field(24, description="How many.")
 
 
@@ -269,14 +281,28 @@ class SindyPi(Identify):
     reads = ("implicit_regression",)
     makes = "implicit_model"
     returns_to_samples = True
+    knows_input = True
 
     method: Literal["sindy_pi"] = "sindy_pi"
     thresholds: Thresholds = Field(
         default_factory=Thresholds,
-        description="Of coefficients of unit columns, in geometric steps.",
+        description="Of coefficients, in geometric steps; of unit columns at most 1.",
+    )
+    left_hand_sides: Names | None = absent(
+        "Candidates that are tried on the left-hand side; if absent all that hold the "
+        "acceleration."
+    )
+    left_only: Names = Field([], description="Candidates on no right-hand side.")
+    unit_columns: Flag = Field(
+        True, description="Whether columns are scaled to unit length; published, not."
     )
     term_cost: Share = Field(
         0.3, description="Share by which a term must lower the error to be worth it."
+    )
+    bounded: Flag = Field(
+        True,
+        description="Whether the error of a sample counts at most as one; published, "
+        "a vanishing denominator may spoil the mean.",
     )
 
 

@@ -1,7 +1,7 @@
 """SINDy-PI: parallel implicit sparse identification (Kaheman et al. 2020)."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -18,12 +18,13 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.implicit_library import ImplicitLibrary
+from leastaction.core.implicit_library import ImplicitLibrary, input_names
 from leastaction.core.noise_sweep import CHANNELS
 from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.gram import evenly
-from leastaction.trajectories.joint_spline import states
+from leastaction.trajectories.joint_spline import kept, states
 
+RECORDED = (*CHANNELS, "input")
 # One trajectory in so many is held out.
 TRAJECTORIES_PER_HELD_OUT = 5
 # Rows of a block of the QR factorisation over its columns: blocks fit the cache.
@@ -35,12 +36,15 @@ RELATIVE_ROUNDOFF_OF_DETERMINANT = 1e-9
 log = logging.getLogger(__name__)
 
 
-def held_out(qddot: np.ndarray) -> np.ndarray:
+def held_out(qddot: np.ndarray, which: str = "fifth") -> np.ndarray:
     """Every fifth trajectory in the order of its root mean square acceleration.
 
     The order of the trajectories in the file has no influence, and slow and fast
-    motions are on both sides. `qddot` has the shape (trajectory, time, dof).
+    motions are on both sides. `qddot` has the shape (trajectory, time, dof). If `which`
+    is ``last``, only the last one.
     """
+    if which == "last":
+        return np.array([len(qddot) - 1])
     order = np.argsort((qddot**2).mean((1, 2)), kind="stable")
     return order[TRAJECTORIES_PER_HELD_OUT // 2 :: TRAJECTORIES_PER_HELD_OUT]
 
@@ -76,18 +80,23 @@ def assemble(
     coordinates = [str(name) for name in observations["dof"].values]
     terms = ImplicitLibrary.from_config(library, coordinates)
     motion = states(observations, derivatives)
+    force = np.zeros_like(motion[0])
+    if "input" in observations:
+        force = kept(observations, derivatives, "input")
+    motion = (*motion, force)
     trajectories, _, dof = motion[0].shape
-    if trajectories < TRAJECTORIES_PER_HELD_OUT:
+    least = 2 if settings["held_out"] == "last" else TRAJECTORIES_PER_HELD_OUT
+    if trajectories < least:
         raise ValueError(
-            f"SINDy-PI holds every {TRAJECTORIES_PER_HELD_OUT}th trajectory out to "
-            f"choose its model; there are {trajectories}"
+            f"SINDy-PI holds the {settings['held_out']} trajectory out to choose its "
+            f"model, of {least} at least; there are {trajectories}"
         )
-    outside = held_out(motion[2])
+    outside = held_out(motion[2], settings["held_out"])
     training = [
         np.delete(channel, outside, axis=0).reshape(-1, dof) for channel in motion
     ]
-    kept = [channel[outside].reshape(-1, dof) for channel in motion]
-    chosen = evenly(len(kept[0]), settings["samples"])
+    others = [channel[outside].reshape(-1, dof) for channel in motion]
+    chosen = evenly(len(others[0]), settings["samples"])
     theta = terms.evaluate(*training)
     if len(theta) < len(terms.terms):
         raise ValueError(
@@ -100,7 +109,7 @@ def assemble(
             "member": np.array([np.isin(every, m) for m in terms.members], "int8"),
             **{
                 f"{name}_held_out": channel[chosen]
-                for name, channel in zip(CHANNELS, kept, strict=True)
+                for name, channel in zip(RECORDED, others, strict=True)
             },
         },
         {
@@ -121,22 +130,28 @@ class ImplicitEquation(NamedTuple):
 
 
 def sparse_relation(
-    factor: np.ndarray, left: int, threshold: float, solved: dict
+    factor: np.ndarray,
+    left: int,
+    threshold: float,
+    solved: dict,
+    unit: bool = True,
+    left_only: Sequence[int] = (),
 ) -> np.ndarray:
-    """Sequential thresholded least squares of one column on all others, of unit length.
+    """Sequential thresholded least squares of one column on all others.
 
-    From R of Θ = Q R: c with Θ c ≈ 0 and c = 1 at `left`. `threshold` is a share of the
-    left-hand side whatever the units; `solved` keeps what was solved before.
+    From R of Θ = Q R: c with Θ c ≈ 0 and c = 1 at `left`. Of columns of `unit` length
+    the `threshold` is a share of the left-hand side whatever the units; `solved` keeps
+    what was solved before. Columns `left_only` are on no right-hand side.
     """
-    length = np.linalg.norm(factor, axis=0)
+    length = np.linalg.norm(factor, axis=0) if unit else np.ones(factor.shape[1])
     length = np.where(length > 0, length, 1.0)
-    unit = factor / length
-    active = np.flatnonzero(np.arange(factor.shape[1]) != left)
+    scaled = factor / length
+    active = np.setdiff1d(np.arange(factor.shape[1]), [left, *left_only])
     found = np.zeros(0)
     for _ in range(MOST_THRESHOLDINGS):
         problem = (left, active.tobytes())
         if problem not in solved:
-            sides = unit[:, active], -unit[:, left]
+            sides = scaled[:, active], -scaled[:, left]
             solved[problem] = np.linalg.lstsq(*sides, rcond=None)[0]
         found = solved[problem]
         large = np.abs(found) >= threshold
@@ -150,20 +165,26 @@ def sparse_relation(
 
 
 def held_out_error(
-    values: np.ndarray, slope: np.ndarray, qddot: np.ndarray, coefficients: np.ndarray
+    values: np.ndarray,
+    slope: np.ndarray,
+    qddot: np.ndarray,
+    coefficients: np.ndarray,
+    bounded: bool = True,
 ) -> float:
     """Mean over samples of min(1, e²/var q̈), e the error of the predicted q̈.
 
     The acceleration follows from the equation with everything else as measured. The
-    bound is in favour of the method: the published one lets a vanishing denominator
-    spoil the mean. Of an acceleration that does not vary, every error is the largest.
+    bound is in favour of the method: the published one has none and lets a vanishing
+    denominator spoil the mean. Of an acceleration that does not vary, every error is
+    the largest.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         error = (values @ coefficients) / (slope @ coefficients)
     variance = qddot.var()
     if variance == 0:
         return float((error != 0).mean())
-    return float(np.fmin(error**2 / variance, 1.0).mean())
+    largest = 1.0 if bounded else np.inf
+    return float(np.fmin(error**2 / variance, largest).mean())
 
 
 def best_equation(
@@ -173,6 +194,7 @@ def best_equation(
     slope: np.ndarray,
     qddot: np.ndarray,
     settings: Mapping,
+    left_only: Sequence[int] = (),
 ) -> ImplicitEquation:
     """Equation with the best score over left-hand sides and thresholds.
 
@@ -182,22 +204,25 @@ def best_equation(
     ----------
     factor, values, slope, qddot
         As for :func:`sparse_relation` and :func:`held_out_error`.
-    left_hand_sides
-        Columns that are tried on the left-hand side.
+    left_hand_sides, left_only
+        Columns that are tried on the left-hand side, and those on no right-hand side.
     settings
-        `thresholds`, ``{smallest, largest, count}`` in geometric steps; `term_cost`.
+        `thresholds`, ``{smallest, largest, count}`` in geometric steps; `unit_columns`;
+        `term_cost`; `bounded`.
     """
     grid = settings["thresholds"]
     thresholds = np.geomspace(grid["smallest"], grid["largest"], grid["count"])
     best, lowest, seen, solved = None, np.inf, set(), {}
     for left in left_hand_sides:
         for threshold in thresholds:
-            found = sparse_relation(factor, left, threshold, solved)
+            found = sparse_relation(
+                factor, left, threshold, solved, settings["unit_columns"], left_only
+            )
             key = (left, *np.flatnonzero(found))
             if key in seen:
                 continue
             seen.add(key)
-            error = held_out_error(values, slope, qddot, found)
+            error = held_out_error(values, slope, qddot, found, settings["bounded"])
             score = np.log(error + NEGLIGIBLE_ERROR)
             score += settings["term_cost"] * np.count_nonzero(found)
             if score < lowest:
@@ -215,14 +240,14 @@ def identify(
     """Identify an implicit equation for every coordinate.
 
     Paper: the least-squares program of Kaheman et al., eq. (2.8), with sequential
-    thresholding as in their code and that of Purnomo and Hayashibe; columns are scaled
-    to unit length, which theirs are not.
+    thresholding as in their code and that of Purnomo and Hayashibe. By itself columns
+    are scaled to unit length, which theirs are not.
     """
     check(equations, "implicit_regression")
     coordinates = [str(name) for name in equations["dof"].values]
     terms = ImplicitLibrary.from_config(library, coordinates)
     factor = equations["factor"].values[0]
-    motion = [equations[f"{name}_held_out"].values[0] for name in CHANNELS]
+    motion = [equations[f"{name}_held_out"].values[0] for name in RECORDED]
     values, slopes = (f(*motion) for f in (terms.evaluate, terms.slopes))
     qddot = motion[2]
     coefficients = np.zeros((len(coordinates), len(terms.terms)))
@@ -238,11 +263,13 @@ def identify(
         m = list(members)
         found = best_equation(
             factor[:, m],
-            [m.index(k) for k in terms.left_hand_sides(a)],
+            _places(settings.get("left_hand_sides"), terms, m)
+            or [m.index(k) for k in terms.left_hand_sides(a)],
             values[:, m],
             slopes[:, a, m],
             qddot[:, a],
             settings,
+            _places(settings.get("left_only"), terms, m),
         )
         coefficients[a, m] = found.coefficients
         chosen.append(found._replace(left=m[found.left]))
@@ -262,6 +289,14 @@ def identify(
             "implicit_term": names,
         },
     )
+
+
+def _places(
+    wanted: Sequence[str] | None, terms: ImplicitLibrary, members: Sequence[int]
+) -> list[int]:
+    """Positions among the members of an equation of terms as a person writes them."""
+    places = map(terms.position, wanted or ())
+    return [members.index(k) for k in places if k in members]
 
 
 @dataclass(frozen=True, repr=False)
@@ -286,7 +321,8 @@ class ImplicitModel:
     def equations(self) -> tuple[sp.Expr, ...]:
         """Left sides Σ c_k Θ_k, one per coordinate, in `parameters`."""
         names = self.coordinates
-        names = [*names, *velocity_names(names), *acceleration_names(names)]
+        rates = [*velocity_names(names), *acceleration_names(names)]
+        names = [*names, *rates, *input_names(names)]
         terms = [parse(str(t), names) for t in self.dataset["implicit_term"].values]
         rows = [np.flatnonzero(row) for row in self._rows]
         return tuple(
@@ -322,8 +358,15 @@ class ImplicitModel:
         Raises
         ------
         ValueError
-            If the equations do not determine the accelerations anywhere.
+            If the equations do not determine the accelerations anywhere, or hold an
+            input.
         """
+        driven = symbols(input_names(self.coordinates))
+        if any(equation.has(*driven) for equation in self.equations):
+            raise ValueError(
+                "rollouts of implicit equations with an input are not made; leave the "
+                "estimator out of validate.estimators"
+            )
         if self.slopes.det() == 0:
             raise ValueError(
                 f"the equations do not determine the accelerations:\n{self}"

@@ -29,6 +29,11 @@ NOTE = (
     "is right."
 )
 
+NOTE_OF_STRUCTURES = (
+    "Data sets that give exactly the right structure. An implicit equation is right if "
+    "its terms are those of one true relation."
+)
+
 
 def lagrangian_by_noise(panels: Sequence[Panel]) -> Table:
     """Lagrangians by printed noise level: printed, published, recommended.
@@ -54,6 +59,27 @@ def lagrangian_by_every_noise(panels: Sequence[Panel]) -> Table:
         for level in panel.models[estimator]["noise_level"].values
     }
     return _table(panels, levels)
+
+
+def structures_by_noise(panels: Sequence[Panel]) -> Table:
+    """How many data sets give the right structure, by estimator and level of noise."""
+    shares: dict[tuple[str, str], dict[str, str]] = {}
+    levels = set()
+    for title, panel in zip(_titles(panels), panels, strict=True):
+        for estimator, found in panel.recoveries.items():
+            exact = found["exact"].sel(noise_mode=shown_mode(estimator, found))
+            row = shares.setdefault((title, estimator), {})
+            for level in exact["noise_level"].values:
+                hit = exact.sel(noise_level=level).values
+                row[f"{level:g}"] = f"{int(hit.sum())} of {hit.size}"
+                levels.add(float(level))
+    columns = [f"{level:g}" for level in sorted(levels)]
+    rows = [
+        [title, estimator, *(row.get(level, "") for level in columns)]
+        for (title, estimator), row in shares.items()
+    ]
+    heads = ["system", "estimator", *(f"{LEVEL} = {level}" for level in columns)]
+    return Table(pd.DataFrame(rows, columns=heads), NOTE_OF_STRUCTURES)
 
 
 def _table(panels: Sequence[Panel], levels: Collection[float]) -> Table:
