@@ -1,10 +1,15 @@
 """A disk that is full, or that cannot be written."""
 
+import re
+
 from disturbed import FOLDER
+from project import Project
 
 
 def test_full_disk(small_disk):
     project, remount = small_disk
+    project.fails("this run needs about 0.0026 GB of disk", "make room")
+    remount("size=2508k")  # the paths fit, their file does not
     project.fails("the disk is full", "make room", FOLDER)
     assert not list((project.folder / "results").rglob("*.nc"))
     remount("size=64m")
@@ -17,3 +22,19 @@ def test_read_only_results(small_disk):
     project.fails("Read-only file system", FOLDER)
     remount("size=64m,rw")
     project.completes()
+
+
+def test_large_ensembles_are_dropped_after_use(tmp_path):
+    """What the beam was learned from, and nothing of a smaller system."""
+    project = Project.copy(tmp_path, {"replicates": 2}, ("beam", "harmonic"))
+    folders = ["results/stochastic_lagrangian/beam", FOLDER]
+    result = project.snakemake("-n", *(f"{folder}/scores.csv" for folder in folders))
+    dropped = re.findall(r"Would remove temporary output (\S+)", result.stdout)
+    assert set(dropped) == {
+        f"{folders[0]}/{file}.nc"
+        for file in (
+            "observations",
+            *(f"{e}/derivatives" for e in ("published", "recommended")),
+            *(f"{e}/library" for e in ("published", "recommended")),
+        )
+    }

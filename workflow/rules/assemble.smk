@@ -20,3 +20,14 @@ rule assemble:
         "Assembling the library of {wildcards.example} ({wildcards.estimator})"
     script:
         "../scripts/assemble.py"
+
+
+use rule assemble as assemble_large with:
+    output:
+        library=temp("<results>/{paper}/{example}/{estimator}/library.nc"),
+    wildcard_constraints:
+        paper=one_of(FOLDERS),
+        example=one_of(LARGE),
+
+
+ruleorder: assemble_large > assemble

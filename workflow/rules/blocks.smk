@@ -14,9 +14,9 @@ def model_of_block(wildcards):
     )
 
 
-ruleorder: gather > simulate
-ruleorder: gather > differentiate
-ruleorder: gather > assemble
+ruleorder: gather > simulate_large > simulate
+ruleorder: gather > differentiate_large > differentiate
+ruleorder: gather > assemble_large > assemble
 ruleorder: gather > identify
 ruleorder: gather > validate
 

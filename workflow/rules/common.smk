@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,7 @@ from leastaction.configuration.config import (
     removed_examples,
     without_examples,
 )
+from leastaction.configuration.jobs import bytes_of_paths
 from leastaction.configuration.sources import source_files, write_listing
 from leastaction.core.settings import ConfigError, complete
 from leastaction.core.families import is_field, system_reference
@@ -86,6 +88,37 @@ try:
 except ConfigError as error:
     raise WorkflowError(str(error))
 
+# Paths of more bytes, their derivatives and their library are dropped when all that reads
+# them is done: seconds make them again. `--notemp` keeps them.
+MOST_BYTES_KEPT = 7.5e8
+LARGE = {n for (_, n), e in EXAMPLES.items() if bytes_of_paths(e) > MOST_BYTES_KEPT}
+
+
+def check_disk():
+    """Refuse a run whose simulated paths will not fit, before its first job.
+
+    All that are kept count, and the largest two that are dropped: both may be in use.
+    """
+    made = {
+        (job.wildcards.get("paper"), job.wildcards.get("example"))
+        for job in workflow.dag.needrun_jobs()
+        if "observations" in job.output.keys()
+    }
+    paths = [bytes_of_paths(EXAMPLES[key]) for key in made & EXAMPLES.keys()]
+    paths.sort(reverse=True)
+    dropped = [size for size in paths if size > MOST_BYTES_KEPT]
+    needed = sum(paths) - sum(dropped[2:])
+    folder = Path(workflow.pathvars.apply("<results>")).absolute()
+    folder = next(path for path in (folder, *folder.parents) if path.exists())
+    free = shutil.disk_usage(folder).free
+    if needed > free:
+        raise WorkflowError(
+            f"this run needs about {needed / 1e9:.2g} GB of disk, and {folder} has "
+            f"{free / 1e9:.2g} GB left; make room, make one paper at a time (snakemake "
+            "<paper>), or set fewer `replicates`"
+        )
+
+
 FOLDERS = sorted({paper for paper, _ in EXAMPLES})
 PAPERS = [paper for paper in config["papers"] if paper in FOLDERS]
 ESTIMATORS = sorted(
@@ -98,10 +131,7 @@ ESTIMATORS = sorted(
 
 
 # Real machines whose data anybody can get: read where one of them is asked for.
-MACHINES = {
-    path.stem: path
-    for path in sorted(CONFIG.glob("recordings/*.yaml"))
-}
+MACHINES = {path.stem: path for path in sorted(CONFIG.glob("recordings/*.yaml"))}
 
 
 @cache
@@ -127,7 +157,8 @@ def recorded_machines():
 
 
 def one_of(names):
-    return "|".join(re.escape(name) for name in sorted(set(names)))
+    """Pattern of these names; without any, one that nothing fits."""
+    return "|".join(re.escape(name) for name in sorted(set(names))) or "(?!)"
 
 
 def is_variant(example):

@@ -19,3 +19,14 @@ rule differentiate:
         "Differentiating {wildcards.example} ({wildcards.estimator})"
     script:
         "../scripts/differentiate.py"
+
+
+use rule differentiate as differentiate_large with:
+    output:
+        derivatives=temp("<results>/{paper}/{example}/{estimator}/derivatives.nc"),
+    wildcard_constraints:
+        paper=one_of(FOLDERS),
+        example=one_of(LARGE),
+
+
+ruleorder: differentiate_large > differentiate

@@ -22,6 +22,19 @@ rule simulate:
         "../scripts/simulate.py"
 
 
+use rule simulate as simulate_large with:
+    output:
+        observations=temp("<results>/{paper}/{example}/observations.nc"),
+    wildcard_constraints:
+        paper=one_of(FOLDERS),
+        example=one_of(LARGE),
+    # First, while nothing else is on the disk.
+    priority: 2
+
+
+ruleorder: simulate_large > simulate
+
+
 rule record:
     input:
         stand_in=local(within(CONFIG / "stand_ins" / "{stand_in}.yaml")),

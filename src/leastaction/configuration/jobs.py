@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Mapping
 
 from leastaction.core import families
 from leastaction.core.families import is_field, is_port
-from leastaction.core.method import Step, kind_of_rollout, rollout, step
+from leastaction.core.method import Ensemble, Step, kind_of_rollout, rollout, step
 from leastaction.core.recipe import kind_of_data
 
 
@@ -34,6 +34,16 @@ def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
         "system": system,
         "simulate": example["simulate"],
     }
+
+
+def bytes_of_paths(example: Mapping) -> int:
+    """Bytes of the paths that are simulated of an example, by far the largest files."""
+    scheme, system = step_of("simulate", example), example["system"]
+    if not isinstance(scheme, Ensemble):
+        return 0
+    field = is_field(system)
+    width = system["domain"]["nodes"] if field else len(system.get("coordinates", ()))
+    return scheme.bytes_of_paths(width)
 
 
 def step_settings(stage: str) -> Callable[[Mapping, str], dict]:

@@ -153,9 +153,28 @@ class Simulate(Step):
 
 
 class Ensemble(Simulate):
-    """A scheme that makes an ensemble of trajectories."""
+    """A scheme that makes an ensemble of trajectories.
 
+    Attributes
+    ----------
+    stored
+        Numbers that it stores of a coordinate or node at every time.
+    """
+
+    stored: ClassVar[int] = 2
     trajectories: Count = Field(description="Trajectories of one ensemble.")
+
+    def bytes_of_paths(self, width: int) -> int:
+        """Bytes of all replicates with `width` coordinates or nodes.
+
+        >>> from leastaction.ensembles.recipes import StrongTaylor
+        >>> settings = {"time_step": 0.5, "duration": 1.0, "initial_state": {"x": 0}}
+        >>> StrongTaylor(trajectories=3, replicates=2, **settings).bytes_of_paths(1)
+        288
+        """
+        samples = round(self.duration / self.time_step) + 1
+        paths = self.replicates * self.trajectories
+        return 8 * self.stored * width * paths * samples
 
 
 class Differentiate(Step):

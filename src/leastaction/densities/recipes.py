@@ -66,6 +66,7 @@ Bins = Annotated[Integer, Field(ge=5)] | None
 class StationaryPath(Ensemble):
     """A long path of which nothing is stored but what is counted."""
 
+    stored = 0
     burn_in: Share = Field(50.0, description="Time before the samples that count, s.")
     batches: Integer = Field(
         16,
