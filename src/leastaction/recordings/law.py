@@ -277,8 +277,9 @@ def _joined(parts: list[str]) -> list[str]:
 
 
 def _table(rows: list[dict[str, str]]) -> str:
-    lines = [rows[0].keys(), ["---"] * len(rows[0]), *(row.values() for row in rows)]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    cells = [list(rows[0]), *(list(row.values()) for row in rows)]
+    lines = [f"| {' | '.join(line)} |" for line in cells]
+    return "\n".join([lines[0], "|" + "---|" * len(cells[0]), *lines[1:]])
 
 
 def _amount(observations: xr.Dataset) -> list[str]:
