@@ -6,7 +6,7 @@ enter and leave by the error on blocks that were left out of the fit (Stone 1974
 
 import json
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -29,13 +29,21 @@ from leastaction.recordings.leave_one_out import (
     search,
 )
 from leastaction.recordings.windows import (
+    LEAST_SAMPLES_OF_WINDOW,
     Recording,
     blocks,
+    durations,
     longest_window,
     recording,
+    weighted,
     windows,
 )
 from leastaction.trajectories.library_equations import library_equations
+from leastaction.trajectories.multiple_shooting import (
+    Segments,
+    enough_steps,
+    fit_states,
+)
 from leastaction.trajectories.null_vector import free_columns
 from leastaction.trajectories.null_vector import search as null_vector_path
 from leastaction.trajectories.variational_equations import (
@@ -45,8 +53,6 @@ from leastaction.trajectories.variational_equations import (
 
 # Coulomb friction turns around within this fraction of the rms velocity.
 SLIDING_WIDTH_OF_RMS = 0.01
-# Main periods in a window, level by level.
-PERIODS_OF_WINDOWS = (1.0, 3.0, 10.0)
 # Windows that grew by more and are lost are tried once more at the geometric mean.
 LEAST_GROWTH_RETRIED = 2.0
 # Share of the samples with an indefinite mass matrix that a law may have.
@@ -54,8 +60,8 @@ LARGEST_INDEFINITE_SHARE = 0.01
 # Longer windows are given up if their rms misfit, in units of what weights allow, is
 # beyond this, and this many times that of the windows before.
 MISFIT_OF_LOST_WINDOWS = 8.0
-# Price of a term that imitates simpler ones, in terms.
-PRICE_OF_IMITATOR = 1.25
+# Prices, in terms, of one that imitates a simpler one, and of one that imitates many.
+PRICE_OF_IMITATOR, PRICE_OF_COMPLEX_TERM = 1.25, 2.0
 # Part of a force, squared, that is not one of simpler terms.
 LEAST_DISTINCT_FORCE = 1e-11
 log = logging.getLogger(__name__)
@@ -136,33 +142,61 @@ def identify(
     columns = distinct_forces(terms, free_columns(equations), equations)
     compiled, width = sliding_equations(terms, columns, equations)
     found = recording(observations, equations, compiled)
-    driven = found.positions.force is not None
-    inertia = np.diag(equations["inertia_gram"].values[0])[columns]
-    losses = columns >= len(terms.terms)
-    positive = _positive(terms, columns)
-    price = _price(terms, columns)
-    definite = _definite(terms, columns, equations)
-    present, quadratic, reached, problem = None, None, 0.0, None
-    longer = [periods * found.period for periods in PERIODS_OF_WINDOWS]
+    whole = Problem(
+        found.positions,
+        np.zeros(0, dtype=int),
+        0.0,
+        np.diag(equations["inertia_gram"].values[0])[columns],
+        columns >= len(terms.terms),
+        _positive(terms, columns),
+        _price(terms, columns),
+        found.positions.force is not None,
+        _definite(terms, columns, equations),
+    )
+
+    def begin(problem: Problem, segments: Segments) -> Candidate:
+        return _best_start(problem, segments, equations, settings, terms, columns)
+
+    names = [str(name) for name in equations["column"].values[columns]]
+    climbed = climb(whole, found, begin, settings["largest"], names)
+    kept, present, quadratic, reached = climbed
+    present = settled(kept, without_doubtful(kept, present, found), found)
+    law = kept, present, quadratic, found
+    return estimate(*law, equations, terms, columns, reached, width)
+
+
+def climb(
+    whole: Problem,
+    found: Recording,
+    begin: Callable,
+    largest: int,
+    names: Sequence[str],
+) -> tuple[Problem, Candidate, LeaveOneOut, float]:
+    """Windows level by level, and the search for terms on each.
+
+    Parameters
+    ----------
+    whole
+        The problem without windows.
+    found
+        The recording.
+    begin
+        ``begin(problem, segments)``: a law to begin with.
+    largest, names
+        Most terms of a law; names of the candidates.
+
+    Returns
+    -------
+    problem, candidate, quadratic, duration
+        Of the last level whose windows could be followed.
+    """
+    present, quadratic, reached, kept = None, None, 0.0, whole
+    longer = durations(found)
     while longer:
-        duration = min(longer.pop(0), longest_window(found))
-        if duration <= 1.2 * reached:
-            break
-        before = None if present is None else present.fit.segments
-        segments, trajectory = windows(found, duration, before)
-        problem = Problem(
-            found.positions,
-            blocks(segments, trajectory),
-            float(found.noise.sum()),
-            inertia,
-            losses,
-            positive,
-            price,
-            driven,
-            definite,
-        )
+        duration = longer.pop(0)
+        problem, segments = level_of(whole, found, duration, present)
         if present is None:
-            level = _best_start(problem, segments, equations, settings, terms, columns)
+            level = begin(problem, segments)
         else:
             problem = problem.accurate(segments, present.fit.c)
             level = fitted(problem, segments, present.fit.c, most=30)
@@ -174,21 +208,77 @@ def identify(
             continue
         problem = problem.accurate(level.fit.segments, level.fit.c)
         level = fitted(problem, level.fit.segments, level.fit.c, most=30) or level
-        level, whole = search(problem, level, settings["largest"])
-        report(
-            "windows of %.3g s: criterion %.4g, %s",
-            duration,
-            level.criterion,
-            ", ".join(
-                str(equations["column"].values[columns[k]]) for k in level.support
-            ),
-        )
-        present, quadratic, reached = level, whole, duration
-        kept = problem
-    present = settled(kept, without_doubtful(kept, present, found), found)
-    return estimate(
-        kept, present, quadratic, found, equations, terms, columns, reached, width
+        level, own = search(problem, level, largest)
+        text = ", ".join(names[k] for k in level.support)
+        report("windows of %.3g s: criterion %.4g, %s", duration, level.criterion, text)
+        if present is not None and problem.driven and _integrates(level, present):
+            break
+        present, quadratic, reached, kept = level, own, duration, problem
+    return kept, present, quadratic, reached
+
+
+def _integrates(level: Candidate, before: Candidate) -> bool:
+    """Whether the squared misfit grows faster than the windows.
+
+    So does the effect of a force that the law misses, while noise of the sensor stays
+    as it is. Longer windows would then give that force a greater weight.
+    """
+    size = [np.median(c.fit.segments.length) for c in (level, before)]
+    square = [c.fit.square.sum(axis=0) for c in (level, before)]
+    return bool((square[0] / square[1]).mean() > size[0] / size[1])
+
+
+def followed(
+    kept: Problem, present: Candidate, found: Recording, reached: float
+) -> tuple[float, float]:
+    """Longest windows, s, in which a driven law leads, and its rms misfit over them."""
+    segments, c = present.fit.segments, present.fit.c
+    misfit = np.sqrt(present.left_out.e.sum() / found.positions.q.size)
+    for duration in durations(found) if kept.driven else ():
+        if duration <= reached:
+            continue
+        positions = weighted(found, duration)[0]
+        longer, _ = windows(found, duration, segments)
+        positions = enough_steps(positions, longer, c)
+        longer, chi2 = fit_states(positions, longer, c)
+        now = np.sqrt(chi2.sum() / positions.q.size)
+        if not now < MISFIT_OF_LOST_WINDOWS * max(misfit, 1.0):
+            break
+        segments, misfit, reached = longer, now, duration
+    return reached, float(misfit)
+
+
+def window_spread(kept: Problem, present: Candidate, found: Recording) -> np.ndarray:
+    """Half the difference of coefficients from half and from twice as long windows.
+
+    Zero of a free motion. An error of the force or of its interpolation has its own
+    weight in windows of each length, and moves the coefficients of a driven motion.
+    """
+    c = present.fit.c
+    if not kept.driven:
+        return np.zeros_like(c)
+    dt = found.positions.dt
+    own = float(np.median(present.fit.segments.length)) * dt
+    ends = []
+    for duration in (max(own / 2, LEAST_SAMPLES_OF_WINDOW * dt), own * 2):
+        problem, segments = level_of(kept, found, duration, None)
+        problem = problem.accurate(segments, c)
+        trial = fitted(problem, segments, c)
+        ends.append(c if trial is None else trial.fit.c)
+    return np.abs(ends[0] - ends[1]) / 2
+
+
+def level_of(
+    whole: Problem, found: Recording, duration: float, present: Candidate | None
+) -> tuple[Problem, Segments]:
+    """Problem and windows of `duration` (s), which inherit the states of a law."""
+    before = None if present is None else present.fit.segments
+    segments, trajectory = windows(found, duration, before)
+    positions, noise = weighted(found, duration)
+    problem = replace(
+        whole, positions=positions, blocks=blocks(segments, trajectory), noise=noise
     )
+    return problem, segments
 
 
 def distinct_forces(
@@ -274,8 +364,9 @@ def _positive(terms: Library, columns: np.ndarray) -> np.ndarray:
 def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
     """What a term costs, in terms: 1, but more for those that imitate others.
 
-    An inertia or a loss that changes with the position costs 2. A power of an angle, or
-    its double, costs 1.25: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
+    An inertia or a loss that changes with the position costs 2, and so does a loss that
+    is neither Coulomb nor viscous friction. A power of an angle, or its double, costs
+    1.25: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
     """
     q = set(symbols(terms.coordinates))
     velocities = set(symbols(velocity_names(terms.coordinates)))
@@ -284,8 +375,9 @@ def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
     for i, k in enumerate(columns):
         term = every[k]
         waves = {x for f in term.atoms(sp.sin, sp.cos) for x in f.free_symbols}
-        if term.free_symbols & q and term.free_symbols & velocities:
-            price[i] = 2.0
+        mixed = term.free_symbols & q and term.free_symbols & velocities
+        if mixed or (k >= len(terms.terms) and not _is_simple_loss(term)):
+            price[i] = PRICE_OF_COMPLEX_TERM
         elif (
             waves
             and any(f.args[0].is_Mul for f in term.atoms(sp.sin, sp.cos))
@@ -294,6 +386,19 @@ def _price(terms: Library, columns: np.ndarray) -> np.ndarray:
         ):
             price[i] = PRICE_OF_IMITATOR
     return price
+
+
+def _is_simple_loss(term: sp.Expr) -> bool:
+    """Whether a loss is Coulomb or viscous friction, the latter by direction or not."""
+    degree = sum(
+        (
+            exponent
+            for base, exponent in term.as_powers_dict().items()
+            if base.atoms(sp.Symbol)
+        ),
+        sp.Integer(0),
+    )
+    return bool(degree <= 2)
 
 
 def _angles(terms: Library) -> set:
@@ -391,7 +496,8 @@ def estimate(
         full[..., columns] = scale * values
         return full
 
-    misfit = np.sqrt(left_out.e.sum() / found.positions.q.size)
+    window, misfit = followed(problem, present, found, window)
+    spread_of_windows = window_spread(problem, present, found)
     alternatives, about = equivalents(
         problem, whole, present, found, equations["column"].values[columns]
     )
@@ -401,7 +507,7 @@ def estimate(
         "longest_window": longest_window(found),
         "period": found.period,
         "sliding_width": width,
-        "misfit": float(misfit),
+        "misfit": misfit,
         "criterion_value": present.criterion,
         "converged": int(has_settled(problem, present, std)),
     }
@@ -418,7 +524,8 @@ def estimate(
     }
     diagnostics = {k: (value, *NUMBERS[k]) for k, value in numbers.items()}
     arrays = {k: (ARRAYS[k][0], value, *ARRAYS[k][1:]) for k, value in values.items()}
-    errors = spread(np.where(fit.c != 0, std, np.nan), np.nan)
+    every = np.sqrt(std**2 + spread_of_windows**2)
+    errors = spread(np.where(fit.c != 0, every, np.nan), np.nan)
     law = lagrangian_estimate(equations, spread(fit.c), diagnostics, arrays, errors)
     return replace(law, alternatives=alternatives)
 

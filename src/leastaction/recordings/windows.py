@@ -1,6 +1,6 @@
 """Windows of recordings for shooting: samples, weights, starts, and their blocks."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import xarray as xr
@@ -26,6 +26,13 @@ REPEATED_SHARE_OF_HELD_INPUT = 0.5
 # The bandwidth is taken to hold this harmonic of the main frequency.
 LEAST_HARMONIC = 3.0
 MOST_BLOCKS = 12
+# Main periods in a window, level by level.
+PERIODS_OF_WINDOWS = (1.0, 3.0, 10.0)
+# Windows of a driven motion begin at this part of a main period, and so many samples.
+SHORTEST_PART_OF_PERIOD = 1 / 50
+LEAST_SAMPLES_OF_WINDOW = 8
+# Windows that are no longer than this multiple of those before tell nothing new.
+LEAST_GROWTH = 1.2
 DEGREE_OF_SMOOTHING = 3
 
 
@@ -63,7 +70,9 @@ def recording(
     """Samples for shooting from training data and what their smoothing found.
 
     Where data are much denser than the motion asks, every m-th sample of a local cubic
-    (Savitzky and Golay 1964) stands for its m neighbours. Weights are
+    (Savitzky and Golay 1964) stands for its m neighbours; of a driven motion only as
+    far as there are too many, since forces that switch are seen in single samples.
+    Weights are
 
     .. math::  1 / (σ^2 + (0.003\\, A_s)^2)
 
@@ -78,6 +87,8 @@ def recording(
     bandwidth = float(equations["bandwidth"].values.max())
     bandwidth = max(bandwidth, LEAST_HARMONIC * frequency.max())
     thin = max(int(1 / (STEPS_PER_INVERSE_BANDWIDTH * bandwidth) / dt), 1)
+    if "input" in observations:
+        thin = min(thin, max(len(q) // MOST_SAMPLES, 1))
     step = dt * thin
     period = 1 / float(np.exp(np.mean(np.log(np.maximum(frequency, 1e-300)))))
     trajectories = pieces(observations)
@@ -118,6 +129,41 @@ def recording(
     smoothed = _smoothed_rows(equations, rows, parts, thin)
     noise = sigma**2 / weights**2
     return Recording(positions, parts, smoothed, period, amplitude, noise)
+
+
+def weighted(found: Recording, duration: float) -> tuple[Positions, float]:
+    """Positions with the weights of windows of `duration` (s), and χ² of noise alone.
+
+    A force that is wrong by 0.3 % moves a motion by 0.003 A (T/P)² in a window T that
+    is shorter than the main period P; the weights allow so much.
+    """
+    sensor = found.noise * found.positions.sigma**2
+    allowed = found.positions.sigma**2 - sensor
+    share = min(duration / found.period, 1.0) ** 4
+    square = sensor + share * allowed
+    sigma = np.sqrt(np.maximum(square, 1e-300))
+    return replace(found.positions, sigma=sigma), float((sensor / square).sum())
+
+
+def durations(found: Recording) -> list[float]:
+    """Lengths of windows, s, to be fitted one after the other.
+
+    One, three and ten main periods. A driven motion is begun in windows as short as its
+    sampling allows, a fiftieth of a main period at least, each twice the one before.
+    """
+    longest = longest_window(found)
+    wanted = [periods * found.period for periods in PERIODS_OF_WINDOWS]
+    if found.positions.force is not None:
+        short = LEAST_SAMPLES_OF_WINDOW * found.positions.dt
+        short = max(SHORTEST_PART_OF_PERIOD * found.period, short)
+        count = max(int(np.ceil(np.log2(found.period / short))), 1)
+        wanted = [*(short * 2.0 ** np.arange(count)), *wanted]
+    kept: list[float] = []
+    for duration in wanted:
+        duration = float(min(duration, longest))
+        if not kept or duration > LEAST_GROWTH * kept[-1]:
+            kept.append(duration)
+    return kept
 
 
 def _smoothed_rows(equations, rows, parts, thin) -> list[tuple]:
