@@ -8,8 +8,8 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
+from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
-from leastaction.recordings.cross_validated_shooting import smooth_friction
 from leastaction.recordings.windows import input_nodes
 from leastaction.trajectories.multiple_shooting import (
     Positions,

@@ -1,6 +1,8 @@
 """Windows of recordings for shooting: samples, weights, starts, and their blocks."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -54,6 +56,9 @@ class Recording:
         Largest oscillation by trajectory and coordinate, see :func:`oscillation`.
     noise
         σ² over the variance that weights allow, by row and coordinate.
+    delayed
+        ``delayed(rows)``: the input so many recorded rows late, as `positions.force`;
+        None without input, or of one that is recorded as held.
     """
 
     positions: Positions
@@ -62,6 +67,7 @@ class Recording:
     period: float
     amplitude: np.ndarray
     noise: np.ndarray
+    delayed: Callable[[float], Callable] | None = None
 
 
 def recording(
@@ -113,9 +119,12 @@ def recording(
     least = np.maximum(amplitude, 1e-3 * amplitude.max(axis=0))
     allowed = np.sqrt(sigma**2 + (TOLERATED_MISFIT * least) ** 2)
     weights = np.repeat(allowed, [p.stop - p.start for p in parts], axis=0)
-    force = None
+    force = delayed = None
     if "input" in observations:
-        force = input_nodes(observations["input"].values[0], rows, thin)
+        recorded = observations["input"].values[0]
+        force = input_nodes(recorded, rows, thin)
+        if not any(map(is_held, recorded.T)):
+            delayed = partial(input_nodes, recorded, rows, thin)
     positions = Positions(
         compiled,
         np.ascontiguousarray(thinned),
@@ -128,7 +137,7 @@ def recording(
     )
     smoothed = _smoothed_rows(equations, rows, parts, thin)
     noise = sigma**2 / weights**2
-    return Recording(positions, parts, smoothed, period, amplitude, noise)
+    return Recording(positions, parts, smoothed, period, amplitude, noise, delayed)
 
 
 def weighted(found: Recording, duration: float) -> tuple[Positions, float]:
@@ -289,7 +298,7 @@ def _steps(dt: float, bandwidth: float) -> int:
     return steps
 
 
-def input_nodes(force: np.ndarray, rows: np.ndarray, thin: int):
+def input_nodes(force: np.ndarray, rows: np.ndarray, thin: int, late: float = 0.0):
     """Input at the nodes of the integrator, as a function of steps per sample.
 
     Parameters
@@ -298,13 +307,15 @@ def input_nodes(force: np.ndarray, rows: np.ndarray, thin: int):
         Shape (recorded row, dof).
     rows, thin
         Recorded row of each sample, and recorded rows between two samples.
+    late
+        Recorded rows after which the input acts.
     """
     known: dict[int, np.ndarray] = {}
 
     def nodes(steps: int) -> np.ndarray:
         if steps not in known:
             offset = np.arange(2 * steps) / (2 * steps) * thin
-            at = (rows[:, None] + offset).ravel()
+            at = (rows[:, None] + offset).ravel() - late
             known[steps] = np.stack(
                 [_between(force[:, a], at) for a in range(force.shape[1])], axis=1
             )
@@ -323,8 +334,8 @@ def _between(values: np.ndarray, at: np.ndarray) -> np.ndarray:
 
     last = len(values) - 1
     if is_held(values):
-        return values[np.minimum(at, last).astype(int)]
-    return CubicSpline(np.arange(len(values)), values)(np.minimum(at, last))
+        return values[np.clip(at, 0, last).astype(int)]
+    return CubicSpline(np.arange(len(values)), values)(np.clip(at, 0, last))
 
 
 def is_held(values: np.ndarray) -> bool:

@@ -1,0 +1,158 @@
+"""What the candidates of a recording are: their forces, prices, signs and motions."""
+
+import logging
+
+import numpy as np
+import sympy as sp
+import xarray as xr
+
+from leastaction.core.euler_lagrange import symbols, velocity_names
+from leastaction.core.library import Library
+from leastaction.trajectories.library_equations import library_equations
+from leastaction.trajectories.variational_equations import (
+    VariationalEquations,
+    variational_equations,
+)
+
+# Coulomb friction turns around within this fraction of the rms velocity.
+SLIDING_WIDTH_OF_RMS = 0.01
+# Share of the samples with an indefinite mass matrix that a law may have.
+LARGEST_INDEFINITE_SHARE = 0.01
+# Prices, in terms, of one that imitates a simpler one, and of one that imitates many.
+PRICE_OF_IMITATOR, PRICE_OF_COMPLEX_TERM = 1.25, 2.0
+# Part of a force, squared, that is not one of simpler terms.
+LEAST_DISTINCT_FORCE = 1e-11
+log = logging.getLogger(__name__)
+
+
+def distinct_forces(
+    terms: Library, columns: np.ndarray, equations: xr.Dataset
+) -> np.ndarray:
+    """Candidates without those whose force no sample tells from that of simpler ones.
+
+    A joint that never turns back has a Coulomb friction that is a constant, as is the
+    force of a potential linear in its angle. Such combinations of forces would be null
+    vectors without any inertia. Terms with accelerations are not touched: theirs is the
+    relation that is looked for.
+    """
+    massive = library_equations(terms).has_mass[columns]
+    gram = equations["gram"].values[0][np.ix_(columns, columns)]
+    length = np.sqrt(np.maximum(np.diag(gram), 1e-300))
+    gram = gram / np.outer(length, length)
+    order = np.argsort(prices(terms, columns), kind="stable")
+    kept: list[int] = []
+    for k in order:
+        if massive[k]:
+            continue
+        own = gram[np.ix_(kept, kept)] + 1e-14 * np.eye(len(kept))
+        left = 1.0 - gram[k, kept] @ np.linalg.solve(own, gram[kept, k])
+        if left > LEAST_DISTINCT_FORCE:
+            kept.append(k)
+            continue
+        log.warning(
+            "in these data the force of %s is one of simpler terms; it is left out",
+            equations["column"].values[columns[k]],
+        )
+    return columns[np.sort([*np.flatnonzero(massive), *kept])]
+
+
+def sliding_equations(
+    terms: Library, columns: np.ndarray, equations: xr.Dataset
+) -> tuple[VariationalEquations, float]:
+    """Compiled motions in which Coulomb friction |v| is √(v² + w²) − w."""
+    rms = np.sqrt((equations["qdot"].values[0] ** 2).mean())
+    width = one_two_five(SLIDING_WIDTH_OF_RMS * float(rms))
+    of_l = columns[columns < len(terms.terms)]
+    of_d = columns[columns >= len(terms.terms)] - len(terms.terms)
+    return (
+        variational_equations(
+            [terms.terms[i] for i in of_l],
+            terms.coordinates,
+            [smooth_friction(terms.dissipation[i], width) for i in of_d],
+        ),
+        width,
+    )
+
+
+def smooth_friction(term: sp.Expr, width: float) -> sp.Expr:
+    """|v| as √(v² + w²) − w; other terms as they are."""
+    if not isinstance(term, sp.Abs):
+        return term
+    return sp.sqrt(term.args[0] ** 2 + sp.Float(width) ** 2)
+
+
+def one_two_five(value: float) -> float:
+    """Largest of 1, 2, 5 times a power of ten that is not above `value`."""
+    power = 10.0 ** np.floor(np.log10(value))
+    return float(max(m for m in (1, 2, 5) if m * power <= value * (1 + 1e-12)) * power)
+
+
+def feeding_losses(terms: Library, columns: np.ndarray) -> np.ndarray:
+    """Losses that are even in the velocities: with a negative coefficient they gain."""
+    flipped = {v: -v for v in symbols(velocity_names(terms.coordinates))}
+    count = len(terms.terms)
+    even = [term.xreplace(flipped) == term for term in terms.dissipation]
+    return np.array([k >= count and even[k - count] for k in columns])
+
+
+def prices(terms: Library, columns: np.ndarray) -> np.ndarray:
+    """What a term costs, in terms: 1, but more for those that imitate others.
+
+    An inertia or a loss that changes with the position costs 2, and so does a loss that
+    is neither Coulomb nor viscous friction. A power of an angle, or its double, costs
+    1.25: beside cos θ, sin θ (a mounting angle) is preferred to θ⁴.
+    """
+    q = set(symbols(terms.coordinates))
+    velocities = set(symbols(velocity_names(terms.coordinates)))
+    price = np.ones(len(columns))
+    every = [*terms.terms, *terms.dissipation]
+    for i, k in enumerate(columns):
+        term = every[k]
+        waves = {x for f in term.atoms(sp.sin, sp.cos) for x in f.free_symbols}
+        mixed = term.free_symbols & q and term.free_symbols & velocities
+        if mixed or (k >= len(terms.terms) and not _is_simple_loss(term)):
+            price[i] = PRICE_OF_COMPLEX_TERM
+        elif (
+            waves
+            and any(f.args[0].is_Mul for f in term.atoms(sp.sin, sp.cos))
+            or not waves
+            and term.free_symbols & _angles(terms)
+        ):
+            price[i] = PRICE_OF_IMITATOR
+    return price
+
+
+def _is_simple_loss(term: sp.Expr) -> bool:
+    """Whether a loss is Coulomb or viscous friction, the latter by direction or not."""
+    degree = sum(
+        (
+            exponent
+            for base, exponent in term.as_powers_dict().items()
+            if base.atoms(sp.Symbol)
+        ),
+        sp.Integer(0),
+    )
+    return bool(degree <= 2)
+
+
+def _angles(terms: Library) -> set:
+    """Coordinates that stand in a sine or cosine of some candidate."""
+    return {
+        x
+        for term in terms.terms
+        for f in term.atoms(sp.sin, sp.cos)
+        for x in f.free_symbols
+    }
+
+
+def definite_test(terms: Library, columns: np.ndarray, equations: xr.Dataset):
+    """Test whether the mass matrix of c is positive at the samples."""
+    q, v = (equations[f"{name}_sample"].values[0] for name in ("q", "qdot"))
+    some = slice(None, None, max(len(q) // 200, 1))
+    mass, _ = library_equations(terms).mass_and_force(q[some], v[some], columns)
+
+    def definite(c: np.ndarray) -> bool:
+        lowest = np.linalg.eigvalsh(mass @ c)[:, 0]
+        return bool((lowest <= 0).mean() <= LARGEST_INDEFINITE_SHARE)
+
+    return definite
