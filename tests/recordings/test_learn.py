@@ -305,7 +305,12 @@ def test_a_random_motion_has_no_path(tmp_path):
         velocities={"x": "v [m/s]"},
         excitation="random",
     )
-    assert law.verdict == "found" and law.figures == ()
+    assert law.verdict == "found" and law.figures[0] == "spectra"
+    for name in law.figures:
+        assert law.plot(name).axes
+    frequency = law.modes["frequency"].item()
+    assert frequency == pytest.approx(40**0.5 / (2 * np.pi), rel=0.02)
+    assert "| 1 | " in law.to_markdown()
     with pytest.raises(ValueError, match="no path"):
         law.residuals()
 

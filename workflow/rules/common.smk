@@ -42,6 +42,8 @@ for threshold in ("MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_"):
 
 # Formats of every figure.
 KINDS = ["svg", "png", "pdf"]
+# Figures of a randomly excited recording.
+SHAKEN = ["spectra", "innovations", "one_step", "force_spectrum"]
 # The stage that makes each file. Later stages have higher priority: what one job writes is
 # read by the next while it is in memory. Figures, tables and scores come before the next
 # simulation: each job that waits is looked at by Snakemake several times a second.
@@ -208,14 +210,17 @@ def recorded_benchmarks(wildcards):
     )
 
 
+def figures_of_recording(name):
+    """Predictions; of a random motion, what its innovations say."""
+    random = recording(name)["excitation"] == "random"
+    return SHAKEN if random else ["prediction", "residuals"]
+
+
 def recording_outputs(name):
     """What is made of one recording: the law in words, and its figures."""
     base = f"<results>/recordings/{name}"
-    if recording(name)["excitation"] == "random":
-        return [f"{base}/law.md"]
-    figures = expand(
-        f"{base}/figures/{{f}}.{{k}}", f=["prediction", "residuals"], k=KINDS
-    )
+    drawn = figures_of_recording(name)
+    figures = expand(f"{base}/figures/{{f}}.{{k}}", f=drawn, k=KINDS)
     return [f"{base}/law.md", *figures]
 
 

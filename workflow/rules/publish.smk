@@ -344,6 +344,28 @@ rule plot_recording:
         "../scripts/plot.py"
 
 
+use rule plot_recording as plot_shaken with:
+    input:
+        models=["<results>/recordings/{example}/recommended/model.nc"],
+        sources=sources("plot", figures()["spectra"]),
+    output:
+        spectra=figure("spectra", "spectra and modes"),
+        innovations=figure("innovations", "innovations"),
+        one_step=figure("one_step", "one-step predictions"),
+        force_spectrum=figure("force_spectrum", "spectrum of the force"),
+        others=expand(
+            "<results>/recordings/{{example}}/figures/{figure}.{kind}",
+            figure=SHAKEN,
+            kind=["png", "pdf"],
+        ),
+    log:
+        "<logs>/recordings/{example}/plot_shaken.log",
+    benchmark:
+        "<logs>/recordings/{example}/plot_shaken.tsv"
+    message:
+        "Drawing what the innovations of {wildcards.example} say"
+
+
 rule write_law:
     input:
         observations="<results>/recordings/{example}/observations.nc",

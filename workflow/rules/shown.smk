@@ -140,10 +140,12 @@ def example_settings(wildcards):
 
 def recording_figures(wildcards):
     """As `figure_settings`, of a recording."""
-    listed = {"estimators": ["recommended"], "rolled_out": ["recommended"]}
+    random = recording(wildcards.example)["excitation"] == "random"
+    rolled_out = [] if random else ["recommended"]
+    listed = {"estimators": ["recommended"], "rolled_out": rolled_out}
     return {
         "panels": {wildcards.example: listed},
-        "figures": {name: name for name in ("prediction", "residuals")},
+        "figures": {name: name for name in figures_of_recording(wildcards.example)},
         "style": config["figures"],
     }
 

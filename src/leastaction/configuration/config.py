@@ -53,6 +53,7 @@ RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
     "plot_paper",
     "plot_study",
     "plot_recording",
+    "plot_shaken",
     "tabulate",
     "score",
     "collect_scores",

@@ -38,6 +38,8 @@ LARGEST_MISFIT = 0.05
 # What a unit of the misfit is, of the amplitude.
 AMPLITUDE_PER_MISFIT = 0.003
 FIGURES = ("prediction", "residuals")
+# Of a randomly excited motion.
+SHAKEN_FIGURES = ("spectra", "innovations", "one_step", "force_spectrum")
 # First line of a law.
 GIVEN = "given (it sets the scale)"
 FOUND, RESERVED, NONE = "found", "found, with reservations", "no law found"
@@ -143,17 +145,31 @@ class Law(IdentifiedModel):
         return self._predicted()[names].isel(replicate=0)
 
     @property
-    def figures(self) -> tuple[str, ...]:
-        """Names of its figures; a randomly excited motion has none."""
-        return () if self.rollout is None else FIGURES
+    def modes(self) -> xr.Dataset | None:
+        """Natural frequencies (Hz), damping ratios and shapes about the equilibrium.
 
-    def plot(self, what: str = "prediction"):
-        """Figure of held-out trajectories beside free runs, or of the `residuals`.
+        Those of a randomly excited motion, with standard errors by the delta method;
+        see :func:`leastaction.ensembles.modes.modes`. None of any other law.
+        """
+        from leastaction.ensembles.modes import modes
+
+        return modes(self.dataset) if self.rollout is None else None
+
+    @property
+    def figures(self) -> tuple[str, ...]:
+        """Names of its figures."""
+        return SHAKEN_FIGURES if self.rollout is None else FIGURES
+
+    def plot(self, what: str | None = None):
+        """Figure `what` of the law; see :attr:`figures`.
 
         Parameters
         ----------
         what
-            ``prediction`` or ``residuals``.
+            ``prediction``, held-out trajectories beside free runs, or ``residuals``. Of
+            a randomly excited motion ``spectra``, measured and predicted, with natural
+            frequencies and mode shapes; ``innovations``; ``one_step``, each sample and
+            its prediction; ``force_spectrum``. The first of its figures if None.
 
         Returns
         -------
@@ -168,10 +184,11 @@ class Law(IdentifiedModel):
         from leastaction.report.panel import MAIN, Panel
         from leastaction.report.style import draw
 
-        if what not in FIGURES:
-            raise ValueError(unknown("figure", what, FIGURES))
-        config = {"title": self.title}
-        panel = Panel(self.title, config, {MAIN: self.model}, {MAIN: self._predicted()})
+        what = what or self.figures[0]
+        if what not in self.figures:
+            raise ValueError(unknown("figure", what, self.figures))
+        rollouts = {} if self.rollout is None else {MAIN: self.rollout}
+        panel = Panel(self.title, {"title": self.title}, {MAIN: self.model}, rollouts)
         return draw(what, [panel], {})
 
     def _predicted(self) -> xr.Dataset:
@@ -215,6 +232,7 @@ class Law(IdentifiedModel):
                 f"Sensor noise: {_sensor_noise(self.dataset)}. `Wdot` is white noise "
                 "of strength one; coefficients are those of an L whose first inertia "
                 f"is ½. The search ended because {self.dataset['search_stop'].item()}.",
+                *_modes(self.modes),
             ]
         return [
             *lines,
@@ -280,6 +298,27 @@ def _table(rows: list[dict[str, str]]) -> str:
     cells = [list(rows[0]), *(list(row.values()) for row in rows)]
     lines = [f"| {' | '.join(line)} |" for line in cells]
     return "\n".join([lines[0], "|" + "---|" * len(cells[0]), *lines[1:]])
+
+
+def _modes(found: xr.Dataset | None) -> list[str]:
+    """Table of natural frequencies, damping ratios and mode shapes."""
+    if found is None:
+        return ["The law has no stable equilibrium near the mean, hence no modes."]
+    lines = [
+        "## Modes",
+        "Small free vibrations about the equilibrium, without dry friction:",
+        "| mode | natural frequency, Hz | damping ratio, % | shape "
+        f"({', '.join(map(str, found['dof'].values))}) |",
+        "|---|---|---|---|",
+    ]
+    for mode in (found.isel(mode=i) for i in range(found.sizes["mode"])):
+        cells = [str(int(mode["mode"]))]
+        for name, factor in (("frequency", 1.0), ("damping_ratio", 100.0)):
+            error = factor * NORMAL_QUANTILE * float(mode[f"{name}_std"])
+            cells.append(" ± ".join(rounded(factor * float(mode[name]), error)))
+        cells.append(", ".join(f"{x:.3g}" for x in mode["shape_real"].values))
+        lines.append(f"| {' | '.join(cells)} |")
+    return lines
 
 
 def _amount(observations: xr.Dataset) -> list[str]:

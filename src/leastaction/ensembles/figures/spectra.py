@@ -1,0 +1,340 @@
+"""A shaken motion in the frequency domain, and what its innovations say of the law."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import xarray as xr
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+
+from leastaction.core.model import NORMAL_QUANTILE, rounded
+from leastaction.ensembles.modes import (
+    Linear,
+    Motion,
+    force_density,
+    modes,
+    spectral_density,
+    transfer,
+)
+from leastaction.report.panel import MAIN, Panel
+from leastaction.report.style import DASHED, grid_of, key, legend_on_top, note, small
+
+# Segments that a spectrum is the mean of, at least.
+SEGMENTS = 16
+LARGEST_SEGMENT = 4096
+# Frequencies of the law per frequency of the estimate.
+FINER = 8
+# The band that is drawn: from this part of the lowest natural frequency, to this
+# multiple of the highest one.
+LOWEST, HIGHEST = 0.1, 6.0
+LAGS = 60
+# Main periods of the one-step predictions that are drawn.
+PERIODS = 8.0
+# Power over that of the sensors from which a force is seen through them.
+SEEN = 3.0
+# Room below and above the density of a force, as a factor.
+DECADES = 20.0
+BINS = 61
+
+
+def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Measured and predicted spectra of the channels, natural frequencies, mode shapes.
+
+    Left the one-sided spectral density of each channel (Welch 1967) with that of the
+    law, what sampling folds and the noise of the sensor in it. A nonlinear law stands
+    for its equivalent linear one; vertical lines are the natural frequencies of that.
+    Right the shapes of the modes about the equilibrium, largest entry one, with natural
+    frequency, damping ratio and their 95 % intervals.
+    """
+    model = panels[0].model(MAIN).isel(replicate=0)
+    motion, found = Motion(model), modes(model)
+    linear = motion.equivalent()
+    channels = [str(name) for name in model["channel"].values]
+    count = 0 if found is None else found.sizes["mode"]
+    size = {"row": 42, "rest": 16, "width_ratios": [1.9, 1]}
+    figure, grid = grid_of(settings, max(len(channels), count), 2, **size)
+    dt, parts = _records(model, "measured")
+    for k, name in enumerate(channels):
+        axes = grid[k, 0]
+        f, density = _welch([y[:, k] for y in parts], dt)
+        axes.loglog(f, density, color=settings["truth_color"], linewidth=0.8)
+        axes.set_ylabel(f"density of {name} (SI)")
+        noise = 2 * dt * float(model["sensor_noise_estimate"][k]) ** 2
+        axes.axhline(noise, color="0.5", linestyle=":", linewidth=0.9)
+        if linear is not None:
+            _predicted(axes, linear, model, k, f, dt, settings)
+    for k in range(max(len(channels), count)):
+        if k < count:
+            _shape(grid[k, 1], found.isel(mode=k), settings)
+        else:
+            grid[k, 1].set_axis_off()
+        if k >= len(channels):
+            grid[k, 0].set_axis_off()
+    grid[len(channels) - 1, 0].set_xlabel("Frequency (Hz)")
+    handles = [
+        key("measured", settings["truth_color"]),
+        key("law", settings["estimate_color"], linestyle=DASHED),
+        key("noise of the sensor", "0.5", linestyle=":"),
+        key("natural frequency", "0.7", linewidth=0.7),
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _predicted(axes: Axes, linear: Linear, model, k: int, f, dt, settings) -> None:
+    """Spectrum of the law as the same windows show it, and natural frequencies."""
+    fine = np.linspace(0, 0.5 / dt, FINER * (len(f) + 1) + 1)
+    density = spectral_density(linear, model, fine, dt)[:, k]
+    seen = _windowed(density, dt, 2 * (len(f) + 1))[1:-1]
+    blue = {"color": settings["estimate_color"], "linestyle": DASHED}
+    axes.loglog(f, seen, linewidth=1.0, zorder=3, **blue)
+    frequency = linear.modes()[0]
+    for x in frequency:
+        axes.axvline(x, color="0.7", linewidth=0.7, zorder=0)
+    if len(frequency):
+        low, high = LOWEST * frequency[0], HIGHEST * frequency[-1]
+        axes.set_xlim(max(f[0], low), min(f[-1], high))
+
+
+def _windowed(density: np.ndarray, dt: float, size: int) -> np.ndarray:
+    """Mean of Welch's estimate with segments of `size` samples.
+
+    The window multiplies the autocovariance by its own, so that a line narrower than
+    the resolution is as low and as wide as that of the estimate.
+    """
+    from scipy.signal import get_window
+
+    covariance = np.fft.irfft(density)[: size + 1] / (2 * dt)
+    window = get_window("hann", size)
+    overlap = np.correlate(window, window, "full")[size - 1 :] / (window**2).sum()
+    product = covariance[:size] * overlap
+    whole = np.concatenate([product, [0.0], product[:0:-1]])
+    return 2 * dt * np.fft.rfft(whole)[::2].real
+
+
+def _shape(axes: Axes, mode: xr.Dataset, settings: Mapping) -> None:
+    """Shape of a mode, with frequency and damping ratio as a title."""
+    names = [str(name) for name in mode["dof"].values]
+    real = mode["shape_real"].values
+    axes.axhline(0, color="black", linewidth=0.5)
+    axes.plot(range(len(names)), real, color=settings["estimate_color"], marker="o")
+    axes.set_xticks(range(len(names)), names)
+    axes.margins(x=0.3 if len(names) > 1 else 0.5)
+    axes.set_ylim(-1.2, 1.2)
+    axes.set_ylabel("shape")
+    frequency, damping = (
+        " ± ".join(
+            rounded(factor * float(mode[name]), width * float(mode[f"{name}_std"]))
+        )
+        for name, factor, width in (
+            ("frequency", 1, NORMAL_QUANTILE),
+            ("damping_ratio", 100, 100 * NORMAL_QUANTILE),
+        )
+    )
+    text = f"Mode {int(mode['mode'])}: {frequency} Hz, $\\zeta$ = {damping} %"
+    axes.set_title(text, fontsize=small(settings))
+
+
+def innovations(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Innovations in standard deviations: over time, their correlation, distribution.
+
+    Of the right law they are white and normal: the correlation stays within its 95 %
+    limits, and the histogram follows the normal distribution.
+    """
+    model = panels[0].model(MAIN).isel(replicate=0)
+    channels = [str(name) for name in model["channel"].values]
+    size = {"row": 40, "rest": 16, "width_ratios": [1.5, 1.2, 0.9]}
+    figure, grid = grid_of(settings, len(channels), 3, **size)
+    dt, parts = _records(model, "innovation")
+    _, variances = _records(model, "innovation_variance")
+    blue = {"color": settings["estimate_color"]}
+    for k, (row, name) in enumerate(zip(grid, channels, strict=True)):
+        series = [
+            e[:, k] / np.sqrt(V[:, k]) for e, V in zip(parts, variances, strict=True)
+        ]
+        start = 0.0
+        for e in series:
+            time = start + dt * np.arange(len(e))
+            row[0].plot(time, e, linewidth=0.3, rasterized=True, **blue)
+            start = time[-1] + dt
+        row[0].set_xlim(0, start)
+        row[0].set_ylabel(f"innovation of {name}")
+        correlation, total = _autocorrelation(series)
+        limit = NORMAL_QUANTILE / np.sqrt(total)
+        row[1].axhspan(-limit, limit, color=settings["band_color"], linewidth=0)
+        row[1].vlines(np.arange(1, len(correlation) + 1), 0, correlation, **blue)
+        row[1].axhline(0, color="black", linewidth=0.5)
+        largest = 1.2 * max(2 * limit, np.abs(correlation).max(initial=0.0))
+        row[1].set_ylim(-largest, largest)
+        row[1].set_ylabel("correlation")
+        whole = np.concatenate(series)
+        row[2].hist(whole, np.linspace(-5, 5, BINS), density=True, **blue, alpha=0.4)
+        x = np.linspace(-5, 5, 200)
+        normal = np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi)
+        row[2].semilogy(x, normal, color="black", linewidth=0.8)
+        row[2].set_ylim(1e-5, 1)
+        row[2].set_ylabel("density")
+    labels = ("Time (s)", "Lag (samples)", "Innovation / std")
+    for axes, text in zip(grid[-1], labels, strict=True):
+        axes.set_xlabel(text)
+    handles = [
+        key("innovations", **blue),
+        Patch(color=settings["band_color"], label="95 % of white noise"),
+        key("normal distribution", "black"),
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _autocorrelation(series: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
+    """Correlation at lags of one sample and more, all stretches together; samples."""
+    total = sum(len(x) for x in series)
+    power = sum((x**2).sum() for x in series) / total
+    lags = range(1, min(LAGS, max(map(len, series)) - 1) + 1)
+    found = [
+        sum((x[h:] * x[: len(x) - h]).sum() for x in series if len(x) > h)
+        / max(sum(len(x) - h for x in series if len(x) > h), 1)
+        / power
+        for h in lags
+    ]
+    return np.array(found), total
+
+
+def one_step(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Each sample and its prediction from all samples before, and their difference.
+
+    The middle of the longest record. The band is that of 95 % of the differences if the
+    law is right.
+    """
+    model = panels[0].model(MAIN).isel(replicate=0)
+    channels = [str(name) for name in model["channel"].values]
+    size = {"row": 34, "rest": 16, "sharex": True, "width_ratios": [1.7, 1]}
+    figure, grid = grid_of(settings, len(channels), 2, **size)
+    dt, parts = _records(model, "measured")
+    longest = int(np.argmax([len(y) for y in parts]))
+    measured, innovation, variance = (
+        _records(model, name)[1][longest]
+        for name in ("measured", "innovation", "innovation_variance")
+    )
+    linear = Motion(model).equivalent()
+    slowest = linear.modes()[0] if linear is not None else []
+    period = 1 / slowest[0] if len(slowest) else 50 * dt
+    count = min(max(int(PERIODS * period / dt), 16), len(measured))
+    begin = (len(measured) - count) // 2
+    shown = slice(begin, begin + count)
+    time = dt * np.arange(len(measured))[shown]
+    red = {"color": settings["truth_color"]}
+    blue = {"color": settings["estimate_color"], "linestyle": DASHED}
+    for k, ((left, right), name) in enumerate(zip(grid, channels, strict=True)):
+        y, e = measured[shown, k], innovation[shown, k]
+        band = NORMAL_QUANTILE * np.sqrt(variance[shown, k])
+        style = {"color": settings["band_color"], "linewidth": 0}
+        left.fill_between(time, y - e - band, y - e + band, **style)
+        right.fill_between(time, -band, band, **style)
+        left.plot(time, y, linewidth=1.4, **red)
+        left.plot(time, y - e, linewidth=1.0, **blue)
+        right.plot(time, e, linewidth=0.7, **red)
+        left.set_xlim(time[0], time[-1])
+        left.set_ylabel(f"{name} (SI)")
+        right.set_ylabel("error (SI)")
+        right.locator_params(axis="x", nbins=4)
+    for axes in grid[-1]:
+        axes.set_xlabel("Time (s)")
+    handles = [
+        key("measured", linewidth=1.4, **red),
+        key("predicted from the samples before", **blue),
+        Patch(color=settings["band_color"], label="95 % band"),
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Spectral density of the random force on each coordinate, seen through the law.
+
+    The measured spectra, less the noise of the sensors, are carried back through the
+    transfer function of the law; where the sensors' noise is a third of the signal or
+    more, nothing is drawn. A white force is flat; a line is a tone.
+    """
+    model = panels[0].model(MAIN).isel(replicate=0)
+    names = [str(name) for name in model["dof"].values]
+    figure, grid = grid_of(settings, len(names), 1, row=42, rest=16)
+    dt, parts = _records(model, "measured")
+    linear = Motion(model).equivalent()
+    f, seen = _forces(linear, model, parts, dt) if linear is not None else (None, None)
+    for a, (axes, name) in enumerate(zip(grid[:, 0], names, strict=True)):
+        axes.set_ylabel(f"density of the force on {name}")
+        if seen is None:
+            text = "there are fewer sensors than coordinates, or no stationary motion"
+            note(axes, text, 0.5, 0.5, ha="center")
+            continue
+        axes.loglog(f, seen[:, a], color=settings["truth_color"], linewidth=0.8)
+        law = force_density(model, f)[:, a, a]
+        blue = {"color": settings["estimate_color"], "linestyle": DASHED}
+        axes.loglog(f, law, linewidth=1.2, **blue)
+        for x in linear.modes()[0]:
+            axes.axvline(x, color="0.7", linewidth=0.7, zorder=0)
+        highest = np.nanmax([*seen[:, a], law.max()])
+        axes.set_ylim(law.min() / DECADES, DECADES * highest)
+    grid[-1, 0].set_xlabel("Frequency (Hz)")
+    handles = [
+        key("seen through the law", settings["truth_color"]),
+        key("law", settings["estimate_color"], linestyle=DASHED),
+        key("natural frequency", "0.7", linewidth=0.7),
+    ]
+    legend_on_top(figure, handles)
+    return figure
+
+
+def _forces(linear: Linear, model, parts, dt):
+    """Frequencies, and densities of the forces (frequency, dof); None if not seen."""
+    from scipy.signal import csd
+
+    count = model.sizes["channel"]
+    size = _segment(parts)
+    density = 0.0
+    for y in (y for y in parts if len(y) >= size):
+        pairs = csd(y.T[:, None], y.T[None], 1 / dt, nperseg=size)
+        density = density + len(y) * pairs[1]
+    f = pairs[0][1:-1]
+    density = np.moveaxis(density, -1, 0)[1:-1] / sum(
+        len(y) for y in parts if len(y) >= size
+    )
+    H = transfer(linear, model, f, dt)
+    if np.linalg.matrix_rank(H[len(f) // 2]) < H.shape[2]:
+        return f, None
+    noise = 2 * dt * model["sensor_noise_estimate"].values ** 2
+    power = np.diagonal(density, axis1=1, axis2=2).real
+    inverse = np.linalg.pinv(H)
+    force = inverse @ (density - np.diag(noise)) @ inverse.conj().swapaxes(1, 2)
+    found = np.diagonal(force, axis1=1, axis2=2).real.copy()
+    hidden = (power < SEEN * noise).any(axis=1) if count else False
+    found[hidden] = np.nan
+    return f, np.where(found > 0, found, np.nan)
+
+
+def _records(model: xr.Dataset, name: str) -> tuple[float, list[np.ndarray]]:
+    """Time step, and one array (time, channel) per record; gaps are zero."""
+    time, number = (model[f"innovation_{key}"].values for key in ("time", "trajectory"))
+    values = np.nan_to_num(model[name].values)
+    parts = [values[number == k] for k in np.unique(number)]
+    steps = np.diff(time)
+    return float(np.median(steps[steps > 0])), parts
+
+
+def _segment(parts: Sequence[np.ndarray]) -> int:
+    """Samples of the segments of a spectrum."""
+    total, longest = sum(map(len, parts)), max(map(len, parts))
+    return min(max(2 * total // SEGMENTS, 256), LARGEST_SEGMENT, longest)
+
+
+def _welch(series: Sequence[np.ndarray], dt: float):
+    from scipy.signal import welch
+
+    size = _segment(series)
+    kept = [y for y in series if len(y) >= size]
+    found = [welch(y, 1 / dt, nperseg=size) for y in kept]
+    weights = [len(y) for y in kept]
+    density = np.average([p for _, p in found], axis=0, weights=weights)
+    return found[0][0][1:-1], density[1:-1]

@@ -1,0 +1,335 @@
+"""Modal analysis of a law: natural frequencies, damping ratios, mode shapes, spectra.
+
+About an equilibrium q₀ the law is M q̈ + C q̇ + K (q − q₀) = S Ẇ. Its modes solve the
+quadratic eigenvalue problem (λ² M + λ C + K) φ = 0 (Meirovitch, Analytical Methods in
+Vibrations, 1967), with
+
+.. math::  ω = |λ| , \\qquad ζ = −\\mathrm{Re}\\,λ / |λ| .
+
+Errors of both follow from those of the coefficients by the delta method. In a wide
+motion a nonlinear law stands for the linear one that misses its forces least in the
+mean over the Gaussian motion that this linear law has itself: statistical linearisation
+(Roberts, Spanos, Random Vibration and Statistical Linearization, 1990).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+from scipy.linalg import solve_continuous_lyapunov
+
+from leastaction.core.compiled import evaluator
+from leastaction.core.model import IdentifiedModel
+
+# Displacement, over the rms of the motion, that slopes are taken over.
+SMALL = 1e-4
+# Steps to an equilibrium, and of statistical linearisation.
+MOST_STEPS = 50
+SETTLED = 1e-6
+# Growth, or decay, over the largest rate that counts as none.
+UNDAMPED = 1e-7
+# Points of the motion, of a low-discrepancy sequence.
+POINTS = 4096
+# Frequencies that sampling folds into the band, on each side of it.
+FOLDS = 3
+# Part of a standard error over which modes are differentiated.
+DIFFERENCE = 1e-2
+
+
+@dataclass(frozen=True)
+class Linear:
+    """M, C and K, shape (dof, dof), and the equilibrium, shape (dof,)."""
+
+    inertia: np.ndarray
+    damping: np.ndarray
+    stiffness: np.ndarray
+    equilibrium: np.ndarray
+
+    @cached_property
+    def rates(self) -> np.ndarray:
+        """Matrix A of the state (q − q₀, q̇)."""
+        n = len(self.inertia)
+        force = np.hstack([self.stiffness, self.damping])
+        lower = -np.linalg.solve(self.inertia, force)
+        return np.vstack([np.hstack([np.zeros((n, n)), np.eye(n)]), lower])
+
+    @property
+    def growth(self) -> float:
+        """Largest real part of λ over the largest λ: negative if all is damped."""
+        values = np.linalg.eigvals(self.rates)
+        return float(values.real.max() / np.abs(values).max())
+
+    def modes(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Frequencies (Hz), damping ratios and shapes (mode, dof), by frequency.
+
+        A shape has the largest entry one. A mode that is damped beyond ζ = 1 has two
+        real λ, and none of it is listed.
+
+        Examples
+        --------
+        >>> one = Linear(*(np.array([[x]]) for x in (1.0, 0.4, 4.0)), np.zeros(1))
+        >>> frequency, damping, shape = one.modes()
+        >>> print(frequency.round(3), damping.round(3), shape.real)
+        [0.318] [0.1] [[1.]]
+        """
+        values, vectors = np.linalg.eig(self.rates)
+        kept = np.flatnonzero(values.imag > 1e-9 * np.abs(values))
+        kept = kept[np.argsort(np.abs(values[kept]))]
+        size, shapes = np.abs(values[kept]), vectors[: len(self.inertia), kept].T
+        largest = np.abs(shapes).argmax(axis=1)
+        shapes = shapes / shapes[np.arange(len(kept)), largest][:, None]
+        return size / (2 * np.pi), -values[kept].real / size, shapes
+
+
+class Motion:
+    """M(q) and the force f(q, q̇) of a law, compiled once for all its coefficients.
+
+    Parameters
+    ----------
+    model
+        One replicate of what the step ``innovations_likelihood`` found.
+    """
+
+    def __init__(self, model: xr.Dataset):
+        self.model = IdentifiedModel(model)
+        self.dataset = self.model.dataset
+        system = self.model.system
+        self.names, self.dof = list(system.parameters), system.dof
+        self.values = system.parameter_values
+        self._evaluate = evaluator(
+            [*system.mass_matrix, *system.forces], system.coordinates, self.names
+        )
+        terms = self.model.dataset["dissipation_term"].values
+        self.dry = [f"d_{i}" for i, t in enumerate(terms) if "abs(" in str(t)]
+
+    def _at(self, q, qdot, values):
+        """M, shape (samples, dof, dof), and f, shape (samples, dof)."""
+        found, n = self._evaluate(q, qdot, values), self.dof
+        return found[:, : n * n].reshape(-1, n, n), found[:, n * n :]
+
+    def about_equilibrium(self, values: np.ndarray | None = None) -> Linear | None:
+        """Law about the equilibrium next to the mean; None if there is no stable one.
+
+        Dry friction |q̇|, which has no slope at rest, is left out.
+        """
+        values = (self.values if values is None else values).copy()
+        values[[name in self.dry for name in self.names]] = 0.0
+        q, size = self.mean.copy(), SMALL * self.scale
+        for _ in range(MOST_STEPS):
+            linear = self._slopes(q, size, values)
+            force = self._at(q[None], np.zeros((1, self.dof)), values)[1][0]
+            step = np.linalg.lstsq(linear.stiffness, force, rcond=None)[0]
+            if not np.isfinite(step).all():
+                return None
+            q = q + np.clip(step, -3 * self.scale, 3 * self.scale)
+            if np.all(np.abs(step) < SETTLED * self.scale):
+                return linear if linear.growth < UNDAMPED else None
+        return None
+
+    def _slopes(self, q, size, values) -> Linear:
+        n = self.dof
+        steps, rest = np.diag(size), np.zeros((n, n))
+        ends = [
+            self._at(
+                q + sign * np.vstack([steps, rest]),
+                sign * np.vstack([rest, steps]),
+                values,
+            )
+            for sign in (1, -1)
+        ]
+        slopes = (ends[0][1] - ends[1][1]).T / 2
+        stiffness, damping = -slopes[:, :n] / size, -slopes[:, n:] / size
+        inertia = self._at(q[None], np.zeros((1, n)), values)[0][0]
+        return Linear(inertia, damping, stiffness, q)
+
+    @cached_property
+    def mean(self) -> np.ndarray:
+        """Mean position, where sensors of positions tell it; else zero."""
+        return self._positions()[0]
+
+    @cached_property
+    def scale(self) -> np.ndarray:
+        """Rms of the motion by coordinate; one where no sensor tells it."""
+        return self._positions()[1]
+
+    def _positions(self):
+        data = self.dataset
+        still = ~(
+            data["sensor_velocity"].any("dof") | data["sensor_acceleration"].any("dof")
+        )
+        seen = data["sensor_position"].values[still.values]
+        y = data["measured"].values[:, still.values]
+        y = y[np.isfinite(y).all(axis=1)]
+        if not len(seen) or not len(y):
+            return np.zeros(self.dof), np.ones(self.dof)
+        inverse = np.linalg.pinv(seen)
+        spread = (y @ inverse.T).std(axis=0)
+        told = spread > 0
+        spread = np.where(told, spread, spread[told].max() if told.any() else 1.0)
+        return inverse @ y.mean(axis=0), spread
+
+    def equivalent(self) -> Linear | None:
+        """Linear law of the same random motion; that of the equilibrium to begin with.
+
+        None if that has no stationary motion, as without damping.
+        """
+        linear = self.about_equilibrium()
+        force = self.dataset["noise_covariance"].values
+        points = _normal_points(2 * self.dof)
+        if linear is None or linear.growth > -UNDAMPED:
+            return None
+        for _ in range(MOST_STEPS):
+            before = linear
+            covariance = self.covariance(linear, force)
+            root = np.linalg.cholesky(
+                covariance + SMALL**2 * np.diag(np.diag(covariance))
+            )
+            states = points @ root.T
+            q = linear.equilibrium + states[:, : self.dof]
+            inertia, f = self._at(q, states[:, self.dof :], self.values)
+            # By Stein's lemma the slope of least error is that of the regression on it.
+            slopes = -np.linalg.lstsq(states, f - f.mean(axis=0), rcond=None)[0].T
+            linear = Linear(
+                inertia.mean(axis=0),
+                slopes[:, self.dof :],
+                slopes[:, : self.dof],
+                linear.equilibrium,
+            )
+            if linear.growth > -UNDAMPED:
+                return None
+            change = np.abs(linear.rates - before.rates).max()
+            if change < 1e-4 * np.abs(linear.rates).max():
+                break
+        return linear
+
+    def covariance(self, linear: Linear, force: np.ndarray) -> np.ndarray:
+        """Stationary covariance of (q, q̇) under white forces of covariance S Sᵀ."""
+        n, inverse = self.dof, np.linalg.inv(linear.inertia)
+        noise = np.zeros((2 * n, 2 * n))
+        noise[n:, n:] = inverse @ force @ inverse.T
+        return solve_continuous_lyapunov(linear.rates, -noise)
+
+
+def _normal_points(dimension: int) -> np.ndarray:
+    """Points of a normal distribution, evenly spread and symmetric."""
+    from scipy.stats import norm, qmc
+
+    engine = qmc.Sobol(dimension, scramble=False)
+    points = norm.ppf(engine.random(POINTS) + 0.5 / POINTS)
+    return np.concatenate([points, -points])
+
+
+def modes(model: xr.Dataset) -> xr.Dataset | None:
+    """Natural frequencies, damping ratios and shapes about the equilibrium.
+
+    Parameters
+    ----------
+    model
+        One replicate of what the step ``innovations_likelihood`` found.
+
+    Returns
+    -------
+    xr.Dataset
+        `frequency` (Hz), `damping_ratio` and their `_std` over `mode`, by frequency;
+        `shape_real`, `shape_imaginary` over (mode, dof). None if the law has no stable
+        equilibrium near the mean of the motion.
+    """
+    motion = Motion(model)
+    linear = motion.about_equilibrium()
+    if linear is None:
+        return None
+    frequency, damping, shapes = linear.modes()
+    value = np.concatenate([frequency, damping])
+    places, covariance = _free(motion)
+    slopes = np.zeros((len(places), len(value)))
+    for k, (place, error) in enumerate(
+        zip(places, np.sqrt(np.diag(covariance)), strict=True)
+    ):
+        step = np.zeros(len(motion.names))
+        step[place] = DIFFERENCE * error
+        ends = [motion.about_equilibrium(motion.values + s * step) for s in (1, -1)]
+        if None in ends or not error:
+            continue
+        found = [np.concatenate(end.modes()[:2]) for end in ends]
+        if all(len(one) == len(value) for one in found):
+            slopes[k] = (found[0] - found[1]) / (2 * step[place])
+    std = np.sqrt(np.einsum("ki,kl,li->i", slopes, covariance, slopes))
+    count = len(frequency)
+    of_mode, of_dof = ("mode",), ("mode", "dof")
+    return xr.Dataset(
+        {
+            "frequency": (of_mode, frequency),
+            "frequency_std": (of_mode, std[:count]),
+            "damping_ratio": (of_mode, damping),
+            "damping_ratio_std": (of_mode, std[count:]),
+            "shape_real": (of_dof, shapes.real),
+            "shape_imaginary": (of_dof, shapes.imag),
+        },
+        {"mode": np.arange(1, count + 1), "dof": motion.model.dataset["dof"].values},
+    )
+
+
+def _free(motion: Motion) -> tuple[list[int], np.ndarray]:
+    """Places of estimated coefficients of L and D among the parameters; covariance."""
+    data = motion.dataset
+    labels = [str(name) for name in data["parameter"].values]
+    known = {}
+    for letter, prefix, dim in (("c", "L", "term"), ("d", "D", "dissipation_term")):
+        for i, term in enumerate(data[dim].values):
+            known[f"{prefix}: {term}"] = f"{letter}_{i}"
+    rows = [k for k, label in enumerate(labels) if known.get(label) in motion.names]
+    places = [motion.names.index(known[labels[k]]) for k in rows]
+    return places, data["parameter_covariance"].values[np.ix_(rows, rows)]
+
+
+def transfer(linear: Linear, dataset: xr.Dataset, frequency, dt: float) -> np.ndarray:
+    """From generalised forces to channels, shape (frequency, channel, dof).
+
+    An accelerometer in a white force shows its mean over a step; one on shaking ground,
+    such as ``x1ddot + ground``, also that of the ground, a, of force −M 1 a.
+    """
+    omega = 2 * np.pi * np.asarray(frequency)[:, None, None]
+    dynamic = linear.stiffness + 1j * omega * linear.damping - omega**2 * linear.inertia
+    position, velocity, acceleration = (
+        dataset[f"sensor_{kind}"].values
+        for kind in ("position", "velocity", "acceleration")
+    )
+    white = float(dataset["correlation_time_estimate"]) == 0
+    mean = np.sinc(omega * dt / (2 * np.pi)) if white else 1.0
+    shaken = ["ground" in str(name) for name in dataset["channel"].values]
+    ground = np.where(shaken, acceleration.sum(axis=1), 0.0) / linear.inertia.sum()
+    seen = (
+        position
+        + 1j * omega * velocity
+        - omega**2 * acceleration * np.where(np.array(shaken)[:, None], 1.0, mean)
+    )
+    return seen @ np.linalg.inv(dynamic) - ground[:, None]
+
+
+def force_density(dataset: xr.Dataset, frequency: Sequence[float]) -> np.ndarray:
+    """One-sided spectral density of the random forces, shape (frequency, dof, dof).
+
+    2 S Sᵀ of white ones, 2 S Sᵀ / (1 + (ωτ)²) with a correlation time τ.
+    """
+    memory = (
+        2 * np.pi * np.asarray(frequency) * float(dataset["correlation_time_estimate"])
+    )
+    return 2 * dataset["noise_covariance"].values / (1 + memory**2)[:, None, None]
+
+
+def spectral_density(
+    linear: Linear, dataset: xr.Dataset, frequency: np.ndarray, dt: float
+) -> np.ndarray:
+    """One-sided spectral density of sampled channels, shape (frequency, channel).
+
+    What sampling folds into the band and the noise of the sensors are in it.
+    """
+    total = 2 * dt * dataset["sensor_noise_estimate"].values ** 2
+    for fold in range(-FOLDS, FOLDS + 1):
+        f = np.abs(frequency + fold / dt)
+        H = transfer(linear, dataset, f, dt)
+        S = force_density(dataset, f)
+        total = total + np.einsum("fca,fab,fcb->fc", H, S, H.conj()).real
+    return total

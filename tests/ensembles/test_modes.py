@@ -1,0 +1,160 @@
+"""Modes and spectra of laws: closed forms, errors, invariances."""
+
+import numpy as np
+import pytest
+import xarray as xr
+from numpy.testing import assert_allclose
+
+from leastaction.ensembles.figures.spectra import _windowed
+from leastaction.ensembles.modes import Motion, modes, spectral_density
+
+# Two equal storeys of stiffness 4 and damping 0.04 on shaking ground.
+FRAME = {
+    "x1dot**2": 0.5,
+    "x2dot**2": 0.5,
+    "x1**2": -2.0,
+    "(x1 - x2)**2": -2.0,
+}
+LOSSES = {"x1dot**2": 0.02, "(x1dot - x2dot)**2": 0.02}
+DT = 0.1
+
+
+def law(lagrangian, losses, force, errors=None, unit=1.0, noise=0.01):
+    """What the innovations likelihood writes of a law with these coefficients.
+
+    Coordinates are in the `unit`: quadratic terms and forces change with it.
+    """
+    dof = len(force)
+    names = ["x"] if dof == 1 else [f"x{i + 1}" for i in range(dof)]
+    free = [f"L: {t}" for t in lagrangian] + [f"D: {t}" for t in losses]
+    covariance = np.diag(np.square(errors)) if errors is not None else None
+    if covariance is None:
+        covariance = np.zeros((len(free), len(free)))
+    rest, position = np.zeros((dof, dof)), np.eye(dof)
+    rng = np.random.default_rng(0)
+    data = {
+        "coefficient_estimate": ("term", [c * unit**2 for c in lagrangian.values()]),
+        "support": ("term", np.ones(len(lagrangian), dtype=bool)),
+        "dissipation_coefficient_estimate": (
+            "dissipation_term",
+            [c * unit**2 for c in losses.values()],
+        ),
+        "volatility_is_constant": ("dof", np.ones(dof, dtype=bool)),
+        "noise_covariance": (("dof", "dof_other"), np.array(force) * unit**2),
+        "sensor_position": (("channel", "dof"), position),
+        "sensor_velocity": (("channel", "dof"), rest),
+        "sensor_acceleration": (("channel", "dof"), rest),
+        "sensor_noise_estimate": ("channel", np.full(dof, noise / unit)),
+        "correlation_time_estimate": ((), 0.0),
+        "measured": (
+            ("innovation_sample", "channel"),
+            rng.standard_normal((500, dof)) / unit,
+        ),
+        "parameter_covariance": (
+            ("parameter", "parameter_other"),
+            covariance * unit**4,
+        ),
+    }
+    coords = {
+        "term": list(lagrangian),
+        "dissipation_term": list(losses),
+        "dof": names,
+        "channel": names,
+        "parameter": free,
+    }
+    return xr.Dataset(data, coords)
+
+
+GROUND = np.ones((2, 2)) * 0.09
+
+
+def test_modes_of_two_equal_storeys():
+    """ω² = k/m · (3 ± √5)/2, and damping proportional to stiffness."""
+    found = modes(law(FRAME, LOSSES, GROUND))
+    omega = np.sqrt(4 * (3 + np.array([-1, 1]) * 5**0.5) / 2)
+    assert_allclose(found["frequency"], omega / (2 * np.pi), rtol=1e-6)
+    assert_allclose(found["damping_ratio"], 0.01 * omega / 2, rtol=1e-5)
+    assert_allclose(found["shape_real"][0], [(5**0.5 - 1) / 2, 1], rtol=1e-4)
+
+
+def test_the_unit_of_length_changes_no_mode():
+    errors = [0.0, 0.01, 0.02, 0.03, 0.001, 0.002]
+    one = modes(law(FRAME, LOSSES, GROUND, errors))
+    other = modes(law(FRAME, LOSSES, GROUND, errors, unit=1e-3))
+    for name in one:
+        assert_allclose(one[name], other[name], rtol=1e-5, atol=1e-9)
+
+
+def test_errors_are_those_of_draws_of_the_coefficients():
+    errors = np.array([0.0, 0.01, 0.02, 0.03, 0.002, 0.001])
+    found = modes(law(FRAME, LOSSES, GROUND, errors))
+    rng, draws = np.random.default_rng(1), []
+    values = np.array([*FRAME.values(), *LOSSES.values()])
+    motion = Motion(law(FRAME, LOSSES, GROUND, errors))
+    for _ in range(1500):
+        drawn = values + errors * rng.standard_normal(len(errors))
+        order = [motion.names.index(f"c_{i}") for i in range(4)]
+        order += [motion.names.index(f"d_{i}") for i in range(2)]
+        parameters = motion.values.copy()
+        parameters[order] = drawn
+        draws.append(np.concatenate(motion.about_equilibrium(parameters).modes()[:2]))
+    expected = np.concatenate([found["frequency_std"], found["damping_ratio_std"]])
+    assert_allclose(np.std(draws, axis=0), expected, rtol=0.08)
+
+
+def test_a_spectrum_integrates_to_the_variance():
+    model = law(FRAME, LOSSES, GROUND, noise=0.02)
+    motion = Motion(model)
+    linear = motion.about_equilibrium()
+    f = np.linspace(0, 0.5 / DT, 20001)
+    power = np.trapezoid(spectral_density(linear, model, f, DT), f, axis=0)
+    variance = np.diag(motion.covariance(linear, GROUND))[:2] + 0.02**2
+    assert_allclose(power, variance, rtol=2e-3)
+
+
+def test_welch_of_a_motion_has_the_windowed_spectrum_in_the_mean():
+    """A line narrower than the resolution, of an AR(2) process."""
+    from scipy.signal import lfilter, welch
+
+    pole = 0.995 * np.exp(0.6j)
+    noise = np.random.default_rng(2).standard_normal(400_000)
+    x = lfilter([1.0], [1.0, -2 * pole.real, abs(pole) ** 2], noise)[4000:]
+    size = 256
+    f, seen = welch(x, 1 / DT, nperseg=size)
+    fine = np.linspace(0, 0.5 / DT, 8 * size // 2 + 1)
+    z = np.exp(-2j * np.pi * fine * DT)
+    law = 2 * DT / np.abs(1 - 2 * pole.real * z + abs(pole) ** 2 * z**2) ** 2
+    ratio = (seen / _windowed(law, DT, size))[2:-2]
+    assert abs(ratio.mean() - 1) < 0.01
+    assert ratio.std() < 0.1
+    assert seen.max() < 0.7 * law.max()
+
+
+def test_statistical_linearisation_of_a_duffing_oscillator():
+    """k_eq = k + 3 k₃ σ² with σ² = S²/(4 d k_eq), the Gaussian closure."""
+    d, k, k3, square = 0.1, 1.0, 0.5, 0.64
+    model = law(
+        {"xdot**2": 0.5, "x**2": -k / 2, "x**4": -k3 / 4}, {"xdot**2": d}, [[square]]
+    )
+    level = 3 * k3 * square / (4 * d)
+    expected = (k + np.sqrt(k**2 + 4 * level)) / 2
+    found = Motion(model).equivalent()
+    assert_allclose(found.stiffness[0, 0], expected, rtol=0.02)
+    assert_allclose(found.damping[0, 0], 2 * d, rtol=0.03)
+    about = Motion(model).about_equilibrium()
+    assert_allclose(about.stiffness[0, 0], k, rtol=1e-6)
+
+
+@pytest.mark.parametrize(("linear", "modes_are"), [(-0.5, 1), (0.5, 1), (0.0, 0)])
+def test_the_equilibrium_is_the_stable_one_near_the_mean(linear, modes_are):
+    """Of two wells, one of them; of a law without a spring, none."""
+    terms = {"xdot**2": 0.5, "x**2": linear, "x**4": -0.25}
+    if not linear:
+        terms = {"xdot**2": 0.5}
+    model = law(terms, {"xdot**2": 0.1, "abs(xdot)": 0.05}, [[0.1]])
+    model["measured"] = model["measured"] * 0.1 + 0.9 * (linear > 0)
+    found = modes(model)
+    assert (0 if found is None else found.sizes["mode"]) == modes_are
+    if linear > 0:
+        assert_allclose(found["frequency"], 2**0.5 / (2 * np.pi), rtol=1e-4)
+        assert_allclose(found["damping_ratio"], 0.1 / 2**0.5, rtol=1e-3)
