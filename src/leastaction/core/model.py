@@ -14,6 +14,7 @@ from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.families import implementation, system_class, unknown
 from leastaction.core.library import Comparison, Library, compare
+from leastaction.core.symmetries import Symmetry, symmetries_of_terms
 from leastaction.core.system import DIGITS, System
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
@@ -21,6 +22,8 @@ FLOOR = 1e-3
 # Velocity, over the largest of the motion, at which Coulomb friction turns around.
 SLIDING = 1e-3
 TOLERANCE = 1e-9
+# States at which the symmetries of a law are decided, where no motion is given.
+SAMPLES_OF_SYMMETRIES = 1000
 # Standard errors in half an interval of 95 %, normal distribution, to three digits.
 NORMAL_QUANTILE = 1.96
 
@@ -233,6 +236,39 @@ class IdentifiedModel:
         return xr.Dataset(
             {name: (dims, x) for name, x in zip(("q", "qdot"), found, strict=True)},
             coords={"time": np.asarray(time, dtype=float), "dof": [*self.coordinates]},
+        )
+
+    @property
+    def symmetries(self) -> list[Symmetry]:
+        """Affine symmetries of L, on states of size one; see `symmetries_on`."""
+        rng = np.random.default_rng(0)
+        return self.symmetries_on(
+            *rng.standard_normal((2, SAMPLES_OF_SYMMETRIES, len(self.coordinates)))
+        )
+
+    def symmetries_on(self, q, qdot) -> list[Symmetry]:
+        """Translations, rotations and other affine maps that leave L unchanged.
+
+        Parameters
+        ----------
+        q, qdot
+            States of the motion, shape (sample, dof), SI units.
+
+        Returns
+        -------
+        list[Symmetry]
+            Found or undecided, or the nearest if L has none; see
+            :mod:`leastaction.core.symmetries`.
+        """
+        functions = self._functions("term", self.dataset["support"].values)
+        names = [str(self.dataset["term"].values[i]) for i in functions]
+        return symmetries_of_terms(
+            list(functions.values()),
+            np.array([self.coefficient(name) for name in names]),
+            np.array([self.standard_error(name) for name in names]),
+            np.asarray(q, dtype=float),
+            np.asarray(qdot, dtype=float),
+            self.system.state,
         )
 
     def score(self, truth: System) -> Comparison:

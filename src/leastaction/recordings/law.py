@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
+from leastaction.recordings.conserved import conserved
 from leastaction.recordings.units_of_terms import coefficient_units
 from leastaction.report.readable import percent_text
 
@@ -237,6 +238,8 @@ class Law(IdentifiedModel):
         return [
             *lines,
             _scale_note(self.observations),
+            "## What is conserved",
+            *(f"- {line}" for line in conserved(self, self.observations)),
             "## What the data cannot decide",
             *_alternatives(self.alternatives),
         ]

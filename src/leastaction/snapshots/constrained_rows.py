@@ -30,7 +30,11 @@ from scipy.linalg import solve_triangular
 from leastaction.core.contracts import check
 from leastaction.snapshots.bases import basis_of
 from leastaction.snapshots.contracts import lagrangian_dataset
-from leastaction.snapshots.discrete_lagrangian import one_step_errors, positions_of
+from leastaction.snapshots.discrete_lagrangian import (
+    massive,
+    one_step_errors,
+    positions_of,
+)
 
 # Damping below this, of the largest singular value, is round-off.
 SMALLEST_DAMPING = 1e-11
@@ -186,8 +190,14 @@ def evidence_maximisation(
     held = np.arange(len(positions)) % TRAJECTORIES_PER_HELD_OUT == 0
     rows = theta.reshape(len(positions), -1, theta.shape[1])
     others = compressed(rows[~held].reshape(-1, theta.shape[1]))
-    system = constrained(np.concatenate([others, *rows[held]]), *conditions, len(theta))
     basis, about = basis_of(equations), equations.attrs
+    all_rows = np.concatenate([others, *rows[held]])
+    system = constrained(all_rows, *conditions, len(theta))
+    mean = system.coefficients(system.most_probable()[0])
+    more = massive(basis, mean, positions, about["time_step"], about["rule"])
+    if more is not None:
+        conditions = [np.vstack([conditions[0], more]), np.append(conditions[1], 1.0)]
+        system = constrained(all_rows, *conditions, len(theta))
 
     def errors(fits: list[np.ndarray]) -> np.ndarray:
         """One-step errors (rms) of the trajectories that are held out."""

@@ -76,6 +76,14 @@ LAGRANGIAN = _variables(
         one_step_error [-] held-out error of one step, rms
         mass_error [1] mean discrete mass minus 1
         evaluations [1] evaluations of the network
+    replicate symmetry dof:
+        symmetry_offset [-] b of the generator b + A q of an affine symmetry
+    replicate symmetry dof dof_other:
+        symmetry_matrix [-] A of the generator
+    replicate symmetry:
+        symmetry_violation [1] violation of the symmetry
+        symmetry_bound [1] violation that the data would allow it
+        symmetry_decided [1] 1 where the bound is below the resolution
     """,
     finite=("coefficient",),
 )
@@ -158,6 +166,9 @@ first states (q, qdot) of the model, from the start of the long rollout
     replicate horizon_start:
         horizon_error [q] largest error of a position; NaN if the motion failed
         horizon_steps [1] steps before it failed
+    replicate symmetry:
+        noether_spread [1] \
+spread of the Noether quantity along the true motion, over its rms
     replicate survival_start:
         survival_steps [1] steps before escape
         survival_time [s] time before escape, or when the motion was stopped
@@ -196,7 +207,8 @@ CONTRACTS = {
         EQUATIONS | BASIS,
     ),
     "learned_lagrangian": Contract(
-        "identify with method minimum_norm, evidence_maximisation or tanh_network",
+        "identify with method minimum_norm, evidence_maximisation, noether_symmetries "
+        "or tanh_network",
         BASIS | LAGRANGIAN,
         model="snapshots.learned_model:LearnedLagrangian.from_dataset",
     ),
@@ -242,12 +254,16 @@ def lagrangian_dataset(
     coefficients: np.ndarray,
     diagnostics: Mapping[str, float],
     factor: np.ndarray | None = None,
+    basis=None,
+    symmetries: Mapping[str, np.ndarray] | None = None,
 ) -> xr.Dataset:
     """Contract ``learned_lagrangian`` of one case, with the basis of its equations.
 
-    `factor` is that of the posterior covariance, shape (direction, function).
+    `factor` is that of the posterior covariance, shape (direction, function); `basis`
+    another one than that of the equations, `symmetries` variables about them.
     """
     values = {name: equations[name] for name in BASIS if name in equations}
+    values |= (basis.to_dataset() if basis else {}) | dict(symmetries or {})
     values["coefficient"] = coefficients
     if factor is not None:
         values["factor"] = factor

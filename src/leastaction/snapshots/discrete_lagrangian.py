@@ -22,6 +22,9 @@ from scipy.linalg import solve_triangular
 
 from leastaction.snapshots.bases import Basis
 
+# Mass over the largest of another direction, below which there is none.
+LEAST_MASS = 1e-2
+
 RULES: Mapping[str, tuple[tuple[Fraction, Fraction], ...]] = {
     "midpoint": ((Fraction(1), Fraction(1, 2)),),
     "trapezoidal": ((Fraction(1, 2), Fraction(0)), (Fraction(1, 2), Fraction(1))),
@@ -177,6 +180,27 @@ def mass_conditions(
     middle = pair_states(first, second, time_step).mean(axis=0, keepdims=True)
     middle[:, basis.dof :] = 0.0
     return np.vstack([mass, basis.partial(middle)]), np.array([1.0, 0.0])
+
+
+def massive(
+    basis: Basis,
+    coefficients: np.ndarray,
+    positions: np.ndarray,
+    time_step: float,
+    rule: str,
+) -> np.ndarray | None:
+    """Row (function,) of the mean mass along a direction that has next to none.
+
+    A mode that moves freely has an exact Lagrangian of its own, in which the others
+    have no mass. None if L has a mass in every direction.
+    """
+    if basis.dof == 1:
+        return None
+    mass = discrete_mass(basis, *pairs(positions), time_step, rule).mean(axis=2)
+    values, vectors = np.linalg.eigh(mass @ coefficients)
+    if values[0] > LEAST_MASS * values[-1]:
+        return None
+    return np.einsum("i,j,ijf->f", vectors[:, 0], vectors[:, 0], mass)
 
 
 def corner_momenta(basis: Basis) -> np.ndarray:

@@ -10,7 +10,7 @@ are read from datasets of one replicate and case (`from_dataset`).
 """
 
 import logging
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,9 +18,11 @@ import xarray as xr
 from numba import njit
 
 from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.symmetries import Symmetry, polynomials
 from leastaction.snapshots import backward_error_numerical as backward
 from leastaction.snapshots.bases import Basis, basis_of
 from leastaction.snapshots.contracts import BASIS
+from leastaction.snapshots.discrete_lagrangian import discrete_momenta
 from leastaction.snapshots.variational_integrator import (
     Rollout,
     VariationalIntegrator,
@@ -32,6 +34,8 @@ log = logging.getLogger(__name__)
 LARGEST_ROUND_OFF_OF_VELOCITIES = 1e-4
 # Their partial derivatives are held in memory at once.
 STATES_PER_BATCH = 1000
+# Of the polynomial F of a Noether quantity, and what of it is round-off.
+GAUGE_DEGREE, RCOND = 4, 1e-10
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -58,6 +62,8 @@ class LearnedLagrangian:
         Names of q.
     diagnostics
         Lines that are printed with the model.
+    symmetries
+        Affine symmetries that were looked for and pass.
     """
 
     basis: Basis
@@ -68,6 +74,7 @@ class LearnedLagrangian:
     shadow: bool = True
     coordinates: tuple[str, ...] = ()
     diagnostics: tuple[str, ...] = ()
+    symmetries: tuple[Symmetry, ...] = ()
 
     @classmethod
     def from_dataset(cls, dataset: xr.Dataset) -> "LearnedLagrangian":
@@ -89,7 +96,28 @@ class LearnedLagrangian:
                 f"{array.values[0]:.4g}  {name}: {array.attrs['long_name']}"
                 for name, array in numbers.items()
             ),
+            tuple(symmetries_of(dataset.isel(replicate=0))),
         )
+
+    def noether(self, symmetry: Symmetry, positions: np.ndarray) -> np.ndarray:
+        """p·ξ − F of snapshots (time, dof), discrete momenta; shape (time − 1,).
+
+        F is the polynomial of the basis' degree whose differences are closest to the
+        change of L_d along ξ.
+        """
+        first, second = positions[:-1], positions[1:]
+        before, after = (
+            (p @ self.coefficients).T
+            for p in discrete_momenta(
+                self.basis, first, second, self.time_step, self.rule
+            )
+        )
+        ends = (symmetry.field(second) * after).sum(axis=1)
+        change = ends - (symmetry.field(first) * before).sum(axis=1)
+        scale = positions.std(axis=0)
+        values, _ = polynomials(positions, scale, GAUGE_DEGREE)
+        f = np.linalg.lstsq(np.diff(values, axis=0), change, rcond=RCOND)[0]
+        return ends - values[1:] @ f
 
     def main_order(self, orders) -> int:
         """Order, of ascending `orders`, whose momentum starts the motion.
@@ -284,6 +312,7 @@ class LearnedLagrangian:
                 "hamiltonian(states, k) its energy up to h^k"
             )
         lines.append("L is known up to a factor and to what has no equations of motion")
+        lines += [one.described(self.coordinates) for one in self.symmetries]
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -434,3 +463,16 @@ def _coordinates(dataset: xr.Dataset) -> tuple[str, ...]:
     """Coordinates of a model; NetCDF gives a single name back as text."""
     names = dataset.attrs["dof"]
     return (names,) if isinstance(names, str) else tuple(map(str, names))
+
+
+def symmetries_of(dataset: xr.Dataset) -> list[Symmetry]:
+    """Symmetries of one replicate and case, none if they were not looked for."""
+    if "symmetry_offset" not in dataset:
+        return []
+    names = [field.name for field in fields(Symmetry)]
+    arrays = [dataset[f"symmetry_{name}"].values for name in names]
+    return [
+        Symmetry(*values, bool(decided))
+        for *values, decided in zip(*arrays, strict=True)
+        if np.isfinite(values[0]).all()
+    ]

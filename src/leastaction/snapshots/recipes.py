@@ -221,6 +221,27 @@ class EvidenceMaximisation(Identify):
     )
 
 
+class NoetherSymmetries(Identify):
+    """Evidence maximisation, then affine symmetries: found, and imposed on L."""
+
+    run = "snapshots.invariance:identify"
+    reads = ("shadow_equations",)
+    after = ("discrete_euler_lagrange",)
+    makes = "learned_lagrangian"
+    returns_to_samples = True
+
+    method: Literal["noether_symmetries"] = "noether_symmetries"
+    impose: Flag = Field(
+        False,
+        description="Whether L is learned again with the symmetries that were found.",
+    )
+    resolution: Share = Field(
+        5e-3,
+        description="Violation that must be noticed for a symmetry to be found; "
+        "symmetric to within more is undecided.",
+    )
+
+
 class FlowGaussianProcess(Identify):
     """Gaussian process of the flow map (q, q̇) ↦ (q, q̇) one step on (GPFlow)."""
 

@@ -276,6 +276,8 @@ class Comparison:
                 values |= getattr(self, part)()
         if "posterior" in settings and "factor" in self._given:
             values |= self.posterior(rng)
+        if "symmetry_decided" in self._given:
+            values |= self.noether()
         h, about = self.truth.time_step, {"units": "s", "long_name": "time"}
         return CONTRACTS["shadow_rollout"].dataset(
             values | self.truth.values,
@@ -456,6 +458,18 @@ class Comparison:
                 path = truth.path(start, steps)[:, : truth.dof]
                 errors[i] = np.abs(run.positions - path).max()
         return {"horizon_error": errors, "horizon_steps": done}
+
+    def noether(self) -> dict:
+        """Spread of each Noether quantity along the true motion, over its size."""
+        room = self._given.sizes["symmetry"]
+        spread = np.full(room, np.nan)
+        path = self.truth.long_path[:, : self.truth.dof]
+        for i, symmetry in enumerate(self.model.symmetries):
+            if symmetry.verdict == "not found":
+                continue
+            values = self.model.noether(symmetry, path)
+            spread[i] = values.std() / np.sqrt(np.mean(values**2))
+        return {"noether_spread": spread}
 
     def survival(self) -> dict:
         """Steps before escape, censored at the end, and the motion of the first start.

@@ -25,6 +25,7 @@ from leastaction.report.case import (
 from leastaction.report.recovery import HONEST_MODE, MAIN, case_text
 from leastaction.report.verdict import binomial_band, summary_of
 from leastaction.snapshots.shadow_panel import Learned, cyclic_coordinates, learned_at
+from leastaction.snapshots.symmetry_rows import TABLE as SYMMETRIES
 
 # Orders of backward error analysis.
 ORDERS = (0, 2, 4)
@@ -79,6 +80,7 @@ def rows(case: Case) -> Iterator[dict]:
         table = IDENTIFICATION if level else (*IDENTIFICATION, *MOTION)
         at = AtLevel(case, found, limits, where)
         yield from rows_of(case, table, at, limits, where)
+    yield from rows_of(case, SYMMETRIES, case, targets)
 
 
 def _limits(targets: Mapping, level: float) -> dict:
@@ -349,5 +351,6 @@ LIMITS = (
         for k in ORDERS
     ),
     *MOTION,
+    *SYMMETRIES,
 )
 LIMITS_BY_NOISE = IDENTIFICATION

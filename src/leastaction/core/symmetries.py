@@ -1,0 +1,450 @@
+r"""Symmetries of a learned Lagrangian: affine generators and Noether quantities.
+
+A field ξ(q) = b + A q is a Noether symmetry of L = Σ c_f φ_f if L changes along it by a
+total derivative only,
+
+.. math::  X L = ξ·\frac{∂L}{∂q} + (A \dot q)·\frac{∂L}{∂\dot q} = \frac{dF(q)}{dt},
+           \qquad I = p·ξ(q) - F(q) = \text{const}.
+
+X L is linear in θ = (b, A) and in c. On n samples of a motion, with the total
+derivatives of all polynomials F up to a degree projected out, R θ = P X L, the
+violation of θ is a generalised Rayleigh quotient,
+
+.. math::  ν^2 = \frac{θ^T S θ}{θ^T N_1 θ}, \quad S = \frac{R^T R}{n}, \qquad
+           s^2 = \frac{θ^T N_0 θ}{θ^T N_1 θ}, \quad
+           N_0 = \frac{\mathrm{E}\, R(δc)^T R(δc)}{n}, \quad
+           θ^T N_1 θ = ω^2 \langle (p·ξ)^2 \rangle,
+
+with p in the gauge of least momenta, ω the rate of the motion, and s the standard error
+that follows from the posterior of c. A symmetry passes if ν < 3 s. It is *found* if 3 s
+is below the `resolution`, else *undecided*: L is symmetric to within 3 s.
+
+The discrete counterpart, L_d(q₀, q₁) of the midpoint rule, has exactly the affine
+symmetries of L, since the rule commutes with affine maps; there
+h X L = ξ(q₀)·∇₁L_d + ξ(q₁)·∇₂L_d and h dF/dt = F(q₁) − F(q₀).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import sympy as sp
+
+from leastaction.core.multi_index import multi_indices
+
+STANDARD_ERRORS = 3.0
+# Entries that a generator is brought to where the data allow it, the largest being 1.
+READABLE = (0.0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 1.0)
+# Relative singular values below this are round-off.
+ROUND_OFF = 1e-10
+# A violation is the root of a sum of squares: this is round-off.
+LEAST_BOUND = 1e-6
+# Degree of F for a law of written terms.
+GAUGE_DEGREE = 4
+DIGITS = 4
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """Generator ξ(q) = b + A q with the numbers that decide whether L has it.
+
+    Attributes
+    ----------
+    offset, matrix
+        b, shape (dof,), and A, shape (dof, dof), the largest entry ±1.
+    violation
+        ν.
+    bound
+        What ν would be allowed without the symmetry being denied.
+    decided
+        Whether the bound is below the resolution asked for.
+    """
+
+    offset: np.ndarray
+    matrix: np.ndarray
+    violation: float
+    bound: float
+    decided: bool
+
+    @property
+    def verdict(self) -> str:
+        """``found``, ``undecided``, or ``not found`` of the nearest that L denies."""
+        if self.violation >= self.bound:
+            return "not found"
+        return "found" if self.decided else "undecided"
+
+    @property
+    def kind(self) -> str:
+        """Translation, rotation, skew rotation, or affine map."""
+        a = self.matrix
+        if not a.any():
+            return "translation"
+        if np.array_equal(a, -a.T):
+            return "rotation"
+        values = np.linalg.eigvals(a)
+        turning = np.abs(values.real).max() < 1e-6 * np.abs(values.imag).max()
+        return "skew rotation" if turning else "affine map"
+
+    def field(self, q: np.ndarray) -> np.ndarray:
+        """ξ at positions (..., dof)."""
+        return self.offset + q @ self.matrix.T
+
+    def described(
+        self, coordinates: Sequence[str], momenta: Sequence[str] | None = None
+    ) -> str:
+        """One line: what is conserved, and the number that decides."""
+        quantity = f"{self.noether(coordinates, momenta)} ({self.kind})"
+        numbers = f"violation {self.violation:.1g} where {self.bound:.1g} is allowed"
+        return {
+            "found": f"conserved: {quantity}, {numbers}",
+            "undecided": f"undecided: {quantity}, symmetric to {self.bound:.1g}",
+            "not found": f"no affine symmetry: the nearest has a {numbers}",
+        }[self.verdict]
+
+    def noether(
+        self, coordinates: Sequence[str], momenta: Sequence[str] | None = None
+    ) -> str:
+        """Noether quantity p·ξ without F, in words of `momenta` (``p_x`` ...)."""
+        momenta = momenta or [f"p_{name}" for name in coordinates]
+        terms = [(b, p) for b, p in zip(self.offset, momenta, strict=True)]
+        terms += [
+            (a, f"{q}*{p}")
+            for p, row in zip(momenta, self.matrix, strict=True)
+            for q, a in zip(coordinates, row, strict=True)
+        ]
+        return signed_sum(sorted(terms, key=lambda one: one[0] < 0))
+
+
+def signed_sum(terms) -> str:
+    """Sum of (number, text) as one reads it.
+
+    >>> signed_sum([(1.0, "x*p_y"), (-0.25, "y*p_x"), (0.0, "p_x")])
+    'x*p_y - 0.25*y*p_x'
+    """
+    shown = ""
+    for number, text in terms:
+        if number == 0:
+            continue
+        sign = "-" if number < 0 else "+"
+        size = "" if abs(number) == 1 else f"{abs(number):.4g}*"
+        lead = "-" if sign == "-" else ""
+        shown += f" {sign} {size}{text}" if shown else f"{lead}{size}{text}"
+    return shown or "0"
+
+
+def change_along(
+    q: np.ndarray, qdot: np.ndarray, gradient: np.ndarray, scale: np.ndarray
+) -> np.ndarray:
+    """X_a φ_f of dof translations, then dof² linear maps, all of the size `scale`.
+
+    Parameters
+    ----------
+    q, qdot
+        States, shape (sample, dof).
+    gradient
+        ∂φ_f/∂(q, q̇), shape (2 dof, sample, function).
+    scale
+        s of the generators e_i s_i and e_i s_i q_j/s_j, shape (dof,): nothing depends
+        on units.
+
+    Returns
+    -------
+    np.ndarray
+        Shape (sample, generator, function).
+    """
+    count, n = q.shape
+    by_q, by_v = gradient[:n], gradient[n:]
+    change = np.empty((count, n + n * n, gradient.shape[-1]))
+    for i in range(n):
+        change[:, i] = scale[i] * by_q[i]
+        for j in range(n):
+            moved = q[:, j, None] * by_q[i] + qdot[:, j, None] * by_v[i]
+            change[:, n + n * i + j] = scale[i] / scale[j] * moved
+    return change
+
+
+def sizes_along(
+    q: np.ndarray, momenta: np.ndarray, scale: np.ndarray, rate: float, degree: int
+) -> np.ndarray:
+    """ω p·ξ_a of the generators of `change_along`, shape (sample, generator).
+
+    The momenta (sample, dof) are brought to the gauge p − ∇F(q) of least squares.
+    """
+    _, gradients = polynomials(q, scale, degree)
+    columns = gradients.swapaxes(1, 2).reshape(-1, gradients.shape[1])
+    gauge = np.linalg.lstsq(columns, momenta.ravel(), rcond=None)[0]
+    least = momenta - (columns @ gauge).reshape(momenta.shape)
+    turned = least[:, :, None] * scale[:, None] * (q / scale)[:, None, :]
+    return rate * np.hstack([least * scale, turned.reshape(len(q), -1)])
+
+
+def polynomials(q: np.ndarray, scale: np.ndarray, degree: int):
+    """Monomials of q/s up to a degree, and their gradients.
+
+    Shapes (sample, polynomial) and (sample, polynomial, dof); the constant is left out.
+    """
+    powers = multi_indices(q.shape[1], degree)[1:]
+    x = q / scale
+    values = np.prod(x[:, None] ** powers, axis=-1)
+    gradients = np.empty((*values.shape, q.shape[1]))
+    for i in range(q.shape[1]):
+        lower = powers.copy()
+        lower[:, i] = np.maximum(lower[:, i] - 1, 0)
+        lowered = np.prod(x[:, None] ** lower, axis=-1)
+        gradients[..., i] = powers[:, i] * lowered / scale[i]
+    return values, gradients
+
+
+class Invariance:
+    """Which generators leave L unchanged: the generalised eigenproblem of ν².
+
+    Parameters
+    ----------
+    scale
+        s of the generators, shape (dof,).
+    change
+        X_a φ_f, shape (sample, generator, function); see `change_along`.
+    total
+        Total derivatives of polynomials F, shape (sample, polynomial).
+
+    Raises
+    ------
+    ValueError
+        If there are not more samples than total derivatives and generators.
+    """
+
+    def __init__(self, scale: np.ndarray, change: np.ndarray, total: np.ndarray):
+        count, generators, _ = change.shape
+        least = total.shape[1] + generators
+        if count <= least:
+            raise ValueError(
+                f"symmetries need more than {least} samples of the motion, got "
+                f"{count}; record more"
+            )
+        self.scale = scale
+        left, singular, _ = np.linalg.svd(total, full_matrices=False)
+        left = left[:, singular > ROUND_OFF * singular[0]]
+        flat = change.reshape(count, -1)
+        self._projected = (flat - left @ (left.T @ flat)).reshape(change.shape)
+
+    def residual(self, symmetry: Symmetry) -> np.ndarray:
+        """P X φ_f of one generator, shape (sample, function)."""
+        theta = self._scaled(symmetry.offset, symmetry.matrix)
+        return np.einsum("saf,a->sf", self._projected, theta)
+
+    def symmetries(
+        self,
+        coefficients: np.ndarray,
+        factor: np.ndarray,
+        size: np.ndarray,
+        resolution: float,
+        truncation: np.ndarray | float = 0.0,
+    ) -> list[Symmetry]:
+        """Generators that pass, readable where the data allow it; else the nearest.
+
+        Parameters
+        ----------
+        coefficients
+            c, shape (function,).
+        factor
+            F of the posterior covariance FᵀF of c, shape (direction, function).
+        size
+            ω p·ξ_a, shape (sample, generator); see `sizes_along`.
+        resolution
+            Bound below which a symmetry is found.
+        truncation
+            Change of c where the series of terms is cut, shape (function,).
+        """
+        count = len(self._projected)
+        residual = self._projected @ coefficients
+        spread = self._projected @ factor.T
+        self._violation = residual.T @ residual / count
+        noise = np.einsum("sag,sbg->ab", spread, spread, optimize=True)
+        cut = self._projected @ (truncation + np.zeros_like(coefficients))
+        square = size.T @ size / len(size)
+        self._size = square + ROUND_OFF * np.diag(np.diag(square))
+        self._allowed = (STANDARD_ERRORS**2 * noise + cut.T @ cut) / count
+        self._allowed += LEAST_BOUND**2 * self._size
+        _, vectors = scipy.linalg.eigh(self._violation, self._size)
+        kept = []
+        for theta in vectors.T:
+            if not self._passes(theta):
+                break
+            kept.append(theta)
+        found = []
+        for theta in _echelon(np.array(kept or [vectors[:, 0]])):
+            offset, matrix = self._readable(theta)
+            violation, bound = self._numbers(self._scaled(offset, matrix))
+            found.append(Symmetry(offset, matrix, violation, bound, bound < resolution))
+        return found
+
+    def _numbers(self, theta: np.ndarray) -> tuple[float, float]:
+        """ν and its bound of a generator θ, shape (generator,), in scaled units."""
+        size = theta @ self._size @ theta
+        pair = (theta @ m @ theta / size for m in (self._violation, self._allowed))
+        return tuple(float(np.sqrt(max(value, 0.0))) for value in pair)
+
+    def _passes(self, theta: np.ndarray) -> bool:
+        violation, bound = self._numbers(theta)
+        return violation < bound
+
+    def _scaled(self, offset: np.ndarray, matrix: np.ndarray) -> np.ndarray:
+        """θ of b and A."""
+        s = self.scale
+        return np.concatenate([offset / s, (matrix * s / s[:, None]).ravel()])
+
+    def _physical(self, theta: np.ndarray) -> np.ndarray:
+        """(b, A) of θ in one vector, the largest entry 1."""
+        s, n = self.scale, len(self.scale)
+        offset, matrix = theta[:n] * s, theta[n:].reshape(n, n) * s[:, None] / s
+        whole = np.concatenate([offset, matrix.ravel()])
+        # The size of an entry of b is that of b/s, of A that of A.
+        weight = np.concatenate([np.abs(theta[:n]), np.abs(matrix.ravel())])
+        return whole / whole[np.argmax(weight)]
+
+    def _readable(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The simplest b and A that pass: a rotation about 0, readable numbers."""
+        n, whole = len(self.scale), self._physical(theta)
+        nearest = np.array([_nearest(value) for value in whole])
+        offset, matrix = nearest[:n], nearest[n:].reshape(n, n)
+        turning, still = np.sign(np.trunc(matrix - matrix.T)), np.zeros(n)
+        candidates = [(still, turning), (still, matrix), (offset, matrix)]
+        if matrix.any():
+            candidates.append((self._best_offset(matrix), matrix))
+        for one in candidates:
+            if any(part.any() for part in one) and self._passes(self._scaled(*one)):
+                return _leading_positive(*one)
+        return _leading_positive(whole[:n], whole[n:].reshape(n, n))
+
+    def _best_offset(self, matrix: np.ndarray) -> np.ndarray:
+        """Offset b with the smallest violation beside a given A."""
+        n = len(self.scale)
+        rest = self._scaled(np.zeros(n), matrix)
+        pulled = self._violation[:n] @ rest
+        return -self.scale * np.linalg.pinv(self._violation[:n, :n]) @ pulled
+
+
+def _nearest(value: float) -> float:
+    """Nearest readable number."""
+    best = min(READABLE, key=lambda number: abs(number - abs(value)))
+    return float(np.copysign(best, value)) if best else 0.0
+
+
+def _leading_positive(offset: np.ndarray, matrix: np.ndarray):
+    """The sign that makes the entry of the last row, or the first offset, positive."""
+    entries = np.concatenate([matrix[::-1].ravel(), offset])
+    lead = entries[np.flatnonzero(np.abs(entries) > 1e-9)[0]]
+    return (offset, matrix) if lead > 0 else (-offset + 0.0, -matrix + 0.0)
+
+
+def _echelon(vectors: np.ndarray) -> np.ndarray:
+    """Basis of the same space with as many zeros as elimination gives."""
+    _, _, order = scipy.linalg.qr(vectors, pivoting=True, mode="economic")
+    return np.linalg.solve(vectors[:, order[: len(vectors)]], vectors)
+
+
+def symmetries_of_terms(
+    terms: Sequence[sp.Expr],
+    coefficients: np.ndarray,
+    errors: np.ndarray,
+    q: np.ndarray,
+    qdot: np.ndarray,
+    state: Sequence[sp.Symbol],
+    resolution: float = 5e-3,
+) -> list[Symmetry]:
+    """Affine symmetries of L = Σ c_f φ_f(q, q̇), a sum of written terms.
+
+    Parameters
+    ----------
+    terms
+        φ_f, functions of `state`.
+    coefficients, errors
+        c and its standard errors, taken as independent, shape (term,).
+    q, qdot
+        States of the motion, shape (sample, dof); they say how large things are.
+    state
+        Symbols of q, then of q̇.
+    resolution
+        Bound of a violation below which a symmetry is found.
+    """
+    n, count = q.shape[1], len(q)
+    columns = list(np.hstack([q, qdot]).T)
+    gradient = np.array(
+        [
+            [
+                np.broadcast_to(
+                    sp.lambdify(state, sp.diff(term, s), "numpy")(*columns), count
+                )
+                for term in terms
+            ]
+            for s in state
+        ],
+        dtype=float,
+    ).swapaxes(1, 2)
+    scale = q.std(axis=0)
+    rate = float(np.sqrt(np.mean((qdot.std(axis=0) / scale) ** 2)))
+    problem = Invariance(
+        scale, change_along(q, qdot, gradient, scale), total_rates(q, qdot, scale)
+    )
+    momenta = (gradient[n:] @ coefficients).T
+    size = sizes_along(q, momenta, scale, rate, GAUGE_DEGREE)
+    known = np.diag(np.nan_to_num(errors))
+    return problem.symmetries(coefficients, known, size, resolution)
+
+
+def total_rates(q: np.ndarray, qdot: np.ndarray, scale: np.ndarray) -> np.ndarray:
+    """Rates dF/dt of the monomials F of q/s, and of t; shape (sample, polynomial)."""
+    _, gradients = polynomials(q, scale, GAUGE_DEGREE)
+    rates = np.einsum("sfi,si->sf", gradients, qdot)
+    return np.hstack([rates, np.ones((len(q), 1))])
+
+
+def noether_quantity(
+    lagrangian: sp.Expr,
+    symmetry: Symmetry,
+    q: np.ndarray,
+    qdot: np.ndarray,
+    state: Sequence[sp.Symbol],
+) -> sp.Expr:
+    """I = p·ξ(q) − F(q), numbers rounded to four digits.
+
+    >>> x, y, xdot, ydot = state = sp.symbols("x y xdot ydot")
+    >>> turn = Symmetry(np.zeros(2), np.array([[0.0, -1.0], [1.0, 0.0]]), 0, 0, True)
+    >>> q, qdot = np.random.default_rng(1).standard_normal((2, 50, 2))
+    >>> law = (xdot**2 + ydot**2 - x**2 - y**2) / 2
+    >>> noether_quantity(law, turn, q, qdot, state)
+    x*ydot - xdot*y
+    """
+    n = q.shape[1]
+    names, rates = sp.Matrix(state[:n]), sp.Matrix(state[n:])
+    matrix = sp.Matrix(symmetry.matrix.tolist())
+    field = sp.Matrix(symmetry.offset.tolist()) + matrix * names
+    momenta = sp.Matrix([sp.diff(lagrangian, v) for v in rates])
+    change = sum(
+        sp.diff(lagrangian, a) * b
+        for a, b in zip(state, [*field, *(matrix * rates)], strict=True)
+    )
+    values = sp.lambdify(state, change, "numpy")(*np.hstack([q, qdot]).T)
+    scale = q.std(axis=0)
+    total = total_rates(q, qdot, scale)[:, :-1]
+    found = np.linalg.lstsq(total, np.broadcast_to(values, len(q)), rcond=None)[0]
+    size = np.abs(total * found).max() if len(found) else 0.0
+    momentum = sp.lambdify(state, list(momenta), "numpy")(*np.hstack([q, qdot]).T)
+    least = max(float(np.abs(np.asarray(p)).max()) for p in momentum)
+    remainder = 0
+    for powers, c in zip(multi_indices(n, GAUGE_DEGREE)[1:], found, strict=True):
+        if abs(c) > 1e-3 * max(size, least * float(scale.max())):
+            c = c / np.prod(scale**powers)
+            remainder += c * sp.prod([x**k for x, k in zip(names, powers, strict=True)])
+    return readable_numbers(sp.expand((momenta.T * field)[0] - remainder))
+
+
+def readable_numbers(expression: sp.Expr) -> sp.Expr:
+    """The same with numbers of four digits, integers where they are."""
+    numbers = {}
+    for number in expression.atoms(sp.Float):
+        short = float(f"{float(number):.{DIGITS}g}")
+        whole = short.is_integer()
+        numbers[number] = sp.Integer(short) if whole else sp.Float(short, DIGITS)
+    return expression.xreplace(numbers)

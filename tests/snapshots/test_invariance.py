@@ -1,0 +1,74 @@
+"""Symmetries of Lagrangians learned from snapshots: found, denied, imposed."""
+
+import numpy as np
+import pytest
+
+import leastaction as la
+from leastaction.core.recipe import Recipe
+from leastaction.snapshots.invariance import adapted, invariant_sums
+from leastaction.snapshots.learned_model import LearnedLagrangian
+
+CENTRAL = "(xdot**2 + ydot**2)/2 - (x**2 + y**2)/2 - (x**2 + y**2)**2/4"
+ANISOTROPIC = "(xdot**2 + ydot**2)/2 - (x**2 + 1.05*y**2)/2 - (x**2 + y**2)**2/4"
+CART = "xdot**2 + ydot**2/2 + xdot*ydot*cos(y) + cos(y)"
+CHARGED = CENTRAL + " + 0.5*(x*ydot - y*xdot)"
+
+
+def learned(text: str, impose=False) -> LearnedLagrangian:
+    box = {name: {"uniform": [-0.9, 0.9]} for name in "abcd"}
+    start = {"x": "a", "y": "b", "xdot": "c", "ydot": "d", "random": box}
+    data = la.System(text).simulate(
+        duration=1.6,
+        time_step=0.2,
+        trajectories=60,
+        initial_state=start,
+        noise={"channels": ["q"]},
+        seed=4,
+    )
+    base = la.recipes.snapshots.recommended()
+    identify = {"method": "noether_symmetries", "impose": impose}
+    return Recipe(
+        differentiate=base.differentiate, assemble=base.assemble, identify=identify
+    ).fit(data)
+
+
+@pytest.mark.parametrize(
+    ("text", "quantity"),
+    [(CENTRAL, "x*p_y - y*p_x"), (CHARGED, "x*p_y - y*p_x"), (CART, "p_x")],
+)
+def test_symmetries_are_found(text, quantity):
+    model = learned(text)
+    (found,) = [one for one in model.symmetries if one.verdict == "found"]
+    assert found.noether(model.coordinates) == quantity
+    assert f"conserved: {quantity}" in str(model)
+
+
+def test_a_weak_anisotropy_is_noticed():
+    (nearest,) = learned(ANISOTROPIC).symmetries
+    assert nearest.verdict == "not found"
+    assert nearest.violation > 3 * nearest.bound
+
+
+def test_an_imposed_symmetry_conserves_its_quantity():
+    """To round-off, far from the data's own error, by the discrete Noether theorem."""
+    model = learned(CENTRAL, impose=True)
+    (turn,) = model.symmetries
+    motion = model.rollout([0.5, 0.1, -0.2, 0.6], 300)
+    values = (turn.field(motion.positions) * motion.momenta).sum(axis=1)
+    assert np.ptp(values) < 1e-9 * np.abs(values).max()
+    free = learned(CENTRAL).rollout([0.5, 0.1, -0.2, 0.6], 300)
+    drifts = (turn.field(free.positions) * free.momenta).sum(axis=1)
+    assert np.ptp(drifts) > 1e3 * np.ptp(values)
+
+
+def test_sums_are_invariant_everywhere():
+    model = learned(CENTRAL)
+    basis = adapted(model.basis, model.symmetries)
+    sums = invariant_sums(basis, model.symmetries)
+    states = np.random.default_rng(0).uniform(-1, 1, (40, 4))
+    angle = 0.7
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    turned = np.hstack([states[:, :2] @ turn.T, states[:, 2:] @ turn.T])
+    before, after = (basis.partial(z) @ sums for z in (states, turned))
+    np.testing.assert_allclose(after, before, atol=1e-10)
+    assert 1 < sums.shape[1] < basis.size / 4
