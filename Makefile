@@ -4,6 +4,8 @@
 #   make quick       the same with one example of each kind: about three minutes
 #   make beyond      our own studies
 #   make test        the tests
+#   make attack      fuzzed configurations, damaged files, hostile tables and models: all
+#                    20,000; `make test` tries 300; SEED=1 for others
 #   make cluster     as root: the tests on a SLURM of one node, which it installs
 #   make report      report.html of what was reproduced; after make quick, with
 #                    CONFIG=config/quick.yaml
@@ -26,11 +28,13 @@ ONE_THREAD := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 \
 KEEP_MEMORY := MALLOC_TRIM_THRESHOLD_=1099511627776 MALLOC_MMAP_THRESHOLD_=1099511627776
 PEERS := sde_ensemble sparse_regression sindy_pi xl_sindy port_hamiltonian cost
 CLUSTER := tests/slurm
+ATTACK := tests/faults/test_hostile.py tests/faults/test_attack.py
+SEED := 0
 COSTS := stochastic_lagrangian shadow_integration fokker_planck
 SNAKEMAKE := PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/snakemake
 
 .DEFAULT_GOAL := help
-.PHONY: help reproduce quick beyond test cluster report docs bench costs check clean
+.PHONY: help reproduce quick beyond test attack cluster report docs bench costs check clean
 
 help:
 	@sed -n 's/^#   //p' Makefile
@@ -66,6 +70,10 @@ beyond: $(READY)
 
 test: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) $(BIN)/python -m pytest
+
+attack: $(READY)
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(ONE_THREAD) $(BIN)/python -m pytest $(ATTACK) \
+		--hypothesis-profile=attack --hypothesis-seed=$(SEED)
 
 cluster: $(READY)
 	PATH="$(CURDIR)/$(BIN):$$PATH" LEASTACTION_SLURM=1 $(BIN)/python -m pytest -n 0 -rs $(CLUSTER)

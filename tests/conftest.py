@@ -24,9 +24,8 @@ TOGETHER = {
 }
 
 settings.register_profile("leastaction", deadline=None, derandomize=True)
-# Of hostile configurations (tests/faults/test_hostile.py), never the same ones.
-settings.register_profile("ten_thousand", deadline=None, max_examples=10_000)
-settings.register_profile("thousand", deadline=None, max_examples=1000)
+# Of what is hostile or damaged (tests/faults/harm.py): `make attack`.
+settings.register_profile("attack", deadline=None, max_examples=10_000)
 settings.load_profile("leastaction")
 
 

@@ -107,7 +107,7 @@ def _learn(options) -> int:
         excitation=options.excitation,
         held_out=options.held_out,
         accept=options.accept,
-        title=options.title or Path(options.table[0]).stem,
+        title=options.title or Path(options.table[0]).stem.replace("$", ""),
         progress=not options.quiet,
         separator=options.separator,
         skip_lines=options.skip_lines,

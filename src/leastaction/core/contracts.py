@@ -273,7 +273,7 @@ def check(
     ContractError
         Listing all problems at once.
     """
-    kind = dataset.attrs.get("contract", name)
+    kind = str(dataset.attrs.get("contract", name))
     if kind not in contracts():
         raise ContractError(
             f"{source} was not made by leastaction (its attribute 'contract' is "
@@ -302,6 +302,6 @@ def time_step(dataset: xr.Dataset) -> float:
 
 
 # Coordinates and attributes that hold names of quantities.
-NAMED = ("dof", "state", "port", "effort", "field")
+NAMED = ("dof", "state", "port", "effort", "field", "calculus", "rule")
 # Dimensions of a sweep over noise.
 SWEEP = ("noise_mode", "noise_level")

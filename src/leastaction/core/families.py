@@ -17,7 +17,7 @@ from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 
-PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]*")
+PLAIN = re.compile("[A-Za-z][A-Za-z0-9_]{0,79}")
 # Of names in messages.
 LONGEST_NAME = 80
 MOST_SHOWN = 60

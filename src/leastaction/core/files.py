@@ -55,7 +55,9 @@ def open_dataset(path: str | Path, checked: bool = False) -> Iterator[xr.Dataset
         if not checked:
             _check_mark(path)
             _refuse_inflated(path)
-        dataset = xr.open_dataset(path, engine="netcdf4", decode_times=False)
+        dataset = xr.open_dataset(
+            path, engine="netcdf4", decode_times=False, mask_and_scale=False
+        )
     with dataset:
         yield dataset
 

@@ -9,7 +9,7 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -92,8 +92,9 @@ class Import(Settings):
         "auto",
         description="text (CSV or a whitespace table), netcdf, or by the file itself.",
     )
-    separator: Text | None = Field(
-        None, description="Between columns; found from the file if absent."
+    separator: Annotated[Text, Field(max_length=1)] | None = Field(
+        None,
+        description="Character between columns; found from the file if absent.",
     )
     skip_lines: Integer = Field(
         0, ge=0, description="Lines above the names of the columns."

@@ -1,5 +1,8 @@
 """What is wrong with a recording, in one message a lab can act on."""
 
+# Characters that are shown of what was given.
+LONGEST = 1000
+
 
 class RecordingError(ValueError):
     """A recording that cannot be used.
@@ -15,5 +18,7 @@ class RecordingError(ValueError):
     def __init__(
         self, where: str, given: str = "", expected: str = "", remedy: str = ""
     ):
+        if len(given) > LONGEST:
+            given = f"{given[:LONGEST]} ..."
         text = f"{where}: {given}; expected {expected}. {remedy}" if given else where
         super().__init__(text)

@@ -1,0 +1,98 @@
+"""What an attack must not do: run, write, hang, or fill the memory.
+
+Also how many cases of each kind are tried: a few, always the same, in `make test`; with
+``--hypothesis-profile=attack``, which is `make attack`, the whole.
+"""
+
+import re
+import resource
+import signal
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+from hostile import CANARY, ROOT
+from hypothesis import HealthCheck, Phase, settings
+
+# Cases of each kind: in `make test`, and in `make attack`.
+CASES = {
+    "expressions": (150, 10_000),
+    "examples": (50, 10_000),
+    "files": (50, 400),
+    "cache": (20, 80),
+    "kernels": (2, 20),
+    "tables": (18, 200),
+    "models": (10, 200),
+}
+# s of the processor, and bytes.
+LONGEST = 2.0
+MOST_MEMORY = 500e6
+FORBIDDEN = re.compile(
+    r"os\.(system|exec|spawn|posix_spawn|fork|remove|rename|rmdir|mkdir|link|symlink|"
+    r"chmod|truncate)|subprocess|socket|shutil|ctypes|urllib|webbrowser|pty"
+)
+# Folder that may be written to.
+writable = "/dev/null"
+watched: list[str] = []
+watching = False
+
+
+def cases(kind: str) -> settings:
+    """Settings of a test with its part of the attack."""
+    whole = settings.default.max_examples > 1000
+    count = CASES[kind][whole]
+    phases = [p for p in Phase if not whole or p is not Phase.shrink]
+    return settings(
+        max_examples=count, suppress_health_check=list(HealthCheck), phases=phases
+    )
+
+
+def told(error: Exception) -> bool:
+    """Whether an error is a sentence of this package, and no failure inside others."""
+    trace = error.__traceback__
+    while trace.tb_next:
+        trace = trace.tb_next
+    ours = Path(trace.tb_frame.f_code.co_filename).is_relative_to(ROOT / "src")
+    return isinstance(error, ValueError) and ours and 0 < len(str(error)) < 3000
+
+
+def _watch(event, arguments):
+    if not watching:
+        return
+    writes = event == "open" and set(str(arguments[1])) & set("wax+")
+    allowed = arguments and str(arguments[0]).startswith(writable)
+    if (FORBIDDEN.match(event) or writes) and not allowed:
+        watched.append(f"{event} {arguments!r}"[:200])
+
+
+sys.addaudithook(_watch)
+
+
+def _too_long(number, frame):
+    raise TimeoutError("it hangs")
+
+
+def _memory() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+@contextmanager
+def harmless():
+    """Nothing is run or written, and what happens is over soon and takes little."""
+    global watching
+    watched.clear()
+    before = signal.signal(signal.SIGVTALRM, _too_long)
+    start, memory = time.process_time(), _memory()
+    signal.setitimer(signal.ITIMER_VIRTUAL, 10 * LONGEST)
+    watching = True
+    try:
+        yield
+    finally:
+        watching = False
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+    assert time.process_time() - start < LONGEST
+    assert _memory() - memory < MOST_MEMORY
+    assert not watched
+    assert not (ROOT / CANARY).exists()

@@ -1,0 +1,132 @@
+"""Damaged and hostile files: refused in one sentence, or as good as they were.
+
+`make test` tries some of each kind, always the same; `make attack` all.
+"""
+
+import shutil
+import uuid
+
+import harm
+import numpy as np
+import pytest
+from harm import cases, harmless, told
+from hostile_files import IMPORTS, SEEDS, damaged, spoil, tables
+from hypothesis import given
+from hypothesis import strategies as st
+from recorded import imported, rig, rows, write
+from support import observe, oscillator
+
+from leastaction import load_model, recipes
+from leastaction.core import compiled
+from leastaction.core.cache import cache_folder, cached
+from leastaction.core.contracts import ContractError
+from leastaction.core.files import load, save
+
+LIBRARY = {
+    "reference": "xdot**2/2",
+    "lagrangian": [{"terms": ["x**2", "x**4", "cos(x)", "xdot**2/2"]}],
+    "volatility": [{"terms": ["1"]}],
+}
+KERNEL = """
+@njit(cache=True)
+def cube(x):
+    return x * x * x + 0.5
+"""
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Folder with observations and a model; nothing but their copies may be written."""
+    folder = tmp_path_factory.mktemp("files")
+    observations = observe(oscillator(), trajectories=4, steps=300)
+    save(observations, folder / "observations.nc", "observations")
+    fitted = recipes.ensembles.recommended().fit(observations, LIBRARY)
+    fitted.save(folder / "model.nc")
+    str(load_model(folder / "model.nc"))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(harm, "writable", str(folder))
+        yield folder
+
+
+@given(name=st.sampled_from(["observations.nc", "model.nc"]), seed=SEEDS)
+@cases("files")
+def test_a_damaged_file_is_refused(files, name, seed):
+    content = (files / name).read_bytes()
+    path = files / f"{uuid.uuid4()}.nc"
+    path.write_bytes(damaged(content, seed))
+    with harmless():
+        try:
+            found = load(path)
+        except ContractError as error:
+            assert "snakemake --forcerun" in str(error)
+        else:
+            assert path.read_bytes() == content, found
+    path.unlink()
+
+
+@given(st.data())
+@cases("models")
+def test_a_hostile_model_is_refused_or_shown(files, data):
+    path = files / f"{uuid.uuid4()}.nc"
+    shutil.copy(files / "model.nc", path)
+    spoil(path, data.draw)
+    with harmless():
+        try:
+            model = load_model(path)
+            assert str(model) and model.latex_terms() and model.terms() is not None
+        except Exception as error:
+            if not told(error):
+                raise
+    path.unlink()
+
+
+@given(data=st.data())
+@cases("tables")
+def test_a_hostile_table_is_refused_or_imported(files, data):
+    folder = files / "table"
+    folder.mkdir(exist_ok=True)
+    path = write(folder, rows(3, rate=20.0))
+    path.write_bytes(data.draw(tables(path.read_bytes())))
+    part = data.draw(IMPORTS)
+    with harmless():
+        try:
+            found = imported(rig(**part), folder)
+            assert np.isfinite(found["q"].values).all()
+        except Exception as error:
+            if not told(error):
+                raise
+
+
+@given(seed=SEEDS)
+@cases("cache")
+def test_a_damaged_answer_is_computed_again(files, seed):
+    answer = {"x": [1.5, 2.5], "y": {"z": "text"}}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LEASTACTION_CACHE", str(files / "answers"))
+        assert cached("question", (), lambda: answer) == answer
+        (path,) = cache_folder().glob("result_*.json")
+        content = path.read_bytes()
+        path.write_bytes(damaged(content, seed))
+        assert cached("question", (), lambda: answer) == answer
+        assert path.read_bytes() == content
+
+
+@given(seed=SEEDS)
+@cases("kernels")
+def test_a_damaged_kernel_is_compiled_again(files, seed):
+    def cube():
+        compiled._load.cache_clear()
+        found = compiled.kernel(KERNEL, {}).cube(2.0)
+        compiled._note_compiled(name, folder / "__pycache__")
+        return found
+
+    with pytest.MonkeyPatch.context() as patch:
+        folder = files / "kernels"
+        patch.setenv("LEASTACTION_CACHE", str(folder))
+        compiled._load.cache_clear()
+        name = compiled.kernel(KERNEL, {}).__name__
+        assert cube() == 8.5
+        paths = sorted(folder.rglob(f"*{name}*"))
+        path = paths[seed % len(paths)]
+        path.write_bytes(damaged(path.read_bytes(), seed))
+        assert cube() == 8.5
