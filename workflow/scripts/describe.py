@@ -8,18 +8,15 @@ from leastaction.core.progress import start_logging
 
 def main(models: list, settings: dict, law: str) -> None:
     """Write the truth, and the first replicate of every estimator."""
+    code = "```text\n{}\n```".format
     parts = [f"# {settings['title']}"]
-    parts += ["## The truth", _code(system_from_config(settings["system"]))]
+    parts += ["## The truth", code(system_from_config(settings["system"]))]
     for name, path in zip(settings["estimators"], models, strict=True):
         found = load(path)
         count = found.sizes["replicate"]
         of = f", replicate 1 of {count}" if count > 1 else ""
-        parts += [f"## {name}{of}", _code(model_of(found))]
+        parts += [f"## {name}{of}", code(model_of(found))]
     save_text("\n\n".join(parts) + "\n", law)
-
-
-def _code(text) -> str:
-    return f"```text\n{text}\n```"
 
 
 if __name__ == "__main__":
