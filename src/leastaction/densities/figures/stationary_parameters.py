@@ -223,7 +223,7 @@ def objective_independent_finding(panels: Sequence[Panel]) -> str:
     for panel in panels:
         truth = _truth(panel)
         errors = [
-            f"{value:.4g} ({100 * (value / truth[n] - 1):+.2f} %)"
+            f"{value:.4g} ({100 * (value / truth[n] - 1):+.2f} %)".replace("-", "−")
             for n, value in zip("kc", _minimum(panel, "k", "c"), strict=True)
         ]
         least = np.sqrt(panel.model(BASELINE)["objective"].values[0])
@@ -256,8 +256,9 @@ def objective_dependent_finding(panels: Sequence[Panel]) -> str:
     theta[:, place["c"]] = c = -(theta @ row) / row[place["c"]]
     lowest = np.sqrt(np.einsum("xi,ij,xj->x", theta, form, theta))
     errors = 100 * (c / (true_level(panel.config) * a**2) - 1)
+    off = f"{errors.min():+.1f} to {errors.max():+.1f}".replace("-", "−")
     return (
-        f"The bottom of the valley is {errors.min():+.1f} to {errors.max():+.1f} % off "
+        f"The bottom of the valley is {off} % off "
         f"c = a²/2 ({_count(panel)} samples). Along it √E rises from "
         f"{lowest.min():.2g} to {lowest.max():.2g} with a, nearly nothing beside the "
         "walls: damping and noise strength cannot be told apart."

@@ -72,7 +72,8 @@ def finding(panels: Sequence[Panel]) -> str:
                 f"{extremes(mean)}; over the whole time its standard deviation is off "
                 f"by {extremes(spread)}.{divergence(mean)}"
             )
-    return " ".join([*parts, "All errors are medians over the replicates."])
+    errors = "Errors are medians over the replicates, those of means over the rms"
+    return " ".join([*parts, f"{errors} of the path."])
 
 
 def _of(panel: Panel) -> list[str]:

@@ -71,7 +71,8 @@ def finding(panels: Sequence[Panel]) -> str:
                 f"training and by {extremes(prediction)} beyond; its standard "
                 f"deviation by {extremes(spread)}.{divergence(prediction)}"
             )
-    return " ".join([*parts, "All errors are medians over the replicates."])
+    errors = "Errors are medians over the replicates, those of means over the rms"
+    return " ".join([*parts, f"{errors} of the field."])
 
 
 def _finite(rollout: xr.Dataset) -> bool:

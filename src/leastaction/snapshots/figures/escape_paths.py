@@ -252,7 +252,7 @@ def escape_energy_finding(panels: Sequence[Panel]) -> str:
         drift = float(one.first["passage_drift"])
         if drift < 0 and _stays(one) and drift * _end(one) < -_lacking(one):
             fall = plain_scientific(-drift)
-            said.append(f"that of {name} falls by {fall} W, away from the saddles")
+            said.append(f"that of {name} falls at {fall} J/s, away from the saddles")
     return f"{text} {'; '.join(said)}." if said else text
 
 
@@ -405,11 +405,11 @@ def saddle_channels_finding(panels: Sequence[Panel]) -> str:
             f"V[[{_order(one)}]] of {name_of(one)} is within "
             f"{plain_scientific(float(case['potential_error']))} J of the true "
             f"potential inside the separatrix; {opened} of {margins.size} saddles are "
-            "open to the motion of the start (the lowest lies "
-            f"{_height(margins.min(), plain_scientific)} its energy)"
+            "open to the motion (the lowest lies "
+            f"{_height(margins.min(), plain_scientific)} the energy of the start)"
         )
     true = _height(_lacking(chosen(panels[0], SHOWN_CHANNELS)[0]), plain_scientific)
-    return f"{'. '.join(said)}. The true saddles lie {true} it."
+    return f"{'. '.join(said)}. The true saddles lie {true} that."
 
 
 def _height(margin: float, text: Callable[[float], str]) -> str:

@@ -117,7 +117,8 @@ def finding(panels: Sequence[Panel]) -> str:
     ]
     return (
         f"{_compared(panels)}Largest noise with the right structure (xL-SINDy with the "
-        "shared noise of the paper's code), in brackets the paper's: "
+        "shared noise of the paper's code), in brackets the paper's, which for "
+        "SINDy-PI are those of other data (table below): "
         f"{'; '.join(said)}. The recommended estimator: {listed(ours)}."
     )
 
