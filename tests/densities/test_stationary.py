@@ -243,7 +243,8 @@ def test_figures_show_truth_and_estimates(panel, figure):
 
 def test_findings_tell_the_numbers_of_the_figures(panel):
     (error,) = parameters(panel.config, panel.model("published"))[0].error[:1]
-    assert f"({100 * error:+.2f} %)" in finding("objective_independent", [panel])
+    shown = f"({100 * error:+.2f} %)".replace("-", "−")
+    assert shown in finding("objective_independent", [panel])
     model = panel.model("published")
     a, c = model["level_volatility"][0], model["level_dissipation_estimate"][0]
     worst = float(100 * abs(2 * c / a**2 - 1).max())
