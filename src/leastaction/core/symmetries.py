@@ -25,11 +25,12 @@ h X L = ξ(q₀)·∇₁L_d + ξ(q₁)·∇₂L_d and h dF/dt = F(q₁) − F(q�
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 import scipy.linalg
 import sympy as sp
+import xarray as xr
 
 from leastaction.core.multi_index import multi_indices
 
@@ -448,3 +449,16 @@ def readable_numbers(expression: sp.Expr) -> sp.Expr:
         whole = short.is_integer()
         numbers[number] = sp.Integer(short) if whole else sp.Float(short, DIGITS)
     return expression.xreplace(numbers)
+
+
+def symmetries_of(dataset: xr.Dataset) -> list[Symmetry]:
+    """Symmetries of one replicate and case, none if they were not looked for."""
+    if "symmetry_offset" not in dataset:
+        return []
+    names = [field.name for field in fields(Symmetry)]
+    arrays = [dataset[f"symmetry_{name}"].values for name in names]
+    return [
+        Symmetry(*values, bool(decided))
+        for *values, decided in zip(*arrays, strict=True)
+        if np.isfinite(values[0]).all()
+    ]

@@ -10,7 +10,7 @@ are read from datasets of one replicate and case (`from_dataset`).
 """
 
 import logging
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ import xarray as xr
 from numba import njit
 
 from leastaction.core.euler_lagrange import velocity_names
-from leastaction.core.symmetries import Symmetry, polynomials
+from leastaction.core.symmetries import Symmetry, polynomials, symmetries_of
 from leastaction.snapshots import backward_error_numerical as backward
 from leastaction.snapshots.bases import Basis, basis_of
 from leastaction.snapshots.contracts import BASIS
@@ -463,16 +463,3 @@ def _coordinates(dataset: xr.Dataset) -> tuple[str, ...]:
     """Coordinates of a model; NetCDF gives a single name back as text."""
     names = dataset.attrs["dof"]
     return (names,) if isinstance(names, str) else tuple(map(str, names))
-
-
-def symmetries_of(dataset: xr.Dataset) -> list[Symmetry]:
-    """Symmetries of one replicate and case, none if they were not looked for."""
-    if "symmetry_offset" not in dataset:
-        return []
-    names = [field.name for field in fields(Symmetry)]
-    arrays = [dataset[f"symmetry_{name}"].values for name in names]
-    return [
-        Symmetry(*values, bool(decided))
-        for *values, decided in zip(*arrays, strict=True)
-        if np.isfinite(values[0]).all()
-    ]

@@ -6,10 +6,9 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.families import system_from_config
-from leastaction.core.symmetries import Symmetry, symmetries_of_terms
+from leastaction.core.symmetries import Symmetry, symmetries_of, symmetries_of_terms
 from leastaction.report.case import Case, Found, Row, count
 from leastaction.report.panel import MAIN, Panel
-from leastaction.snapshots.learned_model import symmetries_of
 
 # Entries of a readable generator differ by more.
 SAME = 1e-6
