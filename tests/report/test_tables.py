@@ -154,6 +154,7 @@ def test_a_page_of_a_table_has_a_caption_and_typeset_formulas():
     found = tables.table("lagrangian", [panel()])
     page = render(found, "html", "Table 1 & more")
     assert "<caption>Table 1 &amp; more</caption>" in page
+    assert "<caption>Paper<br>Table</caption>" in render(found, "html", "Paper\nTable")
     assert "L = 50% &amp; _more_ {x}<sup>2</sup>" in page
     assert "Ẋ<sup>2</sup>" in page and "X'^2" not in page
 

@@ -97,10 +97,9 @@ def _html(shown: pd.DataFrame, note: str, caption: str) -> str:
     for mark, name in MARKS.items():
         line = re.escape(mark) + f"(?:[^<{BREAK}]|</?su[bp]>)*"
         body = re.sub(line, rf'<span class="{name}">\g<0></span>', body)
-    body = body.replace(BREAK, "<br>")
     if caption:
         body = body.replace("<thead>", f"<caption>{_cell(caption)}</caption><thead>", 1)
-    title = caption or "Table"
+    body, title = body.replace(BREAK, "<br>"), caption or "Table"
     return page("table.html", title=title, table=body, note=note) + "\n"
 
 
