@@ -46,7 +46,7 @@ def comparison(
     time: np.ndarray,
     training: float,
     *,
-    growth: float,
+    growth: np.ndarray,
     diverged: int,
     replicate: xr.DataArray,
     axis: Mapping,
@@ -63,7 +63,7 @@ def comparison(
     time, training
         Stored times and the training duration, s.
     growth
-        Growth of E[H] by Itô's formula, per second; NaN where it depends on the motion.
+        Growth of E[H] by Itô's formula, shape (time,); NaN where it is not known.
     diverged
         Number of trajectories of the model that did not stay finite.
     replicate
@@ -77,7 +77,7 @@ def comparison(
     """
     values = {f"{name}_true": truth[name] for name in STATISTICS}
     values |= {f"{name}_estimate": found[name] for name in STATISTICS}
-    values["hamiltonian_growth"] = truth["hamiltonian"][0] + growth * time
+    values["hamiltonian_growth"] = truth["hamiltonian"][0] + growth
     windows = {"training": time <= training, "prediction": time > training}
     # Of the path, not of its mean: that may vanish.
     rms = np.hypot(truth["mean"], truth["std"])

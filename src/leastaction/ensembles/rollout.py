@@ -10,7 +10,9 @@ from collections.abc import Callable, Mapping
 from functools import partial
 
 import numpy as np
+import sympy as sp
 import xarray as xr
+from scipy.integrate import cumulative_trapezoid
 
 from leastaction.core.comparison import comparison
 from leastaction.core.compiled import evaluator
@@ -48,7 +50,6 @@ def validate(
     replicate = int(model["replicate"].values[0])
     estimate = IdentifiedModel(model.isel(replicate=0)).system
     training, dt = simulation["duration"], simulation["time_step"]
-    growth = _growth_rate(system)
     steps = step_count(settings["lengths"] * training, dt)
     every = math.ceil(steps / (settings["samples"] - 1))
     wiener = max(system.wiener_processes, estimate.wiener_processes)
@@ -76,7 +77,7 @@ def validate(
         found,
         time,
         training,
-        growth=scale * growth,
+        growth=_growth(system, along, time, scale),
         diverged=found["diverged"],
         replicate=model["replicate"],
         axis={"state": [s.name for s in system.state]},
@@ -165,7 +166,18 @@ def _statistics(path: np.ndarray, system: System, scale: float) -> dict:
     }
 
 
-def _growth_rate(system: System) -> float:
-    """Rate of E[H], W in the scale of L; NaN where it depends on the motion."""
-    rate = system.evaluated(system.energy_growth)
-    return np.nan if rate.free_symbols or system.dissipation != 0 else float(rate)
+def _growth(system: System, path: np.ndarray, time: np.ndarray, scale: float):
+    """Growth of E[H] by Itô's formula, ∫ E[½ tr(Sᵀ M⁻¹ S) − q̇·∂D/∂q̇] dt.
+
+    What depends on the motion is the mean along `path`. NaN where S of Stratonovich's
+    calculus depends on velocities, which adds to the drift.
+    """
+    if system.calculus == "stratonovich" and system.volatility.has(*system.qdot):
+        return np.full(len(time), np.nan)
+    loss = sum(v * sp.diff(system.dissipation, v) for v in system.qdot)
+    rate = system.evaluated(system.energy_growth - loss)
+    if not rate.free_symbols:
+        return scale * float(rate) * time
+    power = _along(system, [rate], path.reshape(-1, path.shape[-1]))
+    mean = power.reshape(path.shape[:2]).mean(axis=0)
+    return scale * cumulative_trapezoid(mean, time, initial=0.0)

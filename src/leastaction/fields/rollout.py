@@ -69,7 +69,7 @@ def validate(
         runs[1].statistics(1.0) if runs[1:] else nothing,
         time,
         training,
-        growth=scale * system.energy_growth,
+        growth=scale * system.energy_growth * time,
         diverged=0 if runs[1:] else n,
         replicate=model["replicate"],
         axis={"node": node_coordinate(system.domain)},
