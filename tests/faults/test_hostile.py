@@ -127,6 +127,12 @@ def test_candidates_are_counted_before_they_are_made():
             candidates([entry], NAMES)
 
 
+def test_a_method_that_is_no_text_is_refused():
+    for base in BASES:
+        with harmless(), pytest.raises(ConfigError):
+            accepted({**base, "simulate": {"method": {"x": 1}}})
+
+
 @pytest.mark.parametrize("title", [r"$\input$", "$x$", "a\nb", "x" * 300])
 def test_no_title_breaks_a_figure_when_all_is_computed(title):
     with harmless(), pytest.raises(ConfigError, match="title: "):

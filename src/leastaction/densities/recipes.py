@@ -266,4 +266,4 @@ PUBLISHED = {"density": (CentralStencil, StationaryResidual, ResidualLeastSquare
 
 def kind_of_data(example: Mapping) -> str | None:
     """Key of `RECOMMENDED` for a stationary density; else None."""
-    return KIND_OF_DATA.get(part(example, "simulate").get("method"))
+    return KIND_OF_DATA.get(str(part(example, "simulate").get("method")))
