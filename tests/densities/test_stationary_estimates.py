@@ -15,10 +15,6 @@ from density_support import (
 from leastaction.core.contracts import check
 from leastaction.core.model import IdentifiedModel
 from leastaction.densities.ito_gmm import Isometry
-from leastaction.densities.residual_least_squares import (
-    cross_product,
-    without_each_batch,
-)
 from leastaction.densities.stationary_samples import histogram
 
 TRUTH = np.array([1.0, 0.5])
@@ -184,13 +180,6 @@ def test_a_level_set_is_one_estimate_for_each_of_its_points(estimator):
                 one[f"dissipation_coefficient_{name}"][0, 0],
                 rtol=1e-11,
             )
-
-
-def test_leaving_out_a_batch_is_the_product_of_the_others():
-    gram = np.random.default_rng(1).standard_normal((5, 5, 3, 3))
-    for b, found in enumerate(without_each_batch(gram)):
-        others = np.delete(np.delete(gram, b, axis=0), b, axis=1)
-        np.testing.assert_allclose(found, cross_product(others), rtol=1e-13)
 
 
 def test_without_noise_the_weights_are_those_of_equal_noises():

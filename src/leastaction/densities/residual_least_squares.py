@@ -48,15 +48,20 @@ def residual_least_squares(
             values = _nelder_mead(gram, known, kind)
         else:
             values = _minimum(gram, known)
-        nothing = np.where(unknown(known), np.nan, 0.0)
-        covariance = np.broadcast_to(np.diag(nothing), (*known.shape, nothing.size))
         least = (values @ gram * values).sum(axis=-1)
         meaning = "sum of squared residuals at the minimum"
-        return Solution(values, covariance, {"objective": (least, "mixed", meaning)})
+        about = {"objective": (least, "mixed", meaning)}
+        return Solution(values, _no_errors(known), about)
 
     return stationary_estimate(
         equations, settings, nonnegative(solve, kind), _form(gram)
     )
+
+
+def _no_errors(known: np.ndarray) -> np.ndarray:
+    """Covariance of a method that gives none."""
+    nothing = np.where(unknown(known), np.nan, 0.0)
+    return np.broadcast_to(np.diag(nothing), (*known.shape, nothing.size))
 
 
 def _form(gram: np.ndarray) -> dict[str, tuple]:
@@ -115,6 +120,9 @@ def split_sample_residual(
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
     """Solve the normal equations of pairs of different batches.
 
+    There are no standard errors: the scatter of the batches does not know the bias of
+    the differences, which is as large with many samples.
+
     Raises
     ------
     ValueError
@@ -128,14 +136,9 @@ def split_sample_residual(
             "to 3 or more"
         )
     total = cross_product(gram)
-    forms = np.stack([total, *without_each_batch(gram)])
 
     def solve(known: np.ndarray) -> Solution:
-        values = _minimum(forms, known[..., None, :])
-        others = values[..., 1:, :]
-        centred = others - others.mean(axis=-2, keepdims=True)
-        covariance = (batches - 1) / batches * centred.swapaxes(-1, -2) @ centred
-        return Solution(values[..., 0, :], covariance, {})
+        return Solution(_minimum(total, known), _no_errors(known), {})
 
     def products(values: np.ndarray) -> np.ndarray:
         return np.einsum("bcij,i,j->bc", gram, values, values)
@@ -150,13 +153,3 @@ def cross_product(gram: np.ndarray) -> np.ndarray:
     own = np.einsum("bbij->ij", gram)
     mean = (gram.sum(axis=(0, 1)) - own) / (batches * (batches - 1))
     return (mean + mean.T) / 2
-
-
-def without_each_batch(gram: np.ndarray) -> np.ndarray:
-    """:func:`cross_product` without each batch in turn, shape (batch, term, term)."""
-    batches, terms = len(gram), gram.shape[-1]
-    kept = 1.0 - np.eye(batches)
-    pairs = kept[:, :, None] * kept[:, None, :] * kept
-    mean = pairs.reshape(batches, -1) @ gram.reshape(-1, terms * terms)
-    mean = mean.reshape(batches, terms, terms) / ((batches - 1) * (batches - 2))
-    return (mean + mean.swapaxes(-1, -2)) / 2
