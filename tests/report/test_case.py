@@ -52,3 +52,15 @@ def test_the_section_publish_knows_what_the_families_read():
     assert set(keys("LIMITS_BY_NOISE")) <= set(NoiseLimits.model_fields)
     assert set(keys("PRINTED")) == set(Ours.model_fields)
     assert all(key.meaning for key in keys("LIMITS").values())
+
+
+def test_another_processor_changes_neither_what_is_printed_nor_the_verdict():
+    """The eleventh digit, of a number at its limit too."""
+
+    def row(value):
+        return rows(
+            Row("error", lambda case: np.full(4, value), limit="mine"), mine=0.4
+        )
+
+    for value in (0.4, 0.123456789):
+        assert row(value * (1 + 1e-10)) == row(value) == row(value * (1 - 1e-10))

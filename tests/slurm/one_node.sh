@@ -123,6 +123,7 @@ SlurmdParameters=config_overrides
 NodeName=$host NodeAddr=127.0.0.1 CPUs=$(getconf _NPROCESSORS_ONLN) RealMemory=$memory State=UNKNOWN
 EnforcePartLimits=ALL
 PartitionName=tests Nodes=$host Default=YES MaxTime=INFINITE State=UP
+PartitionName=closed Nodes=$host AllowAccounts=others State=UP
 END
 }
 

@@ -1,11 +1,16 @@
-"""Jobs killed, over memory and over time: each second attempt succeeds."""
+"""Jobs killed, over memory and over time, a node that dies: second attempts succeed.
+
+A partition that does not exist and an account that it refuses are told in a sentence.
+"""
 
 import signal
+import socket
 import subprocess
 import time
 from contextlib import suppress
 
 import psutil
+import pytest
 from cluster import PROFILE, on_cluster, twin
 from project import EXAMPLES, PAPER, TINY, Project
 
@@ -73,3 +78,48 @@ def test_second_attempts(slurm, tmp_path):
     logs = (cluster.folder / ".snakemake" / "slurm_logs").rglob("*.log")
     assert "exceeded memory limit" in "".join(log.read_text() for log in logs)
     assert cluster.digests() == local.digests()
+
+
+SMALL = f"{FOLDER}/harmonic/observations.nc"
+
+
+@pytest.mark.parametrize(
+    ("partition", "words"),
+    [
+        ("nowhere", "invalid partition specified: nowhere"),
+        ("closed", "Invalid account or account/partition combination"),
+    ],
+)
+def test_what_slurm_refuses(slurm, tmp_path, partition, words):
+    project = Project.copy(tmp_path, {"replicates": 1}, ("harmonic",))
+    project = on_cluster(project)
+    path = project.folder / "profiles/slurm/profile.yaml"
+    text = path.read_text().replace("partition: tests", f"partition: {partition}")
+    path.write_text(text.replace("retries: 1", "retries: 0"))
+    result = project.snakemake(SMALL, *PROFILE)
+    assert result.returncode != 0
+    assert words in result.stdout + result.stderr
+    assert "Traceback" not in result.stdout + result.stderr
+
+
+def test_a_node_that_dies(slurm, tmp_path):
+    project = Project.copy(tmp_path, {"replicates": 200}, ("harmonic",))
+    project = on_cluster(project)
+    told = tmp_path / "told.txt"
+    with open(told, "w") as file:
+        process = project.start(SMALL, *PROFILE, stdout=file, stderr=subprocess.STDOUT)
+        try:
+            end = time.monotonic() + 180
+            while not list((tmp_path / SMALL).parent.glob(".*.part")):
+                assert time.monotonic() < end, told.read_text()
+                time.sleep(0.2)
+            node = ["scontrol", "update", f"NodeName={socket.gethostname()}"]
+            subprocess.run([*node, "State=DOWN", "Reason=test"], check=True)
+            time.sleep(3)
+            # It may have come back by itself.
+            subprocess.run([*node, "State=RESUME"], check=False)
+            assert process.wait(300) == 0, told.read_text()
+        finally:
+            process.kill()
+    assert "NODE_FAIL" in told.read_text()
+    assert (tmp_path / SMALL).exists()

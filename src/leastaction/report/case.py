@@ -31,6 +31,7 @@ import xarray as xr
 from leastaction.core import families
 from leastaction.report import verdict
 from leastaction.report.panel import Panel
+from leastaction.report.readable import DIGITS
 from leastaction.report.recovery import is_replica
 from leastaction.report.scores import Truth
 
@@ -414,6 +415,9 @@ def make_row(
 ) -> dict:
     """One row of the scorecard; `summary` is (median, 5th, 95th percentile).
 
+    It is rounded to six significant digits before it is judged: another processor
+    changes later ones, and neither what is printed nor its verdict.
+
     With `judged` false, a target is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, those with the right terms or
     `which` else, `rounding` the half-width of the printed number, `errata` what
@@ -422,6 +426,7 @@ def make_row(
     `replica` tells the name of the estimator, unless it is said.
     """
     decided, notes = "", [note]
+    summary = tuple(float(f"{value:.{DIGITS}g}") for value in summary)
     if replica is None:
         replica = is_replica(head["estimator"])
     if judged and target != verdict.FACT:

@@ -171,7 +171,7 @@ def _together(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
 
 
 def to_csv(frame: pd.DataFrame) -> str:
-    """Comma-separated values with every digit; an empty field is no number."""
+    """Comma-separated values; an empty field is no number."""
     return frame.to_csv(index=False, lineterminator="\n")
 
 
