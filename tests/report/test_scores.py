@@ -95,6 +95,7 @@ def test_no_coverage_without_standard_errors(truth):
     found = model(std=np.nan, sigma_std=np.nan)
     assert not scores.coefficients(found, truth).has_std
     assert not scores.volatilities(found, truth).has_std
+    assert not scores.coefficients(model(std=0.0), truth).has_std
 
 
 def test_constant_volatility_needs_the_constant_and_nothing_else():

@@ -184,8 +184,9 @@ def _volatility_terms(case: Case) -> Iterator[dict]:
         for i, term in enumerate(roots.names):
             what = f"volatility of {name}, coefficient of {term}"
             yield from rows_of(case, [ROOT_ERROR], [Found(roots.errors[:, i], what)])
-            hit = roots.covered[:, i]
-            yield from rows_of(case, [ROOT_COVERAGE], [Found(hit, what)])
+            if roots.has_std:
+                hit = roots.covered[:, i]
+                yield from rows_of(case, [ROOT_COVERAGE], [Found(hit, what)])
 
 
 def added_rows(case: Case, special: Callable | None = None) -> Iterator[dict]:

@@ -261,8 +261,8 @@ class Estimates:
 
     @property
     def has_std(self) -> bool:
-        """Whether the method gives standard errors."""
-        return bool(np.isfinite(self.std).any())
+        """Whether the method gives standard errors; terms left out have zero."""
+        return bool((np.isfinite(self.std) & (self.std > 0)).any())
 
 
 def _ratio(error: np.ndarray, size) -> np.ndarray:
