@@ -61,6 +61,10 @@ def test_free_runs_are_in_the_unit_of_the_others(law):
     found = law.rollout
     rms = 1e3 * np.sqrt(float(((found.q_measured - found.q_estimate) ** 2).mean()))
     assert ours["rms error"] == f"{rms:.3g} mm" and "held out" in ours["model"]
+    law.rollout["force_error"] = (("replicate", "dof"), [[0.021]])
+    _, missed, _ = machine("cart", "A cart", published(), law)["runs"]
+    del law.rollout["force_error"]
+    assert missed["rms error"] == "2.1 %" and "force" in missed["model"]
     assert theirs == {"model": "linear", "rms error": "14 mm", "source": "a table"}
 
 

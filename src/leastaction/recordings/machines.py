@@ -12,7 +12,7 @@ import pandas as pd
 from leastaction.core.model import rounded
 from leastaction.core.units import registry
 from leastaction.recordings.law import NONE, Law
-from leastaction.report.readable import number_text
+from leastaction.report.readable import number_text, percent_text
 from leastaction.report.tables import markdown
 from leastaction.report.templates import page
 
@@ -99,7 +99,7 @@ def _ours(entry: Mapping, law: Law) -> tuple[float, float]:
 
 
 def _own_runs(law: Law, unit: str) -> list[dict[str, str]]:
-    """Errors of our free runs, in `unit`."""
+    """Errors of our free runs, in `unit`, and of the force if one was recorded."""
     rollout = law.rollout
     if rollout is None:
         return []
@@ -110,6 +110,7 @@ def _own_runs(law: Law, unit: str) -> list[dict[str, str]]:
     of = rollout["path_trajectory"].values
     seen = "also learned from" if rollout.attrs["learned_from"] else "held out"
     errors = [np.sqrt(np.mean(deviation[of == k] ** 2)) for k in range(of.max() + 1)]
+    missed = rollout["force_error"].values[0] if "force_error" in rollout else ()
     return [
         {
             "model": f"this law, free run of trajectory {label} ({seen})",
@@ -117,6 +118,14 @@ def _own_runs(law: Law, unit: str) -> list[dict[str, str]]:
             "source": "here",
         }
         for label, error in zip(rollout["label"].values, errors, strict=True)
+    ] + [
+        {
+            "model": "this law, force that it misses over the recorded one",
+            "rms error": percent_text(share),
+            "source": "here",
+        }
+        for share in missed
+        if np.isfinite(share)
     ]
 
 
