@@ -6,7 +6,7 @@ import xarray as xr
 
 import leastaction as la
 from leastaction.core.library import Library
-from leastaction.core.recipe import recommended
+from leastaction.core.recipe import Recipe, recommended
 from leastaction.ensembles import kalman_filter
 from leastaction.ensembles.innovations_likelihood import Likelihood
 from leastaction.ensembles.state_space import StateSpace, Structure, records_of
@@ -198,8 +198,68 @@ def test_terms_that_imitate_each_other_are_exchanged(duffing):
     """Beside q², cos q is nearly q⁴; the one that is listed first stays."""
     terms = TERMS | {"lagrangian": [{"terms": ["xdot**2", "x**2", "x**4", "cos(x)"]}]}
     likelihood = Likelihood(model_of(duffing, terms))
-    search = Search(likelihood, [1, 2, 3, 4, 5], [], list("vqwcde"))
+    search = Search(likelihood, [1, 2, 3, 4, 5], [], list("vqwcde"), ["diagonal"])
     theta = np.array([-2.1, -3.3, 0.1, 0.03, 0.8, np.log(NOISE)])
     fit = likelihood.fit(Structure((1, 3, 4, 5)), theta)
     found = search.swapped(fit, [2])
     assert sorted(found.structure.columns) == [1, 2, 4, 5]
+
+
+def test_a_band_beside_a_tone_gives_the_law():
+    """Whittle's likelihood agrees with the filter's, where that sees no tone."""
+    data = shaken(samples=20000, seed=5)
+    terms = TERMS | {"lagrangian": [{"terms": ["xdot**2", "x**2"]}]}
+    recipe = recommended("shaken measurements")
+    whole = recipe.fit(data, terms, progress=False)
+    tone = 0.5 * np.cos(3.0 * data["time"])
+    data = data.assign(q=(data.q + tone).assign_attrs(data.q.attrs))
+    bands = [[0.02, 0.45], [0.5, 1.0]]
+    settings = recipe.identify.plain() | {"band": bands}
+    banded = Recipe(**recipe.plain() | {"identify": settings})
+    found = banded.fit(data, terms, progress=False)
+    error = found.standard_error("x**2")
+    shift = found.coefficient("x**2") - whole.coefficient("x**2")
+    assert abs(shift) < 3 * error < 6 * whole.standard_error("x**2")
+    assert float(found.dataset["whiteness_p_value"]) > 1e-3
+    with pytest.raises(ValueError, match="Widen them"):
+        settings = settings | {"band": [[0.15, 0.1501]]}
+        Recipe(**recipe.plain() | {"identify": settings}).fit(data, terms)
+
+
+def test_a_sensor_that_sees_no_motion_of_its_own_is_named():
+    """The top of a frame on shaking ground does not tell its storeys apart."""
+    rng = np.random.default_rng(2)
+    mass, k, c, dt = 0.5, 400.0, 0.8, 0.02
+    stiff = np.array([[2 * k, -k], [-k / mass / 2, k / mass / 2]])
+    rates = np.block([[np.zeros((2, 2)), np.eye(2)], [-stiff, -c / k * stiff]])
+    push = np.zeros((4, 4))
+    push[2:, 2:] = 0.25
+    A, Q = kalman_filter.discretised(rates, push, dt)
+    values, vectors = np.linalg.eigh(Q)
+    root = vectors * np.sqrt(np.maximum(values, 0))
+    x, path = np.zeros(4), []
+    for kick in rng.standard_normal((3000, 4)) @ root.T:
+        x = A @ x + kick
+        path.append(-(stiff @ x[:2]) - c / k * (stiff @ x[2:]))
+    y = np.array(path)[:, 1:]
+    y = y + 0.05 * y.std() * rng.standard_normal(y.shape)
+    about = {"units": "m/s^2", "long_name": "reading"}
+    data = xr.Dataset(
+        {
+            "reading": (("replicate", "sample", "channel"), y[None], about),
+            "first_sample": ("trajectory", [0], about),
+            "sample_count": ("trajectory", [len(y)], about),
+        },
+        {"replicate": [0], "dof": ["a", "b"], "channel": ["bddot + ground"]},
+        {"time_step": dt, "contract": "sensor_readings"},
+    )
+    terms = {
+        "reference": "adot**2/2",
+        "lagrangian": [{"terms": ["adot**2", "bdot**2", "a**2", "(b-a)**2"]}],
+        "dissipation": [{"terms": ["adot**2", "(bdot-adot)**2"]}],
+    }
+    recipe = recommended("shaken measurements")
+    settings = recipe.identify.plain() | {"search": False, "colour": "white"}
+    given = Recipe(**recipe.plain() | {"identify": settings})
+    model = given.fit(data, terms, progress=False)
+    assert "L: a**2" in model.not_identifiable

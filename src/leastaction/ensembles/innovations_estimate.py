@@ -1,6 +1,7 @@
 """A law by the innovations likelihood, with what its innovations say of it."""
 
 from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -16,11 +17,13 @@ from leastaction.ensembles.innovations_likelihood import (
     normalised_inverse,
 )
 from leastaction.ensembles.state_space import (
+    FORCES,
     StateSpace,
     Structure,
     records_of,
 )
 from leastaction.ensembles.term_search import Found, Search
+from leastaction.ensembles.whittle import BandedStateSpace
 
 # Lags of the test of whiteness.
 LAGS = 200
@@ -32,6 +35,8 @@ PART_OF_COMBINATION = 0.1
 NOT_RESOLVED = 1e-12
 # Relative variance of a combination of parameters that data do not determine.
 NOT_DETERMINED = 1.0
+# The same of one that is named beside it.
+POORLY_DETERMINED = 0.1
 
 
 def identify(
@@ -48,23 +53,31 @@ def identify(
     check(equations, "state_space")
     terms = Library.from_config(library, observations["dof"].values)
     wide, own = widened(terms)
-    likelihood = Likelihood(state_space(wide, equations, observations))
+    bands = settings.get("band")
+    likelihood = Likelihood(state_space(wide, equations, observations, bands))
     status = [*terms.status, *terms.dissipation_freedom.status]
     usable = [own[i] for i, known in enumerate(status) if known == "independent"]
     names = [f"L: {t}" for t in wide.names] + [
         f"D: {t}" for t in wide.dissipation_names
     ]
-    search = Search(likelihood, usable, independent(wide, own), names)
+    further = independent(wide, own)
+    if bands:
+        linear = likelihood.model.linear
+        usable, further = ([i for i in some if linear[i]] for some in (usable, further))
+    forces = forces_of(likelihood.model, settings["force"])
+    search = Search(likelihood, usable, further, names, forces)
     first = np.zeros((equations.sizes["start"], len(names)))
     first[:, own] = equations["start_coefficient"].values[0]
-    starts = starts_of(likelihood.model, first, equations, usable)
-    found = search.run(starts, settings["colour"], settings["search"])
+    starts = starts_of(likelihood.model, first, equations, usable, forces)
+    # A band is too narrow to tell the colour of a force.
+    colour = "white" if bands else settings["colour"]
+    found = search.run(starts, colour, settings["search"])
     law = lagrangian(terms, own, likelihood, found, names)
     return law, volatility(likelihood, found)
 
 
-def state_space(terms: Library, equations, observations) -> StateSpace:
-    """Model of the records, in the scales of their motion."""
+def state_space(terms: Library, equations, observations, bands) -> StateSpace:
+    """Model of the records, or of `bands` of their spectra, in the scales of motion."""
     channels, records, dt = records_of(observations)
     main = float(equations["main_frequency"].values[0])
     std = equations["output_std"].values[0]
@@ -73,7 +86,8 @@ def state_space(terms: Library, equations, observations) -> StateSpace:
     size = moved * (std / main**order)[:, None]
     q = size.max(axis=0)
     q = np.where(q > 0, q, q.max())
-    return StateSpace(
+    kind = partial(BandedStateSpace, bands=bands) if bands else StateSpace
+    return kind(
         terms,
         channels,
         records,
@@ -84,8 +98,17 @@ def state_space(terms: Library, equations, observations) -> StateSpace:
     )
 
 
+def forces_of(model: StateSpace, wanted: str) -> tuple[str, ...]:
+    """Forms of the force that may be: absolute sensors stand on shaking ground."""
+    if model.channels.absolute.any():
+        return ("ground",)
+    if model.dof == 1:
+        return ("diagonal",)
+    return FORCES if wanted == "auto" else (wanted,)
+
+
 def starts_of(
-    model: StateSpace, coefficients, equations, usable
+    model: StateSpace, coefficients, equations, usable, forces
 ) -> list[tuple[Structure, np.ndarray]]:
     """Structures and parameters to begin with: those of modes, forces of two forms.
 
@@ -102,15 +125,19 @@ def starts_of(
         inverse, _, slopes = model.at(c)
         rate = np.maximum(-np.diag(slopes[:, n:]), main * 1e-2)
         level = np.sqrt(2 * rate) * model.scale[n:]
-        forces = {"diagonal": level / np.diag(inverse)}
-        if n > 1:
-            forces["ground"] = [np.sqrt(np.mean(level**2))]
+        own = level / np.diag(inverse)
+        roots = {
+            "diagonal": own,
+            "ground": [np.sqrt(np.mean(level**2))],
+            "free": np.diag(own)[np.tril_indices(n)],
+        }
         found += [
             (
                 Structure(columns, force, driven=model.driven),
                 np.concatenate([c[list(columns)], root, noise, gain]),
             )
-            for force, root in forces.items()
+            for force, root in roots.items()
+            if force in forces and (force != "free" or len(forces) == 1)
         ]
     return found
 
@@ -215,19 +242,22 @@ def words(found: Found, labels: list[str], names: list[str]) -> dict[str, tuple]
 
 
 def undetermined(fit: Fit, labels: list[str]) -> str:
-    """Combination of parameters about which the data say nothing; empty if none."""
-    kept = [i for i, name in enumerate(labels) if not name.startswith("log noise")]
+    """Combinations of parameters that the data do not tell; empty if none."""
+    kept = [i for i, name in enumerate(labels) if not name.startswith("log")]
     size = np.where(fit.theta[kept] != 0, np.abs(fit.theta[kept]), 1.0)
     relative = fit.covariance[np.ix_(kept, kept)] / np.outer(size, size)
     relative = np.nan_to_num(relative, posinf=1 / NOT_RESOLVED, neginf=0.0)
     values, vectors = np.linalg.eigh(relative)
     if values[-1] < NOT_DETERMINED:
         return ""
-    share = np.abs(vectors[:, -1]) / np.abs(vectors[:, -1]).max()
-    chosen = np.flatnonzero(share > PART_OF_COMBINATION)
-    weight = vectors[:, -1] * size
-    weight = weight / np.abs(weight[chosen]).max()
-    return " ".join(f"{weight[i]:+.3g} ({labels[kept[i]]})" for i in chosen)
+    texts = []
+    for vector in vectors.T[::-1][: np.count_nonzero(values > POORLY_DETERMINED)]:
+        share = np.abs(vector) / np.abs(vector).max()
+        chosen = np.flatnonzero(share > PART_OF_COMBINATION)
+        weight = vector * size
+        weight = weight / np.abs(weight[chosen]).max()
+        texts.append(" ".join(f"{weight[i]:+.3g} ({labels[kept[i]]})" for i in chosen))
+    return "; ".join(texts)
 
 
 def sensors(model: StateSpace, fit: Fit) -> dict[str, tuple]:
@@ -297,23 +327,14 @@ def volatility(likelihood: Likelihood, found: Found) -> VolatilityEstimate:
 
 
 def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
-    """Innovations of the first samples, for figures."""
+    """Innovations of the first samples, for figures; on bands, times are Hz."""
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     parts, left = [], MOST_KEPT
-    for number, record in enumerate(model.records):
-        e, V = of_record(number)
-        kept = slice(0, left)
-        time = model.dt * np.arange(len(e))
-        parts.append(
-            (
-                e[kept],
-                V[kept],
-                record.y[kept],
-                time[kept],
-                np.full(len(e), number)[kept],
-            )
-        )
-        left -= len(parts[-1][0])
+    for number in range(len(model.records)):
+        e, V = (x[:left] for x in of_record(number))
+        times, y = (x[:left] for x in model.read(number))
+        parts.append((e, V, y, times, np.full(len(e), number)))
+        left -= len(e)
         if left <= 0:
             break
     names = ("innovation", "innovation_variance", "measured")
@@ -359,9 +380,10 @@ def _whitened(model: StateSpace, fit: Fit) -> tuple[float, float]:
     kurtosis = np.mean(whole**4, axis=0) / square**2 - 3
     lags = min(LAGS, max(map(len, series)) // 4)
     statistic = np.zeros(whole.shape[1])
-    for h in range(1, lags + 1):
+    first = 1 + model.dependent_neighbours
+    for h in range(first, lags + 1):
         count = sum(max(len(x) - h, 0) for x in series)
         product = sum((x[h:] * x[: max(len(x) - h, 0)]).sum(axis=0) for x in series)
         statistic += product**2 / count / square**2
-    p_values = chi2.sf(statistic, lags) * len(statistic)
+    p_values = chi2.sf(statistic, lags + 1 - first) * len(statistic)
     return float(np.abs(kurtosis).max()), float(min(1.0, p_values.min()))

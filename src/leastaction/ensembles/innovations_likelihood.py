@@ -45,6 +45,8 @@ INFLATIONS = 30.0, 5.0
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-9, 1e8
 # Variance of a sensor, of that of an innovation, that scoring begins with at least.
 LEAST_NOISE = 1e-3
+# The same of a sensor that is as good as exact.
+NO_NOISE = 1e-6
 # Correlation time, in samples, at which that of a white force is tested.
 MEMORY_OF_TEST = 0.5
 # Points at which the forces of candidates are compared.
@@ -134,7 +136,7 @@ class Likelihood:
     def __init__(self, model: StateSpace):
         self.model = model
         self.typical = self._typical_coefficients()
-        self.samples = sum(len(r.y) for r in model.records)
+        self.samples = model.samples
 
     def _typical_coefficients(self) -> np.ndarray:
         """Coefficient of every candidate whose force is that of the given inertia."""
@@ -282,12 +284,16 @@ class Likelihood:
         """Fit by scoring from θ, sensor noise `held` at what it is there."""
         damping = FIRST_DAMPING
         trial = self._as_it_is if held else self.profiled
-        theta = theta.copy()
+        theta = self._raised(structure, theta, order)
         free = self._free(structure, theta, order, held)
         axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
         nothing = -np.inf, axes, np.zeros(len(free)), np.eye(len(free))
         found = Fit(structure, theta, *nothing, False, order)
         for _ in range(MOST_STEPS):
+            seen = self._free(structure, theta, order, held)
+            if len(seen) < len(free):
+                free = seen
+                axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
             value, gradient, information = self.pieces(structure, theta, axes, order)
             if not np.isfinite(value):
                 break
@@ -343,19 +349,22 @@ class Likelihood:
         part = np.abs(turned) / self.scale(structure, theta)[:, None]
         return turned / np.maximum(part.max(axis=0) / LARGEST_DIFFERENCE, 1.0)
 
-    def _free(self, structure: Structure, theta, order: int, held: bool) -> np.ndarray:
-        """Parameters that move: no noise that is `held`, or far below innovations.
+    def _raised(self, structure: Structure, theta: np.ndarray, order: int):
+        """θ with a noise that is just too low to be seen raised."""
+        found, noise = theta.copy(), self._places_of_noise(structure)
+        variance = self.value(structure, theta, order)[2]
+        if np.isfinite(variance).all():
+            lowest = 0.5 * np.log(LEAST_NOISE * variance)
+            found[noise] = np.maximum(found[noise], lowest)
+        return found
 
-        A noise that is just too low to be seen is raised in place.
-        """
+    def _free(self, structure: Structure, theta, order: int, held: bool) -> np.ndarray:
+        """Parameters that move: no noise that is `held`, or far below innovations."""
         free = np.ones(len(theta), dtype=bool)
         noise = self._places_of_noise(structure)
         variance = self.value(structure, theta, order)[2]
-        if held:
-            free[noise] = False
-        elif np.isfinite(variance).all():
-            lowest = 0.5 * np.log(LEAST_NOISE * variance)
-            theta[noise] = np.maximum(theta[noise], lowest)
+        free[noise] = not held
+        free[noise] &= ~(np.exp(2 * theta[noise]) < NO_NOISE * variance)
         return np.flatnonzero(free)
 
     def joint(self, fit: Fit, absent: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -45,6 +45,7 @@ from leastaction.core.settings import (
     Count,
     Flag,
     Integer,
+    Pair,
     Settings,
     Share,
     absent,
@@ -318,6 +319,16 @@ class InnovationsLikelihood(Identify):
         True,
         description="Whether terms are searched for; if not, all candidates are in the "
         "law, and sensors may be fewer than coordinates.",
+    )
+    force: Literal["auto", "diagonal", "ground", "free"] = Field(
+        "auto",
+        description="Random force: diagonal, independent by coordinate; ground, one "
+        "common acceleration of coordinates relative to it; free, any covariance; "
+        "auto, the one that the criterion prefers.",
+    )
+    band: list[Pair] | None = absent(
+        "Bands of frequencies to trust, [[low, high], ...] in Hz; the likelihood is "
+        "then Whittle's, and the law linear. All frequencies if absent."
     )
     colour: Literal["auto", "white"] = Field(
         "auto",

@@ -116,6 +116,24 @@ class Parameters(NamedTuple):
     gain: float
 
 
+class Discrete(NamedTuple):
+    """A linear law: from sample to sample, and in continuous time.
+
+    `transition` and `covariance` of the state, which sensors see by `sees`; `rates`,
+    `diffusion` and constant `push` in continuous time; `inverse` mass times the gain of
+    recorded forces, and the part of an acceleration that is `seen`.
+    """
+
+    transition: np.ndarray
+    covariance: np.ndarray
+    sees: np.ndarray
+    rates: np.ndarray
+    diffusion: np.ndarray
+    push: np.ndarray
+    inverse: np.ndarray
+    seen: np.ndarray
+
+
 def channels_of(texts: Sequence[str], coordinates: Sequence[str]) -> Channels:
     """Matrices of sensors from what each measures, a text such as ``x2 - x1``.
 
@@ -229,6 +247,9 @@ class StateSpace:
         First guess of the sensor noise by channel.
     """
 
+    # Neighbours that an innovation of the true law is correlated with.
+    dependent_neighbours = 0
+
     def __init__(self, library, channels, records, dt, scale, frequency, noise):
         self.library, self.channels = library, channels
         self.records, self.dt, self.scale = records, dt, np.asarray(scale)
@@ -239,6 +260,16 @@ class StateSpace:
         self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
         self.width = SLIDING_PART * float(self.scale[self.dof :].max())
         self.starts = [self._start(r, noise, frequency) for r in records]
+
+    @property
+    def samples(self) -> int:
+        """Sampling times."""
+        return sum(len(r.y) for r in self.records)
+
+    def read(self, number: int) -> tuple[np.ndarray, np.ndarray]:
+        """Times and samples of a record."""
+        y = self.records[number].y
+        return self.dt * np.arange(len(y)), y
 
     def parameters(self, structure: Structure, theta: np.ndarray) -> Parameters:
         """Coefficients, S, sensor noise and rate of the colour."""
@@ -301,12 +332,12 @@ class StateSpace:
 
         return of_record
 
-    def _linear(self, structure: Structure, given: Parameters):
-        """Exact filter; None of an unstable start makes it diffuse."""
+    def discrete(self, structure: Structure, given: Parameters) -> "Discrete | None":
+        """The linear law from sample to sample; None if it is not finite."""
         matrix, seen, shaken = self.matrices(structure)
         rates, diffusion, push = self.linearised(structure, given)
         if not np.isfinite(rates).all():
-            return lambda *_: False
+            return None
         n, size = self.dof, matrix.shape[1]
         core = len(rates)
         transition = np.zeros((size, size))
@@ -319,24 +350,42 @@ class StateSpace:
         sees = matrix.copy()
         sees[:, : 2 * n] += seen @ rates[n : 2 * n, : 2 * n]
         sees[:, 2 * n : core] += shaken @ rates[n : 2 * n, 2 * n :]
-        half = kalman_filter.discretised(rates, diffusion, self.dt / 2)[0]
-        begin, end = kalman_filter.response(rates, self.dt / 2)
         inverse = given.gain * self.at(given.coefficients)[0]
+        parts = rates, diffusion, push, inverse, seen
+        return Discrete(transition, covariance, sees, *parts)
+
+    def forced(self, found: "Discrete", number: int) -> tuple[np.ndarray, np.ndarray]:
+        """What forces add to the state over each step, and to sensors at each sample.
+
+        One row each where no force was recorded.
+        """
+        n, core = self.dof, len(found.rates)
+        half = kalman_filter.discretised(found.rates, found.diffusion, self.dt / 2)[0]
+        begin, end = kalman_filter.response(found.rates, self.dt / 2)
+        pushes = np.tile(found.push, (len(self.records[number].w), 1))
+        pushes[:, n : 2 * n] += self.records[number].w @ found.inverse.T
+        offset = pushes[::2, n : 2 * n] @ found.seen.T
+        if len(pushes) == 1:
+            pushes = np.tile(pushes, (3, 1))
+        first, middle, last = pushes[:-2:2], pushes[1:-1:2], pushes[2::2]
+        drive = np.zeros((len(first), len(found.transition)))
+        drive[:, :core] = (first @ begin.T + middle @ end.T) @ half.T
+        drive[:, :core] += middle @ begin.T + last @ end.T
+        return drive, offset
+
+    def _linear(self, structure: Structure, given: Parameters):
+        """Exact filter."""
+        found = self.discrete(structure, given)
+        if found is None:
+            return lambda *_: False
+        size, linear = len(found.transition), (found.rates, found.diffusion)
 
         def run(number, y, e, V):
-            pushes = np.tile(push, (len(self.records[number].w), 1))
-            pushes[:, n : 2 * n] += self.records[number].w @ inverse.T
-            offset = pushes[::2, n : 2 * n] @ seen.T
-            if len(pushes) == 1:
-                pushes = np.tile(pushes, (3, 1))
-            first, middle, last = pushes[:-2:2], pushes[1:-1:2], pushes[2::2]
-            drive = np.zeros((len(first), size))
-            drive[:, :core] = (first @ begin.T + middle @ end.T) @ half.T
-            drive[:, :core] += middle @ begin.T + last @ end.T
-            x, P = self._state(number, structure, given, size, (rates, diffusion))
-            return kalman_filter.run(
-                y, transition, covariance, drive, sees, offset, given.noise, x, P, e, V
-            )
+            drive, offset = self.forced(found, number)
+            x, P = self._state(number, structure, given, size, linear)
+            moved = found.transition, found.covariance, drive
+            seen = found.sees, offset, given.noise
+            return kalman_filter.run(y, *moved, *seen, x, P, e, V)
 
         return run
 

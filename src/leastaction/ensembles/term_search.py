@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
-from leastaction.ensembles.state_space import FORCES, Structure
+from leastaction.ensembles.state_space import Structure
 
 # A Wald z² above so many penalties needs no refit to stay.
 SURE_WALD = 1.5
@@ -66,10 +66,12 @@ class Search:
         Columns that a law is tested for only.
     names
         Of all columns, for sentences.
+    forces
+        Forms of the force that may be.
     """
 
-    def __init__(self, likelihood: Likelihood, usable, further, names):
-        self.likelihood, self.names = likelihood, names
+    def __init__(self, likelihood: Likelihood, usable, further, names, forces):
+        self.likelihood, self.names, self.forces = likelihood, names, forces
         self.usable, self.further = list(usable), list(further)
         self.penalty = np.log(likelihood.samples) + 2 * np.log(max(len(usable), 1))
 
@@ -219,10 +221,8 @@ class Search:
     def simplest_force(self, fit: Fit) -> Fit:
         """The force by BIC: independent, of the ground, or any covariance."""
         n = self.likelihood.model.dof
-        if n == 1:
-            return fit
         found = {fit.structure.force: fit}
-        for force in FORCES:
+        for force in self.forces:
             if force not in found:
                 found[force] = self.with_force(fit, force)
         unit = np.log(self.likelihood.samples)
