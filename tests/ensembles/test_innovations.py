@@ -262,4 +262,4 @@ def test_a_sensor_that_sees_no_motion_of_its_own_is_named():
     settings = recipe.identify.plain() | {"search": False, "colour": "white"}
     given = Recipe(**recipe.plain() | {"identify": settings})
     model = given.fit(data, terms, progress=False)
-    assert "L: a**2" in model.not_identifiable
+    assert "(D: adot**2)" in model.not_identifiable

@@ -18,6 +18,9 @@ from leastaction.ensembles.state_space import Structure
 # A Wald z² above so many penalties needs no refit to stay.
 SURE_WALD = 1.5
 MOST_ROUNDS = 100
+# Terms whose loss is tried, the least certain first, before all are kept: a refit may
+# miss its maximum where many coefficients are nearly free.
+MOST_TRIED = 4
 # Exchanges of two terms that are tried, those whose foreseen gain in ℓ is not below a
 # least one, and the gain that decides.
 MOST_SWAPS, LEAST_FORESEEN_GAIN, LEAST_GAIN = 3, -10.0, 1.0
@@ -81,7 +84,10 @@ class Search:
         stop = "all candidates are to be in the law"
         if searching:
             fit, stop = self.terms(fit)
+        first = fit.structure.force
         fit = self.simplest_force(fit)
+        if searching and fit.structure.force != first:
+            fit, stop = self.terms(fit)
         if colour == "white":
             ratio = max(self.likelihood.scores(fit, [], memory=True)[0], 0.0) ** 2
         else:
@@ -150,15 +156,22 @@ class Search:
     def backward(self, fit: Fit) -> Fit:
         """Drop terms, the least certain first, as long as the criterion improves."""
         while len(fit.structure.columns) > 1:
-            wald = fit.wald
-            i = int(np.argmin(wald))
-            if wald[i] > SURE_WALD * self.penalty:
-                return fit
-            smaller = self.without(fit, i)
-            if 2 * (fit.value - smaller.value) > self.penalty:
+            smaller = self._dropped(fit)
+            if smaller is None:
                 return fit
             fit = smaller
         return fit
+
+    def _dropped(self, fit: Fit) -> Fit | None:
+        """The fit without one of its least certain terms; None if all have to stay."""
+        wald = fit.wald
+        for i in np.argsort(wald)[:MOST_TRIED]:
+            if wald[i] > SURE_WALD * self.penalty:
+                return None
+            smaller = self.without(fit, int(i))
+            if 2 * (fit.value - smaller.value) < self.penalty:
+                return smaller
+        return None
 
     def swapped(self, fit: Fit, absent: Sequence[int]) -> Fit | None:
         """A fit with another candidate in the place of one of its own, if better.
