@@ -8,6 +8,7 @@ from scipy.signal import lfilter
 
 import leastaction
 from leastaction.core.euler_lagrange import symbols
+from leastaction.recordings.force_error import force_error
 from leastaction.recordings.leave_one_out import (
     ERROR_RATIO_OF_TERM,
     PRICE_OF_GAIN,
@@ -15,6 +16,7 @@ from leastaction.recordings.leave_one_out import (
 )
 from leastaction.recordings.stand_in import recorded_table
 from leastaction.recordings.windows import input_nodes
+from leastaction.trajectories.multiple_shooting import Positions
 from leastaction.trajectories.variational_equations import variational_equations
 
 
@@ -278,8 +280,40 @@ def test_a_friction_that_differs_by_direction(seed, every):
         "D xdot**2",
         "D xdot*abs(xdot)",
     }
-    assert 2 * terms["xdot**2"][0] == pytest.approx(95, rel=0.02)
+    assert 2 * terms["xdot**2"][0] == pytest.approx(95, rel=0.01)
+    assert found.model["input_lag"].item() == 0
+    assert 0.005 < found.rollout["force_error"].item() < 0.05
     assert terms["D abs(xdot)"][0] == pytest.approx(20, rel=0.1)
+
+
+def test_an_input_recorded_late_is_found():
+    """By 4 ms; held from sample to sample it acts 1 ms after its record."""
+    time, x, force = slide(3)
+    found = learned(time[2:], x[2:], force[:-2])
+    lag, std = (float(found.model[k][0]) for k in ("input_lag", "input_lag_std"))
+    assert abs(lag + 0.003) < 2.2 * std < 1e-3
+    assert any("before the time of its record" in text for text in found.warnings)
+    assert 2 * law(found.model)["xdot**2"][0] == pytest.approx(95, rel=0.01)
+
+
+def test_a_constant_force_that_a_law_misses_is_seen_in_every_window():
+    x, v = symbols(["x", "xdot"])
+    equations = variational_equations([v**2, x], ["x"])
+    time = np.arange(1000) * 0.01
+    force = 2 * np.sin(time)
+    q = force * -1 + 2 * time + 0.3 * time**2 / 2
+
+    def nodes(steps):
+        half = np.arange(2 * steps * len(time)) * 0.01 / (2 * steps)
+        return 2 * np.sin(half)[:, None]
+
+    positions = Positions(
+        equations, q[:, None], len(q), 0.01, np.full(1, 1e-3), 1, nodes
+    )
+    missing, mean = force_error(positions, np.array([0.5, 0]), np.array([1]), 0.5)
+    np.testing.assert_allclose(missing, 0.3, atol=1e-4)
+    windows = force.reshape(len(mean), -1)
+    np.testing.assert_allclose(mean[:, 0], windows.mean(axis=1), atol=0.05)
 
 
 def test_a_broadband_input_is_no_straight_line():

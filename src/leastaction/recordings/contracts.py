@@ -71,6 +71,12 @@ CONTRACTS = {
             ),
             "rms_error": Variable(SCORES, "1", "rms error over half the range"),
             "maximum_error": Variable(SCORES, "1", "largest error over half the range"),
+            "force_error": Variable(
+                EACH,
+                "1",
+                "rms force that the law misses over short windows, over that recorded",
+                optional=True,
+            ),
         },
         swept=False,
     ),

@@ -29,13 +29,13 @@ from leastaction.recordings.error_bars import (
     doubtful,
     drift,
     has_settled,
-    interpolation_error,
     level_of,
     settled,
     total_std,
     window_spread,
     without_doubtful,
 )
+from leastaction.recordings.lag import Lag, input_lag
 from leastaction.recordings.leave_one_out import (
     Candidate,
     LeaveOneOut,
@@ -74,6 +74,9 @@ LARGEST_ALTERNATIVE_ERROR = 1.3
 NUMBERS = {
     "blocks": ("1", "blocks that were left out in turn"),
     "window": ("s", "length of the windows that were fitted"),
+    "force_window": ("s", "length of the windows that coefficients are fitted in"),
+    "input_lag": ("s", "time after its record at which the input acts in the law"),
+    "input_lag_std": ("s", "standard error of that time"),
     "longest_window": ("s", "length of the longest windows that the recording has"),
     "period": ("s", "main period"),
     "sliding_width": ("(units of q)/s", "velocity where friction turns"),
@@ -125,11 +128,13 @@ def identify(
        Windows of a driven motion begin much shorter, and grow as long as the squared
        misfit grows no faster than they: a force that the law misses is then not
        integrated over and over.
+       A lag of the input that is seen (:mod:`leastaction.recordings.lag`) is applied,
+       and the law sought again.
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
     4. Terms whose interval holds zero are dropped, unless they are needed.
     5. Error bars by the jackknife over blocks, with half the difference between large
        and small amplitudes in quadrature; of a driven motion also that between shorter
-       and longer windows, and between an input read as held and as band-limited.
+       and longer windows, and between an input that lags and one that does not.
 
     Held-out trajectories are not looked at.
     """
@@ -156,10 +161,16 @@ def identify(
 
     names = [str(name) for name in equations["column"].values[columns]]
     climbed = climb(whole, found, begin, settings["largest"], names)
+    lag, late = input_lag(*climbed[:2], found), 0.0
+    if lag is not None and lag.seen:
+        found, late = lag.applied(found), lag.rows
+        whole = replace(whole, positions=found.positions)
+        climbed = climb(whole, found, begin, settings["largest"], names)
+        lag = input_lag(*climbed[:2], found) or lag
     kept, present, quadratic, reached = climbed
     present = settled(kept, without_doubtful(kept, present, found), found)
     law = kept, present, quadratic, found
-    return estimate(*law, equations, terms, columns, reached, width)
+    return estimate(*law, equations, terms, columns, reached, width, (late, lag))
 
 
 def climb(
@@ -306,6 +317,7 @@ def estimate(
     columns: np.ndarray,
     window: float,
     width: float,
+    delay: tuple[float, Lag | None],
 ) -> LagrangianEstimate:
     """Coefficients, standard errors, alternatives and diagnostics.
 
@@ -327,16 +339,22 @@ def estimate(
         full[..., columns] = scale * values
         return full
 
+    fitted_window = window
     window, misfit = followed(problem, present, found, window)
-    model_errors = [
-        error(problem, present, found) for error in (window_spread, interpolation_error)
-    ]
+    late, lag = delay
+    model_errors = [window_spread(problem, present, found)]
+    if lag is not None:
+        # What a lag that was not taken into account would change.
+        model_errors.append(np.where(fit.c != 0, lag.change, 0.0) / 2)
     alternatives, about = equivalents(
         problem, whole, present, found, equations["column"].values[columns]
     )
     numbers = {
         "blocks": len(left_out.e),
         "window": window,
+        "force_window": fitted_window,
+        "input_lag": found.row * late,
+        "input_lag_std": np.nan if lag is None else found.row * lag.std,
         "longest_window": longest_window(found),
         "period": found.period,
         "sliding_width": width,

@@ -28,7 +28,6 @@ NUMERICAL_ERROR = 1e-7
 # A term of doubtful size stays if without it the error left out is this many times.
 ERROR_RATIO_OF_NEEDED_TERM = 3.0
 CONFIDENCE = 0.95
-HALF_A_SAMPLE = 0.5
 
 
 def level_of(
@@ -62,23 +61,6 @@ def window_spread(kept: Problem, present: Candidate, found: Recording) -> np.nda
         trial = fitted(problem, segments, c)
         ends.append(c if trial is None else trial.fit.c)
     return np.abs(ends[0] - ends[1]) / 2
-
-
-def interpolation_error(
-    kept: Problem, present: Candidate, found: Recording
-) -> np.ndarray:
-    """Half the change of coefficients if the input is held from sample to sample.
-
-    A held input acts half a sample later than one of the same samples that is
-    band-limited; which of them it is, a table rarely tells.
-    """
-    c = present.fit.c
-    if found.delayed is None:
-        return np.zeros_like(c)
-    force = found.delayed(HALF_A_SAMPLE)
-    held = replace(kept, positions=replace(kept.positions, force=force))
-    trial = fitted(held, present.fit.segments, c)
-    return np.zeros_like(c) if trial is None else np.abs(trial.fit.c - c) / 2
 
 
 def drift(

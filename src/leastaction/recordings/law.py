@@ -104,7 +104,7 @@ class Law(IdentifiedModel):
         texts = [*dict.fromkeys(told), *self.reservations]
         if self.rollout is None:
             return texts
-        return [*texts, *_zero_offset(self.model)]
+        return [*texts, *_input_lag(self.model), *_zero_offset(self.model)]
 
     @property
     def alternatives(self) -> list[dict]:
@@ -375,7 +375,22 @@ def _validation(rollout: xr.Dataset) -> list[str]:
             rms = 100 * rollout["rms_error"].values[0, k, a]
             largest = 100 * rollout["maximum_error"].values[0, k, a]
             lines.append(f"| {label} | {name} | {rms:.2f} % | {largest:.2f} % |")
+    if "force_error" in rollout:
+        lines.append(_force_error(rollout, names))
     return lines
+
+
+def _force_error(rollout: xr.Dataset, names: list[str]) -> str:
+    shares = ", ".join(
+        f"{name} {100 * share:.2g} %"
+        for name, share in zip(names, rollout["force_error"].values[0], strict=True)
+        if np.isfinite(share)
+    )
+    return (
+        f"Force error: {shares}. This is the force that the law misses, rms over "
+        f"windows of {rollout.attrs['force_window']:.2g} s, over the recorded force: a "
+        "machine that integrates its force can have a good free run and a wrong law."
+    )
 
 
 def _alternatives(about: list[dict]) -> list[str]:
@@ -512,6 +527,19 @@ def _coefficients(model: xr.Dataset) -> tuple[list[str], np.ndarray]:
     kinds = ("coefficient", "dissipation_coefficient")
     values = [model[f"{kind}_estimate"].values[0] for kind in kinds]
     return [str(name) for name in names], np.concatenate(values)
+
+
+def _input_lag(model: xr.Dataset) -> list[str]:
+    """That the input acts before or after its record, if it was seen."""
+    lag, std = (float(model[k].values[0]) for k in ("input_lag", "input_lag_std"))
+    if not lag:
+        return []
+    when = "after" if lag > 0 else "before"
+    return [
+        f"the input acts {1e3 * abs(lag):.3g} ± {1e3 * student(model) * std:.1g} ms "
+        f"{when} the time of its record; the law takes this into account: check the "
+        "clocks of the channels, or what lies between command and force"
+    ]
 
 
 def _zero_offset(model: xr.Dataset) -> list[str]:

@@ -1,15 +1,17 @@
 """Recorded trajectories that a law has not seen, predicted from their first moments."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
+from leastaction.recordings.force_error import force_error
 from leastaction.recordings.windows import input_nodes
 from leastaction.trajectories.multiple_shooting import (
     Positions,
@@ -48,12 +50,30 @@ def predict(
     law = _Law(observations, model)
     period = float(model["period"].values[0])
     start = settings["start"] or PERIODS_OF_START * period
-    stored = []
+    stored, forces = [], []
+    window = float(model["force_window"].values[0])
     for part in pieces(observations):
+        if law.input is not None:
+            forces.append(law.force_error(part, window))
         path, band = law.free_run(part, start)
         residual = law.residual(part, PERIODS_OF_RESIDUAL_WINDOW * period)
         stored.append((observations["q"].values[0][part], path, band, residual))
-    return _dataset(observations, stored, period, start, seen)
+    about = {"start": start, "learned_from": int(seen), "period": period}
+    about |= {"force_window": window}
+    return _dataset(observations, stored, _shares(forces), about)
+
+
+def _shares(forces: list) -> dict:
+    """Rms of the missing force over that of the recorded one, where there is one."""
+    if not forces:
+        return {}
+    missing, recorded = (
+        np.sqrt(np.mean(np.concatenate(part) ** 2, axis=0))
+        for part in zip(*forces, strict=True)
+    )
+    driven = recorded > 0
+    share = np.where(driven, missing / np.where(driven, recorded, 1.0), np.nan)
+    return {"force_error": share}
 
 
 class _Law:
@@ -80,24 +100,28 @@ class _Law:
         self.noise = model["noise_level"].values[0]
         self.dt = float(observations.attrs["time_step"])
         self.q = observations["q"].values[0]
+        self.late = float(model["input_lag"].values[0]) / self.dt
         self.input = None
         if "input" in observations:
             self.input = observations["input"].values[0]
-        self.equations = variational_equations(
-            [parse(str(model["term"].values[k]), every) for k in of_l],
-            names,
-            [
-                smooth_friction(parse(str(t), every), width)
-                for t in model["dissipation_term"].values[of_d]
-            ],
-        )
+        terms = [parse(str(model["term"].values[k]), every) for k in of_l]
+        losses = [
+            smooth_friction(parse(str(t), every), width)
+            for t in model["dissipation_term"].values[of_d]
+        ]
+        self.equations = variational_equations(terms, names, losses)
+        # With a constant force of every coordinate, which is zero.
+        forces = symbols(names)
+        self.pushed = variational_equations([*terms, *forces], names, losses)
+        self.constants = len(terms) + np.arange(len(names))
 
     def _positions(self, part: slice) -> Positions:
         q = np.ascontiguousarray(self.q[part])
         size = np.maximum(np.ptp(q, axis=0) / 2, 1e-12)
         force = None
         if self.input is not None:
-            force = input_nodes(self.input[part], np.arange(len(q)), 1)
+            rows = np.arange(len(q))
+            force = input_nodes(self.input[part], rows, 1, self.late)
         return Positions(
             self.equations,
             q,
@@ -139,6 +163,13 @@ class _Law:
         factor = t.ppf((1 + CONFIDENCE) / 2, max(count - 1, 1))
         return path, factor * np.sqrt(square) + 2 * self.noise
 
+    def force_error(self, part: slice, window: float):
+        """Missing and recorded force in windows, see :mod:`.force_error`."""
+        positions = replace(self._positions(part), equations=self.pushed)
+        zeros = np.full(len(self.constants), self.constants[0])
+        c = np.insert(self.c, zeros, 0.0)
+        return force_error(positions, c, self.constants, window)
+
     def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
         begun = self._started(positions, rows, c)
         whole = Segments(begun.first, np.array([len(positions.q)]), begun.state)
@@ -161,9 +192,9 @@ class _Law:
         return found
 
 
-def _dataset(observations, stored, period, start, seen) -> xr.Dataset:
+def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:
     dt = float(observations.attrs["time_step"])
-    stride = max(round(period / dt / STORED_SAMPLES_PER_PERIOD), 1)
+    stride = max(round(about["period"] / dt / STORED_SAMPLES_PER_PERIOD), 1)
     names = [str(n) for n in observations["dof"].values]
     rms, largest = [], []
     for q, path, _, _ in stored:
@@ -184,6 +215,7 @@ def _dataset(observations, stored, period, start, seen) -> xr.Dataset:
             "path_time": np.concatenate([np.arange(n) * dt * stride for n in counts]),
             "rms_error": rms,
             "maximum_error": largest,
+            **forces,
         },
         {
             "replicate": observations["replicate"],
@@ -191,5 +223,5 @@ def _dataset(observations, stored, period, start, seen) -> xr.Dataset:
             "coordinate_unit": observations["coordinate_unit"],
             "label": observations["label"],
         },
-        {"start": start, "learned_from": int(seen), "period": period},
+        about,
     )

@@ -59,6 +59,8 @@ class Recording:
     delayed
         ``delayed(rows)``: the input so many recorded rows late, as `positions.force`;
         None without input, or of one that is recorded as held.
+    row
+        Time between recorded rows, s.
     """
 
     positions: Positions
@@ -68,6 +70,7 @@ class Recording:
     amplitude: np.ndarray
     noise: np.ndarray
     delayed: Callable[[float], Callable] | None = None
+    row: float = 0.0
 
 
 def recording(
@@ -137,7 +140,7 @@ def recording(
     )
     smoothed = _smoothed_rows(equations, rows, parts, thin)
     noise = sigma**2 / weights**2
-    return Recording(positions, parts, smoothed, period, amplitude, noise, delayed)
+    return Recording(positions, parts, smoothed, period, amplitude, noise, delayed, dt)
 
 
 def weighted(found: Recording, duration: float) -> tuple[Positions, float]:
