@@ -22,11 +22,12 @@ def clean():
     return observe(oscillator(), trajectories=30, steps=2000)
 
 
-def sensor(level=0.1, correlation=1, channels=("q", "qdot")):
+def sensor(level=0.1, correlation=1, channels=("q", "qdot"), every=1):
     return {
-        "noise": {"q": level, "qdot": level},
+        "noise": {"q": level, "qdot": level, "qddot": level},
         "correlation": correlation,
         "channels": list(channels),
+        "every": every,
     }
 
 
@@ -74,6 +75,24 @@ def test_a_channel_less_and_more_trajectories_change_nothing_else(clean):
     few = clean.isel(trajectory=slice(0, 5))
     first = noise(few)["q"]
     np.testing.assert_allclose(first, noise(clean)["q"][:5], rtol=1e-6, atol=1e-9)
+
+
+def test_accelerations_are_means_between_recorded_samples(clean):
+    """They add up to the change of the velocity; noise has its share of their rms."""
+    exact = recorded(clean, level=0.0, channels=("qddot",), every=10)
+    assert set(exact.data_vars) == {"qddot"}
+    step = 10 * float(clean["time"].diff("time")[0])
+    total = exact["qddot"].sum("time") * step
+    change = clean["qdot"][:, :, ::10]
+    np.testing.assert_allclose(total, change[:, :, -1] - change[:, :, 0], atol=1e-9)
+    noisy = recorded(clean, channels=("qddot",), every=10)
+    part = (noisy - exact)["qddot"].std() / exact["qddot"].std()
+    assert float(part) == pytest.approx(0.1, rel=0.05)
+
+
+def test_one_sample_in_so_many(clean):
+    all_of_them, some = recorded(clean, level=0.0), recorded(clean, level=0.0, every=7)
+    np.testing.assert_array_equal(some["q"], all_of_them["q"][:, :, ::7])
 
 
 def test_without_sensors_observations_are_what_they_were(clean):

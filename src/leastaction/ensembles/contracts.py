@@ -44,6 +44,16 @@ CONTRACTS = {
     "displacements": Contract(
         "simulate with sensor.channels [q]", variables(OBSERVED, finite=("q",))
     ),
+    "accelerations": Contract(
+        "simulate with sensor.channels [qddot]",
+        variables(
+            """
+            replicate trajectory time dof:
+                qddot [unit of q / s^2] mean acceleration between samples
+            """,
+            finite=("qddot",),
+        ),
+    ),
     "sensor_readings": Contract(
         "import with sensors",
         variables(

@@ -58,6 +58,7 @@ class SensorStd(Settings):
 
     q: Share = 0
     qdot: Share = 0
+    qddot: Share = 0
 
 
 class Sensor(Settings):
@@ -74,9 +75,12 @@ class Sensor(Settings):
         le=1000,
         description="Samples of a moving average that colours the noise; 1 is white.",
     )
-    channels: choice(["q", "qdot"], ["q"]) = Field(
-        ["q", "qdot"], description="Recorded channels; [q] are displacements alone."
+    channels: choice(["q", "qdot"], ["q"], ["qddot"]) = Field(
+        ["q", "qdot"],
+        description="Recorded channels; [q] are displacements alone, [qddot] mean "
+        "accelerations between samples alone.",
     )
+    every: Count = Field(1, description="One sample in so many is recorded.")
 
 
 class StrongTaylor(Ensemble):
@@ -106,8 +110,9 @@ class StrongTaylor(Ensemble):
 
     def contract(self) -> str:
         """Contract of the observations, by what the sensors record."""
-        alone = self.sensor is not None and "qdot" not in self.sensor.channels
-        return "displacements" if alone else self.makes
+        channels = self.sensor.channels if self.sensor else []
+        alone = {("q",): "displacements", ("qddot",): "accelerations"}
+        return alone.get(tuple(channels), self.makes)
 
 
 class RealisedVariation(Differentiate):
@@ -151,7 +156,10 @@ class StochasticSubspace(Differentiate):
     """Modes of the outputs, and noise of the sensors, by stochastic realisation."""
 
     run = "ensembles.stochastic_subspace:differentiate"
-    reads = ("observations", "displacements", "measurements", "sensor_readings")
+    reads = (
+        *("observations", "displacements", "accelerations"),
+        *("measurements", "sensor_readings"),
+    )
     makes = "output_modes"
 
     method: Literal["stochastic_subspace"] = "stochastic_subspace"
@@ -405,4 +413,6 @@ def kind_of_data(example: Mapping) -> str:
     sensor = part(part(example, "simulate"), "sensor")
     if not sensor:
         return "states"
+    if part(example, "library").get("dissipation"):
+        return "shaken measurements"
     return "displacements" if sensor.get("channels") == ["q"] else "noisy states"

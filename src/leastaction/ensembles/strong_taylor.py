@@ -36,6 +36,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.compiled import assigned, assignments, kernel, local, unpack
+from leastaction.core.contracts import time_step
 from leastaction.core.expressions import symbol
 from leastaction.core.initial_state import ensemble_starts
 from leastaction.core.simulation import (
@@ -207,16 +208,33 @@ def _ranges(stop: int, length: int) -> Iterator[range]:
     return (range(n, min(n + length, stop)) for n in range(0, stop, length))
 
 
+def _accelerations(observations, sensor, example: str, seed: int) -> xr.Dataset:
+    """Mean accelerations between samples, with noise."""
+    replicate = int(observations["replicate"].values[0])
+    rate = np.diff(observations["qdot"].values, axis=2) / time_step(observations)
+    spread = sensor["noise"]["qddot"] * np.sqrt(np.mean(rate**2, axis=(0, 1, 2)))
+    for trajectory, path in enumerate(rate[0]):
+        rng = generator(seed, example, "sensor", replicate, trajectory)
+        path += spread * rng.standard_normal(path.shape)
+    about = {"units": "unit of q / s^2", "long_name": "mean acceleration"}
+    later = observations.drop_vars(CHANNELS).isel(time=slice(1, None))
+    return later.assign(qddot=(observations["q"].dims, rate, about))
+
+
 def measure(
     observations: xr.Dataset, sensor: Mapping, *, example: str, seed: int
 ) -> xr.Dataset:
     """What sensors record of one replicate without noise.
 
     `sensor` holds `noise`, the standard deviation of each channel over its rms;
-    `correlation`, c in samples; `channels`, those of q and q̇ that are recorded. Each
-    trajectory draws for both channels, so that leaving one out changes nothing in the
-    other.
+    `correlation`, c in samples; `channels`, those of q, q̇ and q̈ that are recorded;
+    `every`, one sample in so many is. Each trajectory draws for q and q̇, so that
+    leaving one out changes nothing in the other. Accelerations, which have no value at
+    an instant of a white force, are means over the time between two recorded samples.
     """
+    observations = observations.isel(time=slice(None, None, sensor["every"]))
+    if "qddot" in sensor["channels"]:
+        return _accelerations(observations, sensor, example, seed)
     replicate = int(observations["replicate"].values[0])
     length, recorded = sensor["correlation"], sensor["channels"]
     clean = {name: observations[name].values[0] for name in CHANNELS}

@@ -20,11 +20,13 @@ from leastaction.report.style import DASHED, grid_of, key, legend_on_top, range_
 
 BOTH = "displacements and velocities"
 DISPLACEMENTS = "displacements alone"
+ACCELERATIONS = "accelerations alone"
 COLOURED = "correlated noise"
 # By what is recorded: marker, whether it is filled, line, and factor of the abscissa.
 KINDS = {
     BOTH: ("o", True, "-", 1.0),
     DISPLACEMENTS: ("s", False, DASHED, 1.2),
+    ACCELERATIONS: ("D", True, "-", 1.0),
     COLOURED: ("^", False, "none", 1.44),
 }
 
@@ -77,7 +79,8 @@ def kind_of(panel: Panel) -> str:
     sensor = panel.config["simulate"].get("sensor") or {}
     if sensor.get("correlation", 1) > 1:
         return COLOURED
-    return DISPLACEMENTS if sensor.get("channels") == ["q"] else BOTH
+    alone = {("q",): DISPLACEMENTS, ("qddot",): ACCELERATIONS}
+    return alone.get(tuple(sensor.get("channels", ())), BOTH)
 
 
 def _draw(row, panels: Sequence[Panel], estimator, kind, levels, settings) -> None:
