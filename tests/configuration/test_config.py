@@ -279,9 +279,10 @@ def test_a_sensor_is_filled_with_defaults(harmonic):
     assert "sensor" not in completed(harmonic, "x")["simulate"]
     noisy = merge(harmonic, {"simulate": {"sensor": {"noise": {"q": 0.1}}}})
     assert completed(noisy, "x")["simulate"]["sensor"] == {
-        "noise": {"q": 0.1, "qdot": 0},
+        "noise": {"q": 0.1, "qdot": 0, "qddot": 0},
         "correlation": 1,
         "channels": ["q", "qdot"],
+        "every": 1,
     }
 
 
@@ -318,7 +319,10 @@ def test_a_named_method_is_kept():
 def test_methods_that_know_no_damping_are_refused_candidates_of_it(harmonic):
     harmonic["simulate"]["sensor"] = {"noise": {"q": 1e-3, "qdot": 1e-3}}
     harmonic["library"]["dissipation"] = [{"terms": ["xdot**2"]}]
-    harmonic["estimators"] = {"recommended": {}}
+    old = ("sensor_noise", "lagged_moments", "moving_average_gmm")
+    stages = ("differentiate", "assemble", "identify")
+    recipe = {k: {"method": m} for k, m in zip(stages, old, strict=True)}
+    harmonic["estimators"] = {"recommended": recipe}
     content = completed(harmonic, "x")
     with pytest.raises(ConfigError, match="'lagged_moments' knows no damping"):
         check_example(content, "x")

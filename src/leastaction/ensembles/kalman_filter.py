@@ -63,7 +63,10 @@ def stationary(transition: np.ndarray, covariance: np.ndarray) -> np.ndarray | N
         return None
     if not np.abs(np.linalg.eigvals(transition)).max() < 1:
         return None
-    return solve_discrete_lyapunov(transition, covariance)
+    try:
+        return solve_discrete_lyapunov(transition, covariance)
+    except np.linalg.LinAlgError:  # stable by less than rounding
+        return None
 
 
 @njit(cache=True, nogil=True, error_model="numpy")
