@@ -339,20 +339,15 @@ def estimate(
         full[..., columns] = scale * values
         return full
 
-    fitted_window = window
-    window, misfit = followed(problem, present, found, window)
+    followed_for, misfit = followed(problem, present, found, window)
     late, lag = delay
-    model_errors = [window_spread(problem, present, found)]
-    if lag is not None:
-        # What a lag that was not taken into account would change.
-        model_errors.append(np.where(fit.c != 0, lag.change, 0.0) / 2)
     alternatives, about = equivalents(
         problem, whole, present, found, equations["column"].values[columns]
     )
     numbers = {
         "blocks": len(left_out.e),
-        "window": window,
-        "force_window": fitted_window,
+        "window": followed_for,
+        "force_window": window,
         "input_lag": found.row * late,
         "input_lag_std": np.nan if lag is None else found.row * lag.std,
         "longest_window": longest_window(found),
@@ -368,17 +363,26 @@ def estimate(
         "drift": spread(drifted)[columns],
         "jackknife_std": spread(jackknife)[columns],
         "amplitude_range": np.stack(
-            [found.amplitude.min(0), found.amplitude.max(0)], axis=1
+            [f(found.amplitude, 0) for f in (np.min, np.max)], 1
         ),
         "noise_level": equations["noise_std"].values[0],
         "equivalent_models": np.array(json.dumps(about), dtype=object),
     }
     diagnostics = {k: (value, *NUMBERS[k]) for k, value in numbers.items()}
     arrays = {k: (ARRAYS[k][0], value, *ARRAYS[k][1:]) for k, value in values.items()}
-    every = np.sqrt(sum(part**2 for part in (std, *model_errors)))
+    every = np.hypot(std, model_error(problem, present, found, lag))
     errors = spread(np.where(fit.c != 0, every, np.nan), np.nan)
     law = lagrangian_estimate(equations, spread(fit.c), diagnostics, arrays, errors)
     return replace(law, alternatives=alternatives)
+
+
+def model_error(
+    problem: Problem, present: Candidate, found: Recording, lag: Lag | None
+) -> np.ndarray:
+    """Half of what windows, and a lag that is not in the law, would change."""
+    change = np.zeros_like(present.fit.c) if lag is None else lag.change
+    lagging = np.where(present.fit.c != 0, change, 0.0) / 2
+    return np.hypot(window_spread(problem, present, found), lagging)
 
 
 def _scale(problem: Problem, c: np.ndarray) -> float:
