@@ -31,6 +31,8 @@ LAGS = 200
 MOST_KEPT = 100_000
 # Share of eigenvectors below which a parameter does not belong to a combination.
 PART_OF_COMBINATION = 0.1
+# Name of the parameter that recorded forces are multiplied with.
+GAIN = "gain of recorded forces"
 # Stands for one over an infinite variance.
 NOT_RESOLVED = 1e-12
 # Relative variance of a combination of parameters that data do not determine.
@@ -147,11 +149,13 @@ def lagrangian(
 ) -> LagrangianEstimate:
     """Coefficients of L and D with what tells how far to trust them."""
     fit, model = found.fit, likelihood.model
-    chosen = list(fit.structure.columns)
-    covariance = fit.covariance
-    coefficients = model.parameters(fit.structure, fit.theta).coefficients
-    std = np.zeros(len(coefficients))
-    std[chosen] = np.sqrt(np.diag(covariance)[: len(chosen)])
+    labels, estimate, covariance = in_units_of_input(model, fit, names)
+    coefficients, std = np.zeros(len(names)), np.zeros(len(names))
+    coefficients[: len(model.library.terms)] = model.library.given
+    for i, label in enumerate(labels):
+        if label in names:
+            place = names.index(label)
+            coefficients[place], std[place] = estimate[i], np.sqrt(covariance[i, i])
     losses = terms.dissipation_freedom
     columns = {
         "terms": [*terms.names, *terms.dissipation_names],
@@ -160,16 +164,15 @@ def lagrangian(
         "status": [*terms.status, *losses.status],
         "equivalent": [*terms.freedom.equivalent, *losses.equivalent],
     }
-    labels = parameter_names(model, fit.structure, names)
     return LagrangianEstimate.of_columns(
         len(terms.terms),
         columns,
         diagnostics=diagnostics(likelihood, found),
         by_node={
             **sensors(model, fit),
-            **words(found, labels, names),
+            **words(found, parameter_names(model, fit.structure, names), names),
             "parameter": (("parameter",), np.array(labels, dtype=object), "1", "name"),
-            "parameter_estimate": (("parameter",), fit.theta, "mixed", "estimate"),
+            "parameter_estimate": (("parameter",), estimate, "mixed", "estimate"),
             "parameter_covariance": (
                 ("parameter", "parameter_other"),
                 covariance,
@@ -181,6 +184,31 @@ def lagrangian(
     )
 
 
+def in_units_of_input(model: StateSpace, fit: Fit, names: list[str]):
+    """Names, estimates and covariance of the parameters, in the unit of a known force.
+
+    The scale of a law follows from a recorded force: with its gain g beside a given
+    inertia, all coefficients are divided by g, and the inertia has an error, too.
+    """
+    labels, theta = parameter_names(model, fit.structure, names), fit.theta
+    if not fit.structure.driven:
+        return labels, theta, fit.covariance
+    place = labels.index(GAIN)
+    g, references = theta[place], model.library.references
+    scaled = [x.startswith(("L: ", "D: ", "S: ")) and x != "S: ground" for x in labels]
+    divided = np.where(scaled, 1 / g, 1.0)
+    found, slopes = theta * divided, np.diag(divided)
+    slopes[:, place] = np.where(scaled, -found / g, 0.0)
+    given = np.array([value for _, value in references])
+    rows = np.zeros((len(given), len(theta)))
+    rows[:, place] = -given / g**2
+    labels = [*labels, *(names[i] for i, _ in references)]
+    slopes = np.delete(np.vstack([slopes, rows]), place, axis=0)
+    found = np.delete(np.concatenate([found, given / g]), place)
+    del labels[place]
+    return labels, found, slopes @ fit.covariance @ slopes.T
+
+
 def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]:
     """Names of the entries of θ."""
     q = model.library.coordinates
@@ -190,7 +218,7 @@ def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]
     else:
         found += [f"S: {q[a]} {q[b]}" for a, b in structure.entries(model.dof)]
     found += [f"log noise: {name}" for name in model.channels.names]
-    found += ["gain of recorded forces"] * structure.driven
+    found += [GAIN] * structure.driven
     return [*found, *(["log correlation time"] if structure.coloured else [])]
 
 
@@ -295,17 +323,18 @@ def force_covariance(model: StateSpace, fit: Fit) -> tuple[np.ndarray, np.ndarra
         root = given.root
         if fit.structure.force == "ground":
             root = np.linalg.solve(model.at(given.coefficients)[0], root)
-        return root @ root.T
+        return root @ root.T / (given.gain**2 if fit.structure.driven else 1.0)
 
-    step = np.sqrt(np.diag(fit.covariance)) * 1e-3
-    count = len(fit.structure.columns) + len(fit.structure.entries(model.dof))
+    known = np.isfinite(np.diag(fit.covariance))
+    step = np.where(known, np.sqrt(np.diag(fit.covariance)), 1.0) * 1e-3
+    count = len(step)
     slopes = np.array(
         [
             (of(fit.theta + d) - of(fit.theta - d)) / (2 * d[i])
             for i, d in enumerate(np.diag(step)[:count])
         ]
     )
-    covariance = fit.covariance[:count, :count]
+    covariance = np.where(np.outer(known, known), fit.covariance, 0.0)
     variance = np.einsum("iab,ij,jab->ab", slopes, covariance, slopes)
     return of(fit.theta), np.sqrt(np.maximum(variance, 0.0))
 

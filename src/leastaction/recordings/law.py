@@ -231,8 +231,8 @@ class Law(IdentifiedModel):
             return [
                 *lines,
                 f"Sensor noise: {_sensor_noise(self.dataset)}. `Wdot` is white noise "
-                "of strength one; coefficients are those of an L whose first inertia "
-                f"is ½. The search ended because {self.dataset['search_stop'].item()}.",
+                f"of strength one. {_scale_of_random(self.observations)} The search "
+                f"ended because {self.dataset['search_stop'].item()}.",
                 *_modes(self.modes),
             ]
         return [
@@ -342,6 +342,12 @@ def _amount(observations: xr.Dataset) -> list[str]:
             f"{count.sum() * step:.4g} s"
         )
     return texts if held.any() else texts[:1]
+
+
+def _scale_of_random(observations: xr.Dataset) -> str:
+    if "input" in observations:
+        return _scale_note(observations)
+    return "Coefficients are those of an L whose first inertia is ½."
 
 
 def _scale_note(observations: xr.Dataset) -> str:
