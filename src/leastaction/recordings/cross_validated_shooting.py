@@ -339,21 +339,18 @@ def estimate(
         full[..., columns] = scale * values
         return full
 
-    followed_for, misfit = followed(problem, present, found, window)
-    late, lag = delay
     alternatives, about = equivalents(
         problem, whole, present, found, equations["column"].values[columns]
     )
+    followed_for = followed(problem, present, found, window)
+    late, lag = delay
     numbers = {
         "blocks": len(left_out.e),
-        "window": followed_for,
+        "window": followed_for[0],
+        "misfit": followed_for[1],
         "force_window": window,
-        "input_lag": found.row * late,
-        "input_lag_std": np.nan if lag is None else found.row * lag.std,
-        "longest_window": longest_window(found),
-        "period": found.period,
+        **_times(found, late, lag),
         "sliding_width": width,
-        "misfit": misfit,
         "criterion_value": present.criterion,
         "converged": int(has_settled(problem, present, std)),
     }
@@ -374,6 +371,16 @@ def estimate(
     errors = spread(np.where(fit.c != 0, every, np.nan), np.nan)
     law = lagrangian_estimate(equations, spread(fit.c), diagnostics, arrays, errors)
     return replace(law, alternatives=alternatives)
+
+
+def _times(found: Recording, late: float, lag: Lag | None) -> dict:
+    """What a recording itself says of times, s; the lag is given in recorded rows."""
+    return {
+        "input_lag": found.row * late,
+        "input_lag_std": np.nan if lag is None else found.row * lag.std,
+        "longest_window": longest_window(found),
+        "period": found.period,
+    }
 
 
 def model_error(

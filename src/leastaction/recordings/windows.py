@@ -122,12 +122,7 @@ def recording(
     least = np.maximum(amplitude, 1e-3 * amplitude.max(axis=0))
     allowed = np.sqrt(sigma**2 + (TOLERATED_MISFIT * least) ** 2)
     weights = np.repeat(allowed, [p.stop - p.start for p in parts], axis=0)
-    force = delayed = None
-    if "input" in observations:
-        recorded = observations["input"].values[0]
-        force = input_nodes(recorded, rows, thin)
-        if not any(map(is_held, recorded.T)):
-            delayed = partial(input_nodes, recorded, rows, thin)
+    force, delayed = _input(observations, rows, thin)
     positions = Positions(
         compiled,
         np.ascontiguousarray(thinned),
@@ -141,6 +136,16 @@ def recording(
     smoothed = _smoothed_rows(equations, rows, parts, thin)
     noise = sigma**2 / weights**2
     return Recording(positions, parts, smoothed, period, amplitude, noise, delayed, dt)
+
+
+def _input(observations: xr.Dataset, rows: np.ndarray, thin: int) -> tuple:
+    """`force` of positions and `delayed` of a recording, None where there is none."""
+    if "input" not in observations:
+        return None, None
+    recorded = observations["input"].values[0]
+    held = any(map(is_held, recorded.T))
+    delayed = None if held else partial(input_nodes, recorded, rows, thin)
+    return input_nodes(recorded, rows, thin), delayed
 
 
 def weighted(found: Recording, duration: float) -> tuple[Positions, float]:
