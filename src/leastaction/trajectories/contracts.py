@@ -42,14 +42,14 @@ RATES = variables(
         noise_std [-] standard deviation of the noise found
         noise_ratio [1] log2 of the squared noise ratio, rounded
     replicate trajectory dof basis:
-        spline [-] coefficients of the quintic B-spline
+        spline [-] coefficients of the quintic B-spline; NaN behind the last
     replicate trajectory dof:
         penalty [1] penalty on the fourth derivative
         resolution [1] samples per degree of freedom
-    :
+    replicate:
         knot_spacing [1] samples per knot
-    knot_position:
-        knot [s] knots, with those of multiplicity
+    replicate knot_position:
+        knot [s] knots, with those of multiplicity; NaN behind the last
     """,
     UNITS,
     finite=["time_kept"],

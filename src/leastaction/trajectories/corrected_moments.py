@@ -21,6 +21,7 @@ from leastaction.trajectories.joint_spline import (
     demmler_reinsch,
     kept,
     spline_bases,
+    spline_of,
     states,
 )
 from leastaction.trajectories.library_equations import LibraryEquations
@@ -100,15 +101,16 @@ def smoothed(
     orders = tuple(CHANNELS.index(name) for name in recorded)
     samples, step = observations.sizes["time"], time_step(observations)
     bases = [csr_array(basis) for basis in spline_bases(rates)]
+    coefficients, _ = spline_of(rates)
     values, spreads = [], []
     for a in range(observations.sizes["dof"]):
         ratio = tuple(map(int, rates["noise_ratio"].values[0, a]))
-        spacing = float(rates["knot_spacing"])
+        spacing = float(rates["knot_spacing"].values[0])
         basis = demmler_reinsch(samples, step, spacing, orders, ratio)
         rough = rates["penalty"].values[0, :, a, None] * basis.penalty
         light = 1 / (1 + rough / PENALTY_RATIO)
         light = light * (2 - light)
-        spectrum = rates["spline"].values[0, :, a] @ basis.inverse.T * (1 + rough)
+        spectrum = coefficients[:, a] @ basis.inverse.T * (1 + rough)
         modes = [b @ basis.vectors for b in bases]
         noise = rates["noise_std"].values[0, a]
         variance = light**2 * ((np.array(basis.weights) * noise**2) @ basis.share)

@@ -266,15 +266,18 @@ def differentiate(
             break
         spacing = spacing / 2
     time = observations["time"].values
+    # As much room in every case of a sweep, so that cases can be put together.
+    room = max(functions, len(recorded) * samples) + DEGREE + 1
+    at = time[0] + knots(samples, spacing) * step
     return CONTRACTS["rates"].dataset(
         {
-            "spline": np.stack(coefficients, axis=1),
+            "spline": _padded(np.stack(coefficients, axis=1), room),
             "penalty": np.stack(penalty, axis=1),
             "noise_std": np.stack(noises),
             "noise_ratio": np.array(ratio),
             "resolution": np.stack(resolution, axis=1),
             "knot_spacing": spacing,
-            "knot": time[0] + knots(samples, spacing) * step,
+            "knot": _padded(at, room),
         },
         {
             "replicate": observations["replicate"],
@@ -283,6 +286,19 @@ def differentiate(
             "time_kept": time[trim : samples - trim],
         },
     )
+
+
+def _padded(values: np.ndarray, room: int) -> np.ndarray:
+    """Values with NaN behind them, up to a length of the last axis."""
+    missing = [(0, 0)] * (values.ndim - 1) + [(0, room - values.shape[-1])]
+    return np.pad(values, missing, constant_values=np.nan)
+
+
+def spline_of(derivatives: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Coefficients, shape (trajectory, dof, basis), and knots of one case."""
+    at = derivatives["knot"].values[0]
+    at = at[np.isfinite(at)]
+    return derivatives["spline"].values[0][..., : len(at) - DEGREE - 1], at
 
 
 def measured(
@@ -325,7 +341,7 @@ def states(
     """
     if "spline" not in derivatives:
         return tuple(observations[name].values[0] for name in CHANNELS)
-    coefficients = derivatives["spline"].values[0]
+    coefficients, _ = spline_of(derivatives)
     series = coefficients.reshape(-1, coefficients.shape[-1])
     values = (series @ basis.T for basis in spline_bases(derivatives))
     shape = (*coefficients.shape[:2], -1)
@@ -342,8 +358,8 @@ def kept(observations: xr.Dataset, derivatives: xr.Dataset, name: str) -> np.nda
 
 def spline_bases(derivatives: xr.Dataset) -> tuple[np.ndarray, ...]:
     """Derivatives 0, 1, 2 of the B-splines at the kept samples, (time_kept, basis)."""
-    at = (tuple(derivatives[name].values) for name in ("knot", "time_kept"))
-    return _bases(*at)
+    _, at = spline_of(derivatives)
+    return _bases(tuple(at), tuple(derivatives["time_kept"].values))
 
 
 @lru_cache(maxsize=4)
