@@ -47,13 +47,13 @@ def test_touched_files_run_nothing(restored):
 def test_one_identification_setting_of_one_example(restored):
     override(
         restored,
-        examples__stochastic_lagrangian__harmonic__estimators__recommended__identify={
-            "max_terms": 3
+        examples__stochastic_lagrangian__harmonic__estimators__published__identify={
+            "threshold": 401
         },
     )
     assert restored.plan() == {
-        "Identifying harmonic (recommended)",
-        *below("harmonic", "recommended"),
+        "Identifying harmonic (published)",
+        *below("harmonic", "published"),
         *BELOW_PAPER,
     }
 
