@@ -230,7 +230,8 @@ class Law(IdentifiedModel):
         if random:
             return [
                 *lines,
-                f"Sensor noise: {_sensor_noise(self.dataset)}. `Wdot` is white noise "
+                f"Sensor noise: {_sensor_noise(self.dataset)}. "
+                f"{_memory(self.dataset)}`Wdot` is white noise "
                 f"of strength one. {_scale_of_random(self.observations)} The search "
                 f"ended because {self.dataset['search_stop'].item()}.",
                 *_modes(self.modes),
@@ -509,6 +510,16 @@ def _doubts(model: xr.Dataset) -> list[str]:
             "or use better sensors"
         )
     return texts
+
+
+def _memory(model: xr.Dataset) -> str:
+    """Correlation time of a random force that is not white, with its interval."""
+    value = float(model["correlation_time_estimate"])
+    if not value:
+        return ""
+    error = NORMAL_QUANTILE * float(model["correlation_time_std"])
+    number, width = rounded(value, error)
+    return f"The random force has a memory of {number} ± {width} s. "
 
 
 def _sensor_noise(model: xr.Dataset) -> str:
