@@ -36,7 +36,7 @@ GAIN = "gain of recorded forces"
 # Stands for one over an infinite variance.
 NOT_RESOLVED = 1e-12
 # Relative variance of a combination of parameters that data do not determine.
-NOT_DETERMINED = 1.0
+NOT_DETERMINED = 0.25
 # The same of one that is named beside it.
 POORLY_DETERMINED = 0.1
 
@@ -168,6 +168,7 @@ def lagrangian(
         len(terms.terms),
         columns,
         diagnostics=diagnostics(likelihood, found),
+        alternatives="; ".join(found.rivals),
         by_node={
             **sensors(model, fit),
             **words(found, parameter_names(model, fit.structure, names), names),

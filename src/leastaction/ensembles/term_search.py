@@ -21,6 +21,8 @@ MOST_ROUNDS = 100
 # Terms whose loss is tried, the least certain first, before all are kept: a refit may
 # miss its maximum where many coefficients are nearly free.
 MOST_TRIED = 4
+# Loss of ℓ of an exchange that is told.
+NEARLY_AS_WELL = 3.0
 # Exchanges of two terms that are tried, those whose foreseen gain in ℓ is not below a
 # least one, and the gain that decides.
 MOST_SWAPS, LEAST_FORESEEN_GAIN, LEAST_GAIN = 3, -10.0, 1.0
@@ -44,6 +46,8 @@ class Found:
         z² that a term needs.
     stop
         Why the search ended, a sentence.
+    rivals
+        Exchanges of two terms that fit nearly as well, in words.
     colour_ratio
         Likelihood ratio of a coloured force against a white one; NaN if not tried.
     """
@@ -53,6 +57,7 @@ class Found:
     scores: np.ndarray
     penalty: float
     stop: str
+    rivals: tuple[str, ...]
     colour_ratio: float = np.nan
 
 
@@ -76,6 +81,7 @@ class Search:
     def __init__(self, likelihood: Likelihood, usable, further, names, forces):
         self.likelihood, self.names, self.forces = likelihood, names, forces
         self.usable, self.further = list(usable), list(further)
+        self.rivals: list[str] = []
         self.penalty = np.log(likelihood.samples) + 2 * np.log(max(len(usable), 1))
 
     def run(self, starts, colour: str, searching: bool = True) -> Found:
@@ -96,7 +102,8 @@ class Search:
                 fit, stop = self.terms(fit)
         absent = self.absent(fit.structure) + self.further
         scores = self.likelihood.scores(fit, absent) ** 2
-        return Found(fit, absent, scores, self.penalty, stop, ratio)
+        rivals = tuple(self.rivals)
+        return Found(fit, absent, scores, self.penalty, stop, rivals, ratio)
 
     def absent(self, structure: Structure) -> list[int]:
         """Usable columns that are not in a structure."""
@@ -192,6 +199,7 @@ class Search:
                 step = np.linalg.pinv(information[np.ix_(kept, kept)]) @ slope
                 gain = 0.5 * slope @ step + g[i] * away
                 gains[i, j] = gain - 0.5 * information[i, i] * away**2
+        self.rivals = []
         for i, j in sorted(gains, key=gains.get, reverse=True)[:MOST_SWAPS]:
             if gains[i, j] < LEAST_FORESEEN_GAIN:
                 break
@@ -204,6 +212,9 @@ class Search:
             simpler = absent[j] < fit.structure.columns[i]
             if tried.value > fit.value + (-LEAST_GAIN if simpler else LEAST_GAIN):
                 return tried
+            if tried.value > fit.value - NEARLY_AS_WELL:
+                new, old = self.names[absent[j]], self.names[fit.structure.columns[i]]
+                self.rivals.append(f"{new} instead of {old}")
         return None
 
     def without(self, fit: Fit, place: int) -> Fit:
