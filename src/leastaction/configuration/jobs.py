@@ -107,9 +107,9 @@ def shows(figure: str, example: Mapping) -> bool:
 
 def _shown_as(example: Mapping) -> str:
     """Key of `families.example_figures`."""
-    if kind_of_data(example) == "snapshots":
-        return "snapshots"
-    return step_of("simulate", example).makes
+    kind = kind_of_data(example)
+    known = kind in families.example_figures()
+    return kind if known else step_of("simulate", example).makes
 
 
 # Parts of an example that the rules of the publish stage show.

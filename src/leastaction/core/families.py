@@ -110,7 +110,7 @@ def figures() -> dict[str, str]:
 
 @cache
 def example_figures() -> dict[str, tuple[str, ...]]:
-    """By contract of the data, the figures of an example."""
+    """By contract or kind of the data, the figures of an example."""
     found = {}
     for _, folder in figure_folders():
         found |= getattr(folder, "EXAMPLE", {})
