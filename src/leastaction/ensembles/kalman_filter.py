@@ -41,9 +41,11 @@ def discretised(rates: np.ndarray, diffusion: np.ndarray, dt: float):
     """
     n = len(rates)
     block = np.block([[-rates, diffusion], [np.zeros((n, n)), rates.T]])
-    exponential = expm(dt * block)
-    transition = exponential[n:, n:].T
-    return transition, transition @ exponential[:n, n:]
+    # Trial parameters may be unstable beyond all numbers.
+    with np.errstate(all="ignore"):
+        exponential = expm(dt * block)
+        transition = exponential[n:, n:].T
+        return transition, transition @ exponential[:n, n:]
 
 
 def response(rates: np.ndarray, dt: float) -> tuple[np.ndarray, np.ndarray]:

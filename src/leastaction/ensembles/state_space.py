@@ -345,6 +345,8 @@ class StateSpace:
         transition[:core, :core], covariance[:core, :core] = kalman_filter.discretised(
             rates, diffusion, self.dt
         )
+        if not np.isfinite(transition).all():
+            return None
         if size > core:
             transition[core:, n : 2 * n] = np.eye(n)
         sees = matrix.copy()
