@@ -9,7 +9,8 @@ from leastaction.core.library import Library
 from leastaction.core.recipe import Recipe, recommended
 from leastaction.ensembles import kalman_filter
 from leastaction.ensembles.innovations_likelihood import Likelihood
-from leastaction.ensembles.state_space import StateSpace, Structure, records_of
+from leastaction.ensembles.sensor_records import records_of
+from leastaction.ensembles.state_space import StateSpace, Structure
 from leastaction.ensembles.term_search import Search
 
 TERMS = {

@@ -189,6 +189,11 @@ def run(y, w, c, width, S, ground, noise, rate, Hx, Hf, Hu, x, P, dt, steps, ord
 """
 
 
+# Names of quantities in the kernel.
+COEFFICIENT, FOUND, SLOPE = "coefficient_{}", "found_{}", "slope_{}_{}"
+WIDTH = "width_of_sliding"
+
+
 @lru_cache(maxsize=16)
 def compiled(library: Library):
     """Compiled filter of all candidates of a library.
@@ -204,12 +209,54 @@ def compiled(library: Library):
         variances of sensors, which see Hx x + Hf q̈ (without u) + Hu M⁻¹S u; `x` and `P`
         are the state at the first sample, and are overwritten.
     """
-    n = len(library.coordinates)
-    names = library.variables
-    state = symbols(names)
+    n, names = len(library.coordinates), library.variables
     count = len(library.terms) + len(library.dissipation)
-    coefficients = symbols([f"coefficient_{i}" for i in range(count)])
-    width = symbol("width_of_sliding")
+    balance, slopes, curvature = derivatives(library)
+    pairs = [(a, b) for a in range(n) for b in range(n)]
+    entries = [(a, s) for a in range(n) for s in range(2 * n)]
+    lower = [(s, t) for s in range(2 * n) for t in range(s + 1)]
+    return kernel(
+        TEMPLATE.replace("{dof}", str(n)),
+        {
+            "state": assigned(
+                [*map(COEFFICIENT.format, range(count)), *names, WIDTH],
+                [f"c[{i}]" for i in range(count)]
+                + [f"x[{s}]" for s in range(2 * n)]
+                + ["width"],
+            ),
+            "covariance": assigned(
+                [_of_covariance(s, t).name for s, t in lower],
+                [f"P[{s}, {t}]" for s, t in lower],
+            ),
+            "balance": assignments(
+                [f"M[{a}, {b}]" for a, b in pairs] + [f"F[{a}]" for a in range(n)],
+                balance,
+                "balance_",
+            ),
+            "accelerations": assigned(
+                [FOUND.format(a) for a in range(n)], [f"f[{a}]" for a in range(n)]
+            ),
+            "slopes": assignments(
+                [f"D[{a}, {s}]" for a, s in entries], slopes, "slopes_"
+            ),
+            "jacobian": assigned(
+                [SLOPE.format(a, s) for a, s in entries],
+                [f"J[{a}, {s}]" for a, s in entries],
+            ),
+            "curvature": assignments(
+                [f"C[{a}]" for a in range(n)], curvature, "curvature_"
+            ),
+        },
+    )
+
+
+def derivatives(library: Library) -> tuple[list, list, list]:
+    """Entries of (M, F), of M J and of M times the term of second order in ṁ."""
+    n = len(library.coordinates)
+    state = symbols(library.variables)
+    count = len(library.terms) + len(library.dissipation)
+    coefficients = symbols([COEFFICIENT.format(i) for i in range(count)])
+    width = symbol(WIDTH)
     momenta, forces = (
         [
             _smooth(sum(c * e for c, e in zip(coefficients, row, strict=True)), width)
@@ -221,8 +268,8 @@ def compiled(library: Library):
     carried = sp.Matrix(momenta).jacobian(state[:n]) * sp.Matrix(state[n:])
     force = sp.Matrix(forces) - carried
     covariance = sp.Matrix(2 * n, 2 * n, lambda s, t: _of_covariance(s, t))
-    f = sp.Matrix(symbols([f"found_{a}" for a in range(n)]))
-    jacobian = sp.Matrix(n, 2 * n, lambda a, s: symbol(f"slope_{a}_{s}"))
+    f = sp.Matrix(symbols([FOUND.format(a) for a in range(n)]))
+    jacobian = sp.Matrix(n, 2 * n, lambda a, s: symbol(SLOPE.format(a, s)))
     slopes = force.jacobian(state)
     curvature = sp.zeros(n, 1)
     for s, one in enumerate(state):
@@ -231,42 +278,7 @@ def compiled(library: Library):
         for t, other in enumerate(state):
             part = force.diff(one).diff(other) - by_mass.diff(other) * f
             curvature += covariance[s, t] * (part / 2 - by_mass * jacobian[:, t])
-    pairs = [(a, b) for a in range(n) for b in range(n)]
-    entries = [(a, s) for a in range(n) for s in range(2 * n)]
-    lower = [(s, t) for s in range(2 * n) for t in range(s + 1)]
-    return kernel(
-        TEMPLATE.replace("{dof}", str(n)),
-        {
-            "state": assigned(
-                [*(x.name for x in coefficients), *names, width.name],
-                [f"c[{i}]" for i in range(count)]
-                + [f"x[{s}]" for s in range(2 * n)]
-                + ["width"],
-            ),
-            "covariance": assigned(
-                [_of_covariance(s, t).name for s, t in lower],
-                [f"P[{s}, {t}]" for s, t in lower],
-            ),
-            "balance": assignments(
-                [f"M[{a}, {b}]" for a, b in pairs] + [f"F[{a}]" for a in range(n)],
-                [*mass, *force],
-                "balance_",
-            ),
-            "accelerations": assigned(
-                [x.name for x in f], [f"f[{a}]" for a in range(n)]
-            ),
-            "slopes": assignments(
-                [f"D[{a}, {s}]" for a, s in entries], list(slopes), "slopes_"
-            ),
-            "jacobian": assigned(
-                [jacobian[a, s].name for a, s in entries],
-                [f"J[{a}, {s}]" for a, s in entries],
-            ),
-            "curvature": assignments(
-                [f"C[{a}]" for a in range(n)], list(curvature), "curvature_"
-            ),
-        },
-    )
+    return [*mass, *force], list(slopes), list(curvature)
 
 
 def _of_covariance(s: int, t: int) -> sp.Symbol:

@@ -16,11 +16,11 @@ from leastaction.ensembles.innovations_likelihood import (
     Likelihood,
     normalised_inverse,
 )
+from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.state_space import (
     FORCES,
     StateSpace,
     Structure,
-    records_of,
 )
 from leastaction.ensembles.term_search import Found, Search
 from leastaction.ensembles.whittle import BandedStateSpace

@@ -24,7 +24,8 @@ from scipy.optimize import least_squares, lsq_linear
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
 from leastaction.ensembles.contracts import CONTRACTS
-from leastaction.ensembles.state_space import is_linear, records_of
+from leastaction.ensembles.sensor_records import records_of
+from leastaction.ensembles.state_space import is_linear
 
 # Errors that modes are trusted with: of a frequency, relative, and of a shape.
 FREQUENCY_ERROR, SHAPE_ERROR = 0.01, 0.1

@@ -13,24 +13,16 @@ A vector θ of parameters holds, in this order: free coefficients of L and D, en
 S, log s of every channel, the gain of recorded forces, and log τ of a coloured one.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
-import xarray as xr
-from scipy.interpolate import make_interp_spline
 
-from leastaction.core.contracts import time_step
-from leastaction.core.euler_lagrange import (
-    acceleration_names,
-    symbols,
-    velocity_names,
-)
-from leastaction.core.expressions import parse
+from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
 from leastaction.ensembles import extended_kalman_filter, kalman_filter
+from leastaction.ensembles.sensor_records import Record
 
 # |v| is a parabola below this part of the rms velocity: a filter needs slopes.
 SLIDING_PART = 0.05
@@ -40,30 +32,7 @@ LARGEST_TURN = 0.3
 SHORTEST_MEMORY = 8.0
 # Variance of an unknown start, in those of the motion.
 DIFFUSE = 100.0
-# Name of the acceleration of the ground in what a sensor measures.
-GROUND = "ground"
 FORCES = ("diagonal", "ground", "free")
-
-
-@dataclass(frozen=True)
-class Channels:
-    """What sensors measure: y = C_q q + C_v q̇ + C_a q̈, each of shape (channel, dof).
-
-    `absolute` tells accelerations that hold that of the ground, too.
-    """
-
-    names: tuple[str, ...]
-    position: np.ndarray
-    velocity: np.ndarray
-    acceleration: np.ndarray
-    absolute: np.ndarray
-
-
-class Record(NamedTuple):
-    """Samples `y` of one stretch, (time, channel), and forces `w` at half steps."""
-
-    y: np.ndarray
-    w: np.ndarray
 
 
 class Start(NamedTuple):
@@ -132,85 +101,6 @@ class Discrete(NamedTuple):
     push: np.ndarray
     inverse: np.ndarray
     seen: np.ndarray
-
-
-def channels_of(texts: Sequence[str], coordinates: Sequence[str]) -> Channels:
-    """Matrices of sensors from what each measures, a text such as ``x2 - x1``.
-
-    Parameters
-    ----------
-    texts
-        Linear in coordinates, velocities (``xdot``) and accelerations (``xddot``), and
-        in ``ground``, the acceleration of the ground that absolute ones hold.
-    coordinates
-        Names of q.
-
-    Raises
-    ------
-    ValueError
-        If a text is not linear in these, or holds part of the ground alone.
-
-    Examples
-    --------
-    >>> found = channels_of(["x2 - x1", "x2ddot + ground"], ["x1", "x2"])
-    >>> found.position.tolist(), found.acceleration.tolist(), found.absolute.tolist()
-    ([[-1.0, 1.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 1.0]], [False, True])
-    """
-    q = tuple(map(str, coordinates))
-    groups = q, velocity_names(q), acceleration_names(q), (GROUND,)
-    names = [name for group in groups for name in group]
-    rows = []
-    for text in texts:
-        expression = parse(text, names)
-        row = [sp.diff(expression, one) for one in symbols(names)]
-        zero = expression.subs(dict.fromkeys(symbols(names), 0))
-        linear = all(x.is_number for x in row) and zero == 0 and any(row)
-        if not linear or row[-1] not in (0, sum(row[2 * len(q) : 3 * len(q)])):
-            raise ValueError(
-                f"the sensor {text!r} is not linear in {', '.join(names)}; expected "
-                "something like x2 - x1, x1ddot, or x1ddot + ground of an absolute "
-                "acceleration on shaking ground"
-            )
-        rows.append([float(x) for x in row])
-    weights = np.split(np.array(rows), [len(q), 2 * len(q), 3 * len(q)], axis=1)
-    return Channels(tuple(texts), *weights[:3], weights[3][:, 0] != 0)
-
-
-def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]:
-    """Channels, stretches and time step of recordings or of an ensemble."""
-    names = [str(n) for n in observations["dof"].values]
-    if "reading" in observations:
-        texts = [str(text) for text in observations["channel"].values]
-        values = observations["reading"].values[0]
-    else:
-        endings = {"q": "", "qdot": "dot", "qddot": "ddot"}
-        there = [c for c in endings if c in observations]
-        texts = [name + endings[c] for c in there for name in names]
-        values = np.concatenate([observations[c].values[0] for c in there], axis=-1)
-    channels = channels_of(texts, names)
-    if "first_sample" not in observations:
-        still = np.zeros((1, len(names)))
-        records = [Record(np.ascontiguousarray(y, dtype=float), still) for y in values]
-        return channels, records, time_step(observations)
-    first = observations["first_sample"].values
-    count = observations["sample_count"].values
-    cuts = [slice(a, a + n) for a, n in zip(first, count, strict=True)]
-    forces = observations["input"].values[0] if "input" in observations else None
-    records = [
-        Record(
-            np.ascontiguousarray(values[cut], dtype=float),
-            np.zeros((1, len(names))) if forces is None else half_steps(forces[cut]),
-        )
-        for cut in cuts
-    ]
-    return channels, records, float(observations.attrs["time_step"])
-
-
-def half_steps(samples: np.ndarray) -> np.ndarray:
-    """Samples and the values halfway between them, of cubic splines."""
-    count = len(samples)
-    spline = make_interp_spline(np.arange(count), samples, k=3, axis=0)
-    return np.ascontiguousarray(spline(np.arange(2 * count - 1) / 2))
 
 
 def is_linear(library: Library) -> np.ndarray:

@@ -15,7 +15,7 @@ import xarray as xr
 from scipy.signal import welch
 
 from leastaction.ensembles.contracts import CONTRACTS
-from leastaction.ensembles.state_space import Channels, Record, records_of
+from leastaction.ensembles.sensor_records import Channels, Record, records_of
 
 # Lags per main period: the first resolves modes at twelve times the main frequency.
 LAGS_PER_PERIOD = (24, 12, 6)

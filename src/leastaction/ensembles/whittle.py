@@ -21,7 +21,8 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.signal.windows import hann
 
-from leastaction.ensembles.state_space import Record, StateSpace, Structure
+from leastaction.ensembles.sensor_records import Record
+from leastaction.ensembles.state_space import StateSpace, Structure
 
 # Fourier coefficients of a band, at least.
 LEAST_COEFFICIENTS = 32
