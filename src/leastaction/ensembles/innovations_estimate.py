@@ -156,6 +156,7 @@ def lagrangian(
         if label in names:
             place = names.index(label)
             coefficients[place], std[place] = estimate[i], np.sqrt(covariance[i, i])
+    labels, estimate, covariance = among_all(model, names, labels, estimate, covariance)
     losses = terms.dissipation_freedom
     columns = {
         "terms": [*terms.names, *terms.dissipation_names],
@@ -208,6 +209,20 @@ def in_units_of_input(model: StateSpace, fit: Fit, names: list[str]):
     found = np.delete(np.concatenate([found, given / g]), place)
     del labels[place]
     return labels, found, slopes @ fit.covariance @ slopes.T
+
+
+def among_all(model: StateSpace, names, labels, estimate, covariance):
+    """The same among all parameters there may be, so that replicates have one shape."""
+    every = list(names)
+    for force in ("free", "ground"):
+        shape = Structure((), force, coloured=True)
+        every += parameter_names(model, shape, names)
+    every = list(dict.fromkeys(every))
+    place = [every.index(label) for label in labels]
+    values, spread = np.zeros(len(every)), np.zeros((len(every), len(every)))
+    values[place] = estimate
+    spread[np.ix_(place, place)] = covariance
+    return every, values, spread
 
 
 def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]:
