@@ -21,6 +21,10 @@ def found(data: xr.Dataset, library) -> dict:
     model = IdentifiedModel(RECIPE.dataset(data, library))
     values = {(kind, term): value for kind, term, value, _ in model.terms()}
     noise = model.dataset["sensor_noise_estimate"].values
+    # Whatever was found, so that replicates can be stacked.
+    listed = {str(name) for name in model.dataset["parameter"].values}
+    assert {f"L: {t}" for t in model.dataset["term"].values} <= listed
+    assert "S: ground" in listed and "log correlation time" in listed
     return values, float(model.dataset["log_likelihood"]), noise
 
 
