@@ -22,6 +22,7 @@ def ensemble(level, *, replicate=0, correlation=1, channels=("q", "qdot"), **siz
         "noise": {"q": level, "qdot": level},
         "correlation": correlation,
         "channels": list(channels),
+        "every": 1,
     }
     return measure(clean, sensor, example="noisy", seed=2)
 

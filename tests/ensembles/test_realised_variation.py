@@ -116,7 +116,8 @@ def test_a_coordinate_at_rest_is_no_error():
 
 
 def test_sensor_noise_is_told_with_the_methods_to_use(observations, caplog):
-    sensor = {"noise": {"qdot": 3e-3}, "correlation": 1, "channels": ["q", "qdot"]}
+    channels = {"channels": ["q", "qdot"], "every": 1}
+    sensor = {"noise": {"qdot": 3e-3}, "correlation": 1, **channels}
     noisy = measure(observations, sensor, example="test", seed=1)
     differentiate(noisy, {"method": "realised_variation"}, {})
     for word in ("sensor noise", "lagged_moments", "moving_average_likelihood"):

@@ -23,6 +23,7 @@ def noisy(clean, level, correlation=1, channels=("q", "qdot"), seed=3):
         "noise": {"q": level, "qdot": level},
         "correlation": correlation,
         "channels": list(channels),
+        "every": 1,
     }
     return measure(clean, sensor, example="sensor", seed=seed)
 
