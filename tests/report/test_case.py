@@ -5,7 +5,16 @@ import pytest
 from synthetic import config, model
 
 from leastaction.configuration.example import NoiseLimits, Ours, Targets
-from leastaction.report.case import Case, Found, Row, count, keys, rms, rows_of
+from leastaction.report.case import (
+    Case,
+    Found,
+    Row,
+    count,
+    keys,
+    make_row,
+    rms,
+    rows_of,
+)
 from leastaction.report.panel import Panel
 
 
@@ -64,3 +73,13 @@ def test_another_processor_changes_neither_what_is_printed_nor_the_verdict():
 
     for value in (0.4, 0.123456789):
         assert row(value * (1 + 1e-10)) == row(value) == row(value * (1 - 1e-10))
+
+
+def test_a_strict_limit_is_judged_to_its_digits():
+    """Six digits of 0.26041605 would miss a limit of 1e-7."""
+    head = {"paper": "p", "example": "e", "estimator": "recommended"}
+    told = {"target": {"relative_error": 1e-7}, "printed": 0.26041605}
+    told["corrected"] = 0.26041605
+    row = make_row(head, "1", "energy", "J", (0.260416051, np.nan, np.nan), 1, **told)
+    assert row["verdict"] == "meets"
+    assert row["ours_median"] == 0.260416051

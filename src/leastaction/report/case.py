@@ -393,6 +393,12 @@ def printed_rows(
         yield case.printed(entry, kind.summary(values), len(values), **about)
 
 
+def _digits(target: Mapping | str | None) -> int:
+    """Significant digits of a row: two more than its relative limit has zeros."""
+    asked = target.get("relative_error") if isinstance(target, Mapping) else None
+    return max(DIGITS, 2 - int(np.floor(np.log10(asked)))) if asked else DIGITS
+
+
 def make_row(
     head: Mapping[str, str],
     item: str,
@@ -415,8 +421,9 @@ def make_row(
 ) -> dict:
     """One row of the scorecard; `summary` is (median, 5th, 95th percentile).
 
-    It is rounded to six significant digits before it is judged: another processor
-    changes later ones, and neither what is printed nor its verdict.
+    It is rounded to six significant digits, or to those that its limit needs, before it
+    is judged: another processor changes later ones, and neither what is printed nor its
+    verdict.
 
     With `judged` false, a target is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, those with the right terms or
@@ -426,7 +433,8 @@ def make_row(
     `replica` tells the name of the estimator, unless it is said.
     """
     decided, notes = "", [note]
-    summary = tuple(float(f"{value:.{DIGITS}g}") for value in summary)
+    shown = _digits(target)
+    summary = tuple(float(f"{value:.{shown}g}") for value in summary)
     if replica is None:
         replica = is_replica(head["estimator"])
     if judged and target != verdict.FACT:
