@@ -96,22 +96,27 @@ MOST_BYTES_KEPT = 7.5e8
 LARGE = {n for (_, n), e in EXAMPLES.items() if bytes_of_paths(e) > MOST_BYTES_KEPT}
 
 
+# Examples whose paths what was asked for is made of.
+PLANNED = set()
+
+
+def planned(wildcards):
+    """No file: remembers that the paths of an example are asked for."""
+    PLANNED.add((wildcards.paper, wildcards.example))
+    return []
+
+
 def check_disk():
     """Refuse a run whose simulated paths will not fit, before its first job.
 
     All that are kept count, and the largest two that are dropped: both may be in use.
     """
-    made = {
-        (job.wildcards.get("paper"), job.wildcards.get("example"))
-        for job in workflow.dag.needrun_jobs()
-        if "observations" in job.output.keys()
-    }
-    paths = [bytes_of_paths(EXAMPLES[key]) for key in made & EXAMPLES.keys()]
-    paths.sort(reverse=True)
+    results = Path(workflow.pathvars.apply("<results>")).absolute()
+    made = [k for k in PLANNED if not results.joinpath(*k, "observations.nc").exists()]
+    paths = sorted((bytes_of_paths(EXAMPLES[key]) for key in made), reverse=True)
     dropped = [size for size in paths if size > MOST_BYTES_KEPT]
     needed = sum(paths) - sum(dropped[2:])
-    folder = Path(workflow.pathvars.apply("<results>")).absolute()
-    folder = next(path for path in (folder, *folder.parents) if path.exists())
+    folder = next(path for path in (results, *results.parents) if path.exists())
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise WorkflowError(

@@ -1,5 +1,6 @@
 rule simulate:
     input:
+        planned,
         sources=sources_of("simulate"),
     output:
         observations="<results>/{paper}/{example}/observations.nc",
