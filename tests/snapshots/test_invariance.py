@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import leastaction as la
+from leastaction.core.model import model_of
 from leastaction.core.recipe import Recipe
+from leastaction.snapshots.discrete_lagrangian import LEAST_MASS, discrete_mass, pairs
 from leastaction.snapshots.invariance import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
@@ -14,17 +16,22 @@ CART = "xdot**2 + ydot**2/2 + xdot*ydot*cos(y) + cos(y)"
 CHARGED = CENTRAL + " + 0.5*(x*ydot - y*xdot)"
 
 
-def learned(text: str, impose=False) -> LearnedLagrangian:
-    box = {name: {"uniform": [-0.9, 0.9]} for name in "abcd"}
-    start = {"x": "a", "y": "b", "xdot": "c", "ydot": "d", "random": box}
-    data = la.System(text).simulate(
+def snapshots(text: str, trajectories=60, **noise):
+    system = la.System(text)
+    names = [*system.coordinates, *(f"{name}dot" for name in system.coordinates)]
+    box = {f"start_{name}": {"uniform": [-0.9, 0.9]} for name in names}
+    return system.simulate(
         duration=1.6,
         time_step=0.2,
-        trajectories=60,
-        initial_state=start,
-        noise={"channels": ["q"]},
+        trajectories=trajectories,
+        initial_state={name: f"start_{name}" for name in names} | {"random": box},
+        noise={"channels": ["q"], **noise},
         seed=4,
     )
+
+
+def learned(text: str, impose=False) -> LearnedLagrangian:
+    data = snapshots(text)
     base = la.recipes.snapshots.recommended()
     identify = {"method": "noether_symmetries", "impose": impose}
     return Recipe(
@@ -72,3 +79,17 @@ def test_sums_are_invariant_everywhere():
     before, after = (basis.partial(z) @ sums for z in (states, turned))
     np.testing.assert_allclose(after, before, atol=1e-10)
     assert 1 < sums.shape[1] < basis.size / 4
+
+
+def test_a_free_centre_of_mass_leaves_the_others_their_mass():
+    """It has an exact Lagrangian of its own, clean, and none of its own with noise."""
+    toda = "(xdot**2 + ydot**2 + zdot**2)/2 - exp(x - y) - exp(y - z) - exp(z - x)"
+    data = snapshots(toda, 30, levels=[0.0, 1e-3])
+    models = la.recipes.snapshots.recommended().dataset(data)
+    assert models.sizes["noise_level"] == 2
+    for level in (0.0, 1e-3):
+        model = model_of(models, noise_level=level)
+        first, second = pairs(data["q"].values[0])
+        mass = discrete_mass(model.basis, first, second, 0.2, "midpoint").mean(axis=2)
+        values = np.linalg.eigvalsh(mass @ model.coefficients)
+        assert values[0] > LEAST_MASS * values[-1]

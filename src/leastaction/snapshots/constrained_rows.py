@@ -193,7 +193,7 @@ def evidence_maximisation(
     basis, about = basis_of(equations), equations.attrs
     all_rows = np.concatenate([others, *rows[held]])
     system = constrained(all_rows, *conditions, len(theta))
-    mean = system.coefficients(system.most_probable()[0])
+    room, mean = system.singular.size, system.coefficients(system.most_probable()[0])
     more = massive(basis, mean, positions, about["time_step"], about["rule"])
     if more is not None:
         conditions = [np.vstack([conditions[0], more]), np.append(conditions[1], 1.0)]
@@ -227,6 +227,8 @@ def evidence_maximisation(
         "one_step_error": errors([fit])[0],
     }
     coefficients, factor = system.coefficients(damping), system.factor(damping)
+    # As many directions in every case, so that cases can be put together.
+    factor = np.pad(factor, ((0, room - len(factor)), (0, 0)))
     return lagrangian_dataset(equations, coefficients, diagnostics, factor)
 
 
