@@ -224,4 +224,5 @@ def test_the_finding_counts_open_saddles(margin, said):
     one = panel(recommended=escaping([STOP], margin))
     found = finding("saddle_channels", [one])
     assert said in found
-    assert f"1.0·10⁻⁴ J {'above' if margin > 0 else 'below'} its energy" in found
+    side = "above" if margin > 0 else "below"
+    assert f"1.0·10⁻⁴ J {side} the energy of the start" in found
