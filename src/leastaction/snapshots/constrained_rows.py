@@ -193,11 +193,13 @@ def evidence_maximisation(
     basis, about = basis_of(equations), equations.attrs
     all_rows = np.concatenate([others, *rows[held]])
     system = constrained(all_rows, *conditions, len(theta))
-    room, mean = system.singular.size, system.coefficients(system.most_probable()[0])
+    room, probable = system.singular.size, system.most_probable()[0]
+    mean = system.coefficients(probable)
     more = massive(basis, mean, positions, about["time_step"], about["rule"])
     if more is not None:
         conditions = [np.vstack([conditions[0], more]), np.append(conditions[1], 1.0)]
         system = constrained(all_rows, *conditions, len(theta))
+        probable = system.most_probable()[0]
 
     def errors(fits: list[np.ndarray]) -> np.ndarray:
         """One-step errors (rms) of the trajectories that are held out."""
@@ -208,7 +210,7 @@ def evidence_maximisation(
 
     how = settings["damping"]
     if how == "evidence":
-        damping = system.most_probable()[0]
+        damping = probable
     elif how == "held_out":
         learned, dampings = constrained(others, *conditions), system.dampings()
         fits = [learned.coefficients(damping) for damping in dampings]
