@@ -44,6 +44,7 @@ NAVIGATION = {
     "Reference": ["docs/api/index", "config/README", "docs/conventions"],
     "Results": [
         "docs/results",
+        "docs/beyond",
         "docs/machines",
         "docs/errata",
         "benchmarks/results",

@@ -39,16 +39,18 @@ def test_a_method_takes_a_file_a_class_and_a_line_of_yaml(tmp_path):
 
 
 def test_a_folder_of_ones_own_has_laws_figures_and_a_page(tmp_path):
-    """Of variants, too, and without a section `publish`."""
+    """Of variants, too, and without a section `publish`; found by its name."""
     project = Project.copy(tmp_path / "project")
-    mine = project.folder / "config/examples/mine"
+    mine = project.folder / "config/examples/beyond_mine"
     mine.mkdir()
     given = yaml.safe_load((ROOT / HARMONIC).read_text())
     given.pop("publish")
     given["variants"] = {"slow": {"simulate": {"trajectories": 5}}}
     (mine / "spring.yaml").write_text(yaml.safe_dump(given))
-    planned = project.snakemake("-n", "mine").stdout
+    page = "results/beyond.html"
+    planned = project.snakemake("-n", "beyond_mine", page).stdout
     for name in ("spring", "spring-slow"):
         for job in ("Describing the laws of", "Scoring", "Drawing the figures of"):
             assert f"{job} {name}\n" in planned, planned
-    assert "Summarising the examples of mine" in planned
+    assert "Summarising the examples of beyond_mine" in planned
+    assert "Summarising what goes beyond the papers" in planned

@@ -63,6 +63,7 @@ use rule plot_paper as plot_study with:
             labels={"shows": "{study}"},
         ),
         others=multiext("<results>/studies/{study}", ".png", ".pdf"),
+        finding="<results>/studies/{study}.txt",
     log:
         "<logs>/studies/plot_{study}.log",
     benchmark:
@@ -293,6 +294,44 @@ rule summarise_papers:
         "Summarising the papers on one page"
     script:
         "../scripts/summarise_papers.py"
+
+
+rule summarise_beyond:
+    input:
+        scores=[f"<results>/{p}/{n}/scores.csv" for p, n in beyond_examples()],
+        pictures=[f"<results>/studies/{name}.png" for name in beyond_studies()],
+        findings=[f"<results>/studies/{name}.txt" for name in beyond_studies()],
+        sources=sources("summarise_beyond"),
+    output:
+        page=report(
+            "<results>/beyond.html",
+            caption="../report/beyond.rst",
+            category="1 Summary",
+            labels={"shows": "beyond the papers"},
+        ),
+    log:
+        "<logs>/summarise_beyond.log",
+    benchmark:
+        "<logs>/summarise_beyond.tsv"
+    conda:
+        "../../environment.yml"
+    params:
+        sections=beyond_sections(),
+    message:
+        "Summarising what goes beyond the papers"
+    script:
+        "../scripts/summarise_beyond.py"
+
+
+use rule summarise_beyond as document_beyond with:
+    output:
+        page="docs/beyond.md",
+    log:
+        "<logs>/document_beyond.log",
+    benchmark:
+        "<logs>/document_beyond.tsv"
+    message:
+        "Writing docs/beyond.md"
 
 
 rule shrink:

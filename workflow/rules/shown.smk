@@ -12,6 +12,13 @@ from leastaction.configuration.jobs import (
     shows,
 )
 
+# Folders of examples that take a paper's own next step, and the paper of each.
+BEYOND = {
+    folder: folder.removeprefix("beyond_")
+    for folder in FOLDERS
+    if folder.startswith("beyond_")
+}
+
 
 def numbered(wildcards):
     """What the configuration says of the numbered figure or table of a paper."""
@@ -311,6 +318,36 @@ def papers_named():
     told = ("title", "number", "year")
     papers = config["papers"].items()
     return {name: {k: p[k] for k in told if k in p} for name, p in papers}
+
+
+def beyond_examples():
+    """(folder, example) of everything that takes a paper's own next step."""
+    return [(folder, name) for folder in BEYOND for name in every_example(folder)]
+
+
+def studies_of(folder):
+    """Names of the studies that compare examples of a folder."""
+    return [name for name, s in config["studies"].items() if folder in s["examples"]]
+
+
+def beyond_studies():
+    """Studies of the page, in the order of its sections."""
+    return [name for folder in BEYOND for name in studies_of(folder)]
+
+
+def beyond_sections():
+    """By folder, the paper that it goes beyond and what its studies ask."""
+    papers = papers_named()
+    return {
+        folder: {
+            "paper": papers.get(paper, {}),
+            "studies": {
+                name: {k: config["studies"][name][k] for k in ("question", "caption")}
+                for name in studies_of(folder)
+            },
+        }
+        for folder, paper in BEYOND.items()
+    }
 
 
 def papers_settings():

@@ -140,6 +140,9 @@ class Study(Settings):
 
     figure: Figure = Field(description="What it shows, a name of a figure.")
     caption: Text = Field(description="Text below the figure in the report.")
+    question: Text = Field(
+        "", description="What a paper leaves open and the study asks; stands beside it."
+    )
     examples: dict[str, Listed] = Field(
         min_length=1, description="What it compares, by paper."
     )

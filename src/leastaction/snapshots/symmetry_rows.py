@@ -138,7 +138,7 @@ TABLE = (
         note="median over fits of the median error of many starts",
     ),
     Row(
-        "the same in the worst fit",
+        "error of motions without over with the symmetries found, worst fit",
         _least_gain,
         limit="least_gain_of_symmetries",
         kind="minimum",

@@ -1,0 +1,34 @@
+"""Rule `summarise_beyond`: what the papers leave open, with limits and verdicts."""
+
+from pathlib import Path
+
+from leastaction.core.files import load_bytes, load_text, save_text
+from leastaction.core.progress import start_logging
+from leastaction.report.beyond import beyond_document, beyond_page, section
+from leastaction.report.scorecard import from_csv, scorecard
+from leastaction.report.thumbnail import thumbnail
+
+WIDTH, LIMIT = 1400, 400_000
+
+
+def main(inputs, sections: dict, target: str) -> None:
+    """One section per folder of examples, with its studies and its rows."""
+    rows = scorecard(from_csv(load_text(path)) for path in inputs.scores)
+    files = iter(zip(inputs.pictures, inputs.findings, strict=True))
+    told = []
+    for folder, about in sections.items():
+        studies = {}
+        for name, study in about["studies"].items():
+            picture, finding = next(files)
+            picture = thumbnail(load_bytes(picture), WIDTH, LIMIT)
+            finding = load_text(finding).strip()
+            studies[name] = {**study, "picture": picture, "finding": finding}
+        own = rows[rows["paper"] == folder]
+        told.append(section(folder, about["paper"], studies, own))
+    write = beyond_page if Path(target).suffix == ".html" else beyond_document
+    save_text(write(told), target)
+
+
+if __name__ == "__main__":
+    start_logging(snakemake.log[0])
+    main(snakemake.input, snakemake.params.sections, snakemake.output.page)
