@@ -12,8 +12,9 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
 from hostile import CANARY, ROOT
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 
 # Cases of each kind: in `make test`, and in `make attack`.
 CASES = {
@@ -25,6 +26,9 @@ CASES = {
     "tables": (18, 200),
     "models": (10, 200),
 }
+# Cases of one run of Hypothesis, which keeps about 2 MB of each until it ends.
+PART = 500
+WHOLE = settings.default.max_examples > 1000
 # s of the processor, and bytes.
 LONGEST = 2.0
 MOST_MEMORY = 500e6
@@ -38,14 +42,30 @@ watched: list[str] = []
 watching = False
 
 
+def count(kind: str) -> int:
+    """Cases of a kind: few, or all of an attack."""
+    return CASES[kind][WHOLE]
+
+
 def cases(kind: str) -> settings:
-    """Settings of a test with its part of the attack."""
-    whole = settings.default.max_examples > 1000
-    count = CASES[kind][whole]
-    phases = [p for p in Phase if not whole or p is not Phase.shrink]
+    """Settings of a test with one part of the attack."""
     return settings(
-        max_examples=count, suppress_health_check=list(HealthCheck), phases=phases
+        max_examples=min(count(kind), PART),
+        suppress_health_check=list(HealthCheck),
+        phases=[p for p in Phase if not WHOLE or p is not Phase.shrink],
     )
+
+
+def parts(kind: str):
+    """Run a test once for each part of its cases, side by side, each with its seed."""
+    return pytest.mark.parametrize("part", range(-(-count(kind) // PART)))
+
+
+def try_all(test, part: int, config):
+    """Run a test of Hypothesis with the seed of the command line and of a part."""
+    if WHOLE:
+        test = seed(f"{config.getoption('--hypothesis-seed')} {part}")(test)
+    test()
 
 
 def told(error: Exception) -> bool:

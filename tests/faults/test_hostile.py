@@ -7,7 +7,7 @@ import harm
 import pytest
 import sympy as sp
 import yaml
-from harm import cases, harmless
+from harm import cases, harmless, parts, try_all
 from hostile import BASES, EXPRESSIONS, NAMES, PLACES, examples
 from hypothesis import given
 
@@ -51,24 +51,32 @@ def accepted(example):
                 MODULES[stage](content, estimator)
 
 
-@given(EXPRESSIONS)
-@cases("expressions")
-def test_expressions(text):
-    with harmless():
-        try:
-            assert isinstance(parse(text, NAMES), sp.Expr)
-        except ExpressionError as error:
-            assert 0 < len(str(error)) < 1000
+@parts("expressions")
+def test_expressions(part, pytestconfig):
+    @given(EXPRESSIONS)
+    @cases("expressions")
+    def reads(text):
+        with harmless():
+            try:
+                assert isinstance(parse(text, NAMES), sp.Expr)
+            except ExpressionError as error:
+                assert 0 < len(str(error)) < 1000
+
+    try_all(reads, part, pytestconfig)
 
 
-@given(examples())
-@cases("examples")
-def test_examples(example):
-    with harmless():
-        try:
-            accepted(example)
-        except ConfigError as error:
-            assert "cannot be used" in str(error)
+@parts("examples")
+def test_examples(part, pytestconfig):
+    @given(examples())
+    @cases("examples")
+    def reads(example):
+        with harmless():
+            try:
+                accepted(example)
+            except ConfigError as error:
+                assert "cannot be used" in str(error)
+
+    try_all(reads, part, pytestconfig)
 
 
 def nested(section: str, merged: str, levels: int) -> str:
