@@ -1,0 +1,314 @@
+"""J, R, B and H of a port-Hamiltonian equation as unknowns: coefficients and gauge.
+
+.. math::  \\dot x = (J - R)\\, \\nabla H(x) + B u , \\qquad
+           y = B^T \\nabla H(x) , \\qquad  H = \\sum_k c_k φ_k(x)
+
+The gradients of the candidates are combinations of few functions g of the states,
+:math:`\\nabla H = C(c)\\, g(x)`. Data determine the coefficients
+
+.. math::  F(θ) = \\big( (J - R)\\, C,\\; B,\\; B^T C \\big)
+
+of ẋ = W g + B u and y = Y g. Which θ = (J, R, B, c) give the same F is a gauge freedom:
+with regular J − R and another energy of the same equation, ∇H' = S ∇H, every S with
+S K = K Sᵀ for all Hessians K of H on the data gives J' − R' = (J − R) S⁻¹. Its
+dimension is that of the null space of ∂F/∂θ, which does not depend on the noise.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import sympy as sp
+
+from leastaction.core.expressions import parse, symbol, to_text
+from leastaction.ports.dae import compiled
+
+UNKNOWN = "?"
+# Kinds of unknowns, in the order in which the sparsest representative drops them.
+CROSS, COUPLED_LOSS, STRUCTURE, DISSIPATION, PORT, ENERGY = range(6)
+# Singular values below this share of the largest one are zero.
+RANK_TOLERANCE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates:
+    """Candidates φ of H, and the functions g that their gradients consist of.
+
+    Attributes
+    ----------
+    states
+        Names of x.
+    terms
+        Candidates.
+    """
+
+    states: tuple[str, ...]
+    terms: tuple[sp.Expr, ...]
+
+    @classmethod
+    def of(cls, states: Sequence[str], texts: Sequence[str]) -> "Candidates":
+        """Candidates of their texts."""
+        return cls(tuple(states), tuple(parse(text, states) for text in texts))
+
+    @cached_property
+    def _gradients(self) -> tuple[list[sp.Expr], np.ndarray]:
+        """Functions g, and T with ∂φ_k/∂x_i = Σ_l T_kil g_l."""
+        places: dict[sp.Expr, int] = {}
+        entries = []
+        for k, term in enumerate(self.terms):
+            for i, name in enumerate(self.states):
+                slope = sp.expand(sp.diff(term, symbol(name)))
+                for part in sp.Add.make_args(slope):
+                    number, function = part.as_coeff_Mul()
+                    if number != 0:
+                        place = places.setdefault(function, len(places))
+                        entries.append((k, i, place, float(number)))
+        tensor = np.zeros((len(self.terms), len(self.states), len(places)))
+        for k, i, place, number in entries:
+            tensor[k, i, place] += number
+        return list(places), tensor
+
+    @property
+    def tensor(self) -> np.ndarray:
+        """T of ∇φ_k = T_k g, shape (term, state, function)."""
+        return self._gradients[1]
+
+    @property
+    def functions(self) -> list[str]:
+        """Functions g as text."""
+        return [to_text(function) for function in self._gradients[0]]
+
+    @property
+    def several(self) -> np.ndarray:
+        """Whether a candidate holds more than one state, shape (term,)."""
+        return np.array([len(term.free_symbols) > 1 for term in self.terms])
+
+    @cached_property
+    def values(self) -> Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]:
+        """Function of states (point, state): g, and ∂g/∂x (point, function, state)."""
+        x = [symbol(name) for name in self.states]
+        g = self._gradients[0]
+        count = len(g)
+        both = compiled([x], [*g, *sp.Matrix(g).jacobian(x)], (count * (1 + len(x)),))
+
+        def at(points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            found = both(points)
+            return found[:, :count], found[:, count:].reshape(-1, count, len(x))
+
+        return at
+
+    @cached_property
+    def energies(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Function of states (point, state): candidates (point, term)."""
+        x = [symbol(name) for name in self.states]
+        return compiled([x], self.terms, (len(self.terms),))
+
+
+@dataclass(frozen=True, eq=False)
+class PortStructure:
+    """What is known of J, R, B and H, and the coefficients of what is not.
+
+    Every matrix is affine in the unknowns θ: a known part and one pattern per unknown.
+
+    Attributes
+    ----------
+    candidates
+        Of H.
+    known
+        Known parts of J, R (state, state) and B (state, port).
+    patterns
+        The same of every unknown, shape (unknown, ...); zero for those of H.
+    names, kinds
+        Of the unknowns; those of H come last.
+    outputs
+        Whether y is measured.
+    """
+
+    candidates: Candidates
+    known: tuple[np.ndarray, np.ndarray, np.ndarray]
+    patterns: tuple[np.ndarray, np.ndarray, np.ndarray]
+    names: tuple[str, ...]
+    kinds: np.ndarray
+    outputs: bool = True
+
+    @classmethod
+    def of(
+        cls,
+        candidates: Candidates,
+        ports: int,
+        structure="unknown",
+        dissipation="unknown",
+        port="unknown",
+        outputs: bool = True,
+    ) -> "PortStructure":
+        """Structure of what is given: a word, or a matrix of numbers and ``"?"``.
+
+        Examples
+        --------
+        >>> motor = Candidates.of(["phi", "p"], ["phi**2", "p**2", "phi*p"])
+        >>> PortStructure.of(motor, 1, dissipation="diagonal").names[:5]
+        ('J_12', 'R_11', 'R_22', 'B_11', 'B_21')
+
+        Raises
+        ------
+        ValueError
+            If a matrix has another shape, or is not skew (J) or symmetric (R).
+        """
+        n = len(candidates.states)
+        j = _entries("structure", structure, (n, n), -1)
+        r = _entries("dissipation", dissipation, (n, n), 1)
+        b = _entries("port", port, (n, ports), 0)
+        known = tuple(np.where(np.isnan(m), 0.0, m) for m in (j, r, b))
+        found: list[tuple[int, str, int, np.ndarray]] = []
+        for which, (letter, matrix, sign) in enumerate(
+            (("J", j, -1), ("R", r, 1), ("B", b, 0))
+        ):
+            for i, k in np.argwhere(np.isnan(matrix)):
+                if sign and k < i:
+                    continue
+                pattern = np.zeros(matrix.shape)
+                pattern[i, k] = 1.0
+                if sign and i != k:
+                    pattern[k, i] = sign
+                kind = (STRUCTURE, DISSIPATION, PORT)[which]
+                kind = COUPLED_LOSS if which == 1 and i != k else kind
+                found.append((which, f"{letter}_{i + 1}{k + 1}", kind, pattern))
+        count = len(found) + len(candidates.terms)
+        patterns = tuple(np.zeros((count, *m.shape)) for m in (j, r, b))
+        for place, (which, _, _, pattern) in enumerate(found):
+            patterns[which][place] = pattern
+        kinds = [kind for *_, kind, _ in found]
+        kinds += np.where(candidates.several, CROSS, ENERGY).tolist()
+        names = [name for _, name, _, _ in found]
+        names += [to_text(term) for term in candidates.terms]
+        return cls(
+            candidates, known, patterns, tuple(names), np.array(kinds), bool(outputs)
+        )
+
+    @property
+    def inner(self) -> int:
+        """Number of unknowns of J, R and B, which come before those of H."""
+        return len(self.names) - len(self.candidates.terms)
+
+    def matrices(self, theta: np.ndarray) -> tuple[np.ndarray, ...]:
+        """J, R, B and C of the unknowns."""
+        found = (
+            known + np.tensordot(theta, patterns, 1)
+            for known, patterns in zip(self.known, self.patterns, strict=True)
+        )
+        weights = np.tensordot(theta[self.inner :], self.candidates.tensor, 1)
+        return (*found, weights)
+
+    def coefficients(self, theta: np.ndarray) -> np.ndarray:
+        """F: the entries of (J − R) C, of B, and if measured of Bᵀ C."""
+        j, r, b, c = self.matrices(theta)
+        measured = [(b.T @ c).ravel()] if self.outputs else []
+        return np.concatenate([((j - r) @ c).ravel(), b.ravel(), *measured])
+
+    def jacobian(self, theta: np.ndarray) -> np.ndarray:
+        """∂F/∂θ, shape (coefficient, unknown)."""
+        j, r, b, c = self.matrices(theta)
+        (of_j, of_r, of_b), count = self.patterns, len(self.names)
+        of_c = np.zeros((count, *c.shape))
+        of_c[self.inner :] = self.candidates.tensor
+        rows = [(of_j - of_r) @ c + (j - r) @ of_c, of_b]
+        if self.outputs:
+            rows.append(np.swapaxes(of_b, 1, 2) @ c + b.T @ of_c)
+        return np.hstack([row.reshape(count, -1) for row in rows]).T
+
+    def start(self) -> np.ndarray:
+        """Unknowns of H = |x|²/2, as far as its terms are candidates."""
+        theta = np.zeros(len(self.names))
+        x = [symbol(name) for name in self.candidates.states]
+        for k, term in enumerate(self.candidates.terms, self.inner):
+            if any(sp.simplify(term / s**2).is_number for s in x):
+                theta[k] = 0.5
+        return theta
+
+    def hessians(self, theta: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """∂²H/∂x² of states, shape (point, state, state)."""
+        return self.matrices(theta)[3] @ self.candidates.values(points)[1]
+
+
+def _entries(name: str, given, shape: tuple[int, int], sign: int) -> np.ndarray:
+    """Entries of a matrix, NaN where it is unknown; `sign` −1 if skew, 1 if symmetric.
+
+    Zero on the diagonal of a skew one, whatever is said of it.
+    """
+    if isinstance(given, str):
+        unknown = np.eye(*shape, dtype=bool) | (given == "unknown")
+        found = np.where(unknown & (given != "none"), np.nan, 0.0)
+    else:
+        sizes = {len(given), *(len(row) for row in given)}
+        if len(given) != shape[0] or any(len(row) != shape[1] for row in given):
+            raise ValueError(f"{name} has rows of {sizes} entries, expected {shape}")
+        found = np.array(
+            [[np.nan if e == UNKNOWN else float(e) for e in row] for row in given]
+        ).reshape(shape)
+    if sign < 0:
+        found[np.diag_indices(shape[0])] = 0.0
+    if sign and not np.array_equal(found, sign * found.T, equal_nan=True):
+        kind = "skew-symmetric" if sign < 0 else "symmetric"
+        raise ValueError(
+            f"{name} is {given}, which is not {kind}; mend it, or write '?' for what "
+            "is unknown"
+        )
+    return found
+
+
+def gauge_basis(
+    structure: PortStructure, theta: np.ndarray, free: np.ndarray | None = None
+) -> np.ndarray:
+    """Null vectors of ∂F/∂θ, shape (direction, unknown): moves that data do not see.
+
+    Parameters
+    ----------
+    theta
+        Unknowns, exactly zero where the model is pruned.
+    free
+        Unknowns that may move; all if absent.
+    """
+    free = np.ones(theta.size, dtype=bool) if free is None else np.asarray(free)
+    slopes = structure.jacobian(theta)[:, free]
+    rows = np.linalg.norm(slopes, axis=1)
+    slopes = slopes[rows > 0] / rows[rows > 0, None]
+    columns = np.linalg.norm(slopes, axis=0)
+    columns = np.where(columns > 0, columns, 1.0)
+    _, sizes, vectors = np.linalg.svd(slopes / columns, full_matrices=True)
+    rank = int((sizes > RANK_TOLERANCE * sizes.max(initial=0.0)).sum())
+    basis = np.zeros((len(vectors) - rank, theta.size))
+    basis[:, free] = vectors[rank:] / columns
+    return basis
+
+
+def gauge_dim(
+    structure: PortStructure, theta: np.ndarray, free: np.ndarray | None = None
+) -> int:
+    """Dimension of the gauge freedom at the unknowns θ: what data leave open.
+
+    The nullity of ∂F/∂θ. Where it is zero, exact data determine J, R, B and H up to
+    isolated alternatives; without outputs at least the scale of H is open. Evaluate it
+    at a pruned model: superfluous small terms of H make it too small.
+
+    Parameters
+    ----------
+    structure
+        What is known, and the candidates.
+    theta
+        Unknowns, exactly zero where the model is pruned.
+    free
+        Unknowns that may move; all if absent.
+
+    Examples
+    --------
+    A linear system with one port, J, R, B and H unknown:
+
+    >>> motor = Candidates.of(["phi", "p"], ["phi**2", "p**2", "phi*p"])
+    >>> theta = np.array([-0.5, 1.0, 0.0, 0.2, 1.0, 0.0, 1.0, 2.0, 0.0])
+    >>> gauge_dim(PortStructure.of(motor, 1), theta)
+    1
+    >>> gauge_dim(PortStructure.of(motor, 1, outputs=False), theta)
+    3
+    """
+    return len(gauge_basis(structure, theta, free))
