@@ -101,7 +101,7 @@ costs: $(READY)
 check: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/snakefmt --check workflow
+	$(BIN)/snakefmt --check Snakefile workflow
 	$(BIN)/lint-imports --no-logo
 	$(SNAKEMAKE) --lint
 

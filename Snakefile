@@ -2,9 +2,13 @@
 include: "workflow/Snakefile"
 
 
-rule all:
-    default_target: True
-    input:
-        (rules.recordings if RECORDINGS else rules.papers).input,
-    message:
-        "Everything asked for by default is made"
+# What is made if nothing is asked for: the file's first rule, which an include is not.
+if RECORDINGS:
+
+    use rule recordings as all with:
+        default_target: True
+
+else:
+
+    use rule papers as all with:
+        default_target: True

@@ -12,7 +12,7 @@ from pathlib import Path
 import yaml
 
 ROOT = Path(__file__).parents[1]
-COPIED = ["config", "workflow", "profiles", "src", "environment.yml"]
+COPIED = ["Snakefile", "config", "workflow", "profiles", "src", "environment.yml"]
 PAPER = "stochastic_lagrangian"
 # Two systems: what each rule does, at little cost.
 EXAMPLES = ("harmonic", "duffing")

@@ -38,6 +38,7 @@ def test_the_recording_is_the_default_target(copied, lab):
     text = run(copied, lab, "-n")
     for job in ("Importing arm", "Identifying arm", "Predicting", "Writing the law"):
         assert job in text, text
+    assert "Every law is written" in text
     assert "Simulating" not in text
 
 

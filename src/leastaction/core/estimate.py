@@ -10,6 +10,8 @@ import xarray as xr
 from leastaction.core.contracts import Contract, variables
 from leastaction.core.families import unknown
 
+# Standard errors in half an interval of 95 %, normal distribution.
+NORMAL_QUANTILE = 1.959963984540054
 OF_DAMPING = """
     dissipation_term:
         dissipation_status [1] what algebra says about the term of D

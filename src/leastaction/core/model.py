@@ -10,6 +10,7 @@ import xarray as xr
 
 from leastaction.core import files
 from leastaction.core.contracts import check, contracts
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.families import implementation, system_class, unknown
@@ -24,8 +25,6 @@ SLIDING = 1e-3
 TOLERANCE = 1e-9
 # States at which the symmetries of a law are decided, where no motion is given.
 SAMPLES_OF_SYMMETRIES = 1000
-# Standard errors in half an interval of 95 %, normal distribution, to three digits.
-NORMAL_QUANTILE = 1.96
 
 
 def load_model(

@@ -28,7 +28,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
 import numpy as np
-import scipy.linalg
 import sympy as sp
 import xarray as xr
 
@@ -257,6 +256,8 @@ class Invariance:
         truncation
             Change of c where the series of terms is cut, shape (function,).
         """
+        from scipy.linalg import eigh  # slow to import, and seldom needed
+
         count = len(self._projected)
         residual = self._projected @ coefficients
         spread = self._projected @ factor.T
@@ -267,7 +268,7 @@ class Invariance:
         self._size = square + ROUND_OFF * np.diag(np.diag(square))
         self._allowed = (STANDARD_ERRORS**2 * noise + cut.T @ cut) / count
         self._allowed += LEAST_BOUND**2 * self._size
-        _, vectors = scipy.linalg.eigh(self._violation, self._size)
+        _, vectors = eigh(self._violation, self._size)
         kept = []
         for theta in vectors.T:
             if not self._passes(theta):
@@ -341,7 +342,9 @@ def _leading_positive(offset: np.ndarray, matrix: np.ndarray):
 
 def _echelon(vectors: np.ndarray) -> np.ndarray:
     """Basis of the same space with as many zeros as elimination gives."""
-    _, _, order = scipy.linalg.qr(vectors, pivoting=True, mode="economic")
+    from scipy.linalg import qr
+
+    _, _, order = qr(vectors, pivoting=True, mode="economic")
     return np.linalg.solve(vectors[:, order[: len(vectors)]], vectors)
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.compiled import evaluator
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.families import system_from_config
 from leastaction.densities import EVERY_PART
 from leastaction.densities.fokker_planck import StationaryEquation, equation_of
-from leastaction.report.scores import NORMAL_95
 
 # States at which the truth is expressed by the terms, and what of it is round-off.
 STATES_OF_TRUTH = 60
@@ -43,7 +43,7 @@ class Parameter:
     @property
     def covered(self) -> np.ndarray:
         """Whether the 95 % interval covers the truth, shape (replicate,)."""
-        return np.abs(self.values - self.truth) <= NORMAL_95 * self.std
+        return np.abs(self.values - self.truth) <= NORMAL_QUANTILE * self.std
 
 
 def true_coefficients(config: Mapping) -> tuple[StationaryEquation, np.ndarray]:

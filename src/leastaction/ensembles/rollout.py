@@ -12,7 +12,6 @@ from functools import partial
 import numpy as np
 import sympy as sp
 import xarray as xr
-from scipy.integrate import cumulative_trapezoid
 
 from leastaction.core.comparison import comparison
 from leastaction.core.compiled import evaluator
@@ -178,6 +177,8 @@ def _growth(system: System, path: np.ndarray, time: np.ndarray, scale: float):
     rate = system.evaluated(system.energy_growth - loss)
     if not rate.free_symbols:
         return scale * float(rate) * time
+    from scipy.integrate import cumulative_trapezoid  # slow to import
+
     power = _along(system, [rate], path.reshape(-1, path.shape[-1]))
     mean = power.reshape(path.shape[:2]).mean(axis=0)
     return scale * cumulative_trapezoid(mean, time, initial=0.0)

@@ -14,6 +14,7 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.simulation import step_count
 from leastaction.ports.contracts import CONTRACTS, COUPLED, ERRORS, MOTION
 from leastaction.ports.coupling import IDENTIFIED, KNOWN, couple, coupling_of
@@ -23,9 +24,6 @@ from leastaction.ports.model import PortModel
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 
 ROLLOUT = CONTRACTS["port_rollout"]
-# In standard deviations of a normal number.
-HALF_WIDTH_OF_95_PERCENT = 1.959963984540054
-
 # Least singular value above which the algebraic rows of a truth are regular.
 LEAST_REGULARITY_OF_TRUTH = 1e-9
 # Lines along which H is compared with the integral of the efforts, and Gauss–Legendre
@@ -80,7 +78,7 @@ def _learning_curves(fits: Sequence[PortModel], system, points) -> xr.Dataset:
         through = np.einsum("ij,pjk,ik->pi", a, fit.covariance(points), a)
         band = np.sqrt(np.maximum(through, 0.0))
         own, targets = fit.training_data
-        inside = np.abs(error @ a.T) <= HALF_WIDTH_OF_95_PERCENT * band
+        inside = np.abs(error @ a.T) <= NORMAL_QUANTILE * band
         found["transformed_rmse"].append(_rms(error @ a.T))
         found["effort_rmse"].append(_rms(error))
         found["coverage"].append(inside.mean(axis=0))

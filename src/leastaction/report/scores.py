@@ -12,12 +12,11 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.expressions import ExpressionError, parse
 from leastaction.core.families import system_from_config
 from leastaction.core.library import Library, candidates
 from leastaction.core.system import System
-
-NORMAL_95 = 1.959963984540054
 
 
 @dataclass(frozen=True)
@@ -257,7 +256,7 @@ class Estimates:
     @property
     def covered(self) -> np.ndarray:
         """Whether x̂ ± 1.96 SE covers x, shape (replicate, number)."""
-        return np.abs(self.values - self.truth) <= NORMAL_95 * self.std
+        return np.abs(self.values - self.truth) <= NORMAL_QUANTILE * self.std
 
     @property
     def has_std(self) -> bool:

@@ -9,7 +9,6 @@ import itertools
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import scipy.ndimage
 import sympy as sp
 import xarray as xr
 
@@ -197,6 +196,8 @@ def _rest_region(truth: Truth, recipe: Mapping) -> dict:
 
     The region is the connected part around the lowest of the energy's minima.
     """
+    from scipy.ndimage import label, minimum_filter  # slow to import
+
     positions = _grid(recipe["low"], recipe["high"], recipe["points"])
     energy = truth.energy(_at_rest(positions))
     grid = energy.reshape((recipe["points"],) * truth.dof)
@@ -206,8 +207,8 @@ def _rest_region(truth: Truth, recipe: Mapping) -> dict:
             f"validate.shadow.potential: no position is below {recipe['below']:g} J; "
             f"the lowest of the grid has {energy.min():g} J"
         )
-    parts, _ = scipy.ndimage.label(below)
-    lowest = scipy.ndimage.minimum_filter(grid, size=3, mode="constant", cval=-np.inf)
+    parts, _ = label(below)
+    lowest = minimum_filter(grid, size=3, mode="constant", cval=-np.inf)
     minima = np.where(below & (grid == lowest), grid, np.inf)
     inside = parts == parts[np.unravel_index(np.argmin(minima), grid.shape)]
     return {

@@ -11,13 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.expressions import parse
 from leastaction.core.families import declared_units
 from leastaction.core.units import dimension_of, unit
 from leastaction.ports.figures.learning_curves import SIZE, component
 from leastaction.report.panel import BASELINE, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific, unit_label
-from leastaction.report.scores import NORMAL_95
 from leastaction.report.style import (
     grid_of,
     key,
@@ -161,7 +161,7 @@ def _efforts(panel: Panel, pool: str) -> Iterator[Effort]:
             rollout["time"].values,
             one["effort_true"].values,
             one["effort_estimate"].values,
-            NORMAL_95 * one["effort_std"].values,
+            NORMAL_QUANTILE * one["effort_std"].values,
             rollout["training_sample"].values,
         )
 
