@@ -36,11 +36,9 @@ SINGULAR = 1e-8
 # Scoring ends if what a step can gain is below this: 0.05 standard errors.
 LEAST_DECREMENT = 3e-3
 MOST_STEPS = 40
-# Standard errors that are worth another way to the maximum.
-SMALL_REMAINDER = 0.3
+# Corrections of a step that follows a curved canyon.
+MOST_BENDS = 25
 LARGEST_LOG_STEP = 1.0
-# Sensors are first taken for so many times noisier where scoring gets lost.
-INFLATIONS = 30.0, 5.0
 # Levenberg's damping, of a unit diagonal.
 FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-9, 1e8
 # Variance of a sensor, of that of an innovation, that scoring begins with at least.
@@ -192,11 +190,13 @@ class Likelihood:
         order: int = 2,
         absent: Sequence[int] = (),
         memory: bool = False,
+        kept: list | None = None,
     ):
         """ℓ, and g and I along axes at θ, then for columns `absent` from the structure.
 
         After them, with `memory`, the correlation time of a force that is white. Axes
-        are as long as the differences to be taken.
+        are as long as the differences to be taken. To `kept` are added √V, e/√V and its
+        slopes of each record.
         """
         count = len(structure.columns)
         tasks = []
@@ -231,6 +231,8 @@ class Likelihood:
                 one[0] = (up[0] - down[0]).ravel() / width / root
                 one[1] = (up[1] - down[1]).ravel() / width / V / np.sqrt(2)
             ratio = e / root
+            if kept is not None:
+                kept.append((root, ratio, slopes[:, 0]))
             value -= 0.5 * float(np.sum(ratio**2 + np.log(V)))
             gradient += (
                 slopes[:, 1] @ ((ratio**2 - 1) / np.sqrt(2)) - slopes[:, 0] @ ratio
@@ -259,42 +261,25 @@ class Likelihood:
         """Maximum by Fisher scoring with Levenberg's damping.
 
         The noise scale is profiled first: off in stiffness by 10 %, a start has a
-        likelihood 10⁶ nats down in a canyon; inflated noise makes it wide. Where
-        scoring is still lost on the curved floor of one, sensors are first taken for
-        noisier than they are, and for ever better ones from fit to fit.
+        likelihood 10⁶ nats down in a canyon; inflated noise makes it wide. Steps follow
+        the floor of a curved one.
         """
-        found = self._scored(
-            structure, self.profiled(structure, theta, order)[0], order
-        )
-        linear = self.model.linear[list(structure.columns)].all()
-        if found.remaining < SMALL_REMAINDER or not linear:
-            return found
-        noise = self._places_of_noise(structure)
-        best, start = found, found.theta.copy()
-        for inflation in INFLATIONS:
-            start[noise] = found.theta[noise] + np.log(inflation)
-            start = self._scored(structure, start, order, held=True).theta.copy()
-        start[noise] = found.theta[noise]
-        again = self._scored(structure, start, order)
-        return again if again.value > best.value else best
-
-    def _scored(
-        self, structure: Structure, theta: np.ndarray, order: int, held: bool = False
-    ) -> Fit:
-        """Fit by scoring from θ, sensor noise `held` at what it is there."""
         damping = FIRST_DAMPING
-        trial = self._as_it_is if held else self.profiled
+        theta, _ = self.profiled(structure, theta, order)
         theta = self._raised(structure, theta, order)
-        free = self._free(structure, theta, order, held)
+        free = self._free(structure, theta, order)
         axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
         nothing = -np.inf, axes, np.zeros(len(free)), np.eye(len(free))
         found = Fit(structure, theta, *nothing, False, order)
         for _ in range(MOST_STEPS):
-            seen = self._free(structure, theta, order, held)
+            seen = self._free(structure, theta, order)
             if len(seen) < len(free):
                 free = seen
                 axes = np.diag(DIFFERENCE * self.scale(structure, theta))[:, free]
-            value, gradient, information = self.pieces(structure, theta, axes, order)
+            kept: list = []
+            value, gradient, information = self.pieces(
+                structure, theta, axes, order, kept=kept
+            )
             if not np.isfinite(value):
                 break
             inverse, size = normalised_inverse(information)
@@ -312,26 +297,52 @@ class Likelihood:
                 continue
             better = -np.inf
             while not better > value and damping < LARGEST_DAMPING:
-                step = self._step(structure, axes, matrix, slope, size, damping)
-                tried, better = trial(structure, theta + step, order)
+                damped = matrix + damping * np.eye(len(size))
+                step = np.linalg.solve(damped, slope) / size
+                step = self._short(structure, axes, step)
+                tried, better = self.profiled(structure, theta + axes @ step, order)
+                if not better > value:
+                    tried, better = self._bent(found, step, kept)
                 damping *= 8
             if not better > value:
                 break
             theta, axes, damping = tried, turned, max(damping / 80, LEAST_DAMPING)
         return found
 
-    def _as_it_is(self, structure: Structure, theta: np.ndarray, order: int):
-        return theta, self.value(structure, theta, order)[0]
-
-    def _step(self, structure: Structure, axes, matrix, slope, size, damping):
-        """Damped scoring step, in which no logarithm changes by more than one."""
-        damped = matrix + damping * np.eye(len(size))
-        step = axes @ (np.linalg.solve(damped, slope) / size)
-        place = len(structure.columns) + len(structure.entries(self.model.dof))
-        place = slice(place, place + len(self.model.channels.names))
-        logarithms = [*step[place], *([step[-1]] if structure.coloured else [])]
+    def _short(self, structure: Structure, axes, step) -> np.ndarray:
+        """A step along axes, so short that no logarithm changes by more than one."""
+        moved = axes @ step
+        logarithms = list(moved[self._places_of_noise(structure)])
+        logarithms += [moved[-1]] * structure.coloured
         largest = np.abs(logarithms).max()
         return step * min(1.0, LARGEST_LOG_STEP / max(largest, LARGEST_LOG_STEP))
+
+    def _bent(self, found: Fit, step, kept):
+        """θ and ℓ at the end of a step that follows the floor of a curved canyon.
+
+        What e(θ + step) has beyond its slopes is taken back along them until ℓ is more
+        than it was: a Gauss–Newton iteration in which the slopes stay. What is left
+        across the canyon upsets what is along it, so ℓ need not rise at once.
+        """
+        inverse, size = normalised_inverse(found.information)
+        along, first = step, -np.inf
+        for _ in range(MOST_BENDS):
+            theta = found.theta + found.axes @ along
+            of_record = self.model.innovations(found.structure, theta, found.order)
+            value, beyond = 0.0, np.zeros(len(step))
+            for number, (root, ratio, slopes) in enumerate(kept):
+                ended = of_record(number)
+                if ended is None:
+                    return theta, -np.inf
+                e, V = (x.ravel() for x in ended)
+                value -= 0.5 * float(np.sum(e * e / V + np.log(V)))
+                beyond += slopes @ (e / root - ratio - along @ slopes)
+            if not first <= value <= found.value:
+                break
+            first = value if np.isinf(first) else first
+            along = step - inverse @ (beyond / size) / size
+            along = self._short(found.structure, found.axes, along)
+        return theta, value
 
     def _places_of_noise(self, structure: Structure) -> slice:
         place = len(structure.columns) + len(structure.entries(self.model.dof))
@@ -358,13 +369,12 @@ class Likelihood:
             found[noise] = np.maximum(found[noise], lowest)
         return found
 
-    def _free(self, structure: Structure, theta, order: int, held: bool) -> np.ndarray:
-        """Parameters that move: no noise that is `held`, or far below innovations."""
+    def _free(self, structure: Structure, theta, order: int) -> np.ndarray:
+        """Parameters that move: no noise that is far below innovations."""
         free = np.ones(len(theta), dtype=bool)
         noise = self._places_of_noise(structure)
         variance = self.value(structure, theta, order)[2]
-        free[noise] = not held
-        free[noise] &= ~(np.exp(2 * theta[noise]) < NO_NOISE * variance)
+        free[noise] = ~(np.exp(2 * theta[noise]) < NO_NOISE * variance)
         return np.flatnonzero(free)
 
     def joint(self, fit: Fit, absent: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

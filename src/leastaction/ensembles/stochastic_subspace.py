@@ -2,10 +2,13 @@
 
 Covariances of the outputs at positive lags hold no white sensor noise and decay like
 free vibrations: Λ_j = C A^{j−1} G (Akaike 1974; covariance-driven stochastic subspace
-identification, Peeters and De Roeck 1999). Their block Toeplitz matrix has the rank of
+identification, Peeters and De Roeck 1999). Their block Hankel matrix H has the rank of
 the state, its column space is the observability matrix, and the shift of that tells A.
-Eigenvalues of A are those of the motion, and C times its vectors are mode shapes as the
-sensors see them. This needs neither candidates nor start values.
+With R₊ and R₋ the covariances of the future and of the past of the outputs, singular
+values of R₊^{-1/2} H R₋^{-1/2} are canonical correlations (Larimore 1990): a weak mode
+that is foreseen as well as a strong one counts as much. Eigenvalues of A are those of
+the motion, and C times its vectors are mode shapes as the sensors see them. This needs
+neither candidates nor start values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -20,6 +23,8 @@ from leastaction.ensembles.sensor_records import Channels, Record, records_of
 # Lags per main period: the first resolves modes at twelve times the main frequency.
 LAGS_PER_PERIOD = (24, 12, 6)
 BLOCKS = 20
+# Smallest eigenvalue of a covariance of outputs, of the largest.
+ROUNDING = 1e-12
 # Of one coordinate that runs away, as a pendulum that turns over, no realisation tells.
 DAMPING_OF_GUESS = 0.1
 # Spectrum of a displacement over the highest frequencies that is no noise.
@@ -117,22 +122,37 @@ def realisation(
             "correlations of its motion; expected at least two main periods. Record "
             "longer"
         )
+    total = sum(map(len, series))
     lags = [
         sum(y[j * stride :].T @ y[: max(len(y) - j * stride, 0)] for y in series)
-        / sum(max(len(y) - j * stride, 0) for y in series)
-        for j in range(1, 2 * blocks)
+        / total
+        for j in range(2 * blocks)
     ]
-    rows = [
-        np.hstack([lags[blocks - 1 + a - b] for b in range(blocks)])
-        for a in range(blocks)
-    ]
-    left, values, _ = np.linalg.svd(np.vstack(rows))
-    observability = left[:, :order] * np.sqrt(values[:order])
+    future, past = (
+        np.block(
+            [
+                [lags[a - b] if a >= b else lags[b - a].T for b in order_of]
+                for a in order_of
+            ]
+        )
+        for order_of in (range(blocks), range(blocks)[::-1])
+    )
+    hankel = np.block([[lags[1 + a + b] for b in range(blocks)] for a in range(blocks)])
+    root, whitening = _roots(future)
+    left, values, _ = np.linalg.svd(whitening @ hankel @ _roots(past)[1])
+    observability = root @ left[:, :order] * np.sqrt(values[:order])
     width = len(mean)
     shift, *_ = np.linalg.lstsq(observability[:-width], observability[width:])
     values, vectors = np.linalg.eig(shift)
     rates = np.log(values.astype(complex)) / (stride * dt)
     return rates, std[:, None] * (observability[:width] @ vectors)
+
+
+def _roots(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Symmetric root of a covariance, and the inverse of that."""
+    values, vectors = np.linalg.eigh(covariance)
+    size = np.sqrt(np.maximum(values, ROUNDING * values[-1]))
+    return (vectors * size) @ vectors.T, (vectors / size) @ vectors.T
 
 
 def modes(rates: np.ndarray, shapes: np.ndarray, count: int):

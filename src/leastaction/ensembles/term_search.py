@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
-from leastaction.ensembles.state_space import Structure
+from leastaction.ensembles.state_space import FORCES, Structure
 
 # A Wald z² above so many penalties needs no refit to stay.
 SURE_WALD = 1.5
@@ -86,14 +86,15 @@ class Search:
 
     def run(self, starts, colour: str, searching: bool = True) -> Found:
         """The law from the best of some starts, a structure and parameters each."""
-        fit = self.first(starts)
+        fit = first = self.simplest_force(self.first(starts))
+        self.likelihood.model.refine(fit.structure, fit.theta)
         stop = "all candidates are to be in the law"
         if searching:
             fit, stop = self.terms(fit)
-        first = fit.structure.force
-        fit = self.simplest_force(fit)
-        if searching and fit.structure.force != first:
-            fit, stop = self.terms(fit)
+        if not set(fit.structure.columns) <= set(first.structure.columns):
+            fit = self.simplest_force(fit)
+            if fit.structure.force != first.structure.force:
+                fit, stop = self.terms(fit)
         if colour == "white":
             ratio = max(self.likelihood.scores(fit, [], memory=True)[0], 0.0) ** 2
         else:
@@ -246,9 +247,10 @@ class Search:
         """The force by BIC: independent, of the ground, or any covariance."""
         n = self.likelihood.model.dof
         found = {fit.structure.force: fit}
-        for force in self.forces:
+        for force in sorted(self.forces, key=FORCES.index, reverse=True):
             if force not in found:
-                found[force] = self.with_force(fit, force)
+                closest = max(found.values(), key=lambda f: f.value)
+                found[force] = self.with_force(closest, force)
         unit = np.log(self.likelihood.samples)
         return max(
             found.values(),
@@ -292,4 +294,5 @@ class Search:
         ]
         coloured = self._better(structure, starts, fit.order)
         ratio = 2 * (coloured.value - fit.value)
-        return (coloured if ratio > RATIO_OF_COLOUR else fit), float(ratio)
+        told = ratio > RATIO_OF_COLOUR and coloured.converged
+        return (coloured if told else fit), float(ratio)

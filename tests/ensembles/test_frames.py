@@ -1,0 +1,91 @@
+"""Laws of frames on shaking ground: the floor of a canyon, storeys, what is not told."""
+
+import numpy as np
+import pytest
+from frames import LEVEL, frame, storeys
+
+from leastaction.core.library import Library
+from leastaction.core.recipe import Recipe, recommended
+from leastaction.ensembles import stochastic_subspace
+from leastaction.ensembles.innovations_likelihood import Likelihood
+from leastaction.ensembles.sensor_records import records_of
+from leastaction.ensembles.state_space import StateSpace, Structure
+
+STIFFNESS, DAMPING = 400.0, 0.4
+MICROMETRE = 1e-6
+
+
+def found(data, library, **settings):
+    """The law by the recommended recipe."""
+    recipe = recommended("shaken measurements")
+    settings = recipe.identify.plain() | settings
+    recipe = Recipe(**recipe.plain() | {"identify": settings})
+    return recipe.fit(data, library, progress=False)
+
+
+def precise(samples=12_000, **options):
+    """Two storeys with sensors that are exact to 10⁻⁵ of the motion."""
+    both = [STIFFNESS] * 2, [DAMPING] * 2
+    return frame(*both, ("a", "b"), MICROMETRE, samples, 1e-3, **options)
+
+
+@pytest.fixture(scope="module")
+def narrow():
+    """Likelihood of two storeys, and the structure and parameters of the truth."""
+    data = precise()
+    library = Library.from_config(storeys(2, every=True), data["dof"].values)
+    channels, records, dt = records_of(data)
+    scale = np.array([0.05, 0.05, 1.0, 1.0])
+    noise = np.full(2, MICROMETRE)
+    model = StateSpace(library, channels, records, dt, scale, 33.0, noise)
+    truth = [0.5, -STIFFNESS / 2, -STIFFNESS / 2, DAMPING / 2, DAMPING / 2]
+    theta = np.array([*truth, LEVEL, *np.log(noise)])
+    return Likelihood(model), Structure((1, 2, 4, 5, 7), "ground"), theta
+
+
+def test_scoring_follows_the_floor_of_a_curved_canyon(narrow):
+    """Of the mass m above, and k₂ (1 + m₁/m), which is known to 10⁻⁶."""
+    likelihood, structure, theta = narrow
+    best = likelihood.fit(structure, theta)
+    start, heavier = best.theta.copy(), 1.2
+    ratio = best.theta[0] / 0.5
+    start[0] *= heavier
+    start[[2, 4]] *= (1 + 1 / ratio) / (1 + 1 / ratio / heavier)
+    again = likelihood.fit(structure, start)
+    assert best.converged and again.converged
+    assert again.condition > 1e8
+    assert again.value == pytest.approx(best.value, abs=0.01)
+    error = np.sqrt(np.diag(best.covariance))
+    assert np.all(np.abs(best.theta - theta)[:5] < 4 * error[:5])
+
+
+def test_steps_of_the_nonlinear_filter_are_as_short_as_sensors_ask_for(narrow):
+    likelihood, structure, theta = narrow
+    model = likelihood.model
+    exact, V = model.innovations(structure, theta)(0)
+    assert model.steps == 1
+    model.refine(structure, theta)
+    linear, model.linear = model.linear, np.zeros_like(model.linear)
+    e, _ = model.innovations(structure, theta)(0)
+    model.linear = linear
+    assert model.steps > 1 and np.abs((e - exact) / np.sqrt(V)).max() < 0.1
+
+
+def test_modes_that_hardly_move_are_seen_in_a_short_record():
+    """The second one has a fiftieth of the power, in nine times the memory of it."""
+    found = stochastic_subspace.differentiate(precise(), {}, storeys(2))
+    truth = np.sqrt(STIFFNESS * np.array([3 - 5**0.5, 3 + 5**0.5]) / 2)
+    for frequency in found["mode_frequency"].values[0, :2]:
+        assert frequency == pytest.approx(truth, rel=0.02)
+
+
+def test_storeys_are_found_among_springs_and_dampers_between_all_floors():
+    """Of a common force: as an independent one it hides dampers of its storeys."""
+    both = [STIFFNESS] * 2, [2 * DAMPING] * 2
+    data = frame(*both, ("a", "b"), 1e-4, 6000, 5e-3)
+    model = found(data, storeys(2, every=True), colour="white")
+    terms = {(kind, term) for kind, term, *_ in model.terms() if kind in "LD"}
+    truth = {("L", "adot**2"), ("L", "bdot**2"), ("L", "a**2"), ("D", "adot**2")}
+    assert terms == truth | {("L", "(-a + b)**2"), ("D", "(-adot + bdot)**2")}
+    assert str(model.dataset["force_structure"].item()) == "ground"
+    assert int(model.dataset["converged"]) == 1
