@@ -1,4 +1,4 @@
-"""Shear frames on shaking ground, sampled exactly, for tests of the innovations road."""
+"""Shear frames on shaking ground, sampled exactly, for tests of their laws."""
 
 import numpy as np
 import xarray as xr

@@ -1,4 +1,4 @@
-"""Laws of frames on shaking ground: the floor of a canyon, storeys, what is not told."""
+"""Laws of frames on shaking ground: a narrow likelihood, storeys, what is not told."""
 
 import numpy as np
 import pytest
