@@ -90,6 +90,25 @@ def rayleigh_force(
     )
 
 
+def without_signs(force: sp.Expr) -> sp.Expr:
+    """A force with x sign(x) written as |x|.
+
+    >>> v = sp.Symbol("v", real=True)
+    >>> without_signs(sp.diff(v**2 * sp.Abs(v), v))
+    3*v*Abs(v)
+    """
+
+    def merged(product):
+        for sign in product.atoms(sp.sign):
+            (x,) = sign.args
+            powers = product.as_powers_dict()
+            if powers[x] >= 1 and powers[sign] == 1:
+                product *= sp.Abs(x) / (x * sign)
+        return product
+
+    return force.replace(lambda part: part.is_Mul and part.has(sp.sign), merged)
+
+
 def legendre(term: sp.Expr, velocities: Sequence[str]) -> sp.Expr:
     """Legendre transform q̇ ∂D/∂q̇ − D of a term, linear in D."""
     momenta = (symbol(v) * sp.diff(term, symbol(v)) for v in velocities)

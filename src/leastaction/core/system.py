@@ -25,6 +25,7 @@ from leastaction.core.euler_lagrange import (
     acceleration_names,
     symbols,
     velocity_names,
+    without_signs,
 )
 from leastaction.core.expressions import (
     CONSTANTS,
@@ -289,7 +290,8 @@ class System:
         """Right-hand side of M q̈ = forces + S Ẇ."""
         force = sp.Matrix(
             [
-                sp.diff(self.lagrangian, x) - sp.diff(self.dissipation, v)
+                sp.diff(self.lagrangian, x)
+                - without_signs(sp.diff(self.dissipation, v))
                 for x, v in zip(self.q, self.qdot, strict=True)
             ]
         )

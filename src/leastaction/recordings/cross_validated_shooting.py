@@ -101,7 +101,7 @@ ARRAYS = {
         "mixed",
         "half the difference between large and small amplitudes",
     ),
-    "jackknife_std": (FITTED, "mixed", "standard error over blocks alone"),
+    "drift_std": (FITTED, "mixed", "standard error of the drift, over blocks"),
     "amplitude_range": (
         ("dof", "end"),
         COORDINATE,
@@ -328,9 +328,9 @@ def estimate(
     """
     fit, left_out = present.fit, present.left_out
     support, fixed = list(present.support), problem.fixed(fit.c)
-    left, jackknife = left_out.jackknife(support, fixed)
+    left, _ = left_out.jackknife(support, fixed)
     std = total_std(problem, present, found)
-    drifted = drift(problem, present, found, left_out, support)
+    drifted, drift_std = drift(problem, present, found, left_out, support)
     scale = _scale(problem, fit.c)
     count = len(terms.terms) + len(terms.dissipation)
 
@@ -358,7 +358,7 @@ def estimate(
         "jackknife_coefficient": spread(left)[:, columns],
         "column_position": columns,
         "drift": spread(drifted)[columns],
-        "jackknife_std": spread(jackknife)[columns],
+        "drift_std": spread(drift_std)[columns],
         "amplitude_range": np.stack(
             [f(found.amplitude, 0) for f in (np.min, np.max)], 1
         ),

@@ -69,8 +69,11 @@ def drift(
     found: Recording,
     left_out: LeaveOneOut,
     support: Sequence[int],
-) -> np.ndarray:
-    """Half the difference between the louder and the quieter half of the blocks."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """Half the difference between the louder and the quieter half of the blocks.
+
+    And its standard error, by the jackknife within each half.
+    """
     segments, q = present.fit.segments, found.positions.q
     scale = np.maximum(found.amplitude.max(axis=0), 1e-300)
     size = np.array(
@@ -83,11 +86,10 @@ def drift(
     loud = np.array([size[problem.blocks == s].mean() for s in range(count)])
     order = np.argsort(-loud)
     fixed = problem.fixed(present.fit.c)
-    large, small = (
-        left_out.block_coefficients(support, fixed, list(half))
-        for half in (order[: (count + 1) // 2], order[(count + 1) // 2 :])
-    )
-    return np.abs(large - small) / 2
+    halves = [left_out.of_blocks(half) for half in np.array_split(order, 2)]
+    large, small = (half.coefficients(support, fixed) for half in halves)
+    std = np.hypot(*(half.jackknife(support, fixed)[1] for half in halves))
+    return np.abs(large - small) / 2, std / 2
 
 
 def total_std(
@@ -105,7 +107,7 @@ def total_std(
     c = left_out.coefficients(support, fixed)
     _, jackknife = left_out.jackknife(support, fixed)
     numerical = np.where(np.arange(len(c)) == fixed, 0.0, NUMERICAL_ERROR * c)
-    drifted = drift(problem, present, found, left_out, support)
+    drifted, _ = drift(problem, present, found, left_out, support)
     return np.sqrt(jackknife**2 + drifted**2 + numerical**2)
 
 

@@ -27,9 +27,9 @@ LARGEST_DISAGREEMENT = 5.0
 PERIODS_OF_WINDOW, SHARE_OF_LONGEST = 2.5, 0.8
 # A misfit, over that of the sensor, that only a missing term explains.
 MISFIT_OF_MISSING_TERM = 2.0
-# A coefficient differs between large and small amplitudes if by so many jackknife
-# errors of it, and by this share of itself.
-JACKKNIFE_ERRORS_OF_DRIFT, LEAST_RELATIVE_DRIFT = 2.0, 2e-3
+# A coefficient differs between large and small amplitudes if by this share of itself,
+# and by more than chance lets the worst of them all differ.
+LEAST_RELATIVE_DRIFT = 2e-3
 # Largest rms error of a free run, of half the range, from which one may extrapolate.
 LARGEST_TRUSTED_ERROR = 0.05
 # Sine over cosine of one angle, up to which they are the offset of an encoder.
@@ -428,6 +428,8 @@ def _amplitudes(model: xr.Dataset) -> str:
 
 
 def _reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
+    from scipy.stats import t
+
     texts = []
     if not int(model["converged"].values[0]):
         texts.append("the fit did not settle to the last digit; error bars are rough")
@@ -447,13 +449,15 @@ def _reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
             "look at the residuals"
         )
     positions = model["column_position"].values[0]
-    drift, jackknife = model["drift"].values[0], model["jackknife_std"].values[0]
+    drift, std = model["drift"].values[0], model["drift_std"].values[0]
     terms, values = _coefficients(model)
+    blocks = int(model["blocks"].values[0])
+    chance = t.isf((1 - CONFIDENCE) / 2 / np.count_nonzero(std), max(blocks - 2, 1))
     for k, position in enumerate(positions):
         value = values[position]
         if (
             value
-            and drift[k] > JACKKNIFE_ERRORS_OF_DRIFT * jackknife[k] > 0
+            and drift[k] > chance * std[k] > 0
             and drift[k] > LEAST_RELATIVE_DRIFT * abs(value)
         ):
             texts.append(

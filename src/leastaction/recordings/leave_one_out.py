@@ -80,9 +80,9 @@ class LeaveOneOut:
             h, g = h - self.h[left_out], g - self.g[left_out]
         return self._solve(h, g, support, fixed)
 
-    def block_coefficients(self, support, fixed, chosen) -> np.ndarray:
-        """Coefficients of a support from some blocks alone."""
-        return self._solve(self.h[chosen].sum(0), self.g[chosen].sum(0), support, fixed)
+    def of_blocks(self, chosen: Sequence[int]) -> "LeaveOneOut":
+        """The same of some blocks alone."""
+        return replace(self, h=self.h[chosen], g=self.g[chosen], e=self.e[chosen])
 
     def _solve(self, h, g, support, fixed) -> np.ndarray:
         """Coefficients of one or of many (leading axis) normal equations."""
