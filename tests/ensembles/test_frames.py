@@ -7,7 +7,8 @@ from frames import LEVEL, frame, storeys
 from leastaction.core.library import Library
 from leastaction.core.recipe import Recipe, recommended
 from leastaction.ensembles import stochastic_subspace
-from leastaction.ensembles.innovations_likelihood import Likelihood
+from leastaction.ensembles.innovations_estimate import undetermined
+from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.state_space import StateSpace, Structure
 
@@ -89,3 +90,28 @@ def test_storeys_are_found_among_springs_and_dampers_between_all_floors():
     assert terms == truth | {("L", "(-a + b)**2"), ("D", "(-adot + bdot)**2")}
     assert str(model.dataset["force_structure"].item()) == "ground"
     assert int(model.dataset["converged"]) == 1
+
+
+def test_the_absolute_acceleration_of_the_top_does_not_tell_storeys_apart():
+    """Its transfer function has no zeros: masses and springs change places."""
+    both = [STIFFNESS] * 2, [DAMPING] * 2
+    data = frame(*both, ("bddot + ground",), 0.3, 6000, 0.02, seed=2)
+    model = found(data, storeys(2), search=False, colour="white")
+    named = model.not_identifiable
+    assert "D: adot**2" in named and "D: (-adot + bdot)**2" in named
+    both_floors = frame(*both, ("addot + ground", "bddot + ground"), 0.3, 6000, 0.02)
+    assert not found(both_floors, storeys(2), search=False).not_identifiable
+
+
+def test_changes_that_are_not_told_are_named_by_as_few_parameters_as_there_can_be():
+    """Of two null vectors, each with a parameter that the other lacks."""
+    theta, eye = np.array([2.0, -4.0, 1.0, 5.0]), np.eye(4)
+    null = np.array([[1.0, -0.5, 0.0, 0.0], [0.0, 0.25, 1.0, 0.0]]).T
+    changes = np.linalg.qr(null)[0]
+    told = eye - changes @ changes.T
+    information = (1e4 * told + eye) / np.outer(theta, theta)
+    structure = Structure((0, 1, 2, 3))
+    fit = Fit(structure, theta, 0.0, eye, np.zeros(4), information, True)
+    assert undetermined(fit, list("abcd")) == "a +100 %, b -50 %; c +100 %, b +25 %"
+    fit = Fit(structure, theta, 0.0, eye, np.zeros(4), 100 * information, True)
+    assert undetermined(fit, list("abcd")) == ""

@@ -5,6 +5,7 @@ from functools import partial
 
 import numpy as np
 import xarray as xr
+from scipy.linalg import qr
 from scipy.stats import chi2
 
 from leastaction.core.contracts import check
@@ -286,21 +287,26 @@ def words(found: Found, labels: list[str], names: list[str]) -> dict[str, tuple]
 
 
 def undetermined(fit: Fit, labels: list[str]) -> str:
-    """Combinations of parameters that the data do not tell; empty if none."""
+    """Relative changes of parameters that the data do not tell; empty if none.
+
+    Null vectors of the information of relative changes, reduced to echelon form, so
+    that each names as few parameters as there can be.
+    """
     kept = [i for i, name in enumerate(labels) if not name.startswith("log")]
-    size = np.where(fit.theta[kept] != 0, np.abs(fit.theta[kept]), 1.0)
+    size = np.where(fit.theta[kept] != 0, fit.theta[kept], 1.0)
     relative = fit.covariance[np.ix_(kept, kept)] / np.outer(size, size)
     relative = np.nan_to_num(relative, posinf=1 / NOT_RESOLVED, neginf=0.0)
     values, vectors = np.linalg.eigh(relative)
     if values[-1] < NOT_DETERMINED:
         return ""
+    null = vectors[:, values > POORLY_DETERMINED]
+    pivots = np.sort(qr(null.T, mode="r", pivoting=True)[1][: null.shape[1]])
     texts = []
-    for vector in vectors.T[::-1][: np.count_nonzero(values > POORLY_DETERMINED)]:
-        share = np.abs(vector) / np.abs(vector).max()
-        chosen = np.flatnonzero(share > PART_OF_COMBINATION)
-        weight = vector * size
-        weight = weight / np.abs(weight[chosen]).max()
-        texts.append(" ".join(f"{weight[i]:+.3g} ({labels[kept[i]]})" for i in chosen))
+    for change in np.linalg.solve(null[pivots].T, null.T):
+        change = 100 * change / np.abs(change).max()
+        chosen = np.flatnonzero(np.abs(change) > 100 * PART_OF_COMBINATION)
+        chosen = chosen[np.argsort(-np.abs(change[chosen]), kind="stable")]
+        texts.append(", ".join(f"{labels[kept[i]]} {change[i]:+.0f} %" for i in chosen))
     return "; ".join(texts)
 
 

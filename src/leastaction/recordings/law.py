@@ -478,7 +478,10 @@ def _doubts(model: xr.Dataset) -> list[str]:
     texts = []
     lost = str(model["identifiability"].item())
     if lost:
-        texts.append(f"not identifiable: the data say nothing about {lost}")
+        texts.append(
+            "not identifiable: relative changes that the data do not tell from none "
+            f"are {lost}"
+        )
     if not int(model["converged"]):
         texts.append(
             "the likelihood did not settle at its maximum: a step would move the "
