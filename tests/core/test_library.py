@@ -114,6 +114,7 @@ def pair(inertia, reference="x1dot**2/2"):
     ("inertia", "inertial"),
     [
         ("free", []),
+        ("constant", ["x1dot**3", "cos(x2dot)", "x1**2*x1dot**2"]),
         (
             "diagonal",
             ["(-x1dot + x2dot)**2", "x1dot**3", "cos(x2dot)", "x1**2*x1dot**2"],

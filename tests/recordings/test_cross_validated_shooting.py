@@ -182,7 +182,7 @@ def regression(rng):
 def test_leaving_a_block_out_is_leaving_it_out(regression):
     a, y, quadratic = regression
     support = [0, 2]
-    errors = quadratic.block_errors(support, None)
+    errors = quadratic.block_errors(support, [])
     for s in range(6):
         others = [t for t in range(6) if t != s]
         fit = np.linalg.lstsq(
@@ -194,18 +194,18 @@ def test_leaving_a_block_out_is_leaving_it_out(regression):
 
 def test_the_true_support_has_the_smallest_criterion(regression):
     quadratic = regression[2]
-    truth = quadratic.criterion((0, 2), None)
+    truth = quadratic.criterion((0, 2), [])
     for other in ((0,), (2,), (0, 1), (0, 1, 2), (0, 2, 3), (0, 1, 2, 3)):
-        assert quadratic.criterion(other, None) > truth
+        assert quadratic.criterion(other, []) > truth
 
 
 def test_a_loss_that_feeds_energy_in_has_a_price(regression):
     from dataclasses import replace
 
     quadratic = regression[2]
-    free = quadratic.criterion((0, 2), None)
+    free = quadratic.criterion((0, 2), [])
     lossy = replace(quadratic, positive=np.array([False, False, True, False]))
-    price = lossy.criterion((0, 2), None) - free
+    price = lossy.criterion((0, 2), []) - free
     assert price == pytest.approx(-PRICE_OF_GAIN * np.log(ERROR_RATIO_OF_TERM))
 
 
@@ -232,6 +232,27 @@ def test_self_excited_motion_has_a_negative_damping(seed):
     assert set(terms) == {"xdot**2", "x**2", "D xdot**2", "D x**2*xdot**2"}
     assert terms["D xdot**2"][0] == pytest.approx(-0.25, abs=0.01)
     assert terms["D x**2*xdot**2"][0] == pytest.approx(0.25, abs=0.01)
+
+
+def test_oscillators_that_nothing_connects_have_a_scale_each():
+    """No motion of an isotropic oscillator tells the ratio of its masses."""
+    time, rng = np.arange(0, 12, 0.02), np.random.default_rng(1)
+    start = rng.uniform(-1, 1, (2, 2, 5, 1))
+    q = start[0] * np.cos(3 * time) + start[1] * np.sin(3 * time)
+    x, y = q + 1e-3 * rng.standard_normal(q.shape)
+    found = leastaction.learn(
+        {"x": x, "y": y},
+        time=time,
+        library={"reference": "xdot**2/2 + 2*ydot**2", "inertia": "constant"},
+        progress=False,
+    )
+    terms = law(found.model)
+    assert set(terms) == {"xdot**2", "ydot**2", "x**2", "y**2"}
+    assert terms["xdot**2"] == (0.5, 0)
+    assert terms["ydot**2"] == (2.0, 0)
+    assert terms["x**2"][0] == pytest.approx(-4.5, rel=1e-3)
+    assert terms["y**2"][0] == pytest.approx(-18, rel=1e-3)
+    assert "one for every group" in found.to_markdown()
 
 
 def slide(seed, ripple=1.0, step=2e-3, count=8000):

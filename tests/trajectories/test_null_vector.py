@@ -181,7 +181,7 @@ def test_noise_too_large_for_the_correction_is_admitted(rng):
     motion = Smoothed(noisy, spread, np.ones((4, 50), dtype=bool))
     found = refit(compiled, [0, 1, 2], motion, 0)
     assert found.excess == np.inf
-    assert not found.unexplained
+    assert not found.unexplained()
     assert np.isfinite(found.coefficients).all()
     assert found.std.tolist() == [0.0, np.inf, np.inf]
     assert np.isfinite(refit(compiled, [0, 1], motion, 0).excess)
@@ -194,6 +194,8 @@ def test_an_unexplained_residual_with_every_term_selected():
     found = identified(observations, library)
     assert set(selected(found)) == set(PENDULUM)
     assert found.diagnostics["excess"][0] > 3 * found.diagnostics["excess_std"][0]
+    assert found.diagnostics["jump"][0] > 1.5
+    assert found.diagnostics["trusted"][0] == 0
 
 
 def test_a_coordinate_at_rest_is_left_out(truth, caplog):
@@ -256,3 +258,20 @@ def test_acceleration_error_knows_truth_scale_and_singular_models(truth):
     assert wrong > 1e-4
     static = np.array([[names.index("cos(th)"), names.index("th**2")]])
     assert error(static, np.ones((1, 2)))[0] == pytest.approx(1.0)
+
+
+def test_a_law_of_indefinite_kinetic_energy_has_the_largest_error(rng):
+    """ẋẏ − xy has the motions of two equal oscillators, and no positive inertia."""
+    names = ["xdot**2", "ydot**2", "xdot*ydot", "x**2", "y**2", "x*y"]
+    config = {"reference": names[0], "lagrangian": [{"terms": names}]}
+    library = Library.from_config(config, ["x", "y"])
+    q, qdot = rng.normal(size=(2, 50, 2))
+    columns = np.arange(len(names))
+    error = AccelerationError(
+        library_equations(library), columns, q, qdot, -q, np.ones(2)
+    )
+    supports = np.array([[0, 1, 3, 4], [2, 5, 2, 5]])
+    values = np.array([[0.5, 0.5, -0.5, -0.5], [0.5, -0.5, 0.5, -0.5]])
+    natural, indefinite = error(supports, values)
+    assert natural < 1e-25
+    assert indefinite == pytest.approx(1.0)

@@ -40,6 +40,7 @@ MOST_TERMS = 500
 LARGEST_VALUE = 1e100
 # Powers up to this are written as products.
 LARGEST_PRODUCT = 8
+RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
 class ExpressionError(ValueError):

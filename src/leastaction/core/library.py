@@ -194,17 +194,17 @@ class Library(Candidates):
     candidate, a system with mass matrix M and stiffness K has infinitely many
     Lagrangians with the same equations of motion, M' = f(M⁻¹K) (they are s-equivalent:
     Hojman and Urrutia 1981), and no data can tell them apart. `inertia` says what is
-    known: ``free``, nothing; ``diagonal``, the kinetic energy is a sum of squares of
-    single velocities; ``given``, the reference is the whole kinetic energy. Candidates
-    with accelerations in their Euler–Lagrange expression that contradict it are
-    ``inertial`` and left out.
+    known: ``free``, nothing; ``constant``, the kinetic energy does not change with the
+    position; ``diagonal``, it is also a sum of squares of single velocities; ``given``,
+    the reference is the whole kinetic energy. Candidates with accelerations in their
+    Euler–Lagrange expression that contradict it are ``inertial`` and left out.
 
     Attributes
     ----------
     coordinates, terms, references
         As :class:`Candidates` has them, the terms in (q, q̇).
     inertia
-        ``free``, ``diagonal`` or ``given``.
+        ``free``, ``constant``, ``diagonal`` or ``given``.
     dissipation
         Candidates R_j of the Rayleigh function D = Σ d_j R_j in (q, q̇).
     calculus
@@ -252,9 +252,10 @@ class Library(Candidates):
         mass = sp.hessian(term, symbols(velocity_names(self.coordinates)))
         if mass.is_zero_matrix:
             return True
-        return (
-            self.inertia == "diagonal" and mass.is_diagonal() and not mass.free_symbols
+        allowed = self.inertia == "constant" or (
+            self.inertia == "diagonal" and mass.is_diagonal()
         )
+        return allowed and not mass.free_symbols
 
     @cached_property
     def column_terms(self) -> list[sp.Expr]:

@@ -1,5 +1,6 @@
 """The identified model: load it, print it, derive from it, simulate it."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from leastaction.core import files
 from leastaction.core.contracts import check, contracts
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.euler_lagrange import symbols
-from leastaction.core.expressions import parse, symbol
+from leastaction.core.expressions import RAISED, parse, symbol
 from leastaction.core.families import implementation, system_class, unknown
 from leastaction.core.library import Comparison, Library, compare
 from leastaction.core.symmetries import Symmetry, symmetries_of_terms
@@ -25,6 +26,10 @@ SLIDING = 1e-3
 TOLERANCE = 1e-9
 # States at which the symmetries of a law are decided, where no motion is given.
 SAMPLES_OF_SYMMETRIES = 1000
+# Powers of ten that numbers are written without.
+PLAIN_EXPONENTS = range(-4, 6)
+_LOWERED = {raised: digit for digit, raised in RAISED.items()}
+_POWER = re.compile("·10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)")
 
 
 def load_model(
@@ -363,6 +368,7 @@ class IdentifiedModel:
             number = number.removeprefix("-")
             if width:
                 number = rf"({number} \pm {width})"
+            number = _POWER.sub(_latex_power, number)
             is_name = kind == "S" and term in self.coordinates
             function = parse(term, variables)
             shown = sp.latex(function, symbol_names=names)
@@ -430,6 +436,10 @@ class IdentifiedModel:
             for name in ("jump", "converged", "reached")
             if name in self.dataset
         ]
+        if "excess_std" in self.dataset:
+            excess, std = (float(self.dataset[k]) for k in ("excess", "excess_std"))
+            if np.isfinite(std):
+                marks.append(f"residual {excess:.2g} +- {std:.1g} beyond noise")
         trusted = float(self.dataset["trusted"]) > 0
         verdict = "passes" if trusted else "is NOT to be trusted: it fails"
         return [f"The fit {verdict} its own tests ({', '.join(marks)})"]
@@ -490,18 +500,31 @@ def latex_names(
     return names
 
 
+def _latex_power(found: re.Match) -> str:
+    return rf" \cdot 10^{{{found[1].translate(_LOWERED)}}}"
+
+
 def rounded(value: float, width: float) -> tuple[str, str]:
     """A number and the half width of its interval, this to two digits; or six of one.
 
+    Numbers from 1e-4 to 1e6 are written without a power of ten, others with one.
+
     >>> rounded(9.80998, 0.00102)
     ('9.8100', '0.0010')
-    >>> rounded(0.5, 0.0)
-    ('0.5', '')
+    >>> rounded(2.6867e-6, 4.6e-9)
+    ('2.6867·10⁻⁶', '0.0046·10⁻⁶')
+    >>> rounded(0.5, 0.0), rounded(-7.88e10, 0.0)
+    (('0.5', ''), ('-7.88·10¹⁰', ''))
     """
+    size = max(abs(value), width)
+    exponent = int(np.floor(np.log10(size))) if 0 < size < np.inf else 0
+    power = 0 if exponent in PLAIN_EXPONENTS else exponent
+    mark = f"·10{str(power).translate(RAISED)}" if power else ""
+    value, width = value / 10.0**power, width / 10.0**power
     if not width > 0:
-        return f"{value:.6g}", ""
+        return f"{value:.6g}{mark}", ""
     digits = max(0, 1 - int(np.floor(np.log10(width))))
-    return f"{value:.{digits}f}", f"{width:.{digits}f}"
+    return f"{value:.{digits}f}{mark}", f"{width:.{digits}f}{mark}"
 
 
 def acceleration_function(system: System) -> Callable:

@@ -353,10 +353,11 @@ class Library(Settings):
         description="Kinetic terms that fix the scale of L, with their coefficients: "
         "xdot**2/2."
     )
-    inertia: Literal["free", "diagonal", "given"] = Field(
+    inertia: Literal["free", "constant", "diagonal", "given"] = Field(
         "free",
-        description="What is known of the kinetic energy: free, nothing; diagonal, "
-        "squares of single velocities; given, the reference is all of it.",
+        description="What is known of the kinetic energy: free, nothing; constant, it "
+        "does not change with the position; diagonal, it is one of squares of single "
+        "velocities; given, the reference is all of it.",
     )
     lagrangian: Candidates = Field(description="Candidates of L.")
     dissipation: Candidates | None = absent("Candidates of the Rayleigh function.")

@@ -145,6 +145,32 @@ def _angles(terms: Library) -> set:
     }
 
 
+def oscillators(terms: Library, columns: np.ndarray) -> list[int]:
+    """Places of q̇² and of the simplest potential of every coordinate: x², or cos θ."""
+    q = symbols(terms.coordinates)
+    simplest = {v**2 for v in symbols(velocity_names(terms.coordinates))}
+    simplest |= {sp.cos(x) if x in _angles(terms) else x**2 for x in q}
+    every = [*terms.terms, *terms.dissipation]
+    return [
+        i
+        for i, k in enumerate(columns)
+        if k < len(terms.terms) and every[k] in simplest
+    ]
+
+
+def touched(terms: Library, columns: np.ndarray) -> np.ndarray:
+    """Coordinates that each candidate holds, as bits."""
+    pairs = zip(
+        symbols(terms.coordinates),
+        symbols(velocity_names(terms.coordinates)),
+        strict=True,
+    )
+    bit = {x: 1 << a for a, pair in enumerate(pairs) for x in pair}
+    every = [*terms.terms, *terms.dissipation]
+    held = [{bit[x] for x in every[k].free_symbols} for k in columns]
+    return np.array([sum(bits) for bits in held], dtype=np.int64)
+
+
 def definite_test(terms: Library, columns: np.ndarray, equations: xr.Dataset):
     """Test whether the mass matrix of c is positive at the samples."""
     q, v = (equations[f"{name}_sample"].values[0] for name in ("q", "qdot"))

@@ -140,6 +140,15 @@ class Also(Settings):
 class RecordedLibrary(Settings):
     """Candidates; the recommended ones for the kinds of coordinates if absent."""
 
+    reference: Text | None = absent(
+        "Kinetic terms that give L its scale, with their coefficients, xdot**2/2: one, "
+        "or a sum of one for each group of coordinates that no term connects; the "
+        "first inertia if absent. A recorded input gives the scale alone."
+    )
+    inertia: Literal["free", "constant", "diagonal"] | None = absent(
+        "What is known of the kinetic energy: free, nothing; constant, it does not "
+        "change with the position; diagonal, it is one of squares of single velocities."
+    )
     also: Also | None = absent("Terms beside the recommended ones.")
     lagrangian: Candidates | None = absent("Candidates of L.")
     dissipation: Candidates | None = absent("Candidates of the Rayleigh function.")

@@ -19,8 +19,10 @@ from leastaction.recordings.candidates import (
     definite_test,
     distinct_forces,
     feeding_losses,
+    oscillators,
     prices,
     sliding_equations,
+    touched,
 )
 from leastaction.recordings.contracts import training
 from leastaction.recordings.error import RecordingError
@@ -41,6 +43,7 @@ from leastaction.recordings.leave_one_out import (
     LeaveOneOut,
     Problem,
     fitted,
+    parts,
     rank,
     search,
 )
@@ -60,6 +63,7 @@ from leastaction.trajectories.multiple_shooting import (
 )
 from leastaction.trajectories.null_vector import free_columns
 from leastaction.trajectories.null_vector import search as null_vector_path
+from leastaction.trajectories.splicing import Ratio
 
 # Windows that grew by more and are lost are tried once more at the geometric mean.
 LEAST_GROWTH_RETRIED = 2.0
@@ -154,6 +158,7 @@ def identify(
         prices(terms, columns),
         found.positions.force is not None,
         definite_test(terms, columns, equations),
+        touched(terms, columns),
     )
 
     def begin(problem: Problem, segments: Segments) -> Candidate:
@@ -169,6 +174,7 @@ def identify(
         lag = input_lag(*climbed[:2], found) or lag
     kept, present, quadratic, reached = climbed
     present = settled(kept, without_doubtful(kept, present, found), found)
+    kept = replace(kept, preferred=_references(terms, columns))
     law = kept, present, quadratic, found
     return estimate(*law, equations, terms, columns, reached, width, (late, lag))
 
@@ -267,7 +273,11 @@ def _lost(level: Candidate, before: Candidate) -> bool:
 
 
 def _best_start(problem, segments, equations, settings, terms, columns) -> Candidate:
-    """Best of the supports that smoothed accelerations suggest, by shooting."""
+    """Best of the supports that smoothed accelerations suggest, by shooting.
+
+    One of oscillators that nothing connects is tried, too: where the ratio of their
+    masses is not in the data, the null vector is any of many.
+    """
     path, ratio, _ = null_vector_path(
         equations,
         library_equations(terms),
@@ -277,25 +287,16 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
             "ranked": settings["ranked"],
         },
     )
+    supports = [path.supports[size] for size in sorted(path.supports)]
+    apart = (*oscillators(terms, columns), *ratio.kept)
     best = None
-    for size in sorted(path.supports):
-        support = path.supports[size]
-        values = ratio.minimise(list(support))[1] / ratio.length[list(support)]
-        c = np.zeros(len(columns) + len(ratio.kept))
-        c[list(support)] = values
-        if problem.driven:
-            if c[-1] == 0:
-                continue
-            c = c[:-1] / c[-1]
-        else:
-            order = np.argmax(np.sqrt(problem.inertia) * np.abs(c))
-            c = c * 0.5 / c[order]
-        if not problem.definite(c):
+    for support in dict.fromkeys([*supports, apart]):
+        c = _least_ratio(problem, ratio, support)
+        if not (np.isfinite(c).all() and problem.definite(c)):
             continue
         found = fitted(problem.accurate(segments, c), segments, c, most=8)
-        report(
-            "start of %d terms: %s", size, None if found is None else found.criterion
-        )
+        value = None if found is None else found.criterion
+        report("start of %d terms: %s", len(support), value)
         if found is not None and (best is None or found.criterion < best.criterion):
             best = found
     if best is None:
@@ -305,6 +306,19 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
             "`excitation: random` if the motion is driven by noise"
         )
     return best
+
+
+def _least_ratio(problem: Problem, ratio: Ratio, support: Sequence[int]) -> np.ndarray:
+    """Coefficients of least ρ of a support, each part with a scale of its own."""
+    c = np.zeros(len(problem.touched) + len(ratio.kept))
+    touched = problem.touched[[k for k in support if k not in ratio.kept]]
+    for part in [-1] if problem.driven else parts(touched):
+        mine = [k for k in support if k in ratio.kept or problem.touched[k] & part]
+        c[mine] = ratio.minimise(mine)[1] / ratio.length[mine]
+    if problem.driven:
+        with np.errstate(all="ignore"):
+            return c[:-1] / c[-1]
+    return problem.scale(c) * c
 
 
 def estimate(
@@ -331,7 +345,7 @@ def estimate(
     left, _ = left_out.jackknife(support, fixed)
     std = total_std(problem, present, found)
     drifted, drift_std = drift(problem, present, found, left_out, support)
-    scale = _scale(problem, fit.c)
+    scale = problem.scale(fit.c)
     count = len(terms.terms) + len(terms.dissipation)
 
     def spread(values, empty=0.0):
@@ -392,9 +406,10 @@ def model_error(
     return np.hypot(window_spread(problem, present, found), lagging)
 
 
-def _scale(problem: Problem, c: np.ndarray) -> float:
-    """Factor that gives the largest kinetic term ½, unless an input gives the scale."""
-    return 1.0 if problem.driven else 0.5 / c[problem.fixed(c)]
+def _references(terms: Library, columns: np.ndarray) -> dict[int, float]:
+    """Coefficients of the reference terms of the library, by position in `columns`."""
+    found = {int(k): float(value) for k, value in terms.references}
+    return {i: found[int(k)] for i, k in enumerate(columns) if int(k) in found}
 
 
 def equivalents(
@@ -412,14 +427,14 @@ def equivalents(
     from scipy.stats import t
 
     support = present.support
-    fixed = problem.fixed(present.fit.c)
-    own = whole.block_errors(support, fixed)
+    own = whole.block_errors(support, problem.fixed(whole.c))
     std = total_std(problem, present, found)
     doubts = len(doubtful(present.fit.c, std, len(own)))
     alike_ones = []
     for _, other in rank(problem, whole, support, len(support)):
         if len(other) != len(support) or other == support:
             continue
+        fixed = problem.fixed(whole.c, other)
         errors = whole.block_errors(other, fixed)
         difference = errors - own
         spread = np.sqrt(len(own)) * difference.std(ddof=1)
@@ -430,15 +445,15 @@ def equivalents(
             if len(doubtful(c, std, len(own))) <= doubts:
                 alike_ones.append((float(errors.sum() / own.sum()), other, c))
     alike_ones = sorted(alike_ones, key=lambda each: each[0])[:MOST_ALTERNATIVES]
-    scale = _scale(problem, present.fit.c)
     about, texts = [], []
     for ratio, other, c in alike_ones:
+        scaled = problem.scale(c) * c
         gone = [names[k] for k in support if k not in other]
         new = [names[k] for k in other if k not in support]
         about.append(
             {
                 "error_ratio": ratio,
-                "coefficients": {names[k]: float(scale * c[k]) for k in other},
+                "coefficients": {names[k]: float(scaled[k]) for k in other},
                 "instead_of": gone,
                 "has": new,
             }

@@ -85,7 +85,7 @@ def drift(
     count = len(left_out.e)
     loud = np.array([size[problem.blocks == s].mean() for s in range(count)])
     order = np.argsort(-loud)
-    fixed = problem.fixed(present.fit.c)
+    fixed = problem.fixed(left_out.c, support)
     halves = [left_out.of_blocks(half) for half in np.array_split(order, 2)]
     large, small = (half.coefficients(support, fixed) for half in halves)
     std = np.hypot(*(half.jackknife(support, fixed)[1] for half in halves))
@@ -103,10 +103,11 @@ def total_std(
     Of the present law, or of an `other` support in the quadratic functions given.
     """
     left_out, support = other or (present.left_out, present.support)
-    fixed = problem.fixed(present.fit.c)
+    fixed = problem.fixed(left_out.c, support)
     c = left_out.coefficients(support, fixed)
     _, jackknife = left_out.jackknife(support, fixed)
-    numerical = np.where(np.arange(len(c)) == fixed, 0.0, NUMERICAL_ERROR * c)
+    numerical = NUMERICAL_ERROR * c
+    numerical[fixed] = 0.0
     drifted, _ = drift(problem, present, found, left_out, support)
     return np.sqrt(jackknife**2 + drifted**2 + numerical**2)
 
@@ -161,10 +162,10 @@ def without_doubtful(
     """
     while True:
         c, std = present.fit.c, total_std(problem, present, found)
-        fixed = problem.fixed(c)
         smaller = None
         for k in doubtful(c, std, len(present.left_out.e)):
             support = [j for j in present.support if j != k]
+            fixed = problem.fixed(c, support)
             start = present.left_out.coefficients(support, fixed)
             trial = fitted(problem, present.fit.segments, start)
             if trial is not None and trial.criterion < present.criterion + np.log(

@@ -1,7 +1,7 @@
 """The law of a recording: terms with intervals, a verdict, and what to believe."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -238,7 +238,7 @@ class Law(IdentifiedModel):
             ]
         return [
             *lines,
-            _scale_note(self.observations),
+            _scale_note(self.observations, self.terms()),
             "## What is conserved",
             *(f"- {line}" for line in conserved(self, self.observations)),
             "## What the data cannot decide",
@@ -351,16 +351,19 @@ def _scale_of_random(observations: xr.Dataset) -> str:
     return "Coefficients are those of an L whose first inertia is ½."
 
 
-def _scale_note(observations: xr.Dataset) -> str:
+def _scale_note(observations: xr.Dataset, terms: Sequence[tuple] = ()) -> str:
     if "input" in observations:
         return (
             "The recorded input gives the scale: L is in the unit of the input times "
             "that of its coordinate (J for N and m, or N m and rad). It stands on the "
             "right of the equation of its coordinate."
         )
+    given = [f"{x:g} of `{name}`" for kind, name, x, error in terms if not error]
+    several = ", one for every group of coordinates that no term connects"
     return (
-        "Without a recorded force a Lagrangian is known up to a factor; it is chosen "
-        "so that the largest kinetic term has ½. Ratios of coefficients count."
+        "Without a recorded force a Lagrangian is known up to a factor"
+        f"{several if len(given) > 1 else ''}; by convention it has "
+        f"{' and '.join(given)}. Ratios of coefficients count."
     )
 
 

@@ -81,7 +81,8 @@ def learn(
         ``none`` or ``random``. Motion that contradicts it is refused.
     library
         Candidates, ``{"also": {"lagrangian": ["exp(-x)"]}}`` or complete; those for the
-        kinds of the coordinates if None.
+        kinds of the coordinates if None. ``{"reference": "xdot**2/2"}`` gives the
+        scale, ``{"inertia": "constant"}`` says that it does not depend on positions.
     held_out
         Trajectories that only the prediction sees; one in four if None.
     accept

@@ -5,8 +5,8 @@ a quadratic function of all coefficients, initial states eliminated. Every suppo
 costs one small system, leaving out one block at a time included.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
 
@@ -30,6 +30,8 @@ ERROR_RATIO_OF_TERM = 0.8
 MISFIT_OF_CHANCE = 100.0
 # A block left out must not change a coefficient by more than this fraction of it.
 LARGEST_CHANGE_BY_BLOCK = 0.5
+# Coefficient of the term that gives the scale.
+SCALE_OF_PART = 0.5
 # Price, in terms, of a loss with a negative coefficient: self-excited motion has one.
 PRICE_OF_GAIN = 2.0
 RIDGE_OF_UNIT_DIAGONAL = 1e-11
@@ -72,7 +74,7 @@ class LeaveOneOut:
     price: np.ndarray
 
     def coefficients(
-        self, support: Sequence[int], fixed: int | None, left_out: int | None = None
+        self, support: Sequence[int], fixed: Sequence[int], left_out: int | None = None
     ) -> np.ndarray:
         """Least-squares coefficients of a support, one block left out."""
         h, g = self.h.sum(0), self.g.sum(0)
@@ -86,10 +88,10 @@ class LeaveOneOut:
 
     def _solve(self, h, g, support, fixed) -> np.ndarray:
         """Coefficients of one or of many (leading axis) normal equations."""
-        free = np.array([k for k in support if k != fixed], dtype=int)
+        free = np.array([k for k in support if k not in fixed], dtype=int)
+        given = list(fixed)
         found = np.zeros_like(g)
-        if fixed is not None:
-            found[..., fixed] = self.c[fixed]
+        found[..., given] = self.c[given]
         if not len(free):
             return found
         start = found - self.c
@@ -102,7 +104,7 @@ class LeaveOneOut:
         found[..., free] = solved / scale
         return found
 
-    def block_errors(self, support: Sequence[int], fixed: int | None) -> np.ndarray:
+    def block_errors(self, support: Sequence[int], fixed: Sequence[int]) -> np.ndarray:
         """χ² of every block with coefficients from all others."""
         return self._errors(self._all_left_out(support, fixed))
 
@@ -120,7 +122,7 @@ class LeaveOneOut:
         slope = np.einsum("si,si->s", self.g, step)
         return np.maximum(self.e - 2 * slope + curved, 0.0)
 
-    def criterion(self, support: Sequence[int], fixed: int | None) -> float:
+    def criterion(self, support: Sequence[int], fixed: Sequence[int]) -> float:
         """Log of the error left out, beyond the noise, + log 1.25 times the price.
 
         Its smallest value is the size beyond which no further term lowers the error by
@@ -139,12 +141,13 @@ class LeaveOneOut:
         return float(np.log(beyond) - np.log(ERROR_RATIO_OF_TERM) * size)
 
     def jackknife(
-        self, support: Sequence[int], fixed: int | None
+        self, support: Sequence[int], fixed: Sequence[int]
     ) -> tuple[np.ndarray, np.ndarray]:
         """Delete-one coefficients (block, count) and their standard error (Tukey)."""
         left = self._all_left_out(support, fixed)
         count = len(left)
-        spread = ((left - left.mean(0)) ** 2).sum(0)
+        moved = left - left[0]  # exactly zero of what is fixed
+        spread = ((moved - moved.mean(0)) ** 2).sum(0)
         return left, np.sqrt((count - 1) / count * spread)
 
 
@@ -173,6 +176,11 @@ class Problem:
         Whether a recorded input gives the scale.
     definite
         ``definite(c)``: whether the kinetic energy is positive in the data.
+    touched
+        Coordinates that each candidate holds, as bits.
+    preferred
+        Coefficients of terms that give the scale rather than those of the largest
+        inertial force, by position.
     """
 
     positions: Positions
@@ -184,15 +192,58 @@ class Problem:
     price: np.ndarray
     driven: bool
     definite: object
+    touched: np.ndarray
+    preferred: Mapping[int, float] = field(default_factory=dict)
 
     def accurate(self, segments: Segments, c: np.ndarray) -> "Problem":
         """The problem with steps so fine that halving them moves next to nothing."""
         finer = enough_steps(self.positions, segments, c, ACCURACY_OF_STEPS)
         return replace(self, positions=finer)
 
-    def fixed(self, c: np.ndarray) -> int | None:
-        """Term that gives the scale while others are fitted."""
-        return None if self.driven else int(references(c, self.inertia)[0])
+    def fixed(self, c: np.ndarray, support: Sequence[int] | None = None) -> list[int]:
+        """Terms that give the scale while others are fitted, one of every part.
+
+        Coordinates that no term connects are parts with a scale each. Of a part, the
+        term of the largest inertial force at `c` is taken; `support` are the terms that
+        are present, those of `c` if absent.
+        """
+        if self.driven:
+            return []
+        order = [int(k) for k in references(c, self.inertia)]
+        order = [*(k for k in self.preferred if k in order), *order]
+        if support is not None:
+            order = [k for k in order if k in support]
+        terms = np.flatnonzero(c) if support is None else list(support)
+        of = parts(self.touched[terms])
+        firsts = (
+            next((k for k in order if self.touched[k] & part), None) for part in of
+        )
+        return [k for k in firsts if k is not None]
+
+    def scale(self, c: np.ndarray) -> np.ndarray:
+        """Factors of coefficients with which `fixed` have ½, or what is preferred."""
+        factor = np.ones(len(c))
+        for part in parts(self.touched[np.flatnonzero(c)]):
+            mine = (self.touched & part) > 0
+            for k in self.fixed(np.where(mine, c, 0.0)):
+                factor[mine] = self.preferred.get(k, SCALE_OF_PART) / c[k]
+        return factor
+
+
+def parts(touched: Iterable[int]) -> list[int]:
+    """Groups of coordinates, as bits, that terms holding `touched` connect.
+
+    >>> parts([0b001, 0b110, 0b010])
+    [1, 6]
+    """
+    found: list[int] = []
+    for bits in touched:
+        joined = int(bits)
+        for part in [p for p in found if p & joined]:
+            found.remove(part)
+            joined |= part
+        found.append(joined)
+    return found
 
 
 @dataclass(frozen=True)
@@ -218,7 +269,7 @@ def fitted(
     positions = problem.positions
     segments, _ = fit_states(positions, segments, c)
     fixed = problem.fixed(c)
-    active = np.setdiff1d(np.flatnonzero(c), [] if fixed is None else [fixed])
+    active = np.setdiff1d(np.flatnonzero(c), fixed)
     fit = fit_jointly(positions, segments, c, active, most)
     if not np.isfinite(fit.chi2).all() or not problem.definite(fit.c):
         return None
@@ -274,7 +325,7 @@ def search(
     for _ in range(MOST_SEARCH_ROUNDS):
         whole = linearised(problem, present.fit, every)
         ranked = rank(problem, whole, present.support, most)
-        here = whole.criterion(present.support, problem.fixed(present.fit.c))
+        here = whole.criterion(present.support, problem.fixed(whole.c))
         new = [
             (value, support)
             for value, support in ranked
@@ -283,8 +334,7 @@ def search(
         better = None
         for _value, support in new[:trials]:
             tried.add(support)
-            fixed = problem.fixed(present.fit.c)
-            c = whole.coefficients(support, fixed)
+            c = whole.coefficients(support, problem.fixed(whole.c, support))
             found = fitted(problem, present.fit.segments, c)
             if found is None:
                 continue
@@ -303,20 +353,20 @@ def rank(
     problem: Problem, whole: LeaveOneOut, present: Sequence[int], most: int
 ) -> list[tuple[float, tuple[int, ...]]]:
     """Supports around the present one by their promised criterion, best first."""
-    fixed = problem.fixed(whole.c)
     found = []
-    for support in _neighbours(problem, whole, tuple(present), fixed, most):
-        value = whole.criterion(support, fixed)
+    for support in _neighbours(problem, whole, tuple(present), most):
+        value = whole.criterion(support, problem.fixed(whole.c, support))
         if np.isfinite(value):
             found.append((value, support))
     return sorted(found)
 
 
 def _neighbours(
-    problem: Problem, whole: LeaveOneOut, present: tuple, fixed: int | None, most: int
+    problem: Problem, whole: LeaveOneOut, present: tuple, most: int
 ) -> Iterator[tuple[int, ...]]:
-    """One term added, dropped or swapped; two for one; all losses exchanged."""
+    """One term added, dropped or swapped; two, one for two; all losses exchanged."""
     count = len(whole.c)
+    fixed = problem.fixed(whole.c)
     seen = set()
 
     def once(terms) -> Iterator[tuple[int, ...]]:
@@ -326,13 +376,14 @@ def _neighbours(
             yield support
 
     absent = [k for k in range(count) if k not in present]
-    movable = [k for k in present if k != fixed]
+    movable = [k for k in present if k not in fixed]
     for k in movable:
         yield from once(set(present) - {k})
     promise = []
     for k in absent:
         for support in once((*present, k)):
-            promise.append((whole.criterion(support, fixed), k))
+            value = whole.criterion(support, problem.fixed(whole.c, support))
+            promise.append((value, k))
             yield support
         for old in movable:
             yield from once({*present, k} - {old})
@@ -342,7 +393,8 @@ def _neighbours(
         for old in movable:
             yield from once({*present, *pair} - {old})
     conservative = [k for k in present if not problem.losses[k]]
-    for old in combinations([k for k in conservative if k != fixed], 2):
+    for old in combinations([k for k in conservative if k not in fixed], 2):
+        yield from once(set(present) - set(old))
         for k in absent:
             if not problem.losses[k]:
                 yield from once({*present, k} - set(old))

@@ -73,7 +73,7 @@ def recommended_library(kinds: Mapping[str, str]) -> dict:
             for a, b in itertools.combinations(kind, 2)
         ]
     return {
-        "reference": squares[0],
+        "reference": f"{squares[0]}/2",
         "lagrangian": [{"terms": [*kinetic, *potential]}],
         "dissipation": [{"terms": [loss.replace("**1", "") for loss in losses]}],
     }

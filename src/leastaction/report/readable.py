@@ -13,11 +13,10 @@ import pint
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.expressions import symbol
+from leastaction.core.expressions import RAISED, symbol
 from leastaction.core.families import is_field
 
 DIGITS = 6
-RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 GREEK = {
     "alpha": "α",
     "beta": "β",

@@ -78,12 +78,9 @@ class Refit:
         spread = float(_jackknife(self.excesses - other.excesses))
         return (self.excess - other.excess) / max(spread, LEAST_EXCESS)
 
-    @property
-    def unexplained(self) -> bool:
-        """Whether the excess is beyond three standard errors, and beyond rounding."""
-        return self.excess > max(
-            SIGNIFICANT_STANDARD_ERRORS * self.excess_std, LEAST_EXCESS
-        )
+    def unexplained(self, errors: float = SIGNIFICANT_STANDARD_ERRORS) -> bool:
+        """Whether the excess is beyond so many standard errors, and beyond rounding."""
+        return bool(self.excess > max(errors * self.excess_std, LEAST_EXCESS))
 
 
 def smoothed(

@@ -73,7 +73,8 @@ def identify(
        has ½.
 
     The diagnostics hold `jump`, the confidence in the structure in nats (7 to 16 is
-    safe), and `trusted`, whether it is at least 1.5; the criterion is log e by size.
+    safe), and `trusted`, whether it is at least 1.5 and the residual is within six
+    standard errors of that of noise; the criterion is log e by size.
     """
     check(equations, "gram")
     terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
@@ -134,7 +135,7 @@ def _grown(
     """
     model = fitted(support)
     for size in sizes:
-        if not model.unexplained:
+        if not model.unexplained():
             break
         refits = [(fitted(trial), trial) for trial in around(size)]
         best, trial = min(refits, key=lambda each: each[0].excess)
@@ -187,6 +188,14 @@ def _warn(model: Refit, size: int, jump: float) -> None:
             "data hardly tell how many terms there are",
             jump,
             TRUSTED_JUMP,
+        )
+    if model.unexplained(CERTAIN_STANDARD_ERRORS):
+        log.warning(
+            "null_vector: the residual ratio of %d terms is %.2g ± %.1g beyond that of "
+            "noise: a candidate is missing, or the search did not find it",
+            size,
+            model.excess,
+            model.excess_std,
         )
 
 
@@ -278,9 +287,15 @@ def _diagnostics(
     path: Path, ratio: Ratio, size: int, jump: float, model: Refit
 ) -> dict:
     tau = max(ratio.minimise(path.supports[size])[0], 0.0)
+    trusted = jump >= TRUSTED_JUMP
+    trusted = trusted and not model.unexplained(CERTAIN_STANDARD_ERRORS)
     return {
         "jump": (jump, "1", "largest jump of log e, the confidence in the structure"),
-        "trusted": (int(jump >= TRUSTED_JUMP), "1", "whether the jump is at least 1.5"),
+        "trusted": (
+            int(trusted),
+            "1",
+            "whether the jump is at least 1.5, and noise explains the residual",
+        ),
         "acceleration_error": (
             path.errors[size],
             "1",

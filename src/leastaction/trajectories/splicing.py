@@ -29,6 +29,7 @@ def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
     m, f = np.empty((SAMPLES_PER_BLOCK, dof, dof)), np.empty((SAMPLES_PER_BLOCK, dof))
     masses, forces = m.reshape(-1), f.reshape(-1)
     for s in range(supports.shape[0]):
+        sign = 0.0
         for first in range(0, samples, SAMPLES_PER_BLOCK):
             count = min(SAMPLES_PER_BLOCK, samples - first)
             m[:], f[:] = 0.0, 0.0
@@ -40,9 +41,12 @@ def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
                 column = mass[k, first : first + count].reshape(-1)
                 for n in range(len(column)):
                     masses[n] += c * column[n]
+            if first == 0:
+                for a in range(dof):
+                    sign += m[0, a, a]
             for n in range(count):
                 square = 0.0
-                if solve(m[n], f[n]):
+                if solve(m[n], f[n], sign):
                     for a in range(dof):
                         rest = (qddot[first + n, a] - f[n, a]) / scale[a]
                         square += rest**2 / dof
@@ -54,18 +58,11 @@ def errors(supports, coefficients, mass, force, qddot, scale, limit, error):
 
 
 @njit(cache=True, nogil=True)
-def solve(m, f):
+def solve(m, f, sign):
     dof = len(f)
     for a in range(dof):
-        pivot = a
-        for b in range(a + 1, dof):
-            if abs(m[b, a]) > abs(m[pivot, a]):
-                pivot = b
-        if not abs(m[pivot, a]) > 0.0:
+        if not m[a, a] * sign > 0.0:
             return False
-        for b in range(dof):
-            m[a, b], m[pivot, b] = m[pivot, b], m[a, b]
-        f[a], f[pivot] = f[pivot], f[a]
         for b in range(a + 1, dof):
             factor = m[b, a] / m[a, a]
             for c in range(a, dof):
@@ -185,7 +182,8 @@ class AccelerationError:
         e(c) = \\left\\langle \\min\\left(1,\\ \\frac{1}{n} \\sum_a
         (q̈_a − [M(c)^{-1}(Q − f(c))]_a)^2 / s_a^2 \\right) \\right\\rangle
 
-    The clip lets no singular sample decide; a singular mass matrix counts as one.
+    The clip lets no singular sample decide; a mass matrix that is not definite, of the
+    sign that it has at the first sample, counts as one.
     Supports refer to `columns`; an input Q is one more, −Q.
     """
 
