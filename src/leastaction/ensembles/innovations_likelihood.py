@@ -51,7 +51,7 @@ MEMORY_OF_TEST = 0.5
 POINTS = 256
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A maximum of the likelihood.
 
@@ -135,6 +135,7 @@ class Likelihood:
         self.model = model
         self.typical = self._typical_coefficients()
         self.samples = model.samples
+        self._around = None, ()
 
     def _typical_coefficients(self) -> np.ndarray:
         """Coefficient of every candidate whose force is that of the given inertia."""
@@ -377,14 +378,20 @@ class Likelihood:
         free[noise] = ~(np.exp(2 * theta[noise]) < NO_NOISE * variance)
         return np.flatnonzero(free)
 
+    def around(self, fit: Fit, absent: Sequence[int], memory: bool = False):
+        """Pieces at a maximum; those last asked for are kept."""
+        asked = fit, tuple(absent), memory
+        if self._around[0] != asked:
+            at = fit.structure, fit.theta, fit.axes, fit.order
+            self._around = asked, self.pieces(*at, absent, memory)
+        return self._around[1]
+
     def joint(self, fit: Fit, absent: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
         """Slopes g and I of the parameters themselves, then of absent columns.
 
         Of parameters that are on an axis of the fit; the others do not matter.
         """
-        _, g, information = self.pieces(
-            fit.structure, fit.theta, fit.axes, fit.order, absent
-        )
+        _, g, information = self.around(fit, absent)
         count, new = fit.axes.shape[1], len(absent)
         back = np.zeros((count + new, len(fit.theta) + new))
         back[:count, : len(fit.theta)] = np.linalg.pinv(fit.axes)
@@ -397,9 +404,7 @@ class Likelihood:
         """Rao's z of every absent column, and of a correlation time with `memory`."""
         if not len(absent) and not memory:
             return np.zeros(0)
-        _, g, information = self.pieces(
-            fit.structure, fit.theta, fit.axes, fit.order, absent, memory
-        )
+        _, g, information = self.around(fit, absent, memory)
         known = np.arange(fit.axes.shape[1])
         new = np.arange(len(known), len(g))
         inverse, size = normalised_inverse(information[np.ix_(known, known)])

@@ -7,6 +7,7 @@ confirms it. Scores of all absent candidates cost one evaluation, so no cap on t
 number of terms is needed.
 """
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -95,16 +96,25 @@ class Search:
             fit = self.simplest_force(fit)
             if fit.structure.force != first.structure.force:
                 fit, stop = self.terms(fit)
-        if colour == "white":
-            ratio = max(self.likelihood.scores(fit, [], memory=True)[0], 0.0) ** 2
-        else:
-            fit, ratio = self.coloured(fit)
-            if fit.structure.coloured and searching:
-                fit, stop = self.terms(fit)
-        absent = self.absent(fit.structure) + self.further
-        scores = self.likelihood.scores(fit, absent) ** 2
+        absent, scores, memory = self.tested(fit)
+        ratio = memory**2
+        if colour != "white":
+            coloured, ratio = self.coloured(fit, memory)
+            if coloured is not fit:
+                fit = coloured
+                if searching:
+                    fit, stop = self.terms(fit)
+                absent, scores, _ = self.tested(fit)
         rivals = tuple(self.rivals)
         return Found(fit, absent, scores, self.penalty, stop, rivals, ratio)
+
+    def tested(self, fit: Fit) -> tuple[list[int], np.ndarray, float]:
+        """Columns that a law lacks, their z², and z ≥ 0 of a memory of the force."""
+        absent = self.absent(fit.structure) + self.further
+        memory = not fit.structure.coloured
+        z = self.likelihood.scores(fit, absent, memory)
+        told = float(max(z[-1], 0.0)) if memory else 0.0
+        return absent, z[: len(absent)] ** 2, told
 
     def absent(self, structure: Structure) -> list[int]:
         """Usable columns that are not in a structure."""
@@ -150,7 +160,7 @@ class Search:
                     f"the best absent candidate, {name}, has a score of "
                     f"{scores[best]:.1f}; {self.penalty:.1f} are asked for"
                 )
-            wider = self.with_column(fit, absent[best])
+            wider = self.with_column(fit, absent, best)
             if 2 * (wider.value - fit.value) < self.penalty:
                 return fit, (
                     f"the best absent candidate, {name}, has a score of "
@@ -187,19 +197,8 @@ class Search:
         What it gains is foreseen from g and I. Ties of a nat go to the candidate that
         is listed first: cos q beside q² is nearly q⁴, and enters as often as not.
         """
-        g, information = self.likelihood.joint(fit, absent)
-        size = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
-        g, information = g / size, information / np.outer(size, size)
-        count = len(fit.theta)
-        gains = {}
-        for i in range(len(fit.structure.columns)):
-            for j in range(len(absent)):
-                kept = [*np.delete(np.arange(count), i), count + j]
-                away = -fit.theta[i] * size[i]
-                slope = g[kept] - information[kept, i] * away
-                step = np.linalg.pinv(information[np.ix_(kept, kept)]) @ slope
-                gain = 0.5 * slope @ step + g[i] * away
-                gains[i, j] = gain - 0.5 * information[i, i] * away**2
+        pairs = itertools.product(range(len(fit.structure.columns)), range(len(absent)))
+        gains = {(i, j): self.foreseen(fit, absent, j, i)[0] for i, j in pairs}
         self.rivals = []
         for i, j in sorted(gains, key=gains.get, reverse=True)[:MOST_SWAPS]:
             if gains[i, j] < LEAST_FORESEEN_GAIN:
@@ -207,9 +206,9 @@ class Search:
             columns = list(fit.structure.columns)
             columns[i] = absent[j]
             structure = replace(fit.structure, columns=tuple(columns))
-            theta = fit.theta.copy()
-            theta[i] = 0.0
-            tried = self.likelihood.fit(structure, theta, fit.order)
+            there = self.foreseen(fit, absent, j, i)[1]
+            starts = [np.where(np.arange(len(there)) == i, 0.0, fit.theta), there]
+            tried = self._better(structure, starts, fit.order)
             simpler = absent[j] < fit.structure.columns[i]
             if tried.value > fit.value + (-LEAST_GAIN if simpler else LEAST_GAIN):
                 return tried
@@ -217,6 +216,30 @@ class Search:
                 new, old = self.names[absent[j]], self.names[fit.structure.columns[i]]
                 self.rivals.append(f"{new} instead of {old}")
         return None
+
+    def foreseen(self, fit: Fit, absent: Sequence[int], new: int, old=None):
+        """Gain of ℓ by an absent column and where it leads, to second order.
+
+        It comes after the other columns, or in the place of the one that is `old`.
+        """
+        g, information = self.likelihood.joint(fit, absent)
+        size = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
+        g, information = g / size, information / np.outer(size, size)
+        count, move = len(fit.theta), np.zeros(len(g))
+        kept = [i for i in range(count) if i != old] + [count + new]
+        if old is not None:
+            move[old] = -fit.theta[old] * size[old]
+        slope = g - information @ move
+        gain = (g + slope) @ move / 2
+        step = np.linalg.pinv(information[np.ix_(kept, kept)]) @ slope[kept]
+        move[kept] += step
+        theta, entry = fit.theta + (move / size)[:count], move[count + new]
+        entry = entry / size[count + new]
+        if old is None:
+            theta = np.insert(theta, len(fit.structure.columns), entry)
+        else:
+            theta[old] = entry
+        return gain + slope[kept] @ step / 2, theta
 
     def without(self, fit: Fit, place: int) -> Fit:
         """Fit without a free coefficient, from where it should then be."""
@@ -232,12 +255,15 @@ class Search:
         starts = [np.delete(fit.theta, place), np.delete(theta, place)]
         return self._better(structure, starts, fit.order)
 
-    def with_column(self, fit: Fit, column: int) -> Fit:
+    def with_column(self, fit: Fit, absent: Sequence[int], new: int) -> Fit:
         """Fit with a further candidate."""
         columns = fit.structure.columns
-        structure = replace(fit.structure, columns=(*columns, column))
-        theta = np.insert(fit.theta, len(columns), 0.0)
-        return self.likelihood.fit(structure, theta, fit.order)
+        structure = replace(fit.structure, columns=(*columns, absent[new]))
+        starts = [
+            np.insert(fit.theta, len(columns), 0.0),
+            self.foreseen(fit, absent, new)[1],
+        ]
+        return self._better(structure, starts, fit.order)
 
     def _better(self, structure: Structure, starts, order: int) -> Fit:
         values = [self.likelihood.profiled(structure, s, order)[1] for s in starts]
@@ -279,14 +305,13 @@ class Search:
         theta = np.concatenate([fit.theta[:count], values, fit.theta[count + old :]])
         return self.likelihood.fit(structure, theta, fit.order)
 
-    def coloured(self, fit: Fit) -> tuple[Fit, float]:
+    def coloured(self, fit: Fit, score: float) -> tuple[Fit, float]:
         """The fit with a coloured force if the likelihood ratio asks for it.
 
         The ratio is that of the score test where this already says no.
         """
-        score = self.likelihood.scores(fit, [], memory=True)[0]
-        if score <= 0 or score**2 < RATIO_OF_COLOUR / 2:
-            return fit, float(max(score, 0.0) ** 2)
+        if score**2 < RATIO_OF_COLOUR / 2:
+            return fit, score**2
         structure = replace(fit.structure, coloured=True)
         dt = self.likelihood.model.dt
         starts = [
