@@ -5,17 +5,23 @@ import pytest
 import yaml
 from recorded import ROOT, identified
 from scipy.signal import lfilter
+from sympy import lambdify
 
 import leastaction
 from leastaction.core.euler_lagrange import symbols
+from leastaction.core.expressions import parse
+from leastaction.recordings import input_dynamics
+from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.force_error import force_error
+from leastaction.recordings.input_dynamics import Unknown
+from leastaction.recordings.inputs import Inputs
 from leastaction.recordings.leave_one_out import (
     ERROR_RATIO_OF_TERM,
     PRICE_OF_GAIN,
     LeaveOneOut,
 )
+from leastaction.recordings.recommended_library import stribeck_losses
 from leastaction.recordings.stand_in import recorded_table
-from leastaction.recordings.windows import input_nodes
 from leastaction.trajectories.multiple_shooting import Positions
 from leastaction.trajectories.variational_equations import variational_equations
 
@@ -279,13 +285,14 @@ def slide(seed, ripple=1.0, step=2e-3, count=8000):
     return time, np.array(path) + 1e-6 * rng.standard_normal(count), np.array(forces)
 
 
-def learned(time, x, force):
-    """Law of a driven slide."""
+def learned(time, x, force, library=None, **chain):
+    """Law of a driven slide; `chain` is what lies between its input and the force."""
     return leastaction.learn(
         {"x": x, "force": force},
         time=time,
         coordinates={"x": "m"},
-        inputs={"x": "force [N]"},
+        inputs={"x": {"column": "force", "unit": "N"} | chain},
+        library=library,
         progress=False,
     )
 
@@ -311,10 +318,54 @@ def test_an_input_recorded_late_is_found():
     """By 4 ms; held from sample to sample it acts 1 ms after its record."""
     time, x, force = slide(3)
     found = learned(time[2:], x[2:], force[:-2])
-    lag, std = (float(found.model[k][0]) for k in ("input_lag", "input_lag_std"))
-    assert abs(lag + 0.003) < 2.2 * std < 1e-3
+    lag, std = (found.model[k].item() for k in ("input_lag", "input_lag_std"))
+    assert abs(lag + 0.003) < 2.2 * std < 1.5e-3
     assert any("before the time of its record" in text for text in found.warnings)
     assert 2 * law(found.model)["xdot**2"][0] == pytest.approx(95, rel=0.01)
+
+
+def test_a_command_late_by_50_ms_of_unknown_gain_and_offset():
+    """The mass gives the scale; a delay of three windows is found before the law."""
+    time, x, force = slide(4)
+    volts = (force / 12.5 + 0.3)[:-25]
+    mass = {"reference": "95*xdot**2/2"}
+    unknown = {"unit": "V", "gain": "unknown", "offset": "unknown", "lag": "unknown"}
+    found = learned(time[25::2], x[25::2], volts[::2], mass, **unknown)
+    for name, truth in (("lag", -0.049), ("gain", 12.5)):
+        value, std = (found.model[f"input_{name}{k}"].item() for k in ("", "_std"))
+        assert abs(value - truth) < found.interval_factor * std < 0.06 * abs(truth)
+    terms = law(found.model)
+    assert terms["xdot**2"] == (pytest.approx(47.5), 0)
+    told = " ".join(found.warnings)
+    assert "the gain (SI units) of the input of x is 12." in told
+    assert "the offset of the input of x (SI units) is 0." in told
+
+
+def test_the_minimum_of_a_valley_with_a_saddle_is_found():
+    """Errors that hardly tell a lag from a time constant, and only its square."""
+
+    def errors(p):
+        lag, constant = p
+        whole = 400 * (lag + constant - 10) ** 2
+        return np.array([0.5, 0.5]) * (whole + (constant**2 - 225) ** 2 / 100 + 1)
+
+    both = [Unknown(name, (0,), True) for name in ("lag", "time_constant")]
+    along = input_dynamics.directions(both)
+    found, around = input_dynamics.minimum(
+        lambda y: errors(along @ y), np.zeros(2), 8.0, 1000.0
+    )
+    np.testing.assert_allclose(along @ found, [-5, 15], atol=0.1)
+    assert len(around) == 9
+
+
+def test_stribeck_friction_falls_with_the_velocity():
+    """To 1/e at its velocity scale, and it turns around without a jump."""
+    v = symbols(["xdot"])[0]
+    (text,) = stribeck_losses({"xdot": [0.04, 0.06]}, ["x"])
+    smooth = smooth_friction(parse(text, ["x", "xdot"]), 1e-4)
+    force = lambdify(v, smooth.diff(v))
+    assert force(0.05) == pytest.approx(np.exp(-1), rel=1e-3)
+    assert force(-0.05) == -force(0.05) and force(0) == 0
 
 
 def test_a_constant_force_that_a_law_misses_is_seen_in_every_window():
@@ -337,6 +388,30 @@ def test_a_constant_force_that_a_law_misses_is_seen_in_every_window():
     np.testing.assert_allclose(mean[:, 0], windows.mean(axis=1), atol=0.05)
 
 
+def recorded_input(values, *, dt=1.0, lag=0.0, time_constant=0.0):
+    """One trajectory of one input."""
+    parts = [slice(0, len(values))]
+    chain = np.array([lag]), np.array([time_constant])
+    return Inputs(values[:, None], parts, dt, *chain)
+
+
+@pytest.mark.parametrize("constant", [0.3, 2.0, -0.5])
+def test_a_first_order_lag_of_a_tone_is_known(constant):
+    """Amplitude 1/√(1 + ω²T²) and phase −arctan ωT, far from both ends."""
+    time, omega = 0.01 * np.arange(4000), 7.0
+    found = recorded_input(np.sin(omega * time), dt=0.01, time_constant=constant)
+    middle = np.arange(1900, 2100)
+    exact = np.imag(np.exp(1j * omega * time) / (1 + 1j * omega * constant))
+    np.testing.assert_allclose(found.at(middle)[:, 0], exact[middle], atol=2e-3)
+
+
+def test_a_lagging_input_of_one_trajectory_knows_nothing_of_another():
+    values = np.concatenate([np.zeros(50), np.ones(50)])
+    parts = [slice(0, 50), slice(50, 100)]
+    inputs = Inputs(values[:, None], parts, 1.0, np.array([5.0]), np.zeros(1))
+    np.testing.assert_allclose(inputs.at(np.arange(100))[:, 0], values, atol=1e-12)
+
+
 def test_a_broadband_input_is_no_straight_line():
     """Half-way between its samples a band-limited input is met within 1 %."""
     rng = np.random.default_rng(0)
@@ -347,7 +422,7 @@ def test_a_broadband_input_is_no_straight_line():
     def force(at):
         return np.cos(2 * np.pi * np.outer(at, tones) + phase).sum(axis=1)
 
-    found = input_nodes(force(row)[:, None], row[100:-100], 1)(1)[:, 0]
+    found = recorded_input(force(row)).nodes(row[100:-100], 1)(1)[:, 0]
     exact = force(100 + np.arange(2 * len(row[100:-100])) / 2)
     assert np.sqrt(np.mean((found - exact) ** 2)) < 0.05 * exact.std()
 

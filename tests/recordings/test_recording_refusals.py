@@ -250,6 +250,23 @@ DESCRIPTIONS = {
         rig() | {"library": {"also": {"dissipation": ["phidot**2"]}}},
         ["unknown name 'phidot'"],
     ),
+    "gain without a scale": (
+        rig(inputs={"theta": {"column": "theta2", "unit": "V", "gain": "unknown"}}),
+        ["inputs.theta.gain", "nothing gives the law its scale", "library: {reference"],
+    ),
+    "lag that is no number": (
+        rig(inputs={"theta": {"column": "theta2", "unit": "N m", "lag": "late"}}),
+        ["import.inputs.theta.lag"],
+    ),
+    "lag of a random excitation": (
+        rig(inputs={"theta": {"column": "theta2", "unit": "N m", "lag": 0.1}})
+        | {"excitation": "random"},
+        ["inputs.theta.lag", "random excitation"],
+    ),
+    "range of no velocity": (
+        rig() | {"library": {"also": {"stribeck": {"xdot": [0.1, 1.0]}}}},
+        ["stribeck", "xdot is no velocity", "thetadot"],
+    ),
     "negative rate": (rig(time={"rate": -5.0}), ["import.time.rate", "-5"]),
 }
 

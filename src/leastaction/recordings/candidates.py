@@ -75,10 +75,10 @@ def sliding_equations(
 
 
 def smooth_friction(term: sp.Expr, width: float) -> sp.Expr:
-    """|v| as √(v² + w²) − w; other terms as they are."""
-    if not isinstance(term, sp.Abs):
+    """|v|, also in an exponential, as √(v² + w²); other terms as they are."""
+    if not isinstance(term, sp.Abs) and not term.has(sp.exp):
         return term
-    return sp.sqrt(term.args[0] ** 2 + sp.Float(width) ** 2)
+    return term.replace(sp.Abs, lambda v: sp.sqrt(v**2 + sp.Float(width) ** 2))
 
 
 def one_two_five(value: float) -> float:

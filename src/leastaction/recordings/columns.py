@@ -1,7 +1,7 @@
 """Columns of a user's tables: what they measure, in SI units."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import tau
 
 import numpy as np
@@ -14,6 +14,7 @@ from leastaction.core.units import (
     parsed_unit,
     registry,
 )
+from leastaction.recordings.inputs import GAIN, UNKNOWN
 
 COUNTS = ("count", "counts")
 # Units without a dimension that are no angle.
@@ -23,6 +24,8 @@ PIXELS = {"px": "pixel"}
 # Sections of `import`, and the power of time in the unit of what they hold.
 CHANNELS = {"coordinates": "q", "velocities": "qdot", "accelerations": "qddot"}
 INPUTS = "inputs"
+# Generalised force on a coordinate, by the unit of that.
+FORCES = {"m": "N", "rad": "N*m"}
 
 
 @dataclass(frozen=True)
@@ -180,7 +183,7 @@ def column(name: str, entry: Mapping, use: str) -> Column:
         str(written or name),
         use,
         sign * float(factor),
-        float(entry.get("offset") or 0.0),
+        0.0 if entry.get("offset") == UNKNOWN else float(entry.get("offset") or 0.0),
         f"{parsed if factor == 1 and not angle else base:~C}"
         or ("rad" if angle else "1"),
         angle,
@@ -204,6 +207,10 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
             for name, entry in settings[section].items()
         }
     coordinates = found["q"]
+    for name, entry in settings[INPUTS].items():
+        if entry.get(GAIN) is not None and name in coordinates:
+            given = found["input"][name]
+            found["input"][name] = _amplified(given, entry[GAIN], coordinates[name])
     for section, channel in (*CHANNELS.items(), (INPUTS, "input")):
         for name in found[channel]:
             if name not in coordinates:
@@ -231,6 +238,13 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
                 )
     _refuse_shared(found)
     return found
+
+
+def _amplified(given: Column, gain, coordinate: Column) -> Column:
+    """An input as a generalised force, by its gain in SI units, if that is known."""
+    unit = FORCES.get(coordinate.unit, f"J/({coordinate.unit})")
+    known = 1.0 if gain == UNKNOWN else float(gain)
+    return replace(given, factor=known * given.factor, unit=unit)
 
 
 def uses_of(columns: Iterable[Column], settings: Mapping) -> dict[str, str]:

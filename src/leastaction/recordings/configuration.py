@@ -26,12 +26,14 @@ from leastaction.core.settings import (
     Integer,
     Names,
     Number,
+    Pair,
     Positive,
     Settings,
     Text,
     Title,
     absent,
     complete,
+    or_word,
 )
 from leastaction.recordings.error import RecordingError
 
@@ -67,6 +69,27 @@ class Coordinate(Column):
     unknown: Names | None = absent(
         "Names in the expression that are no columns, but the centre of a circle, "
         "which is estimated: [x0, y0]."
+    )
+
+
+class Input(Column):
+    """A column that drives a coordinate, and what lies between it and the force."""
+
+    offset: or_word(Number, "unknown") = Field(
+        0.0,
+        description="Subtracted first, in the unit of the column; unknown: a candidate "
+        "of the law.",
+    )
+    gain: or_word(Number, "unknown") | None = absent(
+        "Generalised force per unit of the column, both SI; unknown: found, if "
+        "library.reference gives the scale. The column is the force itself if absent."
+    )
+    lag: or_word(Number, "unknown") | None = absent(
+        "Time after its record at which the input acts, s, negative if it was recorded "
+        "late; unknown: found with an interval. If absent, one that is seen is found."
+    )
+    time_constant: or_word(Positive, "unknown") | None = absent(
+        "Time constant of a first-order lag between input and force, s; or unknown."
     )
 
 
@@ -125,7 +148,7 @@ class Import(Settings):
     accelerations: dict[str, Column] = Field(
         {}, description="Recorded accelerations, of every coordinate or of none."
     )
-    inputs: dict[str, Column] = Field(
+    inputs: dict[str, Input] = Field(
         {}, description="Generalised forces that act on coordinates, as recorded."
     )
 
@@ -135,6 +158,11 @@ class Also(Settings):
 
     lagrangian: Names | None = absent("Of L.")
     dissipation: Names | None = absent("Of D.")
+    stribeck: dict[str, Pair] | None = absent(
+        "Of D, friction that falls from F_s + F_c to F_c as |v| grows beyond a "
+        "velocity v_s, F_s exp(-|v|/v_s): by velocity the smallest and largest v_s "
+        "that are tried, in SI units, such as {xdot: [0.001, 0.1]}."
+    )
 
 
 class RecordedLibrary(Settings):
@@ -450,9 +478,11 @@ def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
 def _library(example: Mapping, channels: Mapping, problems: list) -> dict:
     """Recommended candidates, or those of the YAML, and what it adds."""
     from leastaction.core.library import Library
+    from leastaction.recordings.inputs import OFFSET, UNKNOWN
     from leastaction.recordings.recommended_library import (
         random_library,
         recommended_library,
+        stribeck_losses,
     )
 
     given = example.get("library", {})
@@ -462,13 +492,60 @@ def _library(example: Mapping, channels: Mapping, problems: list) -> dict:
     library = recommended | {
         key: value for key, value in given.items() if key != "also"
     }
-    for key, terms in given.get("also", {}).items():
+    also = dict(given.get("also", {}))
+    try:
+        losses = stribeck_losses(also.pop("stribeck", {}), list(kinds))
+    except ValueError as error:
+        problems.append(f"library.also.stribeck: {error}")
+        losses = []
+    also["dissipation"] = [*also.get("dissipation", []), *losses]
+    for key, terms in also.items():
+        if not terms:
+            continue
         library[key] = [*library[key], {"terms": list(terms)}]
     try:
-        _ = Library.from_config(library, list(kinds))
+        terms = Library.from_config(library, list(kinds))
     except ValueError as error:
         problems.append(f"library: {error}")
+        return library
+    inputs = example["import"]["inputs"]
+    offsets = [n for n, entry in inputs.items() if entry[OFFSET] == UNKNOWN]
+    missing = [n for n in offsets if n not in terms.names]
+    if missing:
+        library["lagrangian"] = [*library["lagrangian"], {"terms": missing}]
+    problems += _unscaled(inputs, "reference" in given, random)
     return library
+
+
+def _unscaled(inputs: Mapping, has_scale: bool, random: bool) -> list[str]:
+    """What is said of inputs that no data can tell."""
+    from leastaction.recordings.inputs import GAIN, LAG, TIME_CONSTANT, UNKNOWN
+
+    gains = [name for name, entry in inputs.items() if entry.get(GAIN) == UNKNOWN]
+    problems = []
+    if gains and not has_scale:
+        problems.append(
+            f"import.inputs.{gains[0]}.gain: it is unknown, but nothing gives the law "
+            "its scale; give the gain, or a coefficient that you know, such as "
+            f"`library: {{reference: 95.1*{gains[0]}dot**2/2}}`"
+        )
+    if gains and len(inputs) > 1:
+        problems.append(
+            f"import.inputs.{gains[0]}.gain: it is unknown, but there are "
+            f"{len(inputs)} inputs; the gain of a single one can be found: give it"
+        )
+    chain = [
+        f"import.inputs.{name}.{key}"
+        for name, entry in inputs.items()
+        for key in (LAG, TIME_CONSTANT, GAIN)
+        if entry.get(key) is not None
+    ]
+    if random and chain:
+        problems.append(
+            f"{chain[0]}: the law of a random excitation takes inputs as they are "
+            "recorded; leave it out"
+        )
+    return problems
 
 
 def import_settings(example: Mapping, estimator: str | None = None) -> dict:

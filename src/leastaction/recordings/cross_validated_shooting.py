@@ -7,12 +7,13 @@ enter and leave by the error on blocks that were left out of the fit (Stone 1974
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import check
-from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
+from leastaction.core.estimate import LagrangianEstimate
 from leastaction.core.library import Library
 from leastaction.core.progress import report
 from leastaction.recordings.candidates import (
@@ -27,30 +28,30 @@ from leastaction.recordings.candidates import (
 from leastaction.recordings.contracts import training
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.error_bars import (
-    CONFIDENCE,
-    doubtful,
-    drift,
-    has_settled,
     level_of,
     settled,
-    total_std,
-    window_spread,
     without_doubtful,
 )
-from leastaction.recordings.lag import Lag, input_lag
+from leastaction.recordings.input_dynamics import (
+    InputDynamics,
+    Unknown,
+    changed,
+    input_dynamics,
+    unknowns_of,
+)
+from leastaction.recordings.inputs import has_unknown_gain
+from leastaction.recordings.law_estimate import Identified, estimate
 from leastaction.recordings.leave_one_out import (
     Candidate,
     LeaveOneOut,
     Problem,
     fitted,
     parts,
-    rank,
     search,
 )
 from leastaction.recordings.windows import (
     Recording,
     durations,
-    longest_window,
     recording,
     weighted,
     windows,
@@ -70,50 +71,6 @@ LEAST_GROWTH_RETRIED = 2.0
 # Longer windows are given up if their rms misfit, in units of what weights allow, is
 # beyond this, and this many times that of the windows before.
 MISFIT_OF_LOST_WINDOWS = 8.0
-MOST_ALTERNATIVES = 8
-# Laws with an error beyond this multiple are no alternative, however few the blocks.
-LARGEST_ALTERNATIVE_ERROR = 1.3
-
-# Unit and meaning of what a law says of itself.
-NUMBERS = {
-    "blocks": ("1", "blocks that were left out in turn"),
-    "window": ("s", "length of the windows that were fitted"),
-    "force_window": ("s", "length of the windows that coefficients are fitted in"),
-    "input_lag": ("s", "time after its record at which the input acts in the law"),
-    "input_lag_std": ("s", "standard error of that time"),
-    "longest_window": ("s", "length of the longest windows that the recording has"),
-    "period": ("s", "main period"),
-    "sliding_width": ("(units of q)/s", "velocity where friction turns"),
-    "misfit": (
-        "1",
-        "rms misfit over the windows, in 0.3 % of the amplitude and the noise",
-    ),
-    "criterion_value": ("1", "log of the error left out"),
-    "converged": ("1", "whether a further step would be a fraction of every error bar"),
-}
-FITTED, COORDINATE = ("column_fitted",), "see coordinate_unit"
-# Dimensions, unit and meaning.
-ARRAYS = {
-    "jackknife_coefficient": (
-        ("block", *FITTED),
-        "mixed",
-        "coefficients with one block left out",
-    ),
-    "column_position": (FITTED, "1", "position among all candidates"),
-    "drift": (
-        FITTED,
-        "mixed",
-        "half the difference between large and small amplitudes",
-    ),
-    "drift_std": (FITTED, "mixed", "standard error of the drift, over blocks"),
-    "amplitude_range": (
-        ("dof", "end"),
-        COORDINATE,
-        "smallest and largest amplitude of a trajectory",
-    ),
-    "noise_level": (("dof",), COORDINATE, "noise of the sensor"),
-    "equivalent_models": ((), "1", "models that fit alike, as JSON"),
-}
 
 
 def identify(
@@ -132,8 +89,8 @@ def identify(
        Windows of a driven motion begin much shorter, and grow as long as the squared
        misfit grows no faster than they: a force that the law misses is then not
        integrated over and over.
-       A lag of the input that is seen (:mod:`leastaction.recordings.lag`) is applied,
-       and the law sought again.
+       Lags and time constants of inputs (:mod:`.input_dynamics`) that are seen, or
+       asked for, are applied, and the law sought again.
     3. The size is the smallest beyond which no term lowers the error left out by 20 %.
     4. Terms whose interval holds zero are dropped, unless they are needed.
     5. Error bars by the jackknife over blocks, with half the difference between large
@@ -165,18 +122,54 @@ def identify(
         return _best_start(problem, segments, equations, settings, terms, columns)
 
     names = [str(name) for name in equations["column"].values[columns]]
-    climbed = climb(whole, found, begin, settings["largest"], names)
-    lag, late = input_lag(*climbed[:2], found), 0.0
-    if lag is not None and lag.seen:
-        found, late = lag.applied(found), lag.rows
-        whole = replace(whole, positions=found.positions)
-        climbed = climb(whole, found, begin, settings["largest"], names)
-        lag = input_lag(*climbed[:2], found) or lag
+    rise = partial(climb, begin=begin, largest=settings["largest"], names=names)
+    unknowns = unknowns_of(observations, found.inputs) if whole.driven else []
+    start = np.array(json.loads(equations.attrs["input_start"]))
+    found, climbed, dynamics = _through_inputs(whole, found, rise, unknowns, start)
     kept, present, quadratic, reached = climbed
     present = settled(kept, without_doubtful(kept, present, found), found)
+    ends = followed(kept, present, found, reached)
+    inputs = unknowns, dynamics
     kept = replace(kept, preferred=_references(terms, columns))
-    law = kept, present, quadratic, found
-    return estimate(*law, equations, terms, columns, reached, width, (late, lag))
+    law = Identified(kept, present, quadratic, found, *inputs, reached, *ends, width)
+    amplified = has_unknown_gain(observations)
+    return estimate(law, equations, terms, columns, amplified)
+
+
+def _through_inputs(
+    whole: Problem,
+    found: Recording,
+    rise: Callable,
+    unknowns: Sequence[Unknown],
+    start: np.ndarray,
+) -> tuple[Recording, tuple, InputDynamics | None]:
+    """The law by windows that grow, with the lags of the inputs that it has.
+
+    It is sought with those to begin with, and again with those that are seen in it.
+
+    Returns
+    -------
+    recording, climbed, dynamics
+        The recording with its inputs as they act, what `rise` gives of it, and what is
+        unknown of the inputs.
+    """
+
+    def climbed(values: np.ndarray) -> tuple:
+        moved = found
+        if whole.driven:
+            moved = found.driven_by(changed(found.inputs, unknowns, values))
+        law = rise(replace(whole, positions=moved.positions), moved)
+        return moved, law, input_dynamics(*law[:2], found, unknowns, values)
+
+    moved, law, dynamics = climbed(start)
+    better = np.zeros_like(start)
+    if dynamics is not None:
+        better = np.where(dynamics.seen, dynamics.values, 0.0)
+    if (better != start).any():
+        first = dynamics
+        moved, law, dynamics = climbed(better)
+        dynamics = dynamics or first
+    return moved, law, dynamics
 
 
 def climb(
@@ -321,142 +314,7 @@ def _least_ratio(problem: Problem, ratio: Ratio, support: Sequence[int]) -> np.n
     return problem.scale(c) * c
 
 
-def estimate(
-    problem: Problem,
-    present: Candidate,
-    whole: LeaveOneOut,
-    found: Recording,
-    equations: xr.Dataset,
-    terms: Library,
-    columns: np.ndarray,
-    window: float,
-    width: float,
-    delay: tuple[float, Lag | None],
-) -> LagrangianEstimate:
-    """Coefficients, standard errors, alternatives and diagnostics.
-
-    .. math::
-
-        s_k^2 = \\frac{S - 1}{S} \\sum_s (c_k^{(s)} - \\bar c_k)^2
-        + \\frac14 (c_k^{large} - c_k^{small})^2
-    """
-    fit, left_out = present.fit, present.left_out
-    support, fixed = list(present.support), problem.fixed(fit.c)
-    left, _ = left_out.jackknife(support, fixed)
-    std = total_std(problem, present, found)
-    drifted, drift_std = drift(problem, present, found, left_out, support)
-    scale = problem.scale(fit.c)
-    count = len(terms.terms) + len(terms.dissipation)
-
-    def spread(values, empty=0.0):
-        full = np.full((*values.shape[:-1], count), empty)
-        full[..., columns] = scale * values
-        return full
-
-    alternatives, about = equivalents(
-        problem, whole, present, found, equations["column"].values[columns]
-    )
-    followed_for = followed(problem, present, found, window)
-    late, lag = delay
-    numbers = {
-        "blocks": len(left_out.e),
-        "window": followed_for[0],
-        "misfit": followed_for[1],
-        "force_window": window,
-        **_times(found, late, lag),
-        "sliding_width": width,
-        "criterion_value": present.criterion,
-        "converged": int(has_settled(problem, present, std)),
-    }
-    values = {
-        "jackknife_coefficient": spread(left)[:, columns],
-        "column_position": columns,
-        "drift": spread(drifted)[columns],
-        "drift_std": spread(drift_std)[columns],
-        "amplitude_range": np.stack(
-            [f(found.amplitude, 0) for f in (np.min, np.max)], 1
-        ),
-        "noise_level": equations["noise_std"].values[0],
-        "equivalent_models": np.array(json.dumps(about), dtype=object),
-    }
-    diagnostics = {k: (value, *NUMBERS[k]) for k, value in numbers.items()}
-    arrays = {k: (ARRAYS[k][0], value, *ARRAYS[k][1:]) for k, value in values.items()}
-    every = np.hypot(std, model_error(problem, present, found, lag))
-    errors = spread(np.where(fit.c != 0, every, np.nan), np.nan)
-    law = lagrangian_estimate(equations, spread(fit.c), diagnostics, arrays, errors)
-    return replace(law, alternatives=alternatives)
-
-
-def _times(found: Recording, late: float, lag: Lag | None) -> dict:
-    """What a recording itself says of times, s; the lag is given in recorded rows."""
-    return {
-        "input_lag": found.row * late,
-        "input_lag_std": np.nan if lag is None else found.row * lag.std,
-        "longest_window": longest_window(found),
-        "period": found.period,
-    }
-
-
-def model_error(
-    problem: Problem, present: Candidate, found: Recording, lag: Lag | None
-) -> np.ndarray:
-    """Half of what windows, and a lag that is not in the law, would change."""
-    change = np.zeros_like(present.fit.c) if lag is None else lag.change
-    lagging = np.where(present.fit.c != 0, change, 0.0) / 2
-    return np.hypot(window_spread(problem, present, found), lagging)
-
-
 def _references(terms: Library, columns: np.ndarray) -> dict[int, float]:
     """Coefficients of the reference terms of the library, by position in `columns`."""
     found = {int(k): float(value) for k, value in terms.references}
     return {i: found[int(k)] for i, k in enumerate(columns) if int(k) in found}
-
-
-def equivalents(
-    problem: Problem,
-    whole: LeaveOneOut,
-    present: Candidate,
-    found: Recording,
-    names: Sequence[str],
-) -> tuple[str, list[dict]]:
-    """Models of the same size whose error left out is not significantly larger.
-
-    By Student's t test of the differences, paired over blocks, at 95 %. One with
-    more doubtful terms is none.
-    """
-    from scipy.stats import t
-
-    support = present.support
-    own = whole.block_errors(support, problem.fixed(whole.c))
-    std = total_std(problem, present, found)
-    doubts = len(doubtful(present.fit.c, std, len(own)))
-    alike_ones = []
-    for _, other in rank(problem, whole, support, len(support)):
-        if len(other) != len(support) or other == support:
-            continue
-        fixed = problem.fixed(whole.c, other)
-        errors = whole.block_errors(other, fixed)
-        difference = errors - own
-        spread = np.sqrt(len(own)) * difference.std(ddof=1)
-        alike = difference.sum() < t.ppf(CONFIDENCE, len(own) - 1) * spread
-        if errors.sum() < (LARGEST_ALTERNATIVE_ERROR if alike else 1.05) * own.sum():
-            c = whole.coefficients(other, fixed)
-            std = total_std(problem, present, found, (whole, other))
-            if len(doubtful(c, std, len(own))) <= doubts:
-                alike_ones.append((float(errors.sum() / own.sum()), other, c))
-    alike_ones = sorted(alike_ones, key=lambda each: each[0])[:MOST_ALTERNATIVES]
-    about, texts = [], []
-    for ratio, other, c in alike_ones:
-        scaled = problem.scale(c) * c
-        gone = [names[k] for k in support if k not in other]
-        new = [names[k] for k in other if k not in support]
-        about.append(
-            {
-                "error_ratio": ratio,
-                "coefficients": {names[k]: float(scaled[k]) for k in other},
-                "instead_of": gone,
-                "has": new,
-            }
-        )
-        texts.append(f"{' + '.join(new)} instead of {' + '.join(gone)}")
-    return "; ".join(texts), about

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from leastaction.recordings.leave_one_out import (
+    ERROR_RATIO_OF_TERM,
     Candidate,
     LeaveOneOut,
     Problem,
@@ -44,7 +45,7 @@ def level_of(
 
 
 def window_spread(kept: Problem, present: Candidate, found: Recording) -> np.ndarray:
-    """Half the difference of coefficients from half and from twice as long windows.
+    """Half the change of coefficients from half to twice as long windows.
 
     Zero of a free motion. An error of the force or of its interpolation has its own
     weight in windows of each length, and moves the coefficients of a driven motion.
@@ -60,7 +61,34 @@ def window_spread(kept: Problem, present: Candidate, found: Recording) -> np.nda
         problem = problem.accurate(segments, c)
         trial = fitted(problem, segments, c)
         ends.append(c if trial is None else trial.fit.c)
-    return np.abs(ends[0] - ends[1]) / 2
+    return (ends[1] - ends[0]) / 2
+
+
+def absent_term(kept: Problem, present: Candidate, whole: LeaveOneOut) -> np.ndarray:
+    r"""Deviation of all coefficients for the absent term that most probably belongs.
+
+    Of a driven motion. A term that lowers the error left out by r < 1, though not by
+    the R that its price asks for, is taken to belong to the law with probability
+    w = ½ log r / log R, and changes the coefficients by Δc:
+
+    .. math::  \sqrt{w (1 - w)} \, Δc
+
+    A slide hardly tells a constant force from a friction that differs by direction:
+    each is what it is for the other being zero.
+    """
+    support, c = present.support, present.fit.c
+    likely, found = 0.0, np.zeros(len(c))
+    own = whole.block_errors(support, []).sum()
+    there = whole.coefficients(support, [])
+    for k in set(range(len(c))) - set(support) if kept.driven else ():
+        more = tuple(sorted((*support, k)))
+        lower = np.log(whole.block_errors(more, []).sum() / own)
+        needed = kept.price[k] * np.log(ERROR_RATIO_OF_TERM)
+        w = min(0.5 * lower / needed, 0.5)
+        if w > likely:
+            change = whole.coefficients(more, []) - there
+            likely, found = w, np.sqrt(w * (1 - w)) * np.where(c != 0, change, 0.0)
+    return found
 
 
 def drift(
@@ -70,7 +98,7 @@ def drift(
     left_out: LeaveOneOut,
     support: Sequence[int],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Half the difference between the louder and the quieter half of the blocks.
+    """Half of the louder half of the blocks less the quieter half.
 
     And its standard error, by the jackknife within each half.
     """
@@ -89,7 +117,7 @@ def drift(
     halves = [left_out.of_blocks(half) for half in np.array_split(order, 2)]
     large, small = (half.coefficients(support, fixed) for half in halves)
     std = np.hypot(*(half.jackknife(support, fixed)[1] for half in halves))
-    return np.abs(large - small) / 2, std / 2
+    return (large - small) / 2, std / 2
 
 
 def total_std(
@@ -98,18 +126,31 @@ def total_std(
     found: Recording,
     other: tuple[LeaveOneOut, Sequence[int]] | None = None,
 ) -> np.ndarray:
-    """Standard error over blocks, with drift and numerical error in quadrature.
+    """Standard error: :func:`deviations` in quadrature."""
+    every = deviations(problem, present, found, other)
+    return np.sqrt((every**2).sum(axis=0))
 
-    Of the present law, or of an `other` support in the quadratic functions given.
+
+def deviations(
+    problem: Problem,
+    present: Candidate,
+    found: Recording,
+    other: tuple[LeaveOneOut, Sequence[int]] | None = None,
+) -> np.ndarray:
+    """Independent deviations of all coefficients together, shape (deviation, term).
+
+    Those of blocks left out (jackknife), the drift, and the numerical error of every
+    term; of the present law, or of an `other` support in the quadratic functions given.
     """
     left_out, support = other or (present.left_out, present.support)
     fixed = problem.fixed(left_out.c, support)
     c = left_out.coefficients(support, fixed)
-    _, jackknife = left_out.jackknife(support, fixed)
+    left, _ = left_out.jackknife(support, fixed)
+    share = np.sqrt((len(left) - 1) / len(left))
     numerical = NUMERICAL_ERROR * c
     numerical[fixed] = 0.0
     drifted, _ = drift(problem, present, found, left_out, support)
-    return np.sqrt(jackknife**2 + drifted**2 + numerical**2)
+    return np.vstack([share * (left - left.mean(0)), drifted, np.diag(numerical)])
 
 
 def doubtful(c: np.ndarray, std: np.ndarray, blocks: int) -> list:

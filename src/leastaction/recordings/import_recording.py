@@ -16,6 +16,7 @@ from leastaction.recordings.checks import LARGEST_ANGLE, refuse, warnings_of
 from leastaction.recordings.columns import columns_of, time_factor
 from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.inputs import SAID_OF_INPUTS
 from leastaction.recordings.pivot import constraints, derive, raw_columns
 from leastaction.recordings.spikes import replace_spikes
 from leastaction.recordings.splitting import (
@@ -103,7 +104,12 @@ def measurements(settings: Mapping) -> xr.Dataset:
         texts.append(f"angles were unwrapped at {turned} jumps of a whole turn")
     for text in texts:
         log.warning("%s", text)
-    return _dataset(series, starts, held, kept, channels, clock, texts)
+    stated = {
+        name: {key: entry[key] for key in SAID_OF_INPUTS if entry.get(key) is not None}
+        for name, entry in given["inputs"].items()
+    }
+    how = channels, clock, texts, stated
+    return _dataset(series, starts, held, kept, *how)
 
 
 def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
@@ -206,7 +212,9 @@ def _end_held_out(kept, series, starts, clock: Clock) -> np.ndarray:
     return np.arange(len(kept)) == len(kept) - 1
 
 
-def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Dataset:
+def _dataset(
+    series, starts, held, kept, channels, clock: Clock, texts, stated
+) -> xr.Dataset:
     count = np.array([len(q) for q in series["q"]])
     names = list(channels["q"])
     kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
@@ -229,6 +237,7 @@ def _dataset(series, starts, held, kept, channels, clock: Clock, texts) -> xr.Da
             "time_step": clock.step,
             "warnings": json.dumps(texts),
             "kinds": json.dumps(kinds),
+            "inputs": json.dumps(stated),
         },
     )
 

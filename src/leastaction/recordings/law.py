@@ -8,10 +8,14 @@ import xarray as xr
 
 from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
 from leastaction.recordings.conserved import conserved
+from leastaction.recordings.remarks import (
+    is_lost,
+    remarks,
+    reservations,
+    student,
+)
 from leastaction.recordings.units_of_terms import coefficient_units
-from leastaction.report.readable import percent_text
 
-CONFIDENCE = 0.95
 # Below this p-value innovations are not white.
 LEAST_P_VALUE = 1e-3
 # Likelihood ratio, or score, above which a force is no white noise.
@@ -23,21 +27,6 @@ LARGEST_KURTOSIS = 0.5
 # Steps, in standard errors, from the second order filter to the first one, beyond which
 # the third may matter.
 LARGEST_DISAGREEMENT = 5.0
-# A window is long if it has so many main periods, or this share of the longest one.
-PERIODS_OF_WINDOW, SHARE_OF_LONGEST = 2.5, 0.8
-# A misfit, over that of the sensor, that only a missing term explains.
-MISFIT_OF_MISSING_TERM = 2.0
-# A coefficient differs between large and small amplitudes if by this share of itself,
-# and by more than chance lets the worst of them all differ.
-LEAST_RELATIVE_DRIFT = 2e-3
-# Largest rms error of a free run, of half the range, from which one may extrapolate.
-LARGEST_TRUSTED_ERROR = 0.05
-# Sine over cosine of one angle, up to which they are the offset of an encoder.
-TANGENT_OF_OFFSET = 0.1
-# Misfit over the windows, of the amplitude, beyond which there is no law.
-LARGEST_MISFIT = 0.05
-# What a unit of the misfit is, of the amplitude.
-AMPLITUDE_PER_MISFIT = 0.003
 FIGURES = ("prediction", "residuals")
 # Of a randomly excited motion.
 SHAKEN_FIGURES = ("spectra", "innovations", "one_step", "force_spectrum")
@@ -84,8 +73,7 @@ class Law(IdentifiedModel):
             lost = self.not_identifiable
             lost = lost or float(self.dataset["remaining"]) > LARGEST_REMAINING
             return NONE if lost else RESERVED if self.reservations else FOUND
-        misfit = AMPLITUDE_PER_MISFIT * float(self.dataset["misfit"])
-        if misfit > LARGEST_MISFIT or np.isinf(float(self.dataset["criterion_value"])):
+        if is_lost(self.model, self.rollout):
             return NONE
         return RESERVED if self.reservations else FOUND
 
@@ -93,7 +81,7 @@ class Law(IdentifiedModel):
     def reservations(self) -> list[str]:
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
-            return _reservations(self.model, self.rollout)
+            return reservations(self.model, self.rollout)
         return _doubts(self.dataset)
 
     @property
@@ -104,7 +92,7 @@ class Law(IdentifiedModel):
         texts = [*dict.fromkeys(told), *self.reservations]
         if self.rollout is None:
             return texts
-        return [*texts, *_input_lag(self.model), *_zero_offset(self.model)]
+        return [*texts, *remarks(self.model, self.observations)]
 
     @property
     def alternatives(self) -> list[dict]:
@@ -270,15 +258,6 @@ class Law(IdentifiedModel):
         return text.replace("\n## The law\n", f"\n## The law\n{formula}", 1)
 
 
-def student(model: xr.Dataset) -> float:
-    """Student's t of a 95 % interval from as many blocks as were left out."""
-    from scipy.stats import t
-
-    return float(
-        t.ppf((1 + CONFIDENCE) / 2, max(int(model["blocks"].values[0]) - 1, 1))
-    )
-
-
 def _joined(parts: list[str]) -> list[str]:
     """Lines of tables, lists and code stay together."""
     blocks: list[str] = []
@@ -352,13 +331,15 @@ def _scale_of_random(observations: xr.Dataset) -> str:
 
 
 def _scale_note(observations: xr.Dataset, terms: Sequence[tuple] = ()) -> str:
+    given = [f"{x:g} of `{name}`" for kind, name, x, error in terms if not error]
+    if "input" in observations and given:
+        return f"What is known gives the scale: {' and '.join(given)}."
     if "input" in observations:
         return (
             "The recorded input gives the scale: L is in the unit of the input times "
             "that of its coordinate (J for N and m, or N m and rad). It stands on the "
             "right of the equation of its coordinate."
         )
-    given = [f"{x:g} of `{name}`" for kind, name, x, error in terms if not error]
     several = ", one for every group of coordinates that no term connects"
     return (
         "Without a recorded force a Lagrangian is known up to a factor"
@@ -428,52 +409,6 @@ def _amplitudes(model: xr.Dataset) -> str:
         for a, n in enumerate(model["dof"].values)
     }
     return ", ".join(f"{n} {low:.3g} … {high:.3g}" for n, (low, high) in ranges.items())
-
-
-def _reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
-    from scipy.stats import t
-
-    texts = []
-    if not int(model["converged"].values[0]):
-        texts.append("the fit did not settle to the last digit; error bars are rough")
-    window, period = float(model["window"].values[0]), float(model["period"].values[0])
-    longest = float(model["longest_window"].values[0])
-    if window < min(PERIODS_OF_WINDOW * period, SHARE_OF_LONGEST * longest):
-        texts.append(
-            f"windows could not be made longer than {window:.3g} s "
-            f"({window / period:.1f} main periods): chaotic motion, a missing term, or "
-            "a force that no column records"
-        )
-    misfit = float(model["misfit"].values[0])
-    if misfit > MISFIT_OF_MISSING_TERM:
-        texts.append(
-            f"the law misses {percent_text(AMPLITUDE_PER_MISFIT * misfit)} of the "
-            "amplitude over its windows, far more than the sensor: a term is missing; "
-            "look at the residuals"
-        )
-    positions = model["column_position"].values[0]
-    drift, std = model["drift"].values[0], model["drift_std"].values[0]
-    terms, values = _coefficients(model)
-    blocks = int(model["blocks"].values[0])
-    chance = t.isf((1 - CONFIDENCE) / 2 / np.count_nonzero(std), max(blocks - 2, 1))
-    for k, position in enumerate(positions):
-        value = values[position]
-        if (
-            value
-            and drift[k] > chance * std[k] > 0
-            and drift[k] > LEAST_RELATIVE_DRIFT * abs(value)
-        ):
-            texts.append(
-                f"the coefficient of {terms[position]} differs by "
-                f"{percent_text(2 * drift[k] / abs(value))} between large and small "
-                "amplitudes: the law has another form there"
-            )
-    largest = np.nanmax(rollout["rms_error"].values)
-    if largest > LARGEST_TRUSTED_ERROR:
-        texts.append(
-            f"a free run is off by {percent_text(largest)} rms: do not extrapolate"
-        )
-    return texts
 
 
 def _doubts(model: xr.Dataset) -> list[str]:
@@ -546,39 +481,3 @@ def _sensor_noise(model: xr.Dataset) -> str:
             f"`{name}` {number} ± {width}" if error < value else f"`{name}` none"
         )
     return ", ".join(texts)
-
-
-def _coefficients(model: xr.Dataset) -> tuple[list[str], np.ndarray]:
-    """Candidates of L, then of D, and their coefficients."""
-    names = [*model["term"].values, *model["dissipation_term"].values]
-    kinds = ("coefficient", "dissipation_coefficient")
-    values = [model[f"{kind}_estimate"].values[0] for kind in kinds]
-    return [str(name) for name in names], np.concatenate(values)
-
-
-def _input_lag(model: xr.Dataset) -> list[str]:
-    """That the input acts before or after its record, if it was seen."""
-    lag, std = (float(model[k].values[0]) for k in ("input_lag", "input_lag_std"))
-    if not lag:
-        return []
-    when = "after" if lag > 0 else "before"
-    return [
-        f"the input acts {1e3 * abs(lag):.3g} ± {1e3 * student(model) * std:.1g} ms "
-        f"{when} the time of its record; the law takes this into account: check the "
-        "clocks of the channels, or what lies between command and force"
-    ]
-
-
-def _zero_offset(model: xr.Dataset) -> list[str]:
-    """A sine beside a cosine of the same angle is the zero of an encoder."""
-    texts = []
-    found = dict(zip(*_coefficients(model), strict=True))
-    for name in map(str, model["dof"].values):
-        sine, cosine = found.get(f"sin({name})", 0.0), found.get(f"cos({name})", 0.0)
-        if sine and cosine and abs(sine) < TANGENT_OF_OFFSET * abs(cosine):
-            texts.append(
-                f"the zero of {name} is off by "
-                f"{np.degrees(np.arctan(sine / cosine)):.2g} degrees: "
-                "sin beside cos is a mounting angle, not physics"
-            )
-    return texts

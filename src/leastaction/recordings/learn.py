@@ -76,7 +76,9 @@ def learn(
     trajectory
         Column that tells trajectories apart.
     velocities, accelerations, inputs
-        As `coordinates`, by the name of the coordinate: ``{"x": "force [N]"}``.
+        As `coordinates`, by the name of the coordinate: ``{"x": "force [N]"}``. One of
+        `inputs` may be a command, ``{"x": {"column": "u", "unit": "V", "lag": 0.01}}``,
+        with `lag`, `time_constant` (s), `gain` and `offset`, numbers or unknown.
     excitation
         ``none`` or ``random``. Motion that contradicts it is refused.
     library

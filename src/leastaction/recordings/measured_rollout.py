@@ -12,7 +12,7 @@ from leastaction.core.expressions import parse
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
 from leastaction.recordings.force_error import force_error
-from leastaction.recordings.windows import input_nodes
+from leastaction.recordings.inputs import inputs_of
 from leastaction.trajectories.multiple_shooting import (
     Positions,
     Segments,
@@ -53,7 +53,7 @@ def predict(
     stored, forces = [], []
     window = float(model["force_window"].values[0])
     for part in pieces(observations):
-        if law.input is not None:
+        if law.inputs is not None:
             forces.append(law.force_error(part, window))
         path, band = law.free_run(part, start)
         residual = law.residual(part, PERIODS_OF_RESIDUAL_WINDOW * period)
@@ -100,10 +100,14 @@ class _Law:
         self.noise = model["noise_level"].values[0]
         self.dt = float(observations.attrs["time_step"])
         self.q = observations["q"].values[0]
-        self.late = float(model["input_lag"].values[0]) / self.dt
-        self.input = None
-        if "input" in observations:
-            self.input = observations["input"].values[0]
+        self.inputs = inputs_of(observations)
+        if self.inputs is not None:
+            self.inputs = replace(
+                self.inputs,
+                recorded=model["input_gain"].values[0] * self.inputs.recorded,
+                lag=model["input_lag"].values[0],
+                time_constant=model["input_time_constant"].values[0],
+            )
         terms = [parse(str(model["term"].values[k]), every) for k in of_l]
         losses = [
             smooth_friction(parse(str(t), every), width)
@@ -119,9 +123,8 @@ class _Law:
         q = np.ascontiguousarray(self.q[part])
         size = np.maximum(np.ptp(q, axis=0) / 2, 1e-12)
         force = None
-        if self.input is not None:
-            rows = np.arange(len(q))
-            force = input_nodes(self.input[part], rows, 1, self.late)
+        if self.inputs is not None:
+            force = self.inputs.nodes(np.arange(part.start, part.stop), 1)
         return Positions(
             self.equations,
             q,

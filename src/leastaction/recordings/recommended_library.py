@@ -7,6 +7,10 @@ velocity of every joint, and of the relative velocity of two joints of one kind.
 import itertools
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
+from leastaction.core.euler_lagrange import velocity_names
+
 # Largest Σ|k| of cos(k·q) and sin(k·q).
 LARGEST_HARMONIC = 2
 # Coulomb, viscous, quadratic and cubic losses: |v|^p.
@@ -101,6 +105,59 @@ def random_library(kinds: Mapping[str, str]) -> dict:
         "lagrangian": [{"terms": [*(f"{n}dot**2" for n in names), *potential]}],
         "dissipation": [{"terms": losses}],
     }
+
+
+def stribeck_losses(
+    ranges: Mapping[str, Sequence[float]], names: Sequence[str]
+) -> list[str]:
+    r"""Losses whose force falls with the velocity (Stribeck 1902), by velocity scale.
+
+    .. math::
+
+        D = v_s (1 - e^{-|v| / v_s}), \qquad
+        \frac{∂D}{∂v} = \mathrm{sign}(v)\, e^{-|v| / v_s}
+
+    Parameters
+    ----------
+    ranges
+        Smallest and largest v_s of a velocity; 1, 2, 5 times powers of ten between them
+        are candidates.
+    names
+        Coordinates.
+
+    Raises
+    ------
+    ValueError
+        If a name is no velocity, or a range holds no such number.
+
+    Examples
+    --------
+    >>> stribeck_losses({"xdot": [0.01, 0.02]}, ["x"])
+    ['0.01*(1 - exp(-abs(xdot)/0.01))', '0.02*(1 - exp(-abs(xdot)/0.02))']
+    """
+    found = []
+    for velocity, (low, high) in ranges.items():
+        if velocity not in velocity_names(names):
+            raise ValueError(
+                f"{velocity} is no velocity; these are "
+                f"{', '.join(velocity_names(names))}"
+            )
+        if not 0 < low <= high:
+            raise ValueError(
+                f"{velocity} has the range {low:g} to {high:g}; give a smallest and a "
+                "largest velocity above zero"
+            )
+        first, last = np.floor(np.log10(low)), np.floor(np.log10(high))
+        scales = [m * 10.0**p for p in np.arange(first, last + 1) for m in (1, 2, 5)]
+        near = 1 + 1e-9
+        scales = [f"{v:g}" for v in scales if low / near <= v <= high * near]
+        if not scales:
+            raise ValueError(
+                f"{velocity} has the range {low:g} to {high:g}, which holds none of 1, "
+                "2, 5 times a power of ten; widen it"
+            )
+        found += [f"{v}*(1 - exp(-abs({velocity})/{v}))" for v in scales]
+    return found
 
 
 def _waves(angles: Sequence[str], most: int = LARGEST_HARMONIC) -> list[str]:

@@ -3,6 +3,7 @@
 A large swing has accelerations many times those of a small one, and would decide alone.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,13 @@ from leastaction.core.contracts import check
 from leastaction.core.library import Library
 from leastaction.recordings.contracts import training
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.input_dynamics import (
+    LARGEST_PART_OF_PERIOD,
+    changed,
+    first_values,
+    unknowns_of,
+)
+from leastaction.recordings.inputs import inputs_of
 from leastaction.trajectories.gram import evenly, gram_dataset
 from leastaction.trajectories.library_equations import (
     gram_matrices,
@@ -20,6 +28,9 @@ from leastaction.trajectories.library_equations import (
 
 # Added to the variance of a trajectory, over the largest: at rest it would count most.
 WEIGHT_FLOOR = 0.01
+# Delays that are compared before there is a law differ by this part of what the motion
+# resolves.
+PART_OF_BANDWIDTH = 0.1
 MEANINGS = {
     "gram": "weighted mean of A^T A",
     "inertia_gram": "the same of parts with accelerations",
@@ -47,15 +58,18 @@ def assemble(
         name: derivatives[name].values[0][inner] for name in ("q", "qdot", "qddot")
     }
     number = derivatives["trajectory_number"].values[inner]
-    force = np.zeros_like(motion["q"])
-    if "input" in observations:
-        rows = derivatives["row"].values[inner]
-        force = training(observations)["input"].values[0][rows]
     scale = motion["qddot"].std(axis=0)
     scale = np.where(scale > 0, scale, 1.0)
     groups = [np.flatnonzero(number == n) for n in np.unique(number)]
     loud = np.array([((motion["qddot"][g] / scale) ** 2).mean() for g in groups])
     weights = 1 / (loud + WEIGHT_FLOOR * loud.max())
+    chosen = evenly(len(number), settings["samples"])
+    force, start = np.zeros_like(motion["q"]), np.zeros(0)
+    if "input" in observations:
+        _, owner, count = np.unique(number, return_inverse=True, return_counts=True)
+        columns = compiled.columns(*(motion[n][chosen] for n in motion))[0]
+        sample = chosen, (weights / count)[owner[chosen]], columns
+        force, start = _forces(training(observations), derivatives, *sample)
     sums: list = [0.0, 0.0, 0.0, 0.0]
     for group, weight in zip(groups, weights, strict=True):
         with np.errstate(all="ignore"):
@@ -66,7 +80,6 @@ def assemble(
         for i, part in enumerate((*found, square)):
             sums[i] = sums[i] + weight / len(group) * part
     _refuse_unbounded(sums[0], [*terms.names, *terms.dissipation_names])
-    chosen = evenly(len(number), settings["samples"])
     values = {
         "gram": sums[0],
         "inertia_gram": sums[1],
@@ -80,7 +93,30 @@ def assemble(
     found = gram_dataset(derivatives, values, terms)
     for name, meaning in MEANINGS.items():
         found[name].attrs["long_name"] = meaning
-    return found
+    return found.assign_attrs(input_start=json.dumps(list(start)))
+
+
+def _forces(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    chosen: np.ndarray,
+    weights: np.ndarray,
+    columns: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Forces of the inputs at all inner rows, and what is unknown of them at first.
+
+    The first values are those that suit some `chosen` rows and their `columns` best.
+    """
+    inputs = inputs_of(observations)
+    unknowns = unknowns_of(observations, inputs)
+    rows = derivatives["row"].values[derivatives["inner"].values.astype(bool)]
+    largest = LARGEST_PART_OF_PERIOD / float(derivatives["frequency"].max())
+    width = PART_OF_BANDWIDTH / float(derivatives["bandwidth"].max())
+    width = min(max(width, inputs.dt), largest)
+    start = first_values(
+        unknowns, inputs, columns, rows[chosen], weights, largest, width
+    )
+    return changed(inputs, unknowns, start).at(rows), start
 
 
 def _refuse_unbounded(gram: np.ndarray, names: Sequence[str]) -> None:

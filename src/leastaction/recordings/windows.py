@@ -1,13 +1,12 @@
 """Windows of recordings for shooting: samples, weights, starts, and their blocks."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 
 import numpy as np
 import xarray as xr
 
 from leastaction.recordings.contracts import pieces
+from leastaction.recordings.inputs import Inputs, inputs_of
 from leastaction.trajectories.multiple_shooting import Positions, Segments
 from leastaction.trajectories.variational_equations import VariationalEquations
 
@@ -23,8 +22,6 @@ LEAST_TRAJECTORIES_AS_BLOCKS = 4
 LEAST_BLOCKS = 6
 # Main periods of a stretch.
 PERIODS_OF_STRETCH = 11
-# An input of which more samples repeat the one before is held between its steps.
-REPEATED_SHARE_OF_HELD_INPUT = 0.5
 # The bandwidth is taken to hold this harmonic of the main frequency.
 LEAST_HARMONIC = 3.0
 MOST_BLOCKS = 12
@@ -56,11 +53,10 @@ class Recording:
         Largest oscillation by trajectory and coordinate, see :func:`oscillation`.
     noise
         σ² over the variance that weights allow, by row and coordinate.
-    delayed
-        ``delayed(rows)``: the input so many recorded rows late, as `positions.force`;
-        None without input, or of one that is recorded as held.
-    row
-        Time between recorded rows, s.
+    rows, thin
+        Recorded row of each sample, and recorded rows between two samples.
+    inputs
+        Recorded inputs, None of a free motion.
     """
 
     positions: Positions
@@ -69,8 +65,15 @@ class Recording:
     period: float
     amplitude: np.ndarray
     noise: np.ndarray
-    delayed: Callable[[float], Callable] | None = None
-    row: float = 0.0
+    rows: np.ndarray
+    thin: int
+    inputs: Inputs | None = None
+
+    def driven_by(self, inputs: Inputs) -> "Recording":
+        """The recording with other inputs."""
+        force = inputs.nodes(self.rows, self.thin)
+        positions = replace(self.positions, force=force)
+        return replace(self, positions=positions, inputs=inputs)
 
 
 def recording(
@@ -122,7 +125,7 @@ def recording(
     least = np.maximum(amplitude, 1e-3 * amplitude.max(axis=0))
     allowed = np.sqrt(sigma**2 + (TOLERATED_MISFIT * least) ** 2)
     weights = np.repeat(allowed, [p.stop - p.start for p in parts], axis=0)
-    force, delayed = _input(observations, rows, thin)
+    inputs = inputs_of(observations)
     positions = Positions(
         compiled,
         np.ascontiguousarray(thinned),
@@ -130,22 +133,14 @@ def recording(
         step,
         weights,
         _steps(step, bandwidth),
-        force,
+        None,
         np.inf,
     )
     smoothed = _smoothed_rows(equations, rows, parts, thin)
     noise = sigma**2 / weights**2
-    return Recording(positions, parts, smoothed, period, amplitude, noise, delayed, dt)
-
-
-def _input(observations: xr.Dataset, rows: np.ndarray, thin: int) -> tuple:
-    """`force` of positions and `delayed` of a recording, None where there is none."""
-    if "input" not in observations:
-        return None, None
-    recorded = observations["input"].values[0]
-    held = any(map(is_held, recorded.T))
-    delayed = None if held else partial(input_nodes, recorded, rows, thin)
-    return input_nodes(recorded, rows, thin), delayed
+    about = (positions, parts, smoothed, period, amplitude, noise, rows, thin)
+    found = Recording(*about)
+    return found if inputs is None else found.driven_by(inputs)
 
 
 def weighted(found: Recording, duration: float) -> tuple[Positions, float]:
@@ -304,49 +299,3 @@ def _steps(dt: float, bandwidth: float) -> int:
     while dt / steps > 1.2 / (STEPS_PER_INVERSE_BANDWIDTH * bandwidth) and steps < 16:
         steps *= 2
     return steps
-
-
-def input_nodes(force: np.ndarray, rows: np.ndarray, thin: int, late: float = 0.0):
-    """Input at the nodes of the integrator, as a function of steps per sample.
-
-    Parameters
-    ----------
-    force
-        Shape (recorded row, dof).
-    rows, thin
-        Recorded row of each sample, and recorded rows between two samples.
-    late
-        Recorded rows after which the input acts.
-    """
-    known: dict[int, np.ndarray] = {}
-
-    def nodes(steps: int) -> np.ndarray:
-        if steps not in known:
-            offset = np.arange(2 * steps) / (2 * steps) * thin
-            at = (rows[:, None] + offset).ravel() - late
-            known[steps] = np.stack(
-                [_between(force[:, a], at) for a in range(force.shape[1])], axis=1
-            )
-        return known[steps]
-
-    return nodes
-
-
-def _between(values: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Held inputs by steps, others by a cubic spline.
-
-    A straight line would lower a frequency f of an input sampled at f_s by
-    sinc²(f / f_s): by 4 % at f_s / 9.
-    """
-    from scipy.interpolate import CubicSpline
-
-    last = len(values) - 1
-    if is_held(values):
-        return values[np.clip(at, 0, last).astype(int)]
-    return CubicSpline(np.arange(len(values)), values)(np.clip(at, 0, last))
-
-
-def is_held(values: np.ndarray) -> bool:
-    """Whether an input stays where it is between its steps."""
-    repeated = (np.diff(values) == 0).mean() > REPEATED_SHARE_OF_HELD_INPUT
-    return bool(repeated and values.any())

@@ -1,0 +1,313 @@
+"""Delay and first-order lag between an input and its force, by the error left out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+import xarray as xr
+
+from leastaction.recordings.inputs import (
+    LAG,
+    TIME_CONSTANT,
+    UNKNOWN,
+    Inputs,
+    said_of_inputs,
+)
+from leastaction.recordings.leave_one_out import (
+    ERROR_RATIO_OF_TERM,
+    Candidate,
+    Problem,
+    fitted,
+)
+from leastaction.recordings.windows import Recording
+
+# Main periods that an input may be early or late.
+LARGEST_PART_OF_PERIOD = 0.1
+MOST_MOVES = 16
+PARTS_OF_WINDOW = 8
+# Of a move, in the steps of the differences that it comes from.
+LARGEST_MOVE = 4.0
+# A move of this part of a recorded row ends the search.
+LAST_MOVE = 0.1
+CONFIDENCE = 0.95
+# Standard error, in rows, of a lag for what an input does between its rows: half a row
+# if it is held.
+UNKNOWN_HOLD = 0.25
+# Values of an unknown that are compared before there is a law, at most.
+MOST_FIRST_VALUES = 400
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A lag or a time constant to be found, of the inputs of some coordinates.
+
+    Attributes
+    ----------
+    name
+        ``lag`` or ``time_constant``.
+    coordinates
+        Whose inputs have it.
+    asked
+        Whether the user says that there is one. A lag that nobody asked for is told
+        only if it is seen.
+    """
+
+    name: str
+    coordinates: tuple[int, ...]
+    asked: bool
+
+
+def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
+    """Unknown lags and time constants; one lag of all inputs of which nothing is said.
+
+    Inputs that are recorded as held have no lag, unless it is asked for.
+    """
+    stated = said_of_inputs(observations)
+    names = [str(name) for name in observations["dof"].values]
+    found = [
+        Unknown(key, (a,), True)
+        for a, name in enumerate(names)
+        for key in (LAG, TIME_CONSTANT)
+        if stated.get(name, {}).get(key) == UNKNOWN
+    ]
+    told = {n for n, said in stated.items() if {LAG, TIME_CONSTANT} & set(said)}
+    driven = inputs.recorded.any(axis=0)
+    rest = tuple(a for a, name in enumerate(names) if driven[a] and name not in told)
+    if rest and not any(inputs.held[a] for a in rest):
+        found.append(Unknown(LAG, rest, False))
+    return found
+
+
+def changed(inputs: Inputs, unknowns: Sequence[Unknown], values: np.ndarray) -> Inputs:
+    """The inputs with `values` (s) added to their unknown lags and time constants."""
+    for unknown, value in zip(unknowns, values, strict=True):
+        inputs = inputs.changed(unknown.name, unknown.coordinates, value)
+    return inputs
+
+
+def first_values(
+    unknowns: Sequence[Unknown],
+    inputs: Inputs,
+    columns: np.ndarray,
+    rows: np.ndarray,
+    weights: np.ndarray,
+    largest: float,
+    width: float,
+) -> np.ndarray:
+    """Lags and time constants before there is a law, s.
+
+    Each in turn is that of the smallest residual of the inputs, regressed on the forces
+    of all candidates, if it is smaller by as much as a term must make it; else zero.
+
+    Parameters
+    ----------
+    unknowns, inputs
+        What is to be found.
+    columns
+        Forces of all candidates, shape (sample, dof, candidate).
+    rows, weights
+        Recorded row and weight of each sample.
+    largest, width
+        Bound of a value, and difference of two that are compared at least, s.
+    """
+    root = np.repeat(np.sqrt(weights), columns.shape[1])
+    flat = root[:, None] * columns.reshape(len(root), -1)
+    flat = flat[:, np.isfinite(flat).all(axis=0)]
+    length = np.sqrt((flat**2).sum(axis=0))
+    basis, size, _ = np.linalg.svd(flat / np.where(length > 0, length, 1.0), False)
+    basis = basis[:, size > 1e-8 * size[0]]
+
+    def residual(values: np.ndarray) -> float:
+        force = root * changed(inputs, unknowns, values).at(rows).ravel()
+        return float(force @ force - ((force @ basis) ** 2).sum())
+
+    found = np.zeros(len(unknowns))
+    count = int(min(np.ceil(largest / width), MOST_FIRST_VALUES // 2))
+    for k, unknown in enumerate(unknowns):
+        begin = -count if unknown.name == LAG else 0
+        trials = np.tile(found, (count - begin + 1, 1))
+        trials[:, k] = np.arange(begin, count + 1) * largest / count
+        errors = [residual(trial) for trial in trials]
+        if min(errors) < ERROR_RATIO_OF_TERM * errors[-begin]:
+            found = trials[int(np.argmin(errors))]
+    return found
+
+
+@dataclass(frozen=True)
+class InputDynamics:
+    """Lags and time constants of the inputs.
+
+    Attributes
+    ----------
+    values, std
+        By unknown, s; a lag is negative if the input acts before its record.
+    change
+        Change of the coefficients with them.
+    seen
+        Which of them belong into the law: asked for; or more than one row with 95 %
+        confidence, with an error left out that is lower as a term must make it. What is
+        less is how an input is held from row to row.
+    """
+
+    values: np.ndarray
+    std: np.ndarray
+    change: np.ndarray
+    seen: np.ndarray
+
+
+def input_dynamics(
+    kept: Problem,
+    present: Candidate,
+    found: Recording,
+    unknowns: Sequence[Unknown],
+    start: np.ndarray,
+) -> InputDynamics | None:
+    r"""Lags and time constants p, by Newton steps on the error left out, E(p).
+
+    .. math::  p ← p - (∇^2 E)^{-1} ∇ E
+
+    by differences over an eighth of a window, and then over one recorded row, the law
+    fitted again at each. Standard errors are those of the jackknife over blocks. None
+    if nothing is unknown, or if no law follows.
+
+    Parameters
+    ----------
+    kept, present
+        Windows, and the law that is fitted again.
+    found
+        The recording, with inputs that have no unknown lag.
+    unknowns, start
+        What is to be found, and values to begin with, s.
+    """
+    if found.inputs is None or not unknowns:
+        return None
+    row = found.inputs.dt
+    known: dict[tuple, Candidate | None] = {}
+
+    def at(rows: np.ndarray) -> Candidate | None:
+        key = tuple(np.round(rows, 9))
+        if key not in known:
+            moved = found.driven_by(changed(found.inputs, unknowns, rows * row))
+            positions = replace(kept.positions, force=moved.positions.force)
+            late = replace(kept, positions=positions)
+            known[key] = fitted(late, present.fit.segments, present.fit.c)
+        return known[key]
+
+    def errors(rows: np.ndarray) -> np.ndarray:
+        law = at(rows)
+        if law is None:
+            return np.full(len(present.left_out.e), np.nan)
+        return law.left_out.block_errors(law.support, kept.fixed(law.fit.c))
+
+    length = np.median(present.fit.segments.length) * found.positions.dt
+    wide = max(length / PARTS_OF_WINDOW / row, 1.0)
+    along = directions(unknowns)
+    first = np.linalg.solve(along, start / row)
+    best = minimum(lambda y: errors(along @ y), first, wide, found.period / row)
+    if best is None or at(along @ best[0]) is None:
+        return None
+    rows = along @ best[0]
+    std, least = _spread(best[1], along)
+    own = np.nan_to_num(errors(np.zeros(len(rows))).sum(), nan=np.inf)
+    better = errors(rows).sum() < ERROR_RATIO_OF_TERM * own
+    asked = np.array([unknown.asked for unknown in unknowns])
+    seen = asked | ((np.abs(rows) > least) & better)
+    change = at(rows).fit.c - present.fit.c
+    return InputDynamics(rows * row, std * row, change, seen)
+
+
+def _spread(
+    around: Mapping[tuple, np.ndarray], along: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Standard error over blocks, and least value that is seen, in rows."""
+    from scipy.stats import t
+
+    total = {where: e.sum() for where, e in around.items()}
+    count = len(next(iter(around.values())))
+    left = np.array(
+        [
+            along @ _vertex({where: total[where] - e[s] for where, e in around.items()})
+            for s in range(count)
+        ]
+    )
+    std = np.sqrt((count - 1) / count * ((left - left.mean(0)) ** 2).sum(0))
+    least = t.ppf((1 + CONFIDENCE) / 2, count - 1) * std + 1.0
+    return np.hypot(std, UNKNOWN_HOLD), least
+
+
+def directions(unknowns: Sequence[Unknown]) -> np.ndarray:
+    """Columns that a search goes along: unknowns, and T with τ + T as it is.
+
+    For slow inputs τ + T is all that counts.
+    """
+    along = np.eye(len(unknowns))
+    for i, lag in enumerate(unknowns):
+        for j, other in enumerate(unknowns):
+            if (lag.name, other.name) == (LAG, TIME_CONSTANT):
+                along[i, j] = -float(lag.coordinates == other.coordinates)
+    return along
+
+
+def minimum(
+    errors: Callable, rows: np.ndarray, wide: float, period: float
+) -> tuple[np.ndarray, dict] | None:
+    """Minimum of the summed errors, and the errors around it; None if there is none.
+
+    Where they are not convex the best point of the stencil is the next one.
+    """
+    h, largest = wide, LARGEST_PART_OF_PERIOD * period
+    for _ in range(MOST_MOVES):
+        around = {w: errors(rows + h * np.array(w)) for w in _stencil(len(rows))}
+        total = {where: e.sum() for where, e in around.items()}
+        move, is_convex = _vertex(total), True
+        if np.isnan(move).any():
+            is_convex = False
+            move = np.array(
+                min(total, key=lambda w: np.nan_to_num(total[w], nan=np.inf))
+            )
+        move = h * np.clip(move, -LARGEST_MOVE, LARGEST_MOVE)
+        rows = rows + move
+        if not (np.abs(rows) < largest).all():
+            return None
+        small = (np.abs(move) < 2 * h).all()
+        if h == 1.0 and (np.abs(move) < LAST_MOVE).all():
+            break
+        if is_convex and small:
+            h = 1.0
+        elif not move.any():
+            h = max(h / 2, 1.0)
+    is_there = h == 1.0 and is_convex and (np.abs(move) < 1.0).all()
+    return (rows, around) if is_there else None
+
+
+def _stencil(count: int) -> list[tuple[int, ...]]:
+    """Points from which two derivatives of a function of so many variables follow."""
+    one = np.eye(count, dtype=int)
+    signs = ((1, 1), (1, -1), (-1, 1), (-1, -1))
+    corners = [
+        a * one[i] + b * one[j]
+        for i, j in combinations(range(count), 2)
+        for a, b in signs
+    ]
+    return [tuple(map(int, w)) for w in (0 * one[0], *one, *-one, *corners)]
+
+
+def _vertex(values: Mapping[tuple, float]) -> np.ndarray:
+    """Minimum of a function by its differences on a stencil; NaN if it has none."""
+    count = len(next(iter(values)))
+    one = np.eye(count, dtype=int)
+
+    def at(where) -> float:
+        return values[tuple(map(int, where))]
+
+    def mixed(a, b) -> float:
+        return (at(a + b) - at(a - b) - at(b - a) + at(-a - b)) / 4
+
+    slope = np.array([at(e) - at(-e) for e in one]) / 2
+    curved = np.diag([at(e) - 2 * at(0 * e) + at(-e) for e in one])
+    for i, j in combinations(range(count), 2):
+        curved[i, j] = curved[j, i] = mixed(one[i], one[j])
+    if not np.isfinite(curved).all() or np.linalg.eigvalsh(curved)[0] <= 0:
+        return np.full(count, np.nan)
+    return -np.linalg.solve(curved, slope)

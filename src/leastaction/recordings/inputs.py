@@ -1,0 +1,169 @@
+"""Recorded inputs: what they are between their samples, and the forces they make."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import xarray as xr
+
+from leastaction.recordings.contracts import pieces
+
+# An input of which more samples repeat the one before is held between its steps.
+REPEATED_SHARE_OF_HELD_INPUT = 0.5
+# An input is continued beyond both ends by so many of its time constants.
+TIME_CONSTANTS_OF_PADDING = 12
+LAG, TIME_CONSTANT, GAIN, OFFSET = "lag", "time_constant", "gain", "offset"
+SAID_OF_INPUTS = (LAG, TIME_CONSTANT, GAIN, OFFSET)
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True)
+class Inputs:
+    r"""Inputs u of all trajectories, and the generalised forces F that they make.
+
+    .. math::  T \dot F + F = u(t - τ)
+
+    Attributes
+    ----------
+    recorded
+        u, shape (row, dof).
+    parts
+        Rows of each trajectory.
+    dt
+        Time between rows, s.
+    lag, time_constant
+        τ and T by coordinate, s. A negative lag is that of an input that was recorded
+        late.
+    """
+
+    recorded: np.ndarray
+    parts: Sequence[slice]
+    dt: float
+    lag: np.ndarray
+    time_constant: np.ndarray
+
+    @cached_property
+    def held(self) -> list[bool]:
+        """Whether each input is held between its steps."""
+        return [is_held(values) for values in self.recorded.T]
+
+    def changed(self, name: str, coordinates: Sequence[int], by: float) -> "Inputs":
+        """The inputs with the lag or the time constant of some of them changed, s."""
+        values = getattr(self, name).copy()
+        values[list(coordinates)] += by
+        return replace(self, **{name: values})
+
+    @cached_property
+    def _forces(self) -> list[list[Callable]]:
+        constant = self.time_constant / self.dt
+        return [
+            [
+                _between(_first_order(self.recorded[part, a], constant[a]), held)
+                for a, held in enumerate((constant == 0) & self.held)
+            ]
+            for part in self.parts
+        ]
+
+    def at(self, rows: np.ndarray, ahead: Sequence[float] = (0.0,)) -> np.ndarray:
+        """F at ascending rows, and so many rows ahead of each.
+
+        Before the begin and after the end of its trajectory an input is what it was
+        there. Returns shape (row · ahead, dof).
+        """
+        found = np.empty((len(rows), len(ahead), self.recorded.shape[1]))
+        edges = np.searchsorted(rows, [part.start for part in self.parts])
+        for part, forces, low, high in zip(
+            self.parts, self._forces, edges, [*edges[1:], len(rows)], strict=True
+        ):
+            own = rows[low:high, None] - part.start + np.asarray(ahead)
+            last = part.stop - part.start - 1
+            for a, force in enumerate(forces):
+                late = self.lag[a] / self.dt
+                found[low:high, :, a] = force(np.clip(own - late, 0, last))
+        return found.reshape(-1, found.shape[2])
+
+    def nodes(self, rows: np.ndarray, thin: int) -> Callable[[int], np.ndarray]:
+        """F at the nodes of the integrator, as a function of steps per sample.
+
+        Parameters
+        ----------
+        rows, thin
+            Recorded row of each sample, and recorded rows between two samples.
+        """
+        known: dict[int, np.ndarray] = {}
+
+        def nodes(steps: int) -> np.ndarray:
+            if steps not in known:
+                known[steps] = self.at(rows, np.arange(2 * steps) / (2 * steps) * thin)
+            return known[steps]
+
+        return nodes
+
+
+def inputs_of(observations: xr.Dataset) -> Inputs | None:
+    """Inputs of a recording with the lags and time constants that it states."""
+    if "input" not in observations:
+        return None
+    names = [str(name) for name in observations["dof"].values]
+    stated = said_of_inputs(observations)
+    chain = {
+        key: np.array([_number(stated.get(name, {}).get(key)) for name in names])
+        for key in (LAG, TIME_CONSTANT)
+    }
+    recorded = observations["input"].values[0]
+    dt = float(observations.attrs["time_step"])
+    return Inputs(recorded, pieces(observations), dt, chain[LAG], chain[TIME_CONSTANT])
+
+
+def said_of_inputs(observations: xr.Dataset) -> Mapping[str, Mapping]:
+    """What the user says of the inputs, by coordinate: numbers, or ``unknown``."""
+    return json.loads(observations.attrs.get("inputs", "{}"))
+
+
+def has_unknown_gain(observations: xr.Dataset) -> bool:
+    """Whether what gives the law its scale is another thing than its input."""
+    said = said_of_inputs(observations).values()
+    return any(of.get(GAIN) == UNKNOWN for of in said)
+
+
+def _number(given) -> float:
+    return 0.0 if given in (None, UNKNOWN) else float(given)
+
+
+def _between(values: np.ndarray, held: bool) -> Callable[[np.ndarray], np.ndarray]:
+    """Held inputs by steps, others by a cubic spline.
+
+    A straight line would lower a frequency f of an input sampled at f_s by
+    sinc²(f / f_s): by 4 % at f_s / 9.
+    """
+    from scipy.interpolate import CubicSpline
+
+    if held:
+        return lambda at: values[at.astype(int)]
+    return CubicSpline(np.arange(len(values)), values)
+
+
+def _first_order(values: np.ndarray, constant: float) -> np.ndarray:
+    """Values behind a first-order lag of `constant` rows, before it if negative.
+
+    By Fourier transform, of the values continued as odd functions about both ends, less
+    the line through the ends, which passes the lag as it is but later.
+    """
+    if constant == 0:
+        return values
+    pad = min(int(np.ceil(TIME_CONSTANTS_OF_PADDING * abs(constant))), len(values) - 1)
+    long = np.pad(values, pad, mode="reflect", reflect_type="odd")
+    slope = (long[-1] - long[0]) / (len(long) - 1)
+    line = long[0] + slope * np.arange(len(long))
+    frequency = 2 * np.pi * np.fft.rfftfreq(len(long))
+    spectrum = np.fft.rfft(long - line) / (1 + 1j * frequency * constant)
+    whole = np.fft.irfft(spectrum, len(long)) + line - slope * constant
+    return whole[pad : pad + len(values)]
+
+
+def is_held(values: np.ndarray) -> bool:
+    """Whether an input stays where it is between its steps."""
+    repeated = (np.diff(values) == 0).mean() > REPEATED_SHARE_OF_HELD_INPUT
+    return bool(repeated and values.any())

@@ -1,0 +1,196 @@
+"""What to believe of the law of a deterministic recording, one sentence each."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import xarray as xr
+
+from leastaction.core.model import rounded
+from leastaction.recordings.inputs import (
+    GAIN,
+    LAG,
+    OFFSET,
+    TIME_CONSTANT,
+    UNKNOWN,
+    said_of_inputs,
+)
+from leastaction.report.readable import percent_text
+
+CONFIDENCE = 0.95
+# A window is long if it has so many main periods, or this share of the longest one.
+PERIODS_OF_WINDOW, SHARE_OF_LONGEST = 2.5, 0.8
+# A misfit, over that of the sensor, that only a missing term explains.
+MISFIT_OF_MISSING_TERM = 2.0
+# A coefficient differs between large and small amplitudes if by this share of itself,
+# and by more than chance lets the worst of them all differ.
+LEAST_RELATIVE_DRIFT = 2e-3
+# Force error that no term of a driven law is missed for, and that no law may have.
+LARGEST_FORCE_ERROR, FORCE_ERROR_OF_NO_LAW = 0.05, 0.3
+# Misfit over the windows, of the amplitude, beyond which there is no law.
+LARGEST_MISFIT = 0.05
+# Largest rms error of a free run, of half the range, from which one may extrapolate.
+LARGEST_TRUSTED_ERROR = 0.05
+# Sine over cosine of one angle, up to which they are the offset of an encoder.
+TANGENT_OF_OFFSET = 0.1
+# What is found of inputs, and its name with the unit.
+FOUND_OF_INPUTS = {
+    LAG: "the lag (s)",
+    TIME_CONSTANT: "the time constant (s)",
+    GAIN: "the gain (SI units)",
+}
+# What a unit of the misfit is, of the amplitude.
+AMPLITUDE_PER_MISFIT = 0.003
+
+
+def student(model: xr.Dataset) -> float:
+    """Student's t of a 95 % interval from as many blocks as were left out."""
+    from scipy.stats import t
+
+    return float(
+        t.ppf((1 + CONFIDENCE) / 2, max(int(model["blocks"].values[0]) - 1, 1))
+    )
+
+
+def force_error(rollout: xr.Dataset) -> float:
+    """Largest share of the recorded force of a coordinate that is missed, or NaN."""
+    shares = rollout["force_error"].values if "force_error" in rollout else np.nan
+    return float(np.nanmax(shares, initial=0.0)) if np.ndim(shares) else np.nan
+
+
+def is_lost(model: xr.Dataset, rollout: xr.Dataset) -> bool:
+    """Whether the data have no law of these candidates.
+
+    Where a force is recorded it is the force that tells: a machine may integrate small
+    forces that nobody knows to large errors of its free run.
+    """
+    misfit = AMPLITUDE_PER_MISFIT * float(model["misfit"].values[0])
+    missed = force_error(rollout)
+    small = missed <= LARGEST_FORCE_ERROR
+    lost = (misfit > LARGEST_MISFIT and not small) or missed > FORCE_ERROR_OF_NO_LAW
+    return bool(lost or np.isinf(float(model["criterion_value"].values[0])))
+
+
+def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
+    """Why a law is not simply found."""
+    from scipy.stats import t
+
+    texts = []
+    if not int(model["converged"].values[0]):
+        texts.append("the fit did not settle to the last digit; error bars are rough")
+    window, period = float(model["window"].values[0]), float(model["period"].values[0])
+    longest = float(model["longest_window"].values[0])
+    if window < min(PERIODS_OF_WINDOW * period, SHARE_OF_LONGEST * longest):
+        texts.append(
+            f"windows could not be made longer than {window:.3g} s "
+            f"({window / period:.1f} main periods): chaotic motion, a missing term, or "
+            "a force that no column records"
+        )
+    misfit = float(model["misfit"].values[0])
+    missed = force_error(rollout)
+    if missed > LARGEST_FORCE_ERROR:
+        texts.append(
+            f"the law misses {percent_text(missed)} of the recorded force over short "
+            "windows: a term is missing, or a force that no column records; look at "
+            "the residuals"
+        )
+    if np.isnan(missed) and misfit > MISFIT_OF_MISSING_TERM:
+        texts.append(
+            f"the law misses {percent_text(AMPLITUDE_PER_MISFIT * misfit)} of the "
+            "amplitude over its windows, far more than the sensor: a term is missing; "
+            "look at the residuals"
+        )
+    positions = model["column_position"].values[0]
+    drift, std = model["drift"].values[0], model["drift_std"].values[0]
+    terms, values = _coefficients(model)
+    blocks = int(model["blocks"].values[0])
+    chance = t.isf((1 - CONFIDENCE) / 2 / np.count_nonzero(std), max(blocks - 2, 1))
+    for k, position in enumerate(positions):
+        value = values[position]
+        if (
+            value
+            and drift[k] > chance * std[k] > 0
+            and drift[k] > LEAST_RELATIVE_DRIFT * abs(value)
+        ):
+            texts.append(
+                f"the coefficient of {terms[position]} differs by "
+                f"{percent_text(2 * drift[k] / abs(value))} between large and small "
+                "amplitudes: the law has another form there"
+            )
+    largest = np.nanmax(rollout["rms_error"].values)
+    if largest > LARGEST_TRUSTED_ERROR:
+        texts.append(
+            f"a free run is off by {percent_text(largest)} rms: do not extrapolate"
+        )
+    return texts
+
+
+def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
+    """What else the law says of the data."""
+    return [*_inputs(model, said_of_inputs(observations)), *_zero_offset(model)]
+
+
+def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
+    """What lies between inputs and forces, where it was asked for or seen."""
+    texts = []
+    for a, name in enumerate(map(str, model["dof"].values)):
+        value = {k: float(model[f"input_{k}"][0, a]) for k in FOUND_OF_INPUTS}
+        error = {
+            k: student(model) * float(model[f"input_{k}_std"][0, a])
+            for k in FOUND_OF_INPUTS
+        }
+        asked = stated.get(name, {})
+        lag, width = rounded(1e3 * abs(value[LAG]), 1e3 * error[LAG])
+        if value[LAG] and np.isfinite(error[LAG]):
+            when = "after" if value[LAG] > 0 else "before"
+            texts.append(
+                f"the input of {name} acts {lag} ± {width} ms {when} the time of its "
+                "record; the law takes this into account: check the clocks of the "
+                "channels, or what lies between command and force"
+            )
+        for key, text in FOUND_OF_INPUTS.items():
+            if asked.get(key) != UNKNOWN:
+                continue
+            if not np.isfinite(error[key]):
+                texts.append(f"{text} of the input of {name} could not be found")
+            elif key != LAG:
+                number, width = rounded(value[key], error[key])
+                texts.append(f"{text} of the input of {name} is {number} ± {width}")
+        if asked.get(OFFSET) == UNKNOWN:
+            texts.append(_offset(model, name, value[GAIN]))
+    return texts
+
+
+def _offset(model: xr.Dataset, name: str, gain: float) -> str:
+    """Offset of the input, by the constant force that `name` in L stands for."""
+    place = list(map(str, model["term"].values)).index(name)
+    value, std = (
+        model[f"coefficient_{kind}"].values[0][place] / gain
+        for kind in ("estimate", "std")
+    )
+    if not value:
+        return f"no offset of the input of {name} is seen"
+    number, width = rounded(-value, student(model) * std)
+    return f"the offset of the input of {name} (SI units) is {number} ± {width}"
+
+
+def _zero_offset(model: xr.Dataset) -> list[str]:
+    """A sine beside a cosine of the same angle is the zero of an encoder."""
+    texts = []
+    found = dict(zip(*_coefficients(model), strict=True))
+    for name in map(str, model["dof"].values):
+        sine, cosine = found.get(f"sin({name})", 0.0), found.get(f"cos({name})", 0.0)
+        if sine and cosine and abs(sine) < TANGENT_OF_OFFSET * abs(cosine):
+            texts.append(
+                f"the zero of {name} is off by "
+                f"{np.degrees(np.arctan(sine / cosine)):.2g} degrees: "
+                "sin beside cos is a mounting angle, not physics"
+            )
+    return texts
+
+
+def _coefficients(model: xr.Dataset) -> tuple[list[str], np.ndarray]:
+    """Candidates of L, then of D, and their coefficients."""
+    names = [*model["term"].values, *model["dissipation_term"].values]
+    kinds = ("coefficient", "dissipation_coefficient")
+    values = [model[f"{kind}_estimate"].values[0] for kind in kinds]
+    return [str(name) for name in names], np.concatenate(values)
