@@ -6,7 +6,7 @@ motion at the sampled state, not differences.
 """
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -14,7 +14,6 @@ import xarray as xr
 from numba import njit
 
 from leastaction.core.compiled import assigned, assignments, kernel, unpack
-from leastaction.core.contracts import contracts
 from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.initial_state import (
     input_expressions,
@@ -22,12 +21,10 @@ from leastaction.core.initial_state import (
     random_names,
     state_of_names,
 )
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.noise_sweep import CHANNELS, recordings
 from leastaction.core.simulation import DivergenceError, generator, step_count
 from leastaction.core.system import System
 
-# How noise enters the channels, see :func:`_unit_noise`.
-MODES = ("independent", "shared")
 # All that is compiled for a model; the loops below call it by its address.
 KERNEL = """
 @njit(cache=True, nogil=True)
@@ -194,28 +191,13 @@ def simulate(
     DivergenceError
         If a trajectory does not stay finite.
     """
-    dt, n = settings["time_step"], settings["trajectories"]
+    dt = settings["time_step"]
     time = np.arange(step_count(settings["duration"], dt) + 1) * dt
     key = seed, example, "simulate", replicate
     data, force = _motions(system, settings, time, key)
-    sensors = settings["noise"]
-    recorded = [name for name in CHANNELS if name in sensors["channels"]]
-    modes = [mode for mode in MODES if mode in sensors["modes"]]
-    generators = (generator(seed, example, "sensor", replicate, i) for i in range(n))
-    noise = _unit_noise(generators, modes, force.shape)
-    return contracts()["recordings"].dataset(
-        {name: data[name] for name in recorded}
-        | ({"input": force} if settings.get("input") else {})
-        | {f"noise_{name}": noise[CHANNELS.index(name)] for name in recorded},
-        {
-            "replicate": [replicate],
-            "time": time,
-            "dof": list(system.coordinates),
-            "coordinate_unit": ("dof", [units[name] for name in system.coordinates]),
-            "noise_mode": modes,
-            "noise_level": np.asarray(sensors["levels"], dtype=float),
-        },
-    )
+    if settings.get("input"):
+        data["input"] = force
+    return recordings(data, settings["noise"], time, key, system.coordinates, units)
 
 
 def _motions(
@@ -247,31 +229,3 @@ def _motions(
         data["qddot"][trajectory] = acceleration
         force[trajectory] = force_of(time, values)
     return data, force
-
-
-def _unit_noise(
-    generators: Iterable[np.random.Generator],
-    modes: Sequence[str],
-    shape: tuple[int, int, int],
-) -> np.ndarray:
-    """Unit noise of sensors, (channel, mode, trajectory, time, dof), of all levels.
-
-    ``independent``: one draw for each channel, degree of freedom and time;
-    ``shared``: one draw for each time, added to all channels of all degrees of freedom.
-    A generator draws for all, so that leaving one out changes nothing in the others.
-
-    Paper: the text of Purnomo and Hayashibe reads as independent noise; their code
-    draws one vector and adds it to every column.
-    """
-    _, samples, dof = shape
-    every = (samples, dof, len(CHANNELS))
-    noise = np.empty((len(CHANNELS), len(modes), *shape))
-    for trajectory, rng in enumerate(generators):
-        draws = {
-            "independent": rng.standard_normal(every),
-            "shared": rng.standard_normal((samples, 1, 1)),
-        }
-        for m, mode in enumerate(modes):
-            drawn = np.broadcast_to(draws[mode], every)
-            noise[:, m, trajectory] = np.moveaxis(drawn, -1, 0)
-    return noise

@@ -8,4 +8,6 @@ SYSTEM = {"field": "fields.field_system:FieldSystem"}
 
 def measures(example: Mapping) -> bool:
     """Whether an example is one of this family."""
-    return "field" in example["system"]
+    # Snapshots on a periodic line, without a random force, belong to `snapshots`.
+    spectral = example.get("simulate", {}).get("method") == "spectral"
+    return "field" in example["system"] and not spectral

@@ -22,7 +22,7 @@ from leastaction.core.compiled import assignments, kernel, local
 from leastaction.core.families import unknown
 from leastaction.fields.library import displacements, jet_symbol, spatial_order
 
-ENDS = ("fixed", "clamped", "free")
+ENDS = ("fixed", "clamped", "free", "periodic")
 FEWEST_NODES = 4
 HIGHEST_DERIVATIVE = 2
 
@@ -61,7 +61,8 @@ class Domain:
     """Interval with uniformly spaced nodes; only nodes that can move are counted.
 
     An end is ``"fixed"`` (u = 0; a hinge, for a beam), ``"clamped"`` (u = u_x = 0) or
-    ``"free"`` (natural); only a free one carries a node. The length is in m.
+    ``"free"`` (natural); only a free one carries a node. If both are ``"periodic"``,
+    the first node is at 0, and at the length again. The length is in m.
     """
 
     length: float
@@ -80,6 +81,11 @@ class Domain:
             end = getattr(self, side)
             if end not in ENDS:
                 raise ValueError(f"domain.{side}: {unknown('end', end, ENDS)}")
+        if (self.left == "periodic") != (self.right == "periodic"):
+            raise ValueError(
+                f"domain: left is {self.left}, right is {self.right}; a periodic line "
+                "needs left: periodic and right: periodic"
+            )
 
     @classmethod
     def from_config(cls, config: Mapping, prefix: str = "") -> "Domain":
@@ -93,15 +99,22 @@ class Domain:
         return cls.from_config(attributes, "domain_")
 
     @property
+    def periodic(self) -> bool:
+        """Whether the line is closed."""
+        return self.left == "periodic"
+
+    @property
     def dx(self) -> float:
         """Distance of neighbouring nodes, m."""
+        if self.periodic:
+            return self.length / self.nodes
         free = (self.left == "free") + (self.right == "free")
         return self.length / (self.nodes + 1 - free)
 
     @cached_property
     def x(self) -> np.ndarray:
         """Positions of the nodes, m, shape (node,)."""
-        first = 0 if self.left == "free" else 1
+        first = 0 if self.left in ("free", "periodic") else 1
         return self.dx * (first + np.arange(self.nodes))
 
     @cached_property
@@ -118,7 +131,8 @@ class Domain:
         A density that mixes derivatives is evaluated at the points of the highest one:
 
         - 0: the nodes, weight `cell`.
-        - 1: the springs between neighbours, ends at rest included, weight dx.
+        - 1: the springs between neighbours, ends at rest included, weight dx; on a
+          periodic line from the last node to the first, too.
         - 2: every point with two neighbours, weight dx, and a clamped end, where
           u_xx = 2 u_1/dx², with half that weight. At a free or hinged end the curvature
           vanishes.
@@ -136,6 +150,8 @@ class Domain:
 def _operator(domain: Domain, order: int, points_of: int) -> Operator:
     if points_of == 0:
         return Operator(np.eye(domain.nodes), domain.cell, domain.x)
+    if domain.periodic:
+        return _periodic_operator(domain, order, points_of)
     dx, ends = domain.dx, (domain.left, domain.right)
     # Values at all points, ends at rest included.
     at_rest = [int(end != "free") for end in ends]
@@ -157,6 +173,18 @@ def _operator(domain: Domain, order: int, points_of: int) -> Operator:
     weights[0] /= 1 + clamped[0]
     weights[-1] /= 1 + clamped[1]
     return Operator(matrix, weights, dx * (np.arange(len(matrix)) + 1 - clamped[0]))
+
+
+def _periodic_operator(domain: Domain, order: int, points_of: int) -> Operator:
+    dx, here = domain.dx, np.eye(domain.nodes)
+    after, before = (np.roll(here, shift, axis=1) for shift in (1, -1))
+    matrices = {
+        1: ((here + after) / 2, (after - here) / dx),
+        2: (here, (after - before) / (2 * dx), (after - 2 * here + before) / dx**2),
+    }
+    weights = np.full(domain.nodes, dx)
+    positions = domain.x + (dx / 2 if points_of == 1 else 0.0)
+    return Operator(matrices[points_of][order], weights, positions)
 
 
 @dataclass(frozen=True)

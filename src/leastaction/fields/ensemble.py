@@ -90,7 +90,11 @@ def field_initial_states(
     drawn_symbols = [symbol(name) for name in settings.get("random", {})]
     functions = [sp.lambdify([x, *drawn_symbols], e, "numpy") for e in expressions]
     ends = {"left": 0.0, "right": domain.length}
-    held = {side: at for side, at in ends.items() if getattr(domain, side) != "free"}
+    held = {
+        side: at
+        for side, at in ends.items()
+        if getattr(domain, side) not in ("free", "periodic")
+    }
     places = np.append(domain.x, list(held.values()))
 
     def draw(rng: np.random.Generator) -> np.ndarray:

@@ -53,6 +53,7 @@ from leastaction.core.settings import (
     Label,
     Number,
     Positive,
+    SensorNoises,
     Settings,
     Share,
     System,
@@ -68,8 +69,10 @@ class FieldName(Settings):
     label: Label = Field("", description="LaTeX in figures.")
 
 
-End = Literal["fixed", "clamped", "free"]
-AN_END = Field(description="fixed (u = 0), clamped (u = u_x = 0) or free.")
+End = Literal["fixed", "clamped", "free", "periodic"]
+AN_END = Field(
+    description="fixed (u = 0), clamped (u = u_x = 0) or free; or both periodic."
+)
 
 
 class Interval(Settings):
@@ -131,6 +134,25 @@ class Newmark(FieldEnsemble):
     run = "fields.schemes:newmark"
 
     method: Literal["newmark"] = "newmark"
+
+
+class Spectral(FieldEnsemble):
+    """Motion on a periodic line without a random force, spectral in space."""
+
+    run = "fields.spectral:simulate"
+    makes = "recordings"
+
+    method: Literal["spectral"] = "spectral"
+    integration_step: Positive = Field(
+        0.02, description="Longest step of the integration between two samples, s."
+    )
+    refinement: Count = Field(
+        2, description="Points of the simulation for each node that is recorded."
+    )
+    noise: SensorNoises = Field(
+        default_factory=SensorNoises,
+        description="Noise of the sensors; every mode at every level.",
+    )
 
 
 class ModalProjection(Differentiate):

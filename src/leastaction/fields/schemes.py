@@ -115,6 +115,10 @@ def check(
         :class:`UnstableError` if ω dt ≥ 2, ω the highest frequency of small motions
         about a start, with the largest stable step.
     """
+    if system.domain.periodic:
+        raise ValueError(
+            f"method {method} has no periodic line; use method spectral, or other ends"
+        )
     if method != "leapfrog":
         _ = system.modes
         return

@@ -9,4 +9,6 @@ TABLES_OF_ROLLOUTS = {"identification": "snapshots.tables:identification"}
 
 def measures(example: Mapping) -> bool:
     """Whether an example is one of this family."""
+    if "field" in example["system"]:
+        return example["simulate"]["method"] == "spectral"
     return "coordinates" in example["system"] and "library" not in example

@@ -196,6 +196,62 @@ share of points with an error of at most two standard deviations
     ),
 )
 
+FIELD = _variables(
+    """
+    replicate function:
+        coefficient [-] coefficient of the discrete Lagrangian density; zeros behind it
+    replicate coordinate:
+        coordinate_scale [-] root mean square of a coordinate; ones behind the last
+    replicate:
+        stencil [1] position of the stencil among `stencils`
+        width [1] widest difference in space, cells
+        degree [1] degree of the features
+        length_scale [1] length scale
+        misfit [1] variance of what the stencil cannot represent, over that of the noise
+        noise [-] standard deviation of the noise found; 0 if none
+        log_density [1] log probability density of the snapshots
+        excess [1] largest cosine of a wave beyond its bound before it was stabilised
+        distance [1] standard deviations to the stable density; infinite if refused
+    """,
+    finite=("coefficient", "coordinate_scale", "stencil", "width", "degree"),
+    required=("length_scale", "distance"),
+)
+
+FIELD_LAW = _variables(
+    """
+    replicate term:
+        coefficient [-] coefficient of the term in u_tt
+    """,
+    finite=("coefficient",),
+)
+
+FIELD_ROLLOUT = _variables(
+    """
+    replicate time node:
+        u_true [q] field of the first motion, unseen in training
+        u_estimate [q] that of the model from the same first snapshots
+    replicate step:
+        error [1] rms error of the motions over their rms, step by step
+    replicate:
+        speed_squared [m^2/s^2] squared speed of long waves
+        stable [1] 1 if the model was called stable before its rollout
+        failed [1] motions that left the range of numbers
+        energy_drift [1] relative change of the true energy, first to last steps
+    replicate value:
+        slope_estimate [-] V'(u)
+    replicate wave:
+        frequency [rad/s] of a wave about the mean field; NaN if it grows
+    value:
+        slope_true [-] V'(u) of the truth
+    wave:
+        frequency_true [rad/s] of the truth
+    :
+        speed_squared_true [m^2/s^2] of the truth
+    """,
+    finite=("u_true", "slope_true", "frequency_true"),
+    required=("error", "failed", "stable"),
+)
+
 CONTRACTS = {
     "nothing": Contract("differentiate or assemble with method none", {}),
     "sampled_motion": Contract(
@@ -218,6 +274,17 @@ CONTRACTS = {
         model="snapshots.learned_model:LearnedFlow.from_dataset",
     ),
     "shadow_rollout": Contract("validate", ROLLOUT),
+    "learned_field": Contract(
+        "identify with method discrete_density",
+        FIELD,
+        model="snapshots.learned_field:LearnedField.from_dataset",
+    ),
+    "field_law": Contract(
+        "identify with method field_regression",
+        FIELD_LAW,
+        model="snapshots.field_regression:FieldLaw.from_dataset",
+    ),
+    "shadow_field_rollout": Contract("validate", FIELD_ROLLOUT),
 }
 
 

@@ -3,9 +3,11 @@
 from collections.abc import Iterator, Mapping
 
 from leastaction.core.expressions import parse
-from leastaction.core.method import step
+from leastaction.core.method import rollout, step
 from leastaction.core.recipe import raised
 
+# Contracts of models whose rollouts have a section of their own.
+KINDS = ("learned_lagrangian", "learned_flow", "learned_field", "field_law")
 # Names that a printed formula may use.
 GENERAL = ("v", *(f"L_{i}{j}" for i in range(5) for j in range(5 - i)))
 
@@ -61,10 +63,15 @@ def _sizes(shadow: Mapping, dof: int) -> Iterator[str]:
 
 
 def _unfinished(where: str, estimator: Mapping, settings: Mapping) -> Iterator[str]:
-    """A learned Lagrangian whose rollout is not described."""
+    """A model without candidates whose rollout is not described."""
     made = step("identify", estimator["identify"]).makes
-    if made.startswith("learned_") and "shadow" not in settings:
+    if made not in KINDS:
+        return
+    key, about = rollout(made).section[0], "the start, the steps and a box of states"
+    if key == "field":
+        about = "the steps and the number"
+    if key not in settings:
         yield (
             f"{where}: identify method {estimator['identify']['method']!r} needs "
-            "'validate.shadow': the start, the steps and a box of states of its rollout"
+            f"'validate.{key}': {about} of its rollout"
         )

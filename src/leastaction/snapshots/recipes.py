@@ -36,6 +36,7 @@ from leastaction.core.method import (
 from leastaction.core.settings import (
     Cases,
     Count,
+    Expression,
     Flag,
     Integer,
     Names,
@@ -274,6 +275,60 @@ class TanhNetwork(Identify):
     evaluations: Count = Field(80, description="Evaluations of the network, at most.")
 
 
+class DiscreteDensity(Identify):
+    """Discrete Lagrangian density of a field: Lagrangian Shadow Integration."""
+
+    run = "snapshots.field_evidence:identify"
+    reads = ("nothing",)
+    makes = "learned_field"
+    returns_to_samples = True
+
+    method: Literal["discrete_density"] = "discrete_density"
+    stencil: Literal["square", "edges"] | None = Field(
+        None,
+        description="square, the corners of a cell and differences of wider ones; "
+        "edges, an edge in time and edges in space; null, the more probable.",
+    )
+    width: Annotated[Integer, Field(ge=1, le=8)] | None = Field(
+        None, description="Widest difference in space, cells; null, the most probable."
+    )
+    degree: Literal[2, 4, 6] | None = Field(
+        None, description="Total degree of the features; null, the most probable."
+    )
+    length_scale: Positive | None = Field(
+        None,
+        description="Of the kernel, in root mean squares of the data; null, the most "
+        "probable.",
+    )
+
+
+class FieldRegression(Identify):
+    """Sequential thresholded least squares of u_tt on terms of a differential equation.
+
+    As Rudy, Brunton, Proctor and Kutz; a baseline.
+    """
+
+    run = "snapshots.field_regression:identify"
+    reads = ("nothing",)
+    makes = "field_law"
+    returns_to_samples = True
+
+    method: Literal["field_regression"] = "field_regression"
+    derivatives: Literal["finite_differences", "spectral"] = Field(
+        "finite_differences",
+        description="finite_differences, of order 2; spectral, in space, and "
+        "differences of order 4 in time.",
+    )
+    threshold: Positive = Field(0.05, description="Smallest coefficient kept.")
+    terms: Annotated[list[Expression], Field(min_length=1)] = Field(
+        [
+            *("u", "u**2", "u**3", "u**4", "u**5", "u_x", "u_xx", "u_t"),
+            *("u*u_x", "u*u_xx", "u*u_t", "u_x**2"),
+        ],
+        description="Terms in u, u_t, u_x and u_xx, u the name of the field.",
+    )
+
+
 class Domain(Settings):
     """Positions outside of which a motion has escaped."""
 
@@ -371,8 +426,29 @@ class ShadowRollout(Rollout):
     section = ("shadow", Shadow)
 
 
+class FieldMotions(Settings):
+    """Rollouts of a field that was learned from snapshots."""
+
+    steps: Integer = Field(ge=100, description="Steps of each.")
+    motions: Count = Field(
+        3, description="Motions from states that training has not seen."
+    )
+    low: Number = Field(description="Values of u between which V' is compared: lowest.")
+    high: Number = Field(description="The highest.")
+
+
+class ShadowFieldRollout(Rollout):
+    """Rollouts of a field, its dispersion, and V' by backward error analysis."""
+
+    run = "snapshots.field_rollout:validate"
+    reads = ("learned_field", "field_law")
+    makes = "shadow_field_rollout"
+    section = ("field", FieldMotions)
+
+
 RECOMMENDED = {
     "snapshots": (NoDerivatives, DiscreteEulerLagrange, EvidenceMaximisation),
+    "field_snapshots": (NoDerivatives, NoEquations, DiscreteDensity),
 }
 # The recipe of the paper.
 PUBLISHED = {"snapshots": (NoDerivatives, DiscreteEulerLagrange, MinimumNorm)}
@@ -381,5 +457,7 @@ PUBLISHED = {"snapshots": (NoDerivatives, DiscreteEulerLagrange, MinimumNorm)}
 def kind_of_data(example: Mapping) -> str | None:
     """Key of `RECOMMENDED` for motions without candidates; else None."""
     method = part(example, "simulate").get("method")
+    if method == "spectral":
+        return "field_snapshots"
     alone = method == "runge_kutta" and "library" not in example
     return "snapshots" if alone else None

@@ -47,33 +47,13 @@ from leastaction.core.settings import (
     Names,
     Number,
     Positive,
+    SensorNoises,
     Settings,
     Share,
     Text,
-    Unique,
     absent,
-    choice,
     or_word,
 )
-
-
-class SensorNoises(Settings):
-    """Noise of the sensors; every mode at every level."""
-
-    modes: Annotated[list[Literal["independent", "shared"]], Unique] = Field(
-        ["independent"],
-        min_length=1,
-        description="independent, of every channel; shared, one number for all "
-        "channels.",
-    )
-    levels: Annotated[list[Share], Unique] = Field(
-        [0.0],
-        min_length=1,
-        description="Standard deviations, SI units of each channel.",
-    )
-    channels: choice(["q", "qdot", "qddot"], ["q", "qdot"], ["q"]) = Field(
-        ["q", "qdot", "qddot"], description="Recorded channels."
-    )
 
 
 class RungeKutta(Ensemble):

@@ -1,0 +1,42 @@
+"""Derivatives along a periodic line, of spectral accuracy."""
+
+import numpy as np
+
+
+def spectral_derivatives(u: np.ndarray, length: float, highest: int) -> np.ndarray:
+    """Derivatives of the trigonometric polynomial through equally spaced points.
+
+    .. math::  \\partial_x^m u = \\sum_k (ik)^m \\hat u_k e^{ikx}
+
+    (Fornberg 1996, chapter 2). An odd derivative of the highest wave of an even number
+    of points is zero.
+
+    Parameters
+    ----------
+    u
+        Values, shape (..., node).
+    length
+        Of the line.
+    highest
+        Order of the highest derivative.
+
+    Returns
+    -------
+    np.ndarray
+        Derivatives of order 1, 2, ..., shape (order, ..., node).
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 2 * np.pi, 8, endpoint=False)
+    >>> np.allclose(spectral_derivatives(np.sin(x), 2 * np.pi, 2)[1], -np.sin(x))
+    True
+    """
+    nodes, waves = u.shape[-1], np.fft.rfft(u)
+    numbers = 2 * np.pi / length * np.arange(nodes // 2 + 1)
+    found = np.empty((highest, *u.shape))
+    for order in range(1, highest + 1):
+        factor = (1j * numbers) ** order
+        if order % 2 and nodes % 2 == 0:
+            factor[-1] = 0.0
+        found[order - 1] = np.fft.irfft(factor * waves, nodes)
+    return found

@@ -1,0 +1,314 @@
+"""A discrete Lagrangian density from snapshots of a field, by the density of the data.
+
+Lagrangian Shadow Integration (Ober-Blöbaum and Offen) for fields: the rows
+:math:`E_j^n` of :mod:`~leastaction.snapshots.discrete_density` under the condition of a
+mean mass, solved as Lagrangians of motions are
+(:mod:`~leastaction.snapshots.constrained_rows`). Offen and Ober-Blöbaum (2023, arXiv
+2302.08232 and 2308.05082) learn such densities by neural networks.
+
+An error of the snapshots, white with deviation σ, makes rows whose wave θ has the
+autocovariance of a moving average,
+
+.. math::
+
+    γ_0 = σ^2 (J_0^2 + 2J_1^2), \\quad γ_1 = 2σ^2 J_0 J_1, \\quad γ_2 = σ^2 J_1^2,
+
+with the symbol J of the density itself; what the stencil cannot represent adds
+λσ²/dt⁴ to γ₀. Rows are divided by the root of this covariance, with the J of the round
+before (generalised least squares). λ, stencil, width, degree and length scale are those
+of the highest probability density *of the snapshots*: the evidence of the rows over
+:math:`|\\partial E/\\partial u|^{-1} = \\prod_θ |J_1|^{-1}` per inner snapshot. Without
+that factor a fit gains by J₁ → 0, where only noise is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import product
+
+import numpy as np
+import xarray as xr
+from scipy.linalg import solve_triangular, toeplitz
+
+from leastaction.core.contracts import time_step
+from leastaction.snapshots.constrained_rows import ConstrainedRows, constrained
+from leastaction.snapshots.contracts import CONTRACTS
+from leastaction.snapshots.discrete_density import (
+    STENCILS,
+    DiscreteDensity,
+    StencilBasis,
+)
+from leastaction.snapshots.discrete_lagrangian import positions_of
+from leastaction.snapshots.von_neumann import Waves, stabilised
+
+# What is chosen from, in the order in which neighbours are tried.
+CHOICES = {
+    "misfit": (np.inf, 1.0, 0.1, 1e-2, 1e-3),
+    "width": (1, 2, 3, 4),
+    "degree": (2, 4, 6),
+    "length_scale": (2.0, 3.0, 5.0),
+}
+FIRST = {"width": 2, "degree": 4, "length_scale": 3.0, "misfit": 0.1}
+# Rounds of generalised least squares.
+ROUNDS = 3
+# Rows per function, at least.
+ROWS_PER_FUNCTION = 3
+
+
+def identify(
+    equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
+) -> xr.Dataset:
+    """Learn the discrete Lagrangian density of a field, for one case.
+
+    Settings: `stencil`, `width`, `degree`, `length_scale`; what is absent or null is
+    chosen.
+
+    Raises
+    ------
+    ValueError
+        If the field is not on a periodic line, or its snapshots are too few.
+    """
+    u, (dt, dx) = positions_of(observations), grid_of(observations)
+    given = {k: v for k, v in settings.items() if k != "method" and v is not None}
+    choice = Snapshots(u, dt, dx).most_probable(given)
+    return learned_field(choice.fit.basis, choice, observations)
+
+
+def grid_of(observations: xr.Dataset) -> tuple[float, float]:
+    """Time step, s, and distance of the nodes, m, of snapshots on a periodic line."""
+    if observations.attrs.get("domain_left") != "periodic":
+        raise ValueError(
+            "the snapshots are not those of a field on a periodic line; simulate with "
+            "method spectral"
+        )
+    length = float(observations.attrs["domain_length"])
+    return time_step(observations), length / observations.sizes["dof"]
+
+
+def learned_field(
+    basis: StencilBasis, choice: "Choice", observations: xr.Dataset
+) -> xr.Dataset:
+    """Contract ``learned_field`` of one case, with as much room in every case."""
+    largest = [max(values) for values in (CHOICES["width"], CHOICES["degree"])]
+    width, degree = max(largest[0], basis.width), max(largest[1], basis.degree)
+    room = [
+        replace(basis, stencil=stencil, width=width, degree=degree, scales=None)
+        for stencil in STENCILS
+    ]
+    functions = max(one.size for one in room)
+    coordinates = max(sum(len(b.coordinates) for b in one.blocks) for one in room)
+    fit = choice.fit
+    excess = Waves.of(positions_of(observations)).excess(
+        DiscreteDensity(basis, fit.coefficients)
+    )
+    values = {
+        "coefficient": _padded(choice.coefficients, functions, 0.0),
+        "coordinate_scale": _padded(basis.scales, coordinates, 1.0),
+        "stencil": float(STENCILS.index(basis.stencil)),
+        "width": float(basis.width),
+        "degree": float(basis.degree),
+        "length_scale": basis.length_scale,
+        "misfit": fit.misfit,
+        "noise": fit.noise,
+        "log_density": fit.log_density,
+        "excess": excess,
+        "distance": choice.distance,
+    }
+    kept = ("field", "domain_length", "domain_nodes")
+    return CONTRACTS["learned_field"].dataset(
+        values,
+        coords={"replicate": observations["replicate"].values},
+        attrs={k: observations.attrs[k] for k in kept}
+        | {"time_step": basis.time_step, "stencils": list(STENCILS)},
+    )
+
+
+def _padded(values: np.ndarray, size: int, filling: float) -> np.ndarray:
+    return np.pad(values, (0, size - len(values)), constant_values=filling)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """Posterior of b for one basis and one λ.
+
+    Attributes
+    ----------
+    basis, misfit
+        Features and λ.
+    system
+        Decorrelated rows under the condition.
+    damping, log_density
+        μ, and the logarithm of the probability density of the snapshots.
+    """
+
+    basis: StencilBasis
+    misfit: float
+    system: ConstrainedRows
+    damping: float
+    log_density: float
+
+    @cached_property
+    def coefficients(self) -> np.ndarray:
+        """Posterior mean b."""
+        return self.system.coefficients(self.damping)
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation of the error of a snapshot; 0 if none was seen."""
+        error = self.system.row_error(self.damping)
+        return error if np.isfinite(self.misfit) else 0.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A fit, its stable coefficients, and their distance |y| from the posterior mean.
+
+    The distance is infinite where no stable ones are probable.
+    """
+
+    fit: Fit
+    coefficients: np.ndarray
+    distance: float
+
+    @property
+    def log_density(self) -> float:
+        """That of the stable coefficients."""
+        return self.fit.log_density - self.distance**2 / 2
+
+
+class Snapshots:
+    """Snapshots u (trajectory, time, node) on a periodic line, and fits of them."""
+
+    def __init__(self, u: np.ndarray, time_step: float, spacing: float):
+        self.u, self.steps = u, {"time_step": time_step, "spacing": spacing}
+        self.waves = Waves.of(u)
+        self.count = u[:, 2:].size
+        nodes = u.shape[-1]
+        # Real and imaginary part of a wave, but of the longest and the shortest.
+        self._parts = np.full(self.waves.theta.size, 2)
+        self._parts[0] = 1
+        if nodes % 2 == 0:
+            self._parts[-1] = 1
+        self._fits: dict[tuple, Fit] = {}
+
+    @cached_property
+    def five_point(self) -> np.ndarray:
+        """Symbol J of the smallest stencil, (2, angle): where the rounds begin."""
+        basis = StencilBasis("edges", 1, 2, 3.0, **self.steps).scaled_by(self.u)
+        rows = basis.rows(self.u).reshape(-1, basis.size)
+        system = constrained(rows, *basis.mass_condition(self.u))
+        coefficients = system.coefficients(system.most_probable()[0])
+        return self._symbol(basis, coefficients)
+
+    def _symbol(self, basis: StencilBasis, coefficients: np.ndarray) -> np.ndarray:
+        mean = np.array([self.u.mean()])
+        return (basis.symbol(mean, self.waves.theta) @ coefficients)[:, 0]
+
+    def fit(
+        self,
+        misfit: float,
+        stencil: str,
+        width: int,
+        degree: int,
+        length_scale: float,
+    ) -> Fit | None:
+        """Posterior of one choice; None if the rows are too few for it."""
+        key = misfit, stencil, width, degree, length_scale
+        if key not in self._fits:
+            basis = StencilBasis(stencil, width, degree, length_scale, **self.steps)
+            enough = ROWS_PER_FUNCTION * basis.size <= self.count
+            fits = 2 * width < self.u.shape[-1]
+            self._fits[key] = self._fit(basis, misfit) if enough and fits else None
+        return self._fits[key]
+
+    def _fit(self, basis: StencilBasis, misfit: float) -> Fit:
+        basis = basis.scaled_by(self.u)
+        rows, condition = basis.rows(self.u), basis.mass_condition(self.u)
+        waves, symbol = np.fft.rfft(rows, axis=2, norm="ortho"), self.five_point
+        for _ in range(ROUNDS if np.isfinite(misfit) else 1):
+            white, volume = self._decorrelated(waves, symbol, misfit)
+            system = constrained(white, *condition)
+            damping, evidence = system.most_probable()
+            symbol = self._symbol(basis, system.coefficients(damping))
+        inner = rows.shape[0] * rows.shape[1]
+        per_layer = self._parts @ np.log(np.abs(symbol[1]))
+        density = evidence + volume + inner * per_layer
+        return Fit(basis, misfit, system, damping, density)
+
+    def _decorrelated(
+        self, waves: np.ndarray, symbol: np.ndarray, misfit: float
+    ) -> tuple[np.ndarray, float]:
+        """Real rows over the root of their covariance, and the log determinant."""
+        trajectories, times, _, functions = waves.shape
+        found, volume = [], 0.0
+        for at, (j0, j1) in enumerate(symbol.T):
+            wave, parts = waves[:, :, at], self._parts[at]
+            if np.isfinite(misfit):
+                gamma = np.zeros(times)
+                moving = [j0**2 + 2 * j1**2, 2 * j0 * j1, j1**2][:times]
+                gamma[: len(moving)] = moving
+                gamma[0] += misfit / self.steps["time_step"] ** 4
+                root = np.linalg.cholesky(toeplitz(gamma))
+                inverse = solve_triangular(root, np.eye(times), lower=True)
+                wave = np.einsum("kl,tlf->tkf", inverse, wave, optimize=True)
+                volume -= parts * trajectories * np.log(np.diag(root)).sum()
+            both = [wave.real, wave.imag][:parts]
+            found += [np.sqrt(parts) * part.reshape(-1, functions) for part in both]
+        return np.concatenate(found), volume
+
+    def most_probable(self, given: Mapping) -> "Choice":
+        """Fit of the highest density among those that have a stable Lagrangian.
+
+        Uphill from the middle for every stencil, then downhill through what was tried:
+        a fit that is moved by y to be stable loses |y|²/2. `given` are `stencil`,
+        `width`, `degree`, `length_scale`, `misfit` that are not to be chosen.
+
+        Raises
+        ------
+        ValueError
+            If the snapshots are too few for the smallest stencil.
+        """
+        steps = {k: (given[k],) if k in given else v for k, v in CHOICES.items()}
+        stencils = (given["stencil"],) if "stencil" in given else STENCILS
+        for stencil in stencils:
+            self._uphill(stencil, steps)
+        tried = sorted(filter(None, self._fits.values()), key=lambda f: -f.log_density)
+        if not tried:
+            raise ValueError(
+                f"{self.count} rows of the discrete Euler-Lagrange equation, from "
+                f"{self.u.shape[1]} snapshots of {len(self.u)} motions, are fewer than "
+                f"{ROWS_PER_FUNCTION} per function; record more snapshots, or lower "
+                "width or degree"
+            )
+        best = Choice(tried[0], tried[0].coefficients, np.inf)
+        for fit in tried:
+            if fit.log_density <= best.log_density:
+                break
+            factor = fit.system.factor(fit.damping)
+            moved = stabilised(fit.basis, fit.coefficients, factor, self.waves)
+            best = max(best, Choice(fit, *moved), key=lambda one: one.log_density)
+        return best
+
+    def _uphill(self, stencil: str, steps: Mapping[str, tuple]) -> None:
+        """Fit from the middle to neighbours of higher density until there is none."""
+        at = {k: v.index(FIRST[k]) if FIRST[k] in v else 0 for k, v in steps.items()}
+
+        def fit(place: Mapping[str, int]) -> Fit | None:
+            chosen = {k: steps[k][i] for k, i in place.items()}
+            return self.fit(stencil=stencil, **chosen)
+
+        best = fit(at)
+        while best is None and at["degree"]:
+            at["degree"] -= 1
+            best = fit(at)
+        while best is not None:
+            near = [
+                {**at, k: at[k] + move}
+                for k, move in product(steps, (1, -1))
+                if 0 <= at[k] + move < len(steps[k])
+            ]
+            higher = [(f, p) for p in near if (f := fit(p)) is not None]
+            top = max(higher, key=lambda one: one[0].log_density, default=None)
+            if top is None or top[0].log_density <= best.log_density:
+                return
+            best, at = top

@@ -1,0 +1,208 @@
+"""A discrete Lagrangian density as :func:`leastaction.load_model` gives it."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import xarray as xr
+
+from leastaction.snapshots.discrete_density import DiscreteDensity, StencilBasis
+
+# Of Newton's method: steps, and the last one over the largest value.
+ITERATIONS, TOLERANCE = 12, 1e-12
+# Largest value over that of the first snapshots, beyond which a motion has failed.
+ESCAPED = 1e3
+# Degree of a(u) in its iteration, and points at which it is formed.
+DEGREE_OF_FORCE, POINTS_OF_FORCE = 9, 41
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LearnedField:
+    """Discrete Lagrangian density of a field on a periodic line.
+
+    Attributes
+    ----------
+    density
+        L_d.
+    nodes
+        Of the line.
+    field
+        Name of u.
+    noise
+        Standard deviation of the noise of the snapshots; 0 if none was seen.
+    excess
+        How far the largest cosine of a wave was beyond its bound as fitted.
+    distance
+        Posterior standard deviations from the fit to this density, 0 where the fit was
+        stable; infinite if none is stable.
+    """
+
+    density: DiscreteDensity
+    nodes: int
+    field: str
+    noise: float
+    excess: float
+    distance: float
+
+    @classmethod
+    def from_dataset(cls, dataset: xr.Dataset) -> "LearnedField":
+        """Model of one replicate and case, contract ``learned_field``."""
+        value = {
+            name: float(dataset[name].values[0])
+            for name in dataset.data_vars
+            if dataset[name].ndim == 1
+        }
+        about = dataset.attrs
+        nodes = int(about["domain_nodes"])
+        basis = StencilBasis(
+            list(about["stencils"])[int(value["stencil"])],
+            int(value["width"]),
+            int(value["degree"]),
+            value["length_scale"],
+            float(about["time_step"]),
+            float(about["domain_length"]) / nodes,
+            dataset["coordinate_scale"].values[0],
+        )
+        coefficients = dataset["coefficient"].values[0, : basis.size]
+        kept = {name: value[name] for name in ("noise", "excess", "distance")}
+        return cls(
+            DiscreteDensity(basis, coefficients), nodes, str(about["field"]), **kept
+        )
+
+    @property
+    def stable(self) -> bool:
+        """Whether no wave grows faster than it should (von Neumann)."""
+        return bool(np.isfinite(self.distance))
+
+    def rollout(self, first, second, steps: int, velocity=None) -> np.ndarray:
+        """Motions from two snapshots each (motion, node): (motion, steps + 1, node).
+
+        Newton's method for the whole layer u^{n+1}. NaN where a motion has failed.
+
+        Parameters
+        ----------
+        first, second
+            Snapshots a time step apart.
+        steps
+            How many, the first to `second`.
+        velocity
+            Is not needed.
+
+        Raises
+        ------
+        ValueError
+            If the density is not stable.
+        """
+        if not self.stable:
+            raise ValueError(
+                "this density has no stable rollout: |cos(omega dt)| is beyond its bound by "
+                f"{self.excess:.2g}, and no stable one is compatible with the data; "
+                "record with a smaller time step, or initial states with shorter waves"
+            )
+        path = np.full((len(first), steps + 1, self.nodes), np.nan)
+        path[:, 0], path[:, 1] = first, second
+        largest = ESCAPED * np.abs(path[:, :2]).max()
+        there = np.arange(len(path))
+        with np.errstate(all="ignore"):
+            for n in range(1, steps):
+                found = self._step(path[there, n - 1], path[there, n])
+                good = np.abs(found).max(axis=1) < largest
+                there = there[good]
+                if not there.size:
+                    break
+                path[there, n + 1] = found[good]
+        return path
+
+    def _step(self, before: np.ndarray, now: np.ndarray) -> np.ndarray:
+        """Layers after two layers (motion, node); NaN where there is none."""
+        push, _ = self.density.derivatives(np.stack([before, now], axis=1), 1)
+        after = 2 * now - before
+        for _ in range(ITERATIONS):
+            layers = np.stack([now, after], axis=1)
+            slope, matrix = self.density.derivatives(layers, 0, bend=True)
+            try:
+                step = np.linalg.solve(matrix, (push + slope)[..., None])[..., 0]
+            except np.linalg.LinAlgError:
+                return np.full_like(now, np.nan)
+            after = after - step
+            if np.abs(step).max() < TOLERANCE * np.abs(now).max():
+                break
+        return after
+
+    def squared_frequency(self, theta, base: float = 0.0) -> np.ndarray:
+        """ω² of waves θ = k dx about a uniform field, exact in dt and dx.
+
+        Negative where a wave grows; NaN where it grows and alternates.
+        """
+        cosine = self.density.dispersion([base], theta)[0]
+        with np.errstate(invalid="ignore"):
+            omega = np.arccos(cosine.astype(complex))
+        square = (omega / self.density.basis.time_step) ** 2
+        return np.where(cosine < -1, np.nan, square.real)
+
+    def speed_squared(self, base: float = 0.0) -> float:
+        """c² = (ω²(θ₁) − ω²(0))/k₁² of the longest wave, m²/s²."""
+        theta = 2 * np.pi / self.nodes
+        rest, longest = self.squared_frequency([0.0, theta], base)
+        return float((longest - rest) / (theta / self.density.basis.spacing) ** 2)
+
+    def slope(self, u: np.ndarray) -> np.ndarray:
+        """V'(u) over the mass density, by backward error analysis.
+
+        Uniform solutions obey ü = a(u) with a = −V'. The discrete equation has
+        u^{n±1} = u + f(u), and by Taylor's formula for an even solution,
+
+        .. math::
+
+            a = \\frac{2f}{dt^2} - \\frac{dt^2}{12} a'a
+                - \\frac{dt^4}{360} (a'^2 + 3a''a) a + O(dt^6),
+
+        solved by iteration for a polynomial a.
+        """
+        u, h = np.asarray(u, dtype=float), self.density.basis.time_step
+        points = np.linspace(-1, 1, POINTS_OF_FORCE) * np.abs(u).max()
+        leading = 2 * self._uniform_step(points) / h**2
+        fit = np.polynomial.Chebyshev.fit
+        acceleration = fit(points, leading, DEGREE_OF_FORCE)
+        for _ in range(ITERATIONS):
+            a, d, dd = (acceleration.deriv(k)(points) for k in (0, 1, 2))
+            more = h**2 / 12 * d * a + h**4 / 360 * (d**2 + 3 * dd * a) * a
+            acceleration = fit(points, leading - more, DEGREE_OF_FORCE)
+        return -acceleration(u)
+
+    def _uniform_step(self, u: np.ndarray) -> np.ndarray:
+        """Return f with u^{n−1} = u^{n+1} = u + f about a uniform u^n = u."""
+        f = np.zeros_like(u)
+
+        def layers(first, second):
+            return np.repeat(np.stack([first, second], axis=1)[..., None], 2, axis=2)
+
+        for _ in range(ITERATIONS):
+            push, _ = self.density.derivatives(layers(u + f, u), 1)
+            slope, matrix = self.density.derivatives(layers(u, u + f), 0, bend=True)
+            # The other snapshot is the same by reversal of time.
+            f = f - (push + slope)[:, 0] / (2 * matrix[:, 0].sum(axis=1))
+        return f
+
+    def __str__(self) -> str:
+        basis = self.density.basis
+        about = [
+            f"Discrete Lagrangian density of {self.field} on {self.nodes} nodes",
+            f"  {basis.size} functions: stencil {basis.stencil}, width {basis.width}, "
+            f"degree {basis.degree}",
+            f"  dt = {basis.time_step:g} s, dx = {basis.spacing:g} m",
+            f"  noise of the snapshots: {self.noise:.3g}",
+            f"  c^2 = {self.speed_squared():.6g} m^2/s^2",
+        ]
+        if self.distance == 0:
+            about.append("No wave grows (von Neumann)")
+        elif self.stable:
+            about.append(
+                f"Stabilised: as fitted |cos(omega dt)| exceeds its bound by "
+                f"{self.excess:.2g}; this density is {self.distance:.2g} standard "
+                "deviations away, and no wave grows"
+            )
+        else:
+            about.append("Refused: no stable density is compatible with the data")
+        return "\n".join(about)
+
+    __repr__ = __str__
