@@ -63,6 +63,13 @@ LOOKS = {
     "network": Look("network", "#2a7f62", "^", (0, (2, 1))),
     "held_out": Look("held-out data", "#3f9bbf", "s", (0, (4, 1))),
     "unconstrained": Look("unconstrained", "0.55", "v", (0, (4, 1))),
+    "second_order": Look("four-point stencil", "#2a7f62", "^", (0, (2, 1))),
+    "finite_differences": Look(
+        "SINDy, differences", "sindy_pi_color", "s", (0, (4, 1))
+    ),
+    "spectral": Look(
+        "SINDy, spectral", "lagrangian_sindy_color", "D", (0, (3, 1, 1, 1))
+    ),
     # Ports.
     "published_exact": Look("exact derivative", "#2f8f5b", "s"),
     "published_subset": Look("GP on the training set", "sindy_pi_color", "^"),

@@ -22,8 +22,8 @@ from leastaction.snapshots.contracts import CONTRACTS
 STEPS_OF_ENERGY = 50
 # Values of u at which V' is compared.
 VALUES = 41
-# Stored samples of a motion.
-SAMPLES = 151
+# Stored steps, the last of a motion.
+STORED = 100
 
 
 def validate(
@@ -39,8 +39,8 @@ def validate(
     """Roll out one replicate, every case of its sweep over noise.
 
     Settings, in the section `field`: the `steps` of the rollouts, how many `motions`,
-    and the values `low` to `high` of u at which V' is compared. A model that says that it is not stable is not rolled out; its errors are
-    NaN.
+    and the values `low` to `high` of u at which V' is compared. A model that says that
+    it is not stable is not rolled out; its errors are NaN.
 
     Raises
     ------
@@ -125,7 +125,7 @@ class Truth:
             path[:, :2] = self.u[:, :2]
         error = np.sqrt(((path - self.u) ** 2).mean(axis=(0, 2)) / (self.u**2).mean())
         theta = 2 * np.pi / self.domain.nodes * self.waves
-        stored = np.unique(np.linspace(0, self.steps, SAMPLES).astype(int))
+        stored = np.arange(max(0, self.steps - STORED), self.steps + 1)
         with np.errstate(invalid="ignore"):
             frequency = np.sqrt(model.squared_frequency(theta))
         return CONTRACTS["shadow_field_rollout"].dataset(

@@ -94,9 +94,9 @@ class LearnedField:
         """
         if not self.stable:
             raise ValueError(
-                "this density has no stable rollout: |cos(omega dt)| is beyond its bound by "
-                f"{self.excess:.2g}, and no stable one is compatible with the data; "
-                "record with a smaller time step, or initial states with shorter waves"
+                "this density has no stable rollout: |cos(omega dt)| is beyond its "
+                f"bound by {self.excess:.2g}, and no stable one is compatible with the "
+                "data; record with a smaller time step, or with shorter waves"
             )
         path = np.full((len(first), steps + 1, self.nodes), np.nan)
         path[:, 0], path[:, 1] = first, second

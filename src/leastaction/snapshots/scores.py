@@ -24,6 +24,7 @@ from leastaction.report.case import (
 )
 from leastaction.report.recovery import HONEST_MODE, MAIN, case_text
 from leastaction.report.verdict import binomial_band, summary_of
+from leastaction.snapshots.field_rows import TABLE as FIELDS
 from leastaction.snapshots.shadow_panel import Learned, cyclic_coordinates, learned_at
 from leastaction.snapshots.symmetry_rows import TABLE as SYMMETRIES
 
@@ -71,16 +72,21 @@ def rows(case: Case) -> Iterator[dict]:
     swept = "noise_level" in rollout.dims
     levels = np.atleast_1d(rollout["noise_level"].values if swept else 0.0)
     targets = case.targets if case.estimator == MAIN else {}
+    of_field = "error" in rollout
     for level in map(float, levels):
         found = learned_at(
             case.estimator, case.model, rollout, level if swept else None
         )
         limits = _limits(targets, level)
         where = f", {case_text(level, HONEST_MODE)}" if level or len(levels) > 1 else ""
+        if of_field:
+            yield from rows_of(case, FIELDS, found.rollout, limits, where)
+            continue
         table = IDENTIFICATION if level else (*IDENTIFICATION, *MOTION)
         at = AtLevel(case, found, limits, where)
         yield from rows_of(case, table, at, limits, where)
-    yield from rows_of(case, SYMMETRIES, case, targets)
+    if not of_field:
+        yield from rows_of(case, SYMMETRIES, case, targets)
 
 
 def _limits(targets: Mapping, level: float) -> dict:
@@ -352,5 +358,6 @@ LIMITS = (
     ),
     *MOTION,
     *SYMMETRIES,
+    *FIELDS,
 )
-LIMITS_BY_NOISE = IDENTIFICATION
+LIMITS_BY_NOISE = (*IDENTIFICATION, *FIELDS)

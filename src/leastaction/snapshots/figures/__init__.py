@@ -1,6 +1,9 @@
 """Figures of snapshots: file ``<name>.py`` draws figure `name`."""
 
-EXAMPLE = {"snapshots": ("alignment", "shadow_path", "shadow_energy")}
+EXAMPLE = {
+    "snapshots": ("alignment", "shadow_path", "shadow_energy"),
+    "field_snapshots": ("field_motion", "field_errors", "field_law"),
+}
 # Further figures of a file.
 SHARED = {
     "escape_paths": (
@@ -8,6 +11,7 @@ SHARED = {
         "survival_study",
         "saddle_channels",
     ),
+    "field_motion": ("field_errors", "field_law"),
     "governing_hamiltonian": ("identified_hamiltonian",),
     "shadow_path": (
         "snapshots",

@@ -1,0 +1,203 @@
+"""Discrete Lagrangian densities: rows, null Lagrangians, order, stability, laws."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from snapshot_fields import LENGTH, waves
+
+from leastaction.snapshots.discrete_density import DiscreteDensity, StencilBasis
+from leastaction.snapshots.field_evidence import Snapshots
+from leastaction.snapshots.learned_field import LearnedField
+from leastaction.snapshots.von_neumann import (
+    Waves,
+    inequalities,
+    least_distance,
+    stabilised,
+)
+
+STENCILS = [("square", 1), ("square", 3), ("edges", 1), ("edges", 3)]
+DT, DX = 0.2, 0.3
+
+
+def basis(stencil: str, width: int, degree: int = 4) -> StencilBasis:
+    return StencilBasis(stencil, width, degree, 3.0, DT, DX)
+
+
+def random_fields(seed: int = 0, size: float = 1.0) -> np.ndarray:
+    return size * np.random.default_rng(seed).standard_normal((3, 7, 9))
+
+
+def action(features: StencilBasis, u: np.ndarray) -> np.ndarray:
+    """Sum of every function over all stencils of one motion u (time, node)."""
+    layers = np.stack([u[:-1], u[1:]], axis=1)
+    return np.concatenate(
+        [
+            (block.monomials(block.at(layers)) @ block.derivative()).sum(axis=(0, 1))
+            for block in features.blocks
+        ]
+    )
+
+
+@pytest.mark.parametrize(("stencil", "width"), STENCILS)
+def test_rows_are_the_derivative_of_the_action(stencil, width):
+    u = random_fields()
+    features = basis(stencil, width).scaled_by(u)
+    rows, step = features.rows(u), 1e-5
+    for time, node in ((1, 0), (3, 4), (5, 8)):
+        ends = []
+        for sign in (1, -1):
+            moved = u[0].copy()
+            moved[time, node] += sign * step
+            ends.append(action(features, moved))
+        slope = (ends[0] - ends[1]) / (2 * step)
+        assert rows[0, time - 1, node] == pytest.approx(slope, rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize(("stencil", "width"), STENCILS)
+def test_null_lagrangians_have_no_rows_and_no_mass(stencil, width):
+    """Whatever field they are shown: their null space on one holds on another."""
+    u, other = random_fields(), random_fields(1)
+    features = basis(stencil, width).scaled_by(u)
+    rows = features.rows(u).reshape(-1, features.size)
+    _, singular, right = np.linalg.svd(rows)
+    null = right[singular < 1e-10 * singular[0]]
+    if stencil == "edges":
+        assert len(null) >= 1
+    size = np.abs(rows).max()
+    assert np.abs(features.rows(other) @ null.T).max(initial=0) < 1e-9 * size
+    condition, _ = features.mass_condition(u)
+    assert np.abs(condition @ null.T).max(initial=0) < 1e-9 * np.abs(condition).max()
+
+
+def test_the_five_point_density_has_the_symbol_of_leapfrog():
+    """cos ω dt = 1 − (dt/dx)² (1 − cos θ) for L_d = v²/2 − w²/2."""
+    features = basis("edges", 1, 2)
+    powers = [block.powers.tolist() for block in features.blocks]
+    coefficients = np.zeros(features.size)
+    weight = features.blocks[0].weights[powers[0].index([0, 2])]
+    coefficients[powers[0].index([0, 2])] = 0.5 / weight
+    coefficients[len(powers[0]) + powers[1].index([0, 2])] = -0.5 / weight
+    theta = np.linspace(0, np.pi, 9)
+    found = DiscreteDensity(features, coefficients).dispersion([0.0, 0.7], theta)
+    expected = 1 - (DT / DX) ** 2 * (1 - np.cos(theta))
+    assert found == pytest.approx(np.stack([expected, expected]), abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("stencil", "width", "order"), [("edges", 1, 2), ("edges", 2, 4), ("square", 1, 4)]
+)
+def test_order_of_a_stencil(stencil, width, order):
+    """Error of the dispersion of the data, under refinement of dt and dx alike."""
+    errors = []
+    for nodes in (32, 64):
+        dt = 0.6 * LENGTH / nodes
+        shown = Snapshots(waves(dt, nodes, 24), dt, LENGTH / nodes)
+        fit = shown.fit(np.inf, stencil, width, 2, 3.0)
+        density, numbers = DiscreteDensity(fit.basis, fit.coefficients), np.arange(4)
+        cosine = density.dispersion([0.0], numbers * LENGTH / nodes)[0]
+        errors.append(np.abs(np.arccos(cosine) / dt - np.sqrt(numbers**2 + 1)).max())
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.1)
+
+
+def learned(**changed) -> tuple[LearnedField, np.ndarray]:
+    u = waves(0.2, 16, 24)
+    shown = Snapshots(u, 0.2, LENGTH / 16)
+    given = {"stencil": "square", "width": 2, "degree": 2, "length_scale": 3.0}
+    choice = shown.most_probable(given)
+    density = DiscreteDensity(choice.fit.basis, choice.coefficients)
+    model = LearnedField(density, 16, "u", 0.0, 0.0, choice.distance)
+    return replace(model, **changed), u
+
+
+def test_a_step_preserves_the_discrete_symplectic_form():
+    """δu_n · ∂₀₁L δ'u_{n+1} − δ'u_n · ∂₀₁L δu_{n+1} (Marsden, Patrick, Shkoller)."""
+    model, u = learned()
+    start, rng = u[0, :2], np.random.default_rng(0)
+    step, changes = 1e-6, rng.standard_normal((2, 2, 16))
+
+    def path(first_two):
+        return model.rollout(first_two[:1], first_two[1:], 9)[0]
+
+    moved = [
+        (path(start + step * d) - path(start - step * d)) / (2 * step) for d in changes
+    ]
+    whole = path(start)
+
+    def form(n):
+        layers = whole[None, n : n + 2]
+        _, cross = model.density.derivatives(layers, 0, bend=True)
+        a, b = moved
+        return a[n] @ cross[0] @ b[n + 1] - b[n] @ cross[0] @ a[n + 1]
+
+    assert form(8) == pytest.approx(form(0), rel=1e-6)
+
+
+def test_a_motion_continues_the_data():
+    model, u = learned()
+    path = model.rollout(u[:, 0], u[:, 1], 23)
+    assert np.abs(path - u).max() < 0.02 * np.abs(u).max()
+
+
+def test_a_motion_that_is_shifted_stays_so():
+    model, u = learned()
+    path = model.rollout(u[:1, 0], u[:1, 1], 5)
+    shifted = model.rollout(np.roll(u[:1, 0], 3, -1), np.roll(u[:1, 1], 3, -1), 5)
+    assert shifted == pytest.approx(np.roll(path, 3, -1), abs=1e-9)
+
+
+def test_least_distance_is_on_the_boundary_and_nearest():
+    rows = np.array([[1.0, 2.0], [-1.0, 1.0], [0.0, -1.0]])
+    least = np.array([2.0, 0.5, -3.0])
+    found = least_distance(rows, least)
+    assert (rows @ found >= least - 1e-9).all()
+    grid = np.stack(np.meshgrid(*[np.linspace(-4, 4, 401)] * 2), axis=-1).reshape(-1, 2)
+    inside = grid[(grid @ rows.T >= least).all(axis=1)]
+    assert found @ found <= (inside**2).sum(axis=1).min() + 1e-9
+    assert least_distance(np.array([[1.0], [-1.0]]), np.array([1.0, 1.0])) is None
+
+
+def test_a_fit_that_waves_would_destroy_is_moved_or_refused():
+    """A step of 1.3 dx, and waves that the data do not hold; by what the data allow."""
+    u = waves(0.5, 16, 24) + 1e-2 * np.random.default_rng(0).standard_normal((24, 16))
+    shown = Snapshots(u, 0.5, LENGTH / 16)
+    fit = shown.fit(np.inf, "edges", 2, 2, 3.0)
+    free = DiscreteDensity(fit.basis, fit.coefficients)
+    assert shown.waves.excess(free) > 0.1
+    factor = fit.system.factor(fit.damping)
+    kept, distance = stabilised(fit.basis, fit.coefficients, factor, shown.waves)
+    assert distance == np.inf
+    assert (kept == fit.coefficients).all()
+    moved, distance = stabilised(fit.basis, fit.coefficients, 10 * factor, shown.waves)
+    assert 1 < distance < 5
+    stable = DiscreteDensity(fit.basis, moved)
+    assert shown.waves.excess(stable) < 1e-8
+    rows, least = inequalities(stable, shown.waves)
+    assert -1e-8 < (rows @ moved - least).min() < 1e-8
+
+
+def test_a_stable_fit_stays_as_it_is():
+    u = waves(0.2, 16, 24)
+    shown = Snapshots(u, 0.2, LENGTH / 16)
+    fit = shown.fit(np.inf, "square", 1, 2, 3.0)
+    factor = fit.system.factor(fit.damping)
+    found, distance = stabilised(fit.basis, fit.coefficients, factor, shown.waves)
+    assert distance == 0
+    assert (found == fit.coefficients).all()
+
+
+def test_a_uniform_field_at_a_concave_potential_may_grow():
+    """Only waves that grow faster than it count as unstable."""
+    u = waves(0.2, 16, 24, mass=-0.2)
+    shown = Snapshots(u, 0.2, LENGTH / 16)
+    fit = shown.fit(np.inf, "square", 2, 2, 3.0)
+    density = DiscreteDensity(fit.basis, fit.coefficients)
+    assert density.dispersion([0.0], [0.0])[0, 0] > 1
+    assert Waves.of(u).excess(density) < 1e-9
+
+
+def test_an_unstable_density_is_not_rolled_out():
+    model, u = learned(distance=np.inf, excess=0.2)
+    with pytest.raises(ValueError, match="no stable rollout.*smaller time step"):
+        model.rollout(u[:, 0], u[:, 1], 5)
+    assert "Refused" in str(model)

@@ -1,0 +1,156 @@
+"""Lagrangian Shadow Integration for fields, from snapshots to the scorecard."""
+
+import io
+
+import numpy as np
+import pytest
+from snapshot_fields import KLEIN_GORDON, LENGTH, field, settings, snapshots, waves
+
+from leastaction.core.model import model_of
+from leastaction.core.recipe import Recipe, recommended
+from leastaction.report.case import Case
+from leastaction.report.panel import Panel
+from leastaction.report.style import draw, finding
+from leastaction.snapshots import scores
+from leastaction.snapshots.field_evidence import Snapshots
+from leastaction.snapshots.field_rollout import validate
+
+NOISE = {"channels": ["q"], "levels": [0.0, 4e-3]}
+ROLLOUT = {"steps": 100, "motions": 2, "low": -0.5, "high": 0.5}
+
+
+def recipe(**identify) -> Recipe:
+    base = recommended("field_snapshots")
+    given = {"method": "discrete_density"} | identify
+    return Recipe(
+        differentiate=base.differentiate, assemble=base.assemble, identify=given
+    )
+
+
+BASELINE = {"method": "field_regression", "derivatives": "spectral"}
+
+
+@pytest.fixture(scope="module")
+def panel() -> Panel:
+    """Klein–Gordon without and with noise, and its baseline."""
+    data = snapshots(noise=NOISE)
+    recipes = {
+        "recommended": recipe(length_scale=5.0),
+        "spectral": recipe(**BASELINE),
+    }
+    models = {name: one.dataset(data) for name, one in recipes.items()}
+    key = {"example": "klein_gordon", "seed": 1}
+    simulation = settings(noise=NOISE)
+    system = field(KLEIN_GORDON)
+    rollouts = {
+        name: validate(system, model, simulation, {"field": ROLLOUT}, {}, **key)
+        for name, model in models.items()
+    }
+    config = {
+        "title": "Klein–Gordon",
+        "system": {
+            "field": {"name": "u", "unit": "m"},
+            "domain": {
+                "length": LENGTH,
+                "nodes": 16,
+                "left": "periodic",
+                "right": "periodic",
+            },
+            "parameters": {},
+            "lagrangian": KLEIN_GORDON,
+        },
+        "publish": {"targets": {"field_error": 5e-3}},
+    }
+    return Panel("klein_gordon", config, models, rollouts)
+
+
+def test_long_motions_follow_the_truth_better_than_those_of_a_regression(panel):
+    clean, noisy = (
+        [panel.rollouts[n]["error"].values[0, 0, k, -1] for k in (0, 1)]
+        for n in ("recommended", "spectral")
+    )
+    assert clean[0] < 5e-3
+    assert clean[0] < 0.2 * noisy[0]
+    assert clean[1] < 0.1
+
+
+def test_speed_and_force_are_recovered(panel):
+    found = panel.rollouts["recommended"].isel(noise_level=0, noise_mode=0)
+    assert found["speed_squared"].values == pytest.approx(1, abs=2e-3)
+    error = np.abs(found["slope_estimate"] - found["slope_true"]).max()
+    assert error < 2e-3 * np.abs(found["slope_true"]).max()
+    assert found["frequency_true"].values[:2] == pytest.approx([1, np.sqrt(2)])
+    assert abs(float(found["energy_drift"].values[0])) < 1e-3
+
+
+def test_noise_is_seen_and_the_stencil_follows(panel):
+    """Nobody says whether data are noisy: the density of the snapshots decides."""
+    model = panel.models["recommended"].isel(noise_mode=0, replicate=0)
+    assert model["noise"].values[0] == 0
+    assert model["noise"].values[1] == pytest.approx(4e-3, rel=0.15)
+    assert model["misfit"].values[0] == np.inf
+    assert model["misfit"].values[1] < 1
+    assert "noise of the snapshots: 0.00" in str(
+        model_of(panel.models["recommended"], noise_level=4e-3)
+    )
+
+
+def test_rows_and_figures_say_what_was_found(panel):
+    rows = list(scores.rows(Case("beyond", "recommended", panel)))
+    judged = [row for row in rows if row["verdict"]]
+    assert [row["verdict"] for row in judged] == ["meets"]
+    assert any("squared speed" in row["quantity"] for row in rows)
+    for name in ("field_motion", "field_errors", "field_law"):
+        file = io.BytesIO()
+        draw(name, [panel], {"dpi": 50}).savefig(file, format="png")
+        assert file.tell() > 1000
+        assert "Klein–Gordon" in finding(name, [panel])
+
+
+def test_a_refused_fit_is_counted_and_not_rolled_out(panel):
+    model = panel.models["recommended"].copy(deep=True)
+    model["distance"][:] = np.inf
+    found = validate(
+        field(KLEIN_GORDON),
+        model,
+        settings(noise=NOISE),
+        {"field": ROLLOUT},
+        {},
+        example="klein_gordon",
+        seed=1,
+    )
+    assert (found["stable"] == 0).all()
+    assert not np.isfinite(found["error"].values[..., 2:]).any()
+    refused = Panel(
+        "refused", panel.config, {"recommended": model}, {"recommended": found}
+    )
+    rows = list(scores.rows(Case("beyond", "recommended", refused)))
+    (first, *_) = [r for r in rows if r["quantity"].startswith("fits refused")]
+    assert first["ours_median"] == 1
+    assert "1 of 1 fits are refused" in finding("field_motion", [refused])
+
+
+def test_a_wave_equation_needs_two_powers():
+    """Degree is that of the highest density, and the noise that of the data."""
+    rng = np.random.default_rng(0)
+    u = waves(0.2, 16, 24, mass=0.5)
+    u = u + 1e-3 * rng.standard_normal(u.shape)
+    choice = Snapshots(u, 0.2, LENGTH / 16).most_probable({"length_scale": 3.0})
+    assert choice.fit.basis.degree == 2
+    assert choice.fit.noise == pytest.approx(1e-3, rel=0.1)
+    assert choice.distance == 0
+
+
+def test_too_few_snapshots_are_refused():
+    data = snapshots(duration=0.4, trajectories=1, nodes=8)
+    with pytest.raises(ValueError, match="8 rows.*record more snapshots"):
+        recipe(degree=6).fit(data)
+
+
+def test_a_regression_finds_the_terms_of_the_equation():
+    data = snapshots(time_step=0.05, duration=1.0, integration_step=0.05)
+    model = recipe(**BASELINE).fit(data)
+    assert str(model).startswith("u_tt = -1*u")
+    kept = {t: c for t, c in zip(model.terms, model.coefficients, strict=True) if c}
+    assert kept.keys() == {"u", "u**3", "u_xx"}
+    assert kept["u_xx"] == pytest.approx(1, abs=1e-2)
