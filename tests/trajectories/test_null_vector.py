@@ -17,6 +17,7 @@ from leastaction.core.library import Library
 from leastaction.trajectories import gram, joint_spline
 from leastaction.trajectories import null_vector as method
 from leastaction.trajectories.corrected_moments import (
+    Refit,
     Smoothed,
     corrected_moments,
     null_vectors,
@@ -275,3 +276,25 @@ def test_a_law_of_indefinite_kinetic_energy_has_the_largest_error(rng):
     natural, indefinite = error(supports, values)
     assert natural < 1e-25
     assert indefinite == pytest.approx(1.0)
+
+
+def test_what_large_swings_alone_tell_refutes_a_support(rng):
+    """y = x + x³ and tanh x instead: the residual of the latter has a heavy tail."""
+    x = rng.standard_normal((40, 50)) * rng.lognormal(-1.5, 0.8, (40, 1))
+    columns = np.stack([x, x**3, np.tanh(x)], axis=-1)
+    y = x + x**3 + 0.05 * rng.standard_normal(x.shape)
+
+    def least_squares(support, rows):
+        a = columns[rows][..., list(support)].reshape(-1, len(support))
+        return np.linalg.lstsq(a, y[rows].ravel(), rcond=None)[0]
+
+    def fitted(support, common=()):
+        every = np.arange(len(x))
+        left = np.array([least_squares(support, every != k) for k in every])
+        std = np.sqrt(((left - left.mean(0)) ** 2).sum(0) * (1 - 1 / len(x)))
+        return Refit(least_squares(support, every >= 0), std, 0.0, np.zeros(len(x)))
+
+    assert method.refuted(fitted, [1, 2], [0, 1])
+    assert method.refuted(fitted, [0, 2], [0, 1])
+    assert not method.refuted(fitted, [0, 1], [1, 2])
+    assert not method.refuted(fitted, [0, 1], [0, 2])

@@ -65,9 +65,12 @@ def identify(
        standard errors), a further term is taken that halves it, if then every
        coefficient is beyond six standard errors.
     5. Supports that the ranking finds nearly as good are refitted, too. The one that
-       leaves the smallest residual is taken. If another one is within three standard
-       errors of the difference (jackknife), the data do not tell the terms, and the
-       coefficients have no standard errors: these would hold for the right terms only.
+       leaves the smallest residual is taken, or a larger one that refutes it: in the
+       fit of the terms of both, one of its own is beyond six standard errors, and none
+       of the other's (encompassing: Mizon and Richard 1986). If another one is not
+       refuted, and leaves no more by three standard errors of the difference
+       (jackknife), the data do not tell the terms, and the coefficients have no
+       standard errors: these would hold for the right terms only.
     6. Scale: with an input it is known. Otherwise the reference of the library has its
        coefficient; if it was not selected, the term with the largest inertial force
        has ½.
@@ -87,8 +90,8 @@ def identify(
     chosen = _chosen(support, columns)
     motion = fitting_states(compiled, chosen, observations, equations, force)
 
-    def fitted(support) -> Refit:
-        return _fitted(support, ratio, compiled, columns, terms, motion)
+    def fitted(support, common=()) -> Refit:
+        return _fitted(support, ratio, compiled, columns, terms, motion, common)
 
     def around(size):
         return larger_supports(
@@ -160,14 +163,30 @@ def _compared(
     equals = [
         rival
         for other, rival in alike
-        if rival != support and other.behind(model) < SIGNIFICANT_STANDARD_ERRORS
+        if rival != support
+        and other.behind(model) < SIGNIFICANT_STANDARD_ERRORS
+        and not refuted(fitted, rival, support)
     ]
     for other, rival in larger:
-        if other.behind(model) < -SIGNIFICANT_STANDARD_ERRORS:
-            return other, rival, []
-        if other.behind(model) < -STANDARD_ERRORS_OF_LARGER_RIVAL:
+        if refuted(fitted, support, rival):
+            if not refuted(fitted, rival, support):
+                return other, rival, []
+        elif other.behind(model) < -STANDARD_ERRORS_OF_LARGER_RIVAL:
             equals.append(rival)
     return model, support, equals
+
+
+def refuted(fitted: Callable, support: Sequence[int], rival: Sequence[int]) -> bool:
+    """Whether a term that only the rival has is certain in the fit of both together.
+
+    A residual that few large swings leave has a standard error as large as itself; the
+    coefficients of both together have not.
+    """
+    both = tuple(sorted({*support, *rival}))
+    model = fitted(both, set(support) & set(rival))
+    own = [i for i, k in enumerate(both) if k not in support]
+    sure = CERTAIN_STANDARD_ERRORS * model.std[own]
+    return bool((np.abs(model.coefficients[own]) > sure).any())
 
 
 def _names(equations: xr.Dataset, columns: np.ndarray, support) -> str:
@@ -256,18 +275,22 @@ def _chosen(support, columns) -> np.ndarray:
     return columns[[i for i in support if i < len(columns)]]
 
 
-def _fitted(support, ratio, compiled, columns, terms, motion) -> Refit:
-    """Refit of a support, with the scale of L that :func:`identify` describes."""
+def _fitted(support, ratio, compiled, columns, terms, motion, common) -> Refit:
+    """Refit of a support, with the scale of L that :func:`identify` describes.
+
+    Only terms in `common`, if any, may fix it.
+    """
     chosen = _chosen(support, columns)
     if motion.force is not None:
         return refit(compiled, chosen, motion, len(chosen))
-    if terms.reference in chosen:
-        fixed = int(np.flatnonzero(chosen == terms.reference)[0])
-        value = terms.reference_coefficient
+    allowed = [k in common if common else True for k in support]
+    reference = chosen == terms.reference
+    if (reference & allowed).any():
+        fixed, value = int(np.argmax(reference)), terms.reference_coefficient
     else:
         unit = ratio.minimise(support)[1]
         inertia = np.diag(ratio.whole - ratio.gram)[list(support)]
-        fixed, value = int(np.argmax(inertia * unit**2)), 0.5
+        fixed, value = int(np.argmax(inertia * unit**2 * allowed)), 0.5
     found = refit(compiled, chosen, motion, fixed)
     return replace(
         found, coefficients=value * found.coefficients, std=abs(value) * found.std

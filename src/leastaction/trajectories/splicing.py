@@ -75,6 +75,8 @@ def solve(m, f, sign):
     return True
 """
 MOST_SPLICING_ROUNDS = 6
+# Rivals with two terms in exchange for one that are refitted.
+LARGER_RIVALS = 3
 # Supports evaluated before the limit of the error, which they share, is lowered.
 SUPPORTS_PER_BATCH = 8
 # Added to a squared error: accelerations of a spline are known to six digits at best.
@@ -310,13 +312,17 @@ def rivals(
 ) -> list[tuple[int, ...]]:
     """Supports whose error is less than `factor` times that of a given one, best first.
 
-    Those with one term exchanged, and the best of its own and of the next size.
+    Those with one term exchanged, the best of its own and of the next size, and those
+    with two terms in exchange for one.
     """
     size, columns = len(support) - len(ratio.kept), range(len(ratio.gram))
     near = set(_exchanged(support, 1, columns, ratio.kept)) - {support}
     ((_, own),) = _ranked([support], ratio, error, 1)
     close = _ranked(sorted(near), ratio, error, ranked)
     found = [each for each, value in close if value < factor * own]
+    larger = sorted(_exchanged(support, 2, columns, ratio.kept))
+    two = _ranked(larger, ratio, error, ranked)[:LARGER_RIVALS]
+    found += [each for each, value in two if value < factor * own]
     others = (path.supports.get(size + more, support) for more in (0, 1))
     return found + [
         each for each in others if not set(support) <= set(each) and each not in found
