@@ -363,6 +363,7 @@ def recording_from_config(
     from leastaction.core.expressions import check_name
     from leastaction.core.system import declared_names
     from leastaction.recordings.columns import columns_of, time_factor
+    from leastaction.recordings.recorded_library import recorded_library
 
     where = f"recording {name}"
     given = _long_form(given)
@@ -391,7 +392,8 @@ def recording_from_config(
             "of the samples, `time: {rate: 100}` (Hz)"
         )
     if channels and not problems:
-        example["library"] = _library(example, channels, problems)
+        example["library"], found = recorded_library(example, channels)
+        problems += found
         problems += _missing_columns(example["import"], channels)
     if problems:
         raise ConfigError(where, problems)
@@ -472,79 +474,6 @@ def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
             open_table(source, settings).check_columns(uses_of(columns, settings))
         except RecordingError as error:
             problems.append(str(error))
-    return problems
-
-
-def _library(example: Mapping, channels: Mapping, problems: list) -> dict:
-    """Recommended candidates, or those of the YAML, and what it adds."""
-    from leastaction.core.library import Library
-    from leastaction.recordings.inputs import OFFSET, UNKNOWN
-    from leastaction.recordings.recommended_library import (
-        random_library,
-        recommended_library,
-        stribeck_losses,
-    )
-
-    given = example.get("library", {})
-    kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
-    random = example["excitation"] == "random"
-    recommended = (random_library if random else recommended_library)(kinds)
-    library = recommended | {
-        key: value for key, value in given.items() if key != "also"
-    }
-    also = dict(given.get("also", {}))
-    try:
-        losses = stribeck_losses(also.pop("stribeck", {}), list(kinds))
-    except ValueError as error:
-        problems.append(f"library.also.stribeck: {error}")
-        losses = []
-    also["dissipation"] = [*also.get("dissipation", []), *losses]
-    for key, terms in also.items():
-        if not terms:
-            continue
-        library[key] = [*library[key], {"terms": list(terms)}]
-    try:
-        terms = Library.from_config(library, list(kinds))
-    except ValueError as error:
-        problems.append(f"library: {error}")
-        return library
-    inputs = example["import"]["inputs"]
-    offsets = [n for n, entry in inputs.items() if entry[OFFSET] == UNKNOWN]
-    missing = [n for n in offsets if n not in terms.names]
-    if missing:
-        library["lagrangian"] = [*library["lagrangian"], {"terms": missing}]
-    problems += _unscaled(inputs, "reference" in given, random)
-    return library
-
-
-def _unscaled(inputs: Mapping, has_scale: bool, random: bool) -> list[str]:
-    """What is said of inputs that no data can tell."""
-    from leastaction.recordings.inputs import GAIN, LAG, TIME_CONSTANT, UNKNOWN
-
-    gains = [name for name, entry in inputs.items() if entry.get(GAIN) == UNKNOWN]
-    problems = []
-    if gains and not has_scale:
-        problems.append(
-            f"import.inputs.{gains[0]}.gain: it is unknown, but nothing gives the law "
-            "its scale; give the gain, or a coefficient that you know, such as "
-            f"`library: {{reference: 95.1*{gains[0]}dot**2/2}}`"
-        )
-    if gains and len(inputs) > 1:
-        problems.append(
-            f"import.inputs.{gains[0]}.gain: it is unknown, but there are "
-            f"{len(inputs)} inputs; the gain of a single one can be found: give it"
-        )
-    chain = [
-        f"import.inputs.{name}.{key}"
-        for name, entry in inputs.items()
-        for key in (LAG, TIME_CONSTANT, GAIN)
-        if entry.get(key) is not None
-    ]
-    if random and chain:
-        problems.append(
-            f"{chain[0]}: the law of a random excitation takes inputs as they are "
-            "recorded; leave it out"
-        )
     return problems
 
 

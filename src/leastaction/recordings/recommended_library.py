@@ -139,13 +139,13 @@ def stribeck_losses(
     for velocity, (low, high) in ranges.items():
         if velocity not in velocity_names(names):
             raise ValueError(
-                f"{velocity} is no velocity; these are "
+                f"stribeck: {velocity} is no velocity; these are "
                 f"{', '.join(velocity_names(names))}"
             )
         if not 0 < low <= high:
             raise ValueError(
-                f"{velocity} has the range {low:g} to {high:g}; give a smallest and a "
-                "largest velocity above zero"
+                f"stribeck: {velocity} has the range {low:g} to {high:g}; give a "
+                "smallest and a largest velocity above zero"
             )
         first, last = np.floor(np.log10(low)), np.floor(np.log10(high))
         scales = [m * 10.0**p for p in np.arange(first, last + 1) for m in (1, 2, 5)]
@@ -153,8 +153,8 @@ def stribeck_losses(
         scales = [f"{v:g}" for v in scales if low / near <= v <= high * near]
         if not scales:
             raise ValueError(
-                f"{velocity} has the range {low:g} to {high:g}, which holds none of 1, "
-                "2, 5 times a power of ten; widen it"
+                f"stribeck: {velocity} has the range {low:g} to {high:g}, which holds "
+                "none of 1, 2, 5 times a power of ten; widen it"
             )
         found += [f"{v}*(1 - exp(-abs({velocity})/{v}))" for v in scales]
     return found
