@@ -132,7 +132,7 @@ def _is_simple_loss(term: sp.Expr) -> bool:
         ),
         sp.Integer(0),
     )
-    return bool(degree <= 2)
+    return bool(degree <= 2 and not term.has(sp.exp))
 
 
 def _angles(terms: Library) -> set:
