@@ -40,7 +40,7 @@ MOST_STEPS = 40
 MOST_BENDS = 25
 LARGEST_LOG_STEP = 1.0
 # Levenberg's damping, of a unit diagonal.
-FIRST_DAMPING, LEAST_DAMPING, LARGEST_DAMPING = 1e-3, 1e-9, 1e8
+FIRST_DAMPING, LEAST_DAMPING = 1e-3, 1e-9
 # Variance of a sensor, of that of an innovation, that scoring begins with at least.
 LEAST_NOISE = 1e-3
 # The same of a sensor that is as good as exact.
@@ -296,13 +296,14 @@ class Likelihood:
             if settled:
                 axes = turned
                 continue
-            better = -np.inf
-            while not better > value and damping < LARGEST_DAMPING:
+            better, foreseen = -np.inf, np.inf
+            while not better > value and foreseen > LEAST_DECREMENT:
                 damped = matrix + damping * np.eye(len(size))
                 step = np.linalg.solve(damped, slope) / size
                 step = self._short(structure, axes, step)
                 tried, better = self.profiled(structure, theta + axes @ step, order)
-                if not better > value:
+                foreseen = slope @ (step * size)
+                if not better > value - foreseen:
                     tried, better = self._bent(found, step, kept)
                 damping *= 8
             if not better > value:
