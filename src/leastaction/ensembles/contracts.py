@@ -65,8 +65,10 @@ CONTRACTS = {
             trajectory:
                 first_sample [1] first row
                 sample_count [1] number of rows
+                start_time [s] recorded time of the first row
+                held_out [1] whether only validation sees it
             """,
-            optional=("input",),
+            optional=("input", "start_time", "held_out"),
         ),
         swept=False,
     ),

@@ -80,7 +80,8 @@ def channels_of(texts: Sequence[str], coordinates: Sequence[str]) -> Channels:
                 "acceleration on shaking ground"
             )
         rows.append([float(x) for x in row])
-    weights = np.split(np.array(rows), [len(q), 2 * len(q), 3 * len(q)], axis=1)
+    table = np.reshape(rows, (len(rows), len(names)))
+    weights = np.split(table, [len(q), 2 * len(q), 3 * len(q)], axis=1)
     return Channels(tuple(texts), *weights[:3], weights[3][:, 0] != 0)
 
 

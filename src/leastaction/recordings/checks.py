@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from leastaction.recordings.bandwidth_spline import difference_noise, spectrum
+from leastaction.recordings.columns import rough_sensors
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.excitation import refuse_excitation
 from leastaction.recordings.splitting import Clock, Trajectory
@@ -148,6 +149,7 @@ def refuse(
     """
     accepted = set(settings["accept"])
     random = settings["excitation"] == "random"
+    rough = rough_sensors(settings["import"])
     file = kept[0].source.rpartition(", line")[0]
     for place, (name, column) in enumerate(channels["q"].items()):
         own = [q[:, place] for q in series["q"]]
@@ -174,22 +176,28 @@ def refuse(
                 "turns so far, write `accept: [turns]`",
             )
         _refuse_rates(where, file, name, place, series, channels, clock, accepted)
-        if channels["input"].get(name) is not None:
-            force = np.concatenate([u[:, place] for u in series["input"]])
-            if np.ptp(force) == 0:
-                raise RecordingError(
-                    f"{file}, column {channels['input'][name].name!r} "
-                    f"(input of {name})",
-                    f"it is {force[0]:g} in every row",
-                    "an input that changes",
-                    "Check the cable, or leave the input out",
-                )
         raw = [t.values[:, place] for t in kept]
-        _refuse_sampling(where, own, raw, clock, random, accepted)
+        if name not in rough:
+            _refuse_sampling(where, own, raw, clock, random, accepted)
+    _refuse_dead_input(file, list(settings["import"]["coordinates"]), channels, series)
     if random and "saturation" not in accepted:
         _refuse_saturation(file, kept, series["q"], channels, clock)
-    if not channels["input"] and "excitation" not in accepted:
-        refuse_excitation(file, series["q"], clock.step, random)
+    smooth = [name not in rough for name in channels["q"]]
+    if not channels["input"] and "excitation" not in accepted and any(smooth):
+        motion = [q[:, smooth] for q in series["q"]]
+        refuse_excitation(file, motion, clock.step, random)
+
+
+def _refuse_dead_input(file, names, channels, series):
+    for name, column in channels["input"].items():
+        force = np.concatenate([u[:, names.index(name)] for u in series["input"]])
+        if np.ptp(force) == 0:
+            raise RecordingError(
+                f"{file}, column {column.name!r} (input of {name})",
+                f"it is {force[0]:g} in every row",
+                "an input that changes",
+                "Check the cable, or leave the input out",
+            )
 
 
 def _refuse_saturation(file, kept, coordinates, channels, clock):
@@ -319,7 +327,10 @@ def warnings_of(
         )
     if clock.filled:
         texts.append(f"{clock.filled} single missing rows were interpolated")
+    rough = rough_sensors(settings["import"])
     for place, (name, column) in enumerate(channels["q"].items()):
+        if name in rough:
+            continue
         texts += _sensor_warnings(
             name,
             [q[:, place] for q in series["q"]],

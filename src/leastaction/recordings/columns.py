@@ -1,6 +1,6 @@
 """Columns of a user's tables: what they measure, in SI units."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import tau
 
@@ -14,6 +14,7 @@ from leastaction.core.units import (
     parsed_unit,
     registry,
 )
+from leastaction.ensembles.sensor_records import channels_of
 from leastaction.recordings.inputs import GAIN, UNKNOWN
 
 COUNTS = ("count", "counts")
@@ -195,6 +196,8 @@ def column(name: str, entry: Mapping, use: str) -> Column:
 def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
     """Columns by channel (`q`, `qdot`, `qddot`, `input`) and coordinate.
 
+    Those of sensors are the channel `reading`, by what they measure.
+
     Raises
     ------
     ValueError
@@ -236,8 +239,91 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
                     f"coordinate is in {coordinates[name].unit}; write a unit like "
                     f"{coordinates[name].unit}/s" + ("^2" if power == 2 else "")
                 )
-    _refuse_shared(found)
+    found["reading"] = _sensors(settings, coordinates)
+    _refuse_shared(as_measured(found))
     return found
+
+
+def as_measured(channels: Mapping) -> Mapping[str, Mapping[str, Column]]:
+    """Columns by channel as the table has them: sensors in the place of coordinates."""
+    if not channels["reading"]:
+        return channels
+    still = {"qdot": {}, "qddot": {}}
+    return {"q": channels["reading"], **still, "input": channels["input"]}
+
+
+def rough_sensors(settings: Mapping) -> set[str]:
+    """Sensors that a white force jolts: of accelerations that are not absolute."""
+    found = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
+    return _chosen(found.names, found.acceleration.any(axis=1) & ~found.absolute)
+
+
+def accelerometers(settings: Mapping) -> set[str]:
+    """Sensors of accelerations alone, which have no mean in a stationary motion."""
+    found = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
+    others = found.position.any(axis=1) | found.velocity.any(axis=1)
+    return _chosen(found.names, found.acceleration.any(axis=1) & ~others)
+
+
+def _chosen(names: Sequence[str], are: np.ndarray) -> set[str]:
+    return {name for name, is_one in zip(names, are, strict=True) if is_one}
+
+
+def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, Column]:
+    """Columns by what they measure.
+
+    Raises
+    ------
+    ValueError
+        If that is no linear combination, or has another unit; if coordinates or rates
+        have columns, too.
+    """
+    sensors = settings["sensors"]
+    if not sensors:
+        return {}
+    for section, ending in (("velocities", "dot"), ("accelerations", "ddot")):
+        for name in settings[section]:
+            raise ValueError(
+                f"import.{section}.{name}: there are sensors, too; write "
+                f"`{name}{ending}: <its column and unit>` under import.sensors instead"
+            )
+    for name, entry in settings["coordinates"].items():
+        if "column" in entry or "expression" in entry:
+            raise ValueError(
+                f"import.coordinates.{name}: it has a column, and there are sensors, "
+                f"too; write `{name}: <unit>` here, and the column under import.sensors"
+            )
+    channels = channels_of(list(sensors), list(coordinates))
+    found = {}
+    for text, *weights in zip(
+        sensors,
+        channels.position,
+        channels.velocity,
+        channels.acceleration,
+        strict=True,
+    ):
+        found[text] = column(text, sensors[text], f"import.sensors.{text}")
+        _refuse_unlike(found[text], weights, coordinates)
+    return found
+
+
+def _refuse_unlike(given: Column, weights, coordinates: Mapping[str, Column]) -> None:
+    """A sum of coordinates has their unit; other factors may have one of their own."""
+    known = [
+        f"{one.unit}/s**{power}"
+        for power, row in enumerate(weights)
+        for weight, one in zip(row, coordinates.values(), strict=True)
+        if abs(weight) == 1
+    ]
+    if len(known) != np.count_nonzero(weights):
+        return
+    for wanted in known:
+        if registry()(wanted).dimensionality != registry()(given.unit).dimensionality:
+            raise ValueError(
+                f"{given.use}: the unit gives {given.unit}, but that is in "
+                f"{registry()(wanted).units:~C}; write such a unit, or the factor "
+                "between both before what it measures, such as 0.5*(x2 - x1)"
+            )
 
 
 def _amplified(given: Column, gain, coordinate: Column) -> Column:

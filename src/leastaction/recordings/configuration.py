@@ -148,6 +148,12 @@ class Import(Settings):
     accelerations: dict[str, Column] = Field(
         {}, description="Recorded accelerations, of every coordinate or of none."
     )
+    sensors: dict[str, Column] = Field(
+        {},
+        description="Columns of a randomly excited motion by what they measure, in the "
+        "place of columns of coordinates: x2 - x1, x1dot, x1ddot, or x1ddot + ground "
+        "of an accelerometer on shaking ground.",
+    )
     inputs: dict[str, Input] = Field(
         {}, description="Generalised forces that act on coordinates, as recorded."
     )
@@ -385,6 +391,11 @@ def recording_from_config(
         channels = columns_of(example["import"])
     except ValueError as error:
         problems.append(str(error))
+    if example["import"]["sensors"] and example["excitation"] != "random":
+        problems.append(
+            "import.sensors: excitation is none; sensors that measure something else "
+            "than coordinates are read with `excitation: random`"
+        )
     clock = example["import"]["time"]
     if ("rate" in clock) == ("column" in clock):
         problems.append(
@@ -415,7 +426,7 @@ def _long_form(given: Mapping) -> Mapping:
         part["files"] = [part["files"]]
     if isinstance(part.get("time"), str):
         part["time"] = {"column": part["time"]}
-    for section in ("coordinates", "velocities", "accelerations", "inputs"):
+    for section in ("coordinates", "velocities", "accelerations", "sensors", "inputs"):
         if isinstance(part.get(section), Mapping):
             part[section] = {
                 key: _column(entry) if isinstance(entry, str) else entry
@@ -462,10 +473,10 @@ def _is_made(path: str, made: Path | None) -> bool:
 
 
 def _missing_columns(settings: Mapping, channels: Mapping) -> list[str]:
-    from leastaction.recordings.columns import uses_of
+    from leastaction.recordings.columns import as_measured, uses_of
     from leastaction.recordings.tables import open_table
 
-    columns = [c for group in channels.values() for c in group.values()]
+    columns = [c for group in as_measured(channels).values() for c in group.values()]
     problems = []
     for source in settings["files"]:
         if isinstance(source, str) and not os.path.exists(source):

@@ -11,9 +11,15 @@ from fnmatch import fnmatch
 import numpy as np
 import xarray as xr
 
+from leastaction.ensembles.contracts import CONTRACTS as ENSEMBLES
 from leastaction.recordings.bandwidth_spline import spectrum
 from leastaction.recordings.checks import LARGEST_ANGLE, refuse, warnings_of
-from leastaction.recordings.columns import columns_of, time_factor
+from leastaction.recordings.columns import (
+    accelerometers,
+    as_measured,
+    columns_of,
+    time_factor,
+)
 from leastaction.recordings.contracts import CONTRACTS
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.inputs import SAID_OF_INPUTS
@@ -32,6 +38,8 @@ TRAJECTORIES_PER_HELD_OUT = 4
 HELD_OUT_SHARE_OF_LONGEST = 0.25
 # Share of steps beyond a quarter turn up to which whole turns can be counted.
 LARGEST_SHARE_OF_WIDE_STEPS = 0.02
+# Mean of an acceleration, of its standard deviation, that is told.
+LEAST_MENTIONED_OFFSET = 0.1
 # Main periods that such an end must have.
 LEAST_PERIODS_HELD_OUT = 3.0
 log = logging.getLogger(__name__)
@@ -48,7 +56,8 @@ def measurements(settings: Mapping) -> xr.Dataset:
     Returns
     -------
     xr.Dataset
-        Contract ``measurements``. Its attribute `warnings` is a list in JSON.
+        Contract ``measurements``, or ``sensor_readings`` if there are sensors. Its
+        attribute `warnings` is a list in JSON.
 
     Raises
     ------
@@ -57,21 +66,23 @@ def measurements(settings: Mapping) -> xr.Dataset:
     """
     given = settings["import"]
     channels = columns_of(given)
-    names = list(channels["q"])
-    smooth = [c for k in ("q", "qdot", "qddot") for c in channels[k].values()]
-    columns = [*smooth, *channels["input"].values()]
+    measured = as_measured(channels)
+    smooth = [c for k in ("q", "qdot", "qddot") for c in measured[k].values()]
+    columns = [*smooth, *measured["input"].values()]
     factor = time_factor(given["time"]["unit"])
     read = read_trajectories(given["files"], given, raw_columns(columns), factor)
     trajectories, gaps = read.done, read.gaps
     estimated = derive(trajectories, columns)
     spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
-    turned = _unwrap(trajectories, channels, spans)
+    turned = _unwrap(trajectories, measured, spans)
     replaced = replace_spikes(trajectories, len(smooth))
     recorded = [t.label for t in trajectories]
     values, starts, clock = resample(trajectories, len(smooth))
     kept = [t for t in trajectories if len(t.time) >= 16]
-    series = _by_channel(values, channels, names)
-    refuse(kept, series, channels, clock, settings, spans)
+    series = _by_channel(values, measured, list(channels["q"]))
+    if settings["excitation"] == "random":
+        estimated += _without_offsets(series, measured, accelerometers(given))
+    refuse(kept, series, measured, clock, settings, spans)
     sampled = list(kept)
     if settings["excitation"] == "random" and settings["held_out"] is None:
         held = np.zeros(len(kept), dtype=bool)
@@ -81,8 +92,10 @@ def measurements(settings: Mapping) -> xr.Dataset:
         held = _held_out(kept, series["q"], settings["held_out"])
     file = kept[0].source.rpartition(", line")[0]
     accepted = "constraint" in settings["accept"]
-    texts = estimated + constraints(series["q"], channels["q"], file, accepted)
-    texts += warnings_of(sampled, series, channels, clock, settings, held)
+    texts = list(estimated)
+    if not given["sensors"]:
+        texts += constraints(series["q"], channels["q"], file, accepted)
+    texts += warnings_of(sampled, series, measured, clock, settings, held)
     if gaps:
         texts.append(
             f"{gaps} gaps in time split the recording into {len(sampled)} trajectories"
@@ -137,13 +150,34 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
     return jumps
 
 
+def _without_offsets(series, channels, accelerometers) -> list[str]:
+    """Take means off accelerations: a stationary motion has none, gravity is one."""
+    texts = []
+    for channel, names in (("qddot", channels["qddot"]), ("q", accelerometers)):
+        for place, (name, column) in enumerate(channels[channel].items()):
+            if name not in names:
+                continue
+            own = [y[:, place] for y in series[channel]]
+            mean, size = np.mean(np.concatenate(own)), np.std(np.concatenate(own))
+            for y in own:
+                y -= mean
+            if abs(mean) > LEAST_MENTIONED_OFFSET * size:
+                texts.append(
+                    f"column {column.name!r} has a mean of {mean:.4g} {column.unit}, "
+                    "which a random motion has not: it is taken off"
+                )
+    return texts
+
+
 def _by_channel(values, channels, names) -> dict[str, list[np.ndarray]]:
+    """Series by channel; those of inputs by coordinate, zero where there is none."""
     found, place = {}, 0
     for channel in ("q", "qdot", "qddot", "input"):
         given = channels[channel]
         if not given:
             continue
-        order = [place + list(given).index(n) if n in given else None for n in names]
+        own = names if channel == "input" else channels["q"]
+        order = [place + list(given).index(n) if n in given else None for n in own]
         found[channel] = [
             np.stack(
                 [np.zeros(len(v)) if k is None else v[:, k] for k in order], axis=1
@@ -216,11 +250,16 @@ def _dataset(
     series, starts, held, kept, channels, clock: Clock, texts, stated
 ) -> xr.Dataset:
     count = np.array([len(q) for q in series["q"]])
-    names = list(channels["q"])
+    names, sensors = list(channels["q"]), list(channels["reading"])
     kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
-    return CONTRACTS["measurements"].dataset(
+    found = {name: np.concatenate(parts) for name, parts in series.items()}
+    name, contract = "measurements", CONTRACTS["measurements"]
+    if sensors:
+        name, contract = "sensor_readings", ENSEMBLES["sensor_readings"]
+        found["reading"] = found.pop("q")
+    return contract.dataset(
         {
-            **{name: np.concatenate(parts) for name, parts in series.items()},
+            **found,
             "first_sample": np.concatenate([[0], np.cumsum(count)[:-1]]),
             "sample_count": count,
             "start_time": starts,
@@ -229,11 +268,13 @@ def _dataset(
         {
             "replicate": [0],
             "dof": names,
+            **({"channel": sensors} if sensors else {}),
             "coordinate_unit": ("dof", [channels["q"][n].unit for n in names]),
             **_input_unit(channels["input"], names),
             "label": ("trajectory", np.array([t.label for t in kept], dtype=object)),
         },
         {
+            "contract": name,
             "time_step": clock.step,
             "warnings": json.dumps(texts),
             "kinds": json.dumps(kinds),
@@ -251,6 +292,6 @@ def _input_unit(inputs: Mapping, names: Sequence[str]) -> dict:
 
 
 def import_recording(settings: Mapping) -> xr.Dataset:
-    """Read a user's tables: contract ``measurements``; see :func:`measurements`."""
+    """Read a user's tables while nobody writes them; see :func:`measurements`."""
     with unchanged(settings["import"]["files"]):
-        return measurements(settings).assign_attrs(contract="measurements")
+        return measurements(settings)
