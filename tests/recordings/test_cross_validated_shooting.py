@@ -1,7 +1,10 @@
 """A law from recordings: structure, numbers, error bars, and what shooting rests on."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+import xarray as xr
 import yaml
 from recorded import ROOT, identified
 from scipy.signal import lfilter
@@ -12,6 +15,7 @@ from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.recordings import input_dynamics
 from leastaction.recordings.candidates import smooth_friction
+from leastaction.recordings.error_bars import absent_term
 from leastaction.recordings.force_error import force_error
 from leastaction.recordings.input_dynamics import Unknown
 from leastaction.recordings.inputs import Inputs
@@ -21,6 +25,7 @@ from leastaction.recordings.leave_one_out import (
     LeaveOneOut,
 )
 from leastaction.recordings.recommended_library import stribeck_losses
+from leastaction.recordings.remarks import AMPLITUDE_PER_MISFIT, is_lost
 from leastaction.recordings.stand_in import recorded_table
 from leastaction.trajectories.multiple_shooting import Positions
 from leastaction.trajectories.variational_equations import variational_equations
@@ -203,6 +208,35 @@ def test_the_true_support_has_the_smallest_criterion(regression):
     truth = quadratic.criterion((0, 2), [])
     for other in ((0,), (2,), (0, 1), (0, 1, 2), (0, 2, 3), (0, 1, 2, 3)):
         assert quadratic.criterion(other, []) > truth
+
+
+def test_a_term_that_may_belong_into_a_law_counts_by_its_probability(regression):
+    """Half of what it changes, where it should be there; nothing of a free motion."""
+    quadratic = regression[2]
+    c = np.array([1.5, 0.0, 0.0, 0.0])
+    present = SimpleNamespace(support=(0,), fit=SimpleNamespace(c=c))
+    kept = SimpleNamespace(driven=True, price=np.ones(4))
+    change = quadratic.coefficients((0, 2), []) - quadratic.coefficients((0,), [])
+    found = absent_term(kept, present, quadratic)
+    np.testing.assert_allclose(found, [change[0] / 2, 0, 0, 0])
+    there = SimpleNamespace(support=(0, 2), fit=SimpleNamespace(c=c))
+    assert np.abs(absent_term(kept, there, quadratic)).max() < 0.1 * abs(found[0])
+    kept.driven = False
+    assert not absent_term(kept, present, quadratic).any()
+
+
+@pytest.mark.parametrize(
+    ("misfit", "missed", "lost"),
+    [(0.06, 0.01, False), (0.06, 0.1, True), (0.01, 0.4, True), (0.06, None, True)],
+)
+def test_a_driven_law_is_judged_by_its_force(misfit, missed, lost):
+    """Where none is recorded, by its misfit over the windows."""
+    rms = misfit / AMPLITUDE_PER_MISFIT
+    model = xr.Dataset(
+        {"misfit": ("replicate", [rms]), "criterion_value": ("r", [1.0])}
+    )
+    rollout = xr.Dataset({} if missed is None else {"force_error": ("r", [missed])})
+    assert is_lost(model, rollout) == lost
 
 
 def test_a_loss_that_feeds_energy_in_has_a_price(regression):
