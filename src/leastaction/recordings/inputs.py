@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -36,6 +36,9 @@ class Inputs:
     lag, time_constant
         τ and T by coordinate, s. A negative lag is that of an input that was recorded
         late.
+    curves
+        Forces between rows without lag, by part, coordinate and T: what inputs with
+        other lags have in common.
     """
 
     recorded: np.ndarray
@@ -43,6 +46,7 @@ class Inputs:
     dt: float
     lag: np.ndarray
     time_constant: np.ndarray
+    curves: dict = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def held(self) -> list[bool]:
@@ -55,16 +59,14 @@ class Inputs:
         values[list(coordinates)] += by
         return replace(self, **{name: values})
 
-    @cached_property
-    def _forces(self) -> list[list[Callable]]:
-        constant = self.time_constant / self.dt
-        return [
-            [
-                _between(_first_order(self.recorded[part, a], constant[a]), held)
-                for a, held in enumerate((constant == 0) & self.held)
-            ]
-            for part in self.parts
-        ]
+    def _curve(self, number: int, a: int) -> Callable[[np.ndarray], np.ndarray]:
+        constant = float(self.time_constant[a] / self.dt)
+        key = number, a, constant
+        if key not in self.curves:
+            values = self.recorded[self.parts[number], a]
+            held = self.held[a] and not constant
+            self.curves[key] = _between(_first_order(values, constant), held)
+        return self.curves[key]
 
     def at(self, rows: np.ndarray, ahead: Sequence[float] = (0.0,)) -> np.ndarray:
         """F at ascending rows, and so many rows ahead of each.
@@ -74,14 +76,16 @@ class Inputs:
         """
         found = np.empty((len(rows), len(ahead), self.recorded.shape[1]))
         edges = np.searchsorted(rows, [part.start for part in self.parts])
-        for part, forces, low, high in zip(
-            self.parts, self._forces, edges, [*edges[1:], len(rows)], strict=True
+        for number, (part, low, high) in enumerate(
+            zip(self.parts, edges, [*edges[1:], len(rows)], strict=True)
         ):
+            if low == high:
+                continue
             own = rows[low:high, None] - part.start + np.asarray(ahead)
             last = part.stop - part.start - 1
-            for a, force in enumerate(forces):
-                late = self.lag[a] / self.dt
-                found[low:high, :, a] = force(np.clip(own - late, 0, last))
+            for a, late in enumerate(self.lag / self.dt):
+                when = np.clip(own - late, 0, last)
+                found[low:high, :, a] = self._curve(number, a)(when)
         return found.reshape(-1, found.shape[2])
 
     def nodes(self, rows: np.ndarray, thin: int) -> Callable[[int], np.ndarray]:

@@ -107,6 +107,7 @@ class _Law:
                 recorded=model["input_gain"].values[0] * self.inputs.recorded,
                 lag=model["input_lag"].values[0],
                 time_constant=model["input_time_constant"].values[0],
+                curves={},
             )
         terms = [parse(str(model["term"].values[k]), every) for k in of_l]
         losses = [
