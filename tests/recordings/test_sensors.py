@@ -25,6 +25,9 @@ GIVEN = {
 }
 
 
+UNLIKE = "library.lagrangian: (-a + b)**2 adds a quantity in m to one in s"
+
+
 @pytest.fixture(scope="module")
 def table():
     """Two floors of a shaken frame: absolute accelerations, and the upper storey."""
@@ -66,10 +69,12 @@ def test_a_law_from_accelerometers_and_the_drift_of_a_storey(table):
         ({"coordinates": {"a": "first [m]", "b": "m"}}, "write `a: <unit>` here"),
         ({"excitation": "none", "recipe": {}}, "are read with `excitation: random`"),
         ({"sensors": {"b": "none [m]"}}, "none"),
-        ({"sensors": {"b": "dead [m]"}}, "it is 0 in every row"),
+        ({"sensors": {"b": "dead [m]"}}, "it is 0.5 in every row"),
+        ({"sensors": {"bddot": "dead [m/s^2]"}}, "it is 0.5 in every row"),
+        ({"coordinates": {"a": "m", "b": "s"}, "sensors": {"a": "drift [mm]"}}, UNLIKE),
     ],
 )
 def test_sensors_that_make_no_sense_are_refused(table, changes, message):
     with pytest.raises(RecordingError) as refused:
-        la.learn(table.assign(dead=0.0), **GIVEN | changes)
+        la.learn(table.assign(dead=0.5), **GIVEN | changes)
     assert message in str(refused.value)

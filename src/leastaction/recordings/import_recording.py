@@ -80,9 +80,9 @@ def measurements(settings: Mapping) -> xr.Dataset:
     values, starts, clock = resample(trajectories, len(smooth))
     kept = [t for t in trajectories if len(t.time) >= 16]
     series = _by_channel(values, measured, list(channels["q"]))
+    refuse(kept, series, measured, clock, settings, spans)
     if settings["excitation"] == "random":
         estimated += _without_offsets(series, measured, accelerometers(given))
-    refuse(kept, series, measured, clock, settings, spans)
     sampled = list(kept)
     if settings["excitation"] == "random" and settings["held_out"] is None:
         held = np.zeros(len(kept), dtype=bool)

@@ -9,6 +9,7 @@ from leastaction.recordings.recommended_library import (
     recommended_library,
     stribeck_losses,
 )
+from leastaction.recordings.units_of_terms import unlike_sums
 
 
 def recorded_library(example: Mapping, channels: Mapping) -> tuple[dict, list[str]]:
@@ -39,9 +40,14 @@ def recorded_library(example: Mapping, channels: Mapping) -> tuple[dict, list[st
         for key in ("lagrangian", "dissipation"):
             if also.get(key):
                 library[key] = [*library[key], {"terms": also[key]}]
-        names = Library.from_config(library, list(kinds)).names
+        found = Library.from_config(library, list(kinds))
     except ValueError as error:
         return library, [f"library: {error}"]
+    names = found.names
+    units = {name: column.unit for name, column in channels["q"].items()}
+    for key, terms in (("lagrangian", found.terms), ("dissipation", found.dissipation)):
+        for problem in unlike_sums(terms, units) if key in given else ():
+            return library, [f"library.{key}: {problem}; check import.coordinates"]
     offsets = [n for n, entry in inputs.items() if entry[OFFSET] == UNKNOWN]
     missing = [name for name in offsets if name not in names]
     if missing:

@@ -1,8 +1,10 @@
 """Units of the coefficients of a law."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 
 import pint
+import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse
@@ -11,6 +13,7 @@ from leastaction.core.units import (
     DimensionError,
     dimension_of,
     registry,
+    unit_text,
     units_with_rates,
 )
 
@@ -60,6 +63,39 @@ def coefficient_units(
             return ""
 
     return unit_of
+
+
+def unlike_sums(terms: Iterable[sp.Expr], units: Mapping[str, str]) -> list[str]:
+    """What candidates add that cannot be added, a sentence each.
+
+    Numbers, and functions of a length, stand for quantities with a unit of their own.
+
+    Parameters
+    ----------
+    terms
+        Candidates of L or D.
+    units
+        Unit of every coordinate.
+
+    Examples
+    --------
+    >>> a, b = sp.symbols("a b", real=True)
+    >>> unlike_sums([(b - a) ** 2, (a - 1) ** 2], {"a": "m", "b": "s"})
+    ['(-a + b)**2 adds a quantity in m to one in s']
+    """
+    known = units_with_rates(units, {f"{name}dot": (name, 1, 0) for name in units})
+    found = []
+    for term in terms:
+        for total in term.atoms(sp.Add):
+            parts = []
+            for part in sorted(total.args, key=str):
+                with suppress(DimensionError):
+                    parts += [] if part.is_number else [dimension_of(part, known)]
+            other = [u for u in parts if u.dimensionality != parts[0].dimensionality]
+            if other:
+                both = " to one in ".join(map(unit_text, (parts[0], other[0])))
+                found.append(f"{term} adds a quantity in {both}")
+    return found
 
 
 def _energy(model, observations, known) -> pint.Unit:
