@@ -1,7 +1,9 @@
 """Parameters of a stationary density: truth, estimates and errors, one by one."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import xarray as xr
@@ -51,9 +53,16 @@ def true_coefficients(config: Mapping) -> tuple[StationaryEquation, np.ndarray]:
 
     Shape (term,); NaN if the terms cannot express drift and diffusion.
     """
-    library = {k: v for k, v in config["library"].items() if k in EVERY_PART}
-    equation = equation_of(library, config["system"]["coordinates"])
-    system = system_from_config(config["system"])
+    return _true_coefficients(json.dumps([config["library"], config["system"]]))
+
+
+@lru_cache(maxsize=16)
+def _true_coefficients(written: str) -> tuple[StationaryEquation, np.ndarray]:
+    """Of a library and a system: every estimator, row and figure asks again."""
+    given, system = json.loads(written)
+    library = {k: v for k, v in given.items() if k in EVERY_PART}
+    equation = equation_of(library, system["coordinates"])
+    system = system_from_config(system)
     rng = np.random.default_rng(0)
     q, qdot = rng.uniform(-1.5, 1.5, (2, STATES_OF_TRUTH, equation.dof))
     expressions = [e for t in equation.terms for e in (*t.acceleration, *t.diffusion)]

@@ -49,8 +49,9 @@ from leastaction.core.system import System
 from leastaction.ensembles.contracts import CONTRACTS
 
 TRAJECTORIES_PER_BATCH = 256
-# Of the states and of the normal numbers of a batch: 1 MB.
-NUMBERS_PER_BATCH = 2**17
+# Of the states and of the normal numbers of a batch: 4 MB. Smaller ones stay nearer to
+# the processor, but each is drawn by as many calls as there are trajectories.
+NUMBERS_PER_BATCH = 2**19
 CHANNELS = ("q", "qdot")
 Noise = Callable[[range], Callable[[int], np.ndarray]]
 

@@ -33,14 +33,20 @@ ENERGY_ROUNDOFF = 1e-12
 def compiled(arguments: Sequence, expressions: Iterable, shape: tuple = ()) -> Callable:
     """Function of tables (point, argument), one for each list of arguments.
 
-    Its values are those of `expressions`, of shape (point, \\*shape).
+    Its values are those of `expressions`, of shape (point, \\*shape). The numbers among
+    them, most of a Jacobian, are computed once.
     """
-    function = sp.lambdify(arguments, list(expressions), "numpy", cse=True)
+    entries = [sp.sympify(e) for e in expressions]
+    varying = [i for i, e in enumerate(entries) if e.free_symbols]
+    numbers = [sp.S.Zero if e.free_symbols else e for e in entries]
+    always = np.array(sp.lambdify([], numbers, "numpy")(), dtype=float)
+    function = sp.lambdify(arguments, [entries[i] for i in varying], "numpy", cse=True)
 
     def at(*tables: np.ndarray) -> np.ndarray:
+        found = np.empty((len(tables[0]), always.size))
+        found[:] = always
         values = function(*(table.T for table in tables))
-        found = np.empty((len(tables[0]), len(values)))
-        for i, value in enumerate(values):
+        for i, value in zip(varying, values, strict=True):
             found[:, i] = value
         return found.reshape(len(found), *shape)
 

@@ -213,9 +213,10 @@ def summary_of(values: np.ndarray) -> tuple[float, float, float]:
 
 def binomial_band(count: int, share: float = 0.95) -> dict | None:
     """Target that a share of `count` trials keeps in 99.9 % of all experiments."""
-    from scipy.stats import binom  # a second to import, and few need it
+    from scipy.special import bdtr  # not scipy.stats, which takes a second to import
 
-    low, high = binom.ppf([0.0005, 0.9995], count, share) / count
+    cumulative = bdtr(np.arange(count + 1), count, share)
+    low, high = np.searchsorted(cumulative, [0.0005, 0.9995]) / count
     if low == 0:
         return None  # So few trials could not miss.
     return {"between": [round(float(low), 4), round(float(high), 4)]}
@@ -267,7 +268,7 @@ def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
     >>> [round(end, 2) for end in prediction_interval([10.0, 11.0, 12.0])]
     [6.03, 15.97]
     """
-    from scipy.stats import t  # a second to import, and few need it
+    from scipy.special import stdtrit  # not scipy.stats, which takes a second to import
 
     draws = np.asarray(draws, dtype=float)
     count = draws.size
@@ -275,7 +276,7 @@ def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
         raise ValueError(f"{count} draws given, at least {FEWEST_DRAWS} expected")
 
     def ends(values):
-        half = t.ppf(0.975, count - 1) * values.std(ddof=1) * np.sqrt(1 + 1 / count)
+        half = stdtrit(count - 1, 0.975) * values.std(ddof=1) * np.sqrt(1 + 1 / count)
         return values.mean() + np.array([-half, half])
 
     low, high = ends(draws)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from leastaction.core.families import declared_units
 from leastaction.core.units import unit
-from leastaction.densities.figures import ORDER, samples_text, surface_and_map
+from leastaction.densities.figures._shared import ORDER, samples_text, surface_and_map
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.readable import unit_label

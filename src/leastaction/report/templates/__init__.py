@@ -4,13 +4,16 @@ from base64 import encodebytes
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import jinja2
 import yaml
 from markupsafe import Markup
 
 from leastaction.report.readable import duration, number_text, typeset
 from leastaction.report.verdict import ERRATA
+
+if TYPE_CHECKING:
+    import jinja2
 
 # From results/, where the pages lie.
 ERRATA_PAGE = "../docs/errata.md"
@@ -22,7 +25,9 @@ def page(template: str, **content) -> str:
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment() -> "jinja2.Environment":
+    import jinja2
+
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(__file__).parent),
         autoescape=True,
