@@ -5,7 +5,12 @@ import pytest
 import sympy as sp
 
 from leastaction.core.model import simulate
-from leastaction.core.symmetries import noether_quantity, symmetries_of_terms
+from leastaction.core.symmetries import (
+    PROBABILITY,
+    noether_quantity,
+    sum_of_squares_quantile,
+    symmetries_of_terms,
+)
 from leastaction.core.system import System
 
 PLANE = "x y xdot ydot"
@@ -75,6 +80,14 @@ def test_large_errors_decide_nothing():
     text = "(xdot**2+ydot**2)/2 - x**2/2 - 1.05*y**2/2"
     assert found(text, PLANE, error=1e-3)[2][0].verdict == "not found"
     assert {one.verdict for one in found(text, PLANE, error=0.1)[2]} == {"undecided"}
+
+
+@pytest.mark.parametrize("eigenvalues", [[1.0], [1.0, 0.1], np.geomspace(1, 1e-3, 30)])
+def test_the_bound_holds_for_as_many_draws_as_it_says(eigenvalues):
+    rng = np.random.default_rng(6)
+    draws = rng.standard_normal((100_000, len(eigenvalues))) ** 2 @ eigenvalues
+    kept = np.mean(draws < sum_of_squares_quantile(np.diag(eigenvalues)))
+    assert kept == pytest.approx(PROBABILITY, abs=2e-3)
 
 
 def test_units_do_not_matter():

@@ -6,6 +6,7 @@ import pytest
 import leastaction as la
 from leastaction.core.model import model_of
 from leastaction.core.recipe import Recipe
+from leastaction.core.symmetries import DECISIVE
 from leastaction.snapshots.discrete_lagrangian import LEAST_MASS, discrete_mass, pairs
 from leastaction.snapshots.invariance import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
@@ -16,12 +17,12 @@ CART = "xdot**2 + ydot**2/2 + xdot*ydot*cos(y) + cos(y)"
 CHARGED = CENTRAL + " + 0.5*(x*ydot - y*xdot)"
 
 
-def snapshots(text: str, trajectories=60, **noise):
+def snapshots(text: str, trajectories=60, duration=1.6, **noise):
     system = la.System(text)
     names = [*system.coordinates, *(f"{name}dot" for name in system.coordinates)]
     box = {f"start_{name}": {"uniform": [-0.9, 0.9]} for name in names}
     return system.simulate(
-        duration=1.6,
+        duration=duration,
         time_step=0.2,
         trajectories=trajectories,
         initial_state={name: f"start_{name}" for name in names} | {"random": box},
@@ -30,8 +31,8 @@ def snapshots(text: str, trajectories=60, **noise):
     )
 
 
-def learned(text: str, impose=False) -> LearnedLagrangian:
-    data = snapshots(text)
+def learned(text: str, impose=False, **given) -> LearnedLagrangian:
+    data = snapshots(text, **given)
     base = la.recipes.snapshots.recommended()
     identify = {"method": "noether_symmetries", "impose": impose}
     return Recipe(
@@ -54,6 +55,16 @@ def test_a_weak_anisotropy_is_noticed():
     (nearest,) = learned(ANISOTROPIC).symmetries
     assert nearest.verdict == "not found"
     assert nearest.violation > 3 * nearest.bound
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict"), [(CENTRAL, "found"), (ANISOTROPIC, "not found")]
+)
+def test_odds_decide_where_noise_makes_the_bound_wide(text, verdict):
+    (nearest,) = learned(text, trajectories=15, duration=6.4, levels=[1e-2]).symmetries
+    assert nearest.violation < nearest.bound and not nearest.decided
+    assert nearest.verdict == verdict
+    assert abs(nearest.log_odds) > 10 * DECISIVE
 
 
 def test_an_imposed_symmetry_conserves_its_quantity():

@@ -10,14 +10,19 @@ X L is linear in θ = (b, A) and in c. On n samples of a motion, with the total
 derivatives of all polynomials F up to a degree projected out, R θ = P X L, the
 violation of θ is a generalised Rayleigh quotient,
 
-.. math::  ν^2 = \frac{θ^T S θ}{θ^T N_1 θ}, \quad S = \frac{R^T R}{n}, \qquad
-           s^2 = \frac{θ^T N_0 θ}{θ^T N_1 θ}, \quad
-           N_0 = \frac{\mathrm{E}\, R(δc)^T R(δc)}{n}, \quad
-           θ^T N_1 θ = ω^2 \langle (p·ξ)^2 \rangle,
+.. math::
 
-with p in the gauge of least momenta, ω the rate of the motion, and s the standard error
-that follows from the posterior of c. A symmetry passes if ν < 3 s. It is *found* if 3 s
-is below the `resolution`, else *undecided*: L is symmetric to within 3 s.
+    ν^2 = \frac{θ^T S θ}{θ^T N_1 θ}, \quad S = \frac{R^T R}{n}, \quad
+    θ^T N_1 θ = ω^2 \langle (p·ξ)^2 \rangle,
+
+with p in the gauge of least momenta and ω the rate of the motion. If L has the
+symmetry, ν² is a sum of squares of normal errors, which follow from the posterior of c;
+with λ the eigenvalues of their covariance it is nearly g χ² with k degrees of freedom
+(Satterthwaite 1946), g = Σλ²/Σλ and k = (Σλ)²/Σλ². A symmetry passes if ν is below the
+quantile of that at `PROBABILITY`, the bound. It is *found* if the bound is below the
+`resolution`, else *undecided*: L is symmetric to within the bound. The bound is that of
+L itself, which the motion need not determine; where L can be learned with the symmetry
+and without, the odds of the two decide instead.
 
 The discrete counterpart, L_d(q₀, q₁) of the midpoint rule, has exactly the affine
 symmetries of L, since the rule commutes with affine maps; there
@@ -33,7 +38,10 @@ import xarray as xr
 
 from leastaction.core.multi_index import multi_indices
 
-STANDARD_ERRORS = 3.0
+# That a symmetry is not denied: three standard errors of one normal error.
+PROBABILITY = 0.9973
+# Logarithm of odds that decide (Jeffreys 1961).
+DECISIVE = float(np.log(100))
 # Entries that a generator is brought to where the data allow it, the largest being 1.
 READABLE = (0.0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 1.0)
 # Relative singular values below this are round-off.
@@ -59,6 +67,9 @@ class Symmetry:
         What ν would be allowed without the symmetry being denied.
     decided
         Whether the bound is below the resolution asked for.
+    log_odds
+        Logarithm of the evidence of L with this symmetry over that of L without, which
+        then decides; NaN if these were not compared.
     """
 
     offset: np.ndarray
@@ -66,13 +77,16 @@ class Symmetry:
     violation: float
     bound: float
     decided: bool
+    log_odds: float = np.nan
 
     @property
     def verdict(self) -> str:
         """``found``, ``undecided``, or ``not found`` of the nearest that L denies."""
-        if self.violation >= self.bound:
+        if self.violation >= self.bound or self.log_odds < -DECISIVE:
             return "not found"
-        return "found" if self.decided else "undecided"
+        compared = not np.isnan(self.log_odds)
+        sure = self.log_odds > DECISIVE if compared else self.decided
+        return "found" if sure else "undecided"
 
     @property
     def kind(self) -> str:
@@ -96,6 +110,8 @@ class Symmetry:
         """One line: what is conserved, and the number that decides."""
         quantity = f"{self.noether(coordinates, momenta)} ({self.kind})"
         numbers = f"violation {self.violation:.1g} where {self.bound:.1g} is allowed"
+        if not np.isnan(self.log_odds):
+            numbers += f", log odds {self.log_odds:.3g}"
         return {
             "found": f"conserved: {quantity}, {numbers}",
             "undecided": f"undecided: {quantity}, symmetric to {self.bound:.1g}",
@@ -260,14 +276,12 @@ class Invariance:
 
         count = len(self._projected)
         residual = self._projected @ coefficients
-        spread = self._projected @ factor.T
         self._violation = residual.T @ residual / count
-        noise = np.einsum("sag,sbg->ab", spread, spread, optimize=True)
+        self._spread = self._projected @ factor.T
         cut = self._projected @ (truncation + np.zeros_like(coefficients))
         square = size.T @ size / len(size)
         self._size = square + ROUND_OFF * np.diag(np.diag(square))
-        self._allowed = (STANDARD_ERRORS**2 * noise + cut.T @ cut) / count
-        self._allowed += LEAST_BOUND**2 * self._size
+        self._allowed = cut.T @ cut / count + LEAST_BOUND**2 * self._size
         _, vectors = eigh(self._violation, self._size)
         kept = []
         for theta in vectors.T:
@@ -284,8 +298,10 @@ class Invariance:
     def _numbers(self, theta: np.ndarray) -> tuple[float, float]:
         """ν and its bound of a generator θ, shape (generator,), in scaled units."""
         size = theta @ self._size @ theta
-        pair = (theta @ m @ theta / size for m in (self._violation, self._allowed))
-        return tuple(float(np.sqrt(max(value, 0.0))) for value in pair)
+        spread = np.einsum("sad,a->sd", self._spread, theta)
+        noise = sum_of_squares_quantile(spread.T @ spread / len(spread))
+        square = theta @ self._violation @ theta, theta @ self._allowed @ theta + noise
+        return tuple(float(np.sqrt(max(value, 0.0) / size)) for value in square)
 
     def _passes(self, theta: np.ndarray) -> bool:
         violation, bound = self._numbers(theta)
@@ -325,6 +341,25 @@ class Invariance:
         rest = self._scaled(np.zeros(n), matrix)
         pulled = self._violation[:n] @ rest
         return -self.scale * np.linalg.pinv(self._violation[:n, :n]) @ pulled
+
+
+def sum_of_squares_quantile(
+    covariance: np.ndarray, probability: float = PROBABILITY
+) -> float:
+    """Quantile of |x|² for normal x of this covariance (Satterthwaite 1946).
+
+    >>> round(sum_of_squares_quantile(np.eye(1)), 2)  # three standard errors
+    9.0
+    >>> round(sum_of_squares_quantile(np.eye(100)), 1)
+    143.8
+    """
+    from scipy.special import gammaincinv  # slow to import, and seldom needed
+
+    trace, square = np.trace(covariance), float((covariance**2).sum())
+    if not square > 0:
+        return 0.0
+    degrees = trace**2 / square
+    return float(2 * square / trace * gammaincinv(degrees / 2, probability))
 
 
 def _nearest(value: float) -> float:
@@ -460,8 +495,5 @@ def symmetries_of(dataset: xr.Dataset) -> list[Symmetry]:
         return []
     names = [field.name for field in fields(Symmetry)]
     arrays = [dataset[f"symmetry_{name}"].values for name in names]
-    return [
-        Symmetry(*values, bool(decided))
-        for *values, decided in zip(*arrays, strict=True)
-        if np.isfinite(values[0]).all()
-    ]
+    found = (Symmetry(*values) for values in zip(*arrays, strict=True))
+    return [one for one in found if np.isfinite(one.offset).all()]

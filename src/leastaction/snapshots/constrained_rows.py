@@ -20,7 +20,7 @@ with m rows, c conditions and r singular values s_k of A N. Methods of identify 
 has the conditions among the rows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -159,6 +159,33 @@ def _solutions(
     return particular, complete.Q[:, count:], volume
 
 
+def probable(
+    rows: np.ndarray,
+    conditions: Sequence[np.ndarray],
+    mass: Callable[[np.ndarray], np.ndarray | None],
+    count: int | None = None,
+) -> tuple[ConstrainedRows, float, Sequence[np.ndarray]]:
+    """Rows, their most probable damping, and the conditions with which L has a mass.
+
+    Parameters
+    ----------
+    rows, count
+        As for :func:`constrained`.
+    conditions
+        C and d.
+    mass
+        Of b, a row that has to be 1 where L would be without mass; None if it is not.
+    """
+    system = constrained(rows, *conditions, count)
+    damping = system.most_probable()[0]
+    more = mass(system.coefficients(damping))
+    if more is not None:
+        conditions = [np.vstack([conditions[0], more]), np.append(conditions[1], 1.0)]
+        system = constrained(rows, *conditions, count)
+        damping = system.most_probable()[0]
+    return system, damping, conditions
+
+
 def _system(equations: xr.Dataset) -> list[np.ndarray]:
     """A, C and d of one case."""
     check(equations, "shadow_equations")
@@ -192,14 +219,13 @@ def evidence_maximisation(
     others = compressed(rows[~held].reshape(-1, theta.shape[1]))
     basis, about = basis_of(equations), equations.attrs
     all_rows = np.concatenate([others, *rows[held]])
-    system = constrained(all_rows, *conditions, len(theta))
-    room, probable = system.singular.size, system.most_probable()[0]
-    mean = system.coefficients(probable)
-    more = massive(basis, mean, positions, about["time_step"], about["rule"])
-    if more is not None:
-        conditions = [np.vstack([conditions[0], more]), np.append(conditions[1], 1.0)]
-        system = constrained(all_rows, *conditions, len(theta))
-        probable = system.most_probable()[0]
+    # As many directions in every case, so that cases can be put together.
+    room = min(len(all_rows), basis.size - len(conditions[0]))
+
+    def mass(b: np.ndarray) -> np.ndarray | None:
+        return massive(basis, b, positions, about["time_step"], about["rule"])
+
+    system, most, conditions = probable(all_rows, conditions, mass, len(theta))
 
     def errors(fits: list[np.ndarray]) -> np.ndarray:
         """One-step errors (rms) of the trajectories that are held out."""
@@ -210,7 +236,7 @@ def evidence_maximisation(
 
     how = settings["damping"]
     if how == "evidence":
-        damping = probable
+        damping = most
     elif how == "held_out":
         learned, dampings = constrained(others, *conditions), system.dampings()
         fits = [learned.coefficients(damping) for damping in dampings]
@@ -229,7 +255,6 @@ def evidence_maximisation(
         "one_step_error": errors([fit])[0],
     }
     coefficients, factor = system.coefficients(damping), system.factor(damping)
-    # As many directions in every case, so that cases can be put together.
     factor = np.pad(factor, ((0, room - len(factor)), (0, 0)))
     return lagrangian_dataset(equations, coefficients, diagnostics, factor)
 

@@ -84,6 +84,7 @@ LAGRANGIAN = _variables(
         symmetry_violation [1] violation of the symmetry
         symmetry_bound [1] violation that the data would allow it
         symmetry_decided [1] 1 where the bound is below the resolution
+        symmetry_log_odds [1] log evidence with the symmetry minus that without
     """,
     finite=("coefficient",),
 )

@@ -71,7 +71,9 @@ def assemble(
         conditions = published_conditions(basis, settings["volume"])
     else:
         conditions = mass_conditions(basis, positions, h, rule)
-    return equations_dataset(basis, rows, conditions, observations, rule, shadow=1)
+    made = equations_dataset(basis, rows, conditions, observations, rule, shadow=1)
+    given = settings["basis"].get("length_scale") is not None
+    return made.assign_attrs(length_scale_given=int(given))
 
 
 def _basis(
@@ -126,18 +128,18 @@ def most_probable_basis(
         damping, height = found.most_probable()
         return height, found.row_error(damping)
 
-    length_scale = _highest(lambda scale: fit(scale, few, low)[0], FIRST_LENGTH_SCALE)
+    length_scale = highest(lambda scale: fit(scale, few, low)[0], FIRST_LENGTH_SCALE)
     height, error = fit(length_scale, positions, degree)
     # The rows are accelerations, since the conditions make the mean mass 1.
     acceleration = np.diff(positions, 2, axis=1) / time_step**2
     if error > ERROR_OF_RESOLVED_ROWS * np.sqrt(np.mean(acceleration**2)):
-        length_scale = _highest(
+        length_scale = highest(
             lambda scale: fit(scale, positions, degree)[0], length_scale, height
         )
     return weight_space(positions, time_step, degree, length_scale, cyclic)
 
 
-def _highest(
+def highest(
     evidence: Callable[[float], float], start: float, height: float | None = None
 ) -> float:
     """Length scale uphill from `start`, where the evidence may be known."""

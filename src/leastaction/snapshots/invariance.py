@@ -23,15 +23,19 @@ from leastaction.core.symmetries import (
     sizes_along,
 )
 from leastaction.snapshots.bases import Basis, WeightSpace, basis_of
-from leastaction.snapshots.constrained_rows import constrained, evidence_maximisation
+from leastaction.snapshots.constrained_rows import compressed, evidence_maximisation
 from leastaction.snapshots.contracts import lagrangian_dataset
 from leastaction.snapshots.discrete_lagrangian import (
-    discrete_euler_lagrange,
     discrete_momenta,
-    mass_conditions,
     pairs,
     positions_of,
     quadrature,
+)
+from leastaction.snapshots.errors_in_variables import (
+    Fit,
+    Linearisation,
+    errors_in_variables,
+    learned,
 )
 
 # Invariant sums are few, so that features of a higher degree are affordable.
@@ -72,35 +76,36 @@ def identify(
             "assemble.basis.kind and assemble.basis.cyclic"
         )
     positions, given = positions_of(observations), (about["time_step"], about["rule"])
-    b, factor = (free[name].values[0] for name in ("coefficient", "factor"))
-    names = ("theta", "condition", "condition_value")
-    cut = _truncation(basis, b, *(equations[name].values[0] for name in names))
-    ridge = settings["resolution"]
-    found = find(basis, b, factor, positions, *given, ridge, cut)
-    if settings["impose"]:
-        decided = [one for one in found if one.verdict == "found"]
-        wide = replace(basis, degree=basis.degree + DEGREES_MORE)
-        b, factor = _embedded(basis, wide, b), _embedded(basis, wide, factor)
-        basis = wide
-        if decided and (invariant := adapted(wide, decided)) is not wide:
-            basis = invariant
-            b, factor = _fit(basis, decided, positions, *given)
-        # As many rows in every case, so that cases can be put together.
-        factor = np.vstack([factor, np.zeros((basis.size - len(factor), basis.size))])
-    diagnostics = {name: free[name].values[0] for name in ("damping", "row_error")}
-    return lagrangian_dataset(
-        free, b, diagnostics, factor, basis, _values(found, basis.dof)
-    )
+    b = free["coefficient"].values[0]
+    line = Linearisation(basis, b, positions, positions, *given)
+    moved = line.moved(basis, b)
+    line = moved if moved.is_near() else line
+    rescale = not about.get("length_scale_given", 0)
+    fit, line = errors_in_variables(line, basis, rescale=rescale)
+    found = find(fit, line, settings["resolution"])
+    decided = [one for one in found if one.verdict == "found"]
+    wide = replace(basis, degree=basis.degree + DEGREES_MORE * settings["impose"])
+    invariant = adapted(wide, decided) if settings["impose"] and decided else wide
+    if invariant is wide:
+        b, factor = (_embedded(basis, wide, c) for c in (fit.coefficients, fit.factor))
+    else:
+        sums = invariant_sums(invariant, decided)
+        fit, _ = errors_in_variables(line, invariant, sums)
+        b, factor = fit.coefficients, fit.factor
+    # As many rows in every case, so that cases can be put together.
+    factor = np.pad(factor, ((0, wide.size - len(factor)), (0, 0)))
+    damping = fit.damping / fit.system.singular[0]
+    diagnostics = {"damping": damping, "row_error": fit.noise}
+    symmetries = _values(found, basis.dof)
+    return lagrangian_dataset(free, b, diagnostics, factor, invariant, symmetries)
 
 
-def _truncation(basis: WeightSpace, b: np.ndarray, rows, conditions, values):
+def _truncation(fit: Fit, line: Linearisation) -> np.ndarray:
     """Change of the coefficients where the features of the highest degrees are cut."""
+    basis = fit.basis
     degrees = multi_indices(len(basis.inputs), basis.degree, True).sum(axis=1)
-    kept = degrees <= basis.degree - DEGREES_CUT
-    system = constrained(rows[:, kept], conditions[:, kept], values)
-    change = b.copy()
-    change[kept] -= system.coefficients(system.most_probable()[0])
-    return change
+    kept = np.eye(basis.size)[:, degrees <= basis.degree - DEGREES_CUT]
+    return fit.coefficients - learned(line, basis, kept).coefficients
 
 
 def _embedded(basis: WeightSpace, wide: WeightSpace, b: np.ndarray) -> np.ndarray:
@@ -109,23 +114,6 @@ def _embedded(basis: WeightSpace, wide: WeightSpace, b: np.ndarray) -> np.ndarra
     whole = np.zeros((*b.shape[:-1], wide.size))
     whole[..., powers.sum(axis=1) <= basis.degree] = b
     return whole
-
-
-def _fit(
-    basis: WeightSpace,
-    symmetries: Sequence[Symmetry],
-    positions: np.ndarray,
-    time_step: float,
-    rule: str,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Coefficients and factor of their covariance, of L with the symmetries."""
-    sums = invariant_sums(basis, symmetries)
-    rows = discrete_euler_lagrange(basis, positions, time_step, rule, whiten=True)
-    conditions, values = mass_conditions(basis, positions, time_step, rule)
-    rows = rows.reshape(-1, basis.size) @ sums
-    system = constrained(rows, conditions @ sums, values)
-    damping = system.most_probable()[0]
-    return sums @ system.coefficients(damping), system.factor(damping) @ sums.T
 
 
 def _values(found: Sequence[Symmetry], dof: int) -> dict[str, np.ndarray]:
@@ -138,6 +126,7 @@ def _values(found: Sequence[Symmetry], dof: int) -> dict[str, np.ndarray]:
         "symmetry_violation": np.full(room, np.nan),
         "symmetry_bound": np.full(room, np.nan),
         "symmetry_decided": np.zeros(room),
+        "symmetry_log_odds": np.full(room, np.nan),
     }
     for i, one in enumerate(best):
         for name, array in values.items():
@@ -145,22 +134,10 @@ def _values(found: Sequence[Symmetry], dof: int) -> dict[str, np.ndarray]:
     return values
 
 
-def find(
-    basis: WeightSpace,
-    coefficients: np.ndarray,
-    factor: np.ndarray,
-    positions: np.ndarray,
-    time_step: float,
-    rule: str,
-    resolution: float,
-    truncation: np.ndarray | float = 0.0,
-) -> list[Symmetry]:
-    """Affine symmetries of a learned L, decided on all pairs of snapshots.
-
-    `positions` has the shape (trajectory, time, dof); `truncation` is the change of the
-    coefficients where the features of the highest degree are left out.
-    """
-    h, scale = time_step, positions.reshape(-1, basis.dof).std(axis=0)
+def find(fit: Fit, line: Linearisation, resolution: float) -> list[Symmetry]:
+    """Affine symmetries of a learned L, decided on all pairs of adjusted snapshots."""
+    basis, positions, (h, rule) = fit.basis, line.adjusted, line.given
+    scale = positions.reshape(-1, basis.dof).std(axis=0)
     first, second = pairs(positions)
     change = sum(
         weight * _change(basis, states, scale)
@@ -170,13 +147,32 @@ def find(
     ends = [polynomials(q, scale, basis.degree)[0] for q in (first, second)]
     total = np.hstack([(ends[1] - ends[0]) / h, np.ones((len(first), 1))])
     momenta = discrete_momenta(basis, first, second, h, rule)
-    momenta = [(p @ coefficients).T for p in momenta]
+    momenta = [(p @ fit.coefficients).T for p in momenta]
     speed = (second - first).std(axis=0) / h
     rate = float(np.sqrt(np.mean((speed / scale) ** 2)))
     both = np.concatenate([first, second])
     size = sizes_along(both, np.concatenate(momenta), scale, rate, basis.degree)
-    problem = Invariance(scale, change, total)
-    return problem.symmetries(coefficients, factor, size, resolution, truncation)
+    found = Invariance(scale, change, total).symmetries(
+        fit.coefficients, fit.factor, size, resolution, _truncation(fit, line)
+    )
+    return [
+        one
+        if one.verdict == "not found"
+        else replace(one, log_odds=odds(one, fit, line))
+        for one in found
+    ]
+
+
+def odds(symmetry: Symmetry, fit: Fit, line: Linearisation) -> float:
+    """Logarithm of the evidence of L with a symmetry over that of L without.
+
+    NaN where no features of the same degree have the symmetry.
+    """
+    basis = adapted(fit.basis, [symmetry])
+    if basis is fit.basis:
+        return np.nan
+    sums = invariant_sums(basis, [symmetry])
+    return learned(line, basis, sums).log_evidence - fit.log_evidence
 
 
 def _change(basis: Basis, states: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -246,7 +242,8 @@ def invariant_sums(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> np.nda
     for degree in range(basis.degree + 1):
         kept = np.flatnonzero(degrees == degree)
         size = np.abs(np.concatenate([basis.partial(states)[:, kept]])).max()
-        _, singular, right = np.linalg.svd(moved[:, kept] / size, full_matrices=True)
+        small = compressed(moved[:, kept] / size)
+        _, singular, right = np.linalg.svd(small)
         rank = int((singular > ROUND_OFF * len(states)).sum())
         block = np.zeros((basis.size, len(kept) - rank))
         block[kept] = right[rank:].T

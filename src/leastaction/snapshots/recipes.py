@@ -223,7 +223,7 @@ class EvidenceMaximisation(Identify):
 
 
 class NoetherSymmetries(Identify):
-    """Evidence maximisation, then affine symmetries: found, and imposed on L."""
+    """Orthogonal distance regression, then affine symmetries: found, imposed on L."""
 
     run = "snapshots.invariance:identify"
     reads = ("shadow_equations",)

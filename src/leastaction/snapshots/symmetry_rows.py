@@ -53,21 +53,31 @@ def _entries(symmetry: Symmetry) -> np.ndarray:
     return whole / largest
 
 
-def _compared(case: Case) -> list[tuple[list[Symmetry], bool]]:
+def decided(panel: Panel) -> list[tuple[list[Symmetry], bool]]:
     """Symmetries found in each fit that decides, and whether they are the true ones."""
-    if "symmetry_decided" not in case.model:
+    model, rollout = panel.models[MAIN], panel.rollouts[MAIN]
+    if "symmetry_decided" not in model:
         return []
-    states = case.rollout["state_point"].values.reshape(-1, 2 * case.model.sizes["dof"])
-    true = true_symmetries(case.config["system"], states)
-    decided = [f for f in fits(case.model) if all(s.verdict != "undecided" for s in f)]
-    found = [[s for s in fit if s.verdict == "found"] for fit in decided]
+    states = rollout["state_point"].values.reshape(-1, 2 * model.sizes["dof"])
+    true = true_symmetries(panel.config["system"], states)
+    sure = [fit for fit in fits(model) if all(s.verdict != "undecided" for s in fit)]
+    found = [[s for s in fit if s.verdict == "found"] for fit in sure]
     return [(one, same(one, true)) for one in found]
+
+
+def fits_of(panel: Panel) -> int:
+    """Number of fits, those that decide nothing too."""
+    return panel.models[MAIN]["symmetry_decided"].isel(symmetry=0).size
+
+
+def _compared(case: Case) -> list[tuple[list[Symmetry], bool]]:
+    return decided(case.panel) if case.estimator == MAIN else []
 
 
 def _right(case: Case) -> Iterator[Found]:
     compared = _compared(case)
     if compared:
-        whole = case.model["symmetry_decided"].isel(symmetry=0).size
+        whole = fits_of(case.panel)
         note = f"{whole - len(compared)} of {whole} fits are undecided"
         yield Found(np.array([right for _, right in compared]), note=note)
 
@@ -98,11 +108,6 @@ def gains_of(panel: Panel) -> tuple[np.ndarray, np.ndarray]:
         gains = errors[0] / errors[1]
     kept = np.flatnonzero(np.array(found) & ~np.isnan(gains))
     return gains[kept], kept
-
-
-def resolution_of(panel: Panel) -> float:
-    """Bound of a violation below which a symmetry is found."""
-    return float(panel.config["estimators"][MAIN]["identify"]["resolution"])
 
 
 def _gain(case: Case) -> Iterator[Found]:

@@ -1,0 +1,243 @@
+r"""Errors in variables: L from noisy snapshots by orthogonal distance regression.
+
+Noise of the snapshots q is inside the rows A(q) b of the discrete Euler–Lagrange
+equation, and three rows share a snapshot: least squares of the rows is biased and does
+not weigh them right. Orthogonal distance regression (Boggs, Byrd and Schnabel 1987)
+takes the motion nearest to the snapshots,
+
+.. math::
+
+    \min_{b, \hat q} |q - \hat q|^2 \quad\text{subject to}\quad A(\hat q)\, b = 0.
+
+Each round linearises the condition (Britt and Luecke 1973) about the adjusted
+positions q̂ of the round before, with noise of variance σ² in every position,
+
+.. math::
+
+    A(\hat q)\, b + J\,(q - \hat q) = ε, \qquad J = ∂(A b)/∂\hat q, \qquad
+    \operatorname{cov} ε = σ^2 J J^T,
+
+learns b from it by its evidence, and adjusts
+q̂ = q − Jᵀ(J Jᵀ)⁻¹[A(q̂) b + J (q − q̂)]. Nothing has to be known of σ: it is the error
+of a row that is left.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+from leastaction.snapshots.bases import Basis
+from leastaction.snapshots.constrained_rows import ConstrainedRows, probable
+from leastaction.snapshots.discrete_euler_lagrange import (
+    ERROR_OF_RESOLVED_ROWS,
+    FIRST_LENGTH_SCALE,
+    highest,
+    weight_space,
+)
+from leastaction.snapshots.discrete_lagrangian import (
+    discrete_euler_lagrange,
+    mass_conditions,
+    massive,
+    pairs,
+    quadrature,
+)
+
+ROUNDS = 2
+
+
+def row_jacobian(
+    basis: Basis,
+    coefficients: np.ndarray,
+    positions: np.ndarray,
+    time_step: float,
+    rule: str,
+) -> np.ndarray:
+    """J, the derivatives of the rows of a learned L by the positions.
+
+    Parameters
+    ----------
+    basis, coefficients
+        L = Σ b_i φ_i; b has the shape (function,).
+    positions
+        Shape (trajectory, time, dof).
+    time_step, rule
+        h in s, and the quadrature of L_d.
+
+    Returns
+    -------
+    np.ndarray
+        Shape (trajectory, equation, time dof), with the equations of a trajectory in
+        the order of :func:`~.discrete_lagrangian.discrete_euler_lagrange`.
+    """
+    (count, times, n), eye = positions.shape, np.eye(positions.shape[-1])
+    whole = np.zeros((count * (times - 1), 2 * n, 2 * n))
+    for weight, theta, states in quadrature(*pairs(positions), time_step, rule):
+        hessian = np.empty((2 * n, 2 * n, len(states)))
+        for i, j in combinations_with_replacement(range(2 * n), 2):
+            found = basis.partial(states, i, j) @ coefficients
+            hessian[i, j] = hessian[j, i] = found
+        # (q, q̇) of a point by the two positions.
+        ends = np.block([[(1 - theta) * eye, theta * eye], [-eye, eye]])
+        ends[n:] /= time_step
+        hessian = np.moveaxis(hessian, -1, 0)
+        whole += weight * (ends.T @ hessian @ ends)
+    parts = whole.reshape(count, times - 1, 2, n, 2, n)
+    jacobian = np.zeros((count, times - 2, n, times, n))
+    for k in range(times - 2):
+        before, after = parts[:, k, 1], parts[:, k + 1, 0]
+        jacobian[:, k, :, k] = before[:, :, 0]
+        jacobian[:, k, :, k + 1] = before[:, :, 1] + after[:, :, 0]
+        jacobian[:, k, :, k + 2] = after[:, :, 1]
+    return jacobian.reshape(count, (times - 2) * n, times * n)
+
+
+class Linearisation:
+    """The equations of snapshots, linearised about adjusted positions.
+
+    Parameters
+    ----------
+    basis, coefficients
+        L that the Jacobian is taken of.
+    measured, adjusted
+        q and q̂, shape (trajectory, time, dof).
+    time_step, rule
+        h in s, and the quadrature of L_d.
+    """
+
+    def __init__(
+        self,
+        basis: Basis,
+        coefficients: np.ndarray,
+        measured: np.ndarray,
+        adjusted: np.ndarray,
+        time_step: float,
+        rule: str,
+    ):
+        self.measured, self.adjusted = measured, adjusted
+        self.given = time_step, rule
+        self._jacobian = row_jacobian(basis, coefficients, adjusted, *self.given)
+        self._square = self._jacobian @ np.swapaxes(self._jacobian, 1, 2)
+        moved = (measured - adjusted).reshape(len(measured), -1, 1)
+        self._target = self._jacobian @ moved
+
+    def rows(self, basis: Basis, sums: np.ndarray) -> np.ndarray:
+        """[A(q̂) N, J (q − q̂)] with independent errors, shape (equation, sum + 1)."""
+        rows = discrete_euler_lagrange(basis, self.adjusted, *self.given)
+        rows = rows.reshape(len(self.adjusted), -1, basis.size) @ sums
+        lower = np.linalg.cholesky(self._square)
+        whole = np.concatenate([rows, self._target], axis=-1)
+        return np.linalg.solve(lower, whole).reshape(-1, whole.shape[-1])
+
+    def moved(self, basis: Basis, coefficients: np.ndarray) -> "Linearisation":
+        """The linearisation about the positions nearest to the snapshots that fit L."""
+        rows = discrete_euler_lagrange(basis, self.adjusted, *self.given) @ coefficients
+        rows = rows.reshape(*self._target.shape) + self._target
+        pulled = np.swapaxes(self._jacobian, 1, 2) @ np.linalg.solve(self._square, rows)
+        adjusted = self.measured - pulled.reshape(self.measured.shape)
+        return Linearisation(basis, coefficients, self.measured, adjusted, *self.given)
+
+    def is_near(self) -> bool:
+        """Whether no position was adjusted by more than the positions spread."""
+        spread = self.measured.std(axis=(0, 1))
+        return bool((np.abs(self.adjusted - self.measured) < spread).all())
+
+
+@dataclass(frozen=True)
+class Fit:
+    """L = Σ b_i φ_i with b = N z, learned from linearised equations."""
+
+    basis: Basis
+    sums: np.ndarray  # N, shape (function, sum)
+    system: ConstrainedRows
+    damping: float
+
+    @cached_property
+    def coefficients(self) -> np.ndarray:
+        """b, shape (function,)."""
+        return self.sums @ self.system.coefficients(self.damping)[:-1]
+
+    @property
+    def factor(self) -> np.ndarray:
+        """F of the posterior covariance FᵀF of b, shape (direction, function)."""
+        return self.system.factor(self.damping)[:, :-1] @ self.sums.T
+
+    @property
+    def log_evidence(self) -> float:
+        """Logarithm of the evidence, comparable for the same linearised equations."""
+        return self.system.log_evidence(self.damping)
+
+    @property
+    def noise(self) -> float:
+        """σ, the standard deviation of a position."""
+        return self.system.row_error(self.damping)
+
+
+def learned(line: Linearisation, basis: Basis, sums: np.ndarray | None = None) -> Fit:
+    """The most probable L = Σ b_i φ_i, b = N z, of linearised equations."""
+    sums = np.eye(basis.size) if sums is None else sums
+    conditions, values = mass_conditions(basis, line.adjusted, *line.given)
+    # The last coefficient, that of J (q − q̂), is 1.
+    whole = np.zeros((len(conditions) + 1, sums.shape[1] + 1))
+    whole[:-1, :-1], whole[-1, -1] = conditions @ sums, 1.0
+
+    def mass(z: np.ndarray) -> np.ndarray | None:
+        row = massive(basis, sums @ z[:-1], line.adjusted, *line.given)
+        return None if row is None else np.append(row @ sums, 0.0)
+
+    rows = line.rows(basis, sums)
+    system, damping, _ = probable(rows, (whole, np.append(values, 1.0)), mass)
+    return Fit(basis, sums, system, damping)
+
+
+def rescaled(line: Linearisation, fit: Fit) -> Fit:
+    """A fit with the same features of the most probable length scale.
+
+    It was chosen with all noise in the rows; it is kept where these are satisfied.
+    """
+    spread, basis = line.measured.std(axis=(0, 1)).min(), fit.basis
+    if fit.noise < ERROR_OF_RESOLVED_ROWS * spread:
+        return fit
+    fits: dict[float, Fit] = {}
+
+    def evidence(scale: float) -> float:
+        other = weight_space(line.measured, line.given[0], basis.degree, scale)
+        fits[scale] = learned(line, other)
+        return fits[scale].log_evidence
+
+    return fits[highest(evidence, FIRST_LENGTH_SCALE)]
+
+
+def errors_in_variables(
+    line: Linearisation,
+    basis: Basis,
+    sums: np.ndarray | None = None,
+    rescale: bool = False,
+) -> tuple[Fit, Linearisation]:
+    """L by orthogonal distance regression, and the equations that it was learned from.
+
+    Rounds end early where L is so uncertain that positions leave their neighbourhood.
+
+    Parameters
+    ----------
+    line
+        About positions that fit an L that is nearly right.
+    basis
+        Functions φ_i.
+    sums
+        N of shape (function, sum), if b = N z; see
+        :func:`leastaction.snapshots.invariance.invariant_sums`.
+    rescale
+        Whether the length scale is chosen again (:func:`rescaled`).
+    """
+    fit = learned(line, basis, sums)
+    if rescale:
+        fit = rescaled(line, fit)
+    for _ in range(ROUNDS - 1):
+        moved = line.moved(fit.basis, fit.coefficients)
+        if not moved.is_near():
+            break
+        line = moved
+        fit = learned(line, fit.basis, sums)
+    return fit, line
