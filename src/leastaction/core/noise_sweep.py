@@ -109,7 +109,11 @@ def _unit_noise(
 
 def recorded(observations: xr.Dataset, mode: str, level: float) -> xr.Dataset:
     """Return what sensors record in one case, contract ``motion``."""
-    drawn = [name for name in CHANNELS if f"noise_{name}" in observations]
+    drawn = [
+        str(name).removeprefix("noise_")
+        for name, draws in observations.data_vars.items()
+        if "noise_mode" in draws.dims
+    ]
     channels = {}
     for name in drawn:
         clean, draws = observations[name], observations[f"noise_{name}"]
@@ -166,7 +170,9 @@ def over_cases(
     for mode, level in cases(source, selection):
         given = [o.sel(noise_mode=mode, noise_level=level, drop=True) for o in others]
         done[mode, level] = function(recorded(observations, mode, level), *given)
-    return gathered(done)
+    whole = gathered(done)
+    about = observations["noise_level"].attrs or whole["noise_level"].attrs
+    return whole.assign_coords(noise_level=whole["noise_level"].assign_attrs(about))
 
 
 def gathered(

@@ -156,6 +156,102 @@ COUPLED_MOTION = """
 # Only where the identified system is coupled to a known one.
 COUPLED = variables(COUPLED_MOTION, UNITS, optional=variables(COUPLED_MOTION))
 
+# Driven motions, and what is found of J, R, B and H.
+DRIVEN = variables(
+    """
+    replicate trajectory time state:
+        x [SI] state without noise
+    replicate trajectory time port:
+        u [SI] input
+        y [SI] output without noise
+    replicate noise_mode trajectory time state:
+        noise_x [SI] noise of the state, of the size of its rms
+    replicate noise_mode trajectory time port:
+        noise_y [SI] noise of the output, of the size of its rms
+    noise_level:
+        noise_level [1] standard deviation of the noise over the rms of the channel
+    """,
+    UNITS,
+    finite=("x", "u", "y", "noise_x", "noise_y", "noise_level"),
+)
+SMOOTH = variables(
+    """
+    replicate trajectory time state:
+        x_smooth [SI] smoothed state
+    replicate state:
+        x_std [SI] standard deviation of the noise
+    replicate port:
+        y_std [SI] standard deviation of the noise of the output
+    """,
+    UNITS,
+)
+WEAK = variables(
+    """
+    replicate coefficient coefficient_too:
+        information [1] information matrix of the coefficients W, B and Y
+    replicate coefficient:
+        score [1] score at zero
+    replicate:
+        chi_square [1] chi-square at zero
+        count [1] numbers that enter it
+        outputs [1] whether outputs are used
+    """
+)
+STRUCTURE = variables(
+    """
+    replicate row effort:
+        structure_estimate [SI] J
+        structure_std [SI] standard error
+        dissipation_estimate [SI] R
+        dissipation_std [SI] standard error
+    replicate row port:
+        port_estimate [SI] B
+        port_std [SI] standard error
+    replicate term:
+        coefficient_estimate [SI] coefficient of a candidate of H
+        coefficient_std [SI] standard error
+    replicate row function:
+        drift_estimate [SI] W of dx/dt = W g(x) + B u
+        drift_std [SI] standard error
+    replicate assumption:
+        gauge_dimension [1] dimension of what data leave open of J, R, B and H
+    replicate:
+        chi_square_ratio [1] chi-square of the prediction errors over its degrees of \
+freedom
+        form_p_value [1] p-value of the port-Hamiltonian form
+        refusal [1] why J, R and H are not told; empty if they are
+    """,
+    UNITS,
+)
+STRUCTURE_ROLLOUT = variables(
+    """
+    replicate row effort:
+        structure_true [SI] J
+        dissipation_true [SI] R; NaN if it depends on the states
+    replicate row port:
+        port_true [SI] B
+    replicate term:
+        coefficient_true [SI] coefficient of H; NaN if candidates cannot say it
+    replicate matrix:
+        matrix_error [1] norm of the error over that of the truth
+    replicate:
+        right [1] whether exactly the true entries were found
+        covered [1] true entries in their 95 % intervals, if all were found
+        intervals [1] intervals that there are
+        refused [1] whether J, R and H are not told
+        energy_error [1] rms of the true energy's imbalance along the drift, over that \
+of the dissipation
+        energy_created [1] share of states at which the drift gains true energy
+        own_energy_created [1] share of states at which it gains energy of the model
+    replicate scenario:
+        run_error [1] error of free runs over the standard deviation of each state, rms
+    replicate scenario time_forward state:
+        x_true [SI] true states of the first run
+        x_estimate [SI] states of the model
+    """,
+    UNITS,
+)
+
 CONTRACTS = {
     "port_recordings": Contract(
         "simulate with method minimal_coordinates",
@@ -176,6 +272,17 @@ CONTRACTS = {
         TRAINING | BLOCKS,
         model="ports.model:PortModel",
     ),
+    "port_motions": Contract(
+        "simulate with method driven_motions", DRIVEN, swept=False
+    ),
+    "smoothed_states": Contract("differentiate with method smoothed_states", SMOOTH),
+    "port_equations": Contract("assemble with method weak_port_form", SMOOTH | WEAK),
+    "port_structure": Contract(
+        "identify with method port_structure or port_regression",
+        STRUCTURE,
+        model="ports.structure_model:StructureModel",
+    ),
+    "structure_rollout": Contract("validate", STRUCTURE_ROLLOUT),
     "port_rollout": Contract(
         "validate",
         ERRORS | SHOWN | MOTION | COUPLED | SCHEME,

@@ -8,30 +8,84 @@ import sympy as sp
 
 from leastaction.core.expressions import symbol, unknown
 from leastaction.core.families import declared_units
+from leastaction.core.library import candidates
 from leastaction.core.method import step
 from leastaction.core.recipe import raised
 from leastaction.core.simulation import step_count
 from leastaction.ports.coupling import IDENTIFIED, KNOWN, couple, coupling_of
+from leastaction.ports.driven_motions import start_of
 from leastaction.ports.minimal_coordinates import start
-from leastaction.ports.recipes import MinimalCoordinates
+from leastaction.ports.port_structure import Candidates, PortStructure
+from leastaction.ports.recipes import DrivenMotions, MinimalCoordinates
 from leastaction.ports.system import PortHamiltonianSystem, input_function
 
 ROUNDING = 1e-9
+KNOWN_MATRICES = ("structure", "dissipation", "port")
 
 
 def problems(example: Mapping, system) -> Iterator[str]:
     """Units, simulation, recipes and validation of a port-Hamiltonian system."""
     is_port = isinstance(system, PortHamiltonianSystem)
     scheme = step("simulate", example["simulate"])
-    if not (is_port and isinstance(scheme, MinimalCoordinates)):
+    driven = isinstance(scheme, DrivenMotions)
+    if not is_port or not (driven or isinstance(scheme, MinimalCoordinates)):
         return
 
     def check() -> None:
         check_port_dimensions(system, declared_units(example["system"]))
-        _check_simulation(system, example["simulate"])
+        if driven:
+            _check_driven(system, example["simulate"])
+        else:
+            _check_simulation(system, example["simulate"])
 
     wrong = list(raised("system", check))
-    yield from wrong or _port_problems(example, system)
+    if driven:
+        yield from wrong or _driven_problems(example, system)
+    else:
+        yield from wrong or _port_problems(example, system)
+
+
+def _check_driven(system: PortHamiltonianSystem, settings: Mapping) -> None:
+    """Check flow, starts and inputs."""
+    drawn = {symbol(name): 1.0 for name in settings["initial_state"].get("random", {})}
+    start_of(system, settings["initial_state"], drawn)
+    input_function(system, settings["input"], drawn)
+    step_count(settings["duration"], settings["time_step"])
+    if system.flow != sp.eye(len(system.states)):
+        raise ValueError(
+            "flow E is not the identity; J, R, B and H are told of ordinary equations "
+            "only, since T E, T (J - R) T' and T B have the same motions for every T: "
+            "eliminate algebraic states and scale the others"
+        )
+
+
+def _driven_problems(example: Mapping, system) -> Iterator[str]:
+    """What would stop the search of J, R, B and H, or its validation."""
+    samples = step_count(
+        example["simulate"]["duration"], example["simulate"]["time_step"]
+    )
+    if "structure" not in example["validate"]:
+        yield "validate.structure is missing: write {} for free runs as by default"
+    for name, recipe in example["estimators"].items():
+        where = f"estimators.{name}"
+        yield from raised(where, partial(_check_structure, recipe, system))
+        for stage in ("assemble", "identify"):
+            window = recipe[stage].get("window", 0)
+            if window >= samples:
+                yield (
+                    f"{where}.{stage}.window is {window}, but a motion has {samples} "
+                    "steps; take less"
+                )
+
+
+def _check_structure(recipe: Mapping, system: PortHamiltonianSystem) -> None:
+    """Candidates of H, and shapes of the matrices that are known in part."""
+    if "hamiltonian" not in recipe["assemble"]:
+        return
+    terms = candidates(recipe["assemble"]["hamiltonian"], system.states)
+    given = {k: recipe["identify"].get(k, "unknown") for k in KNOWN_MATRICES}
+    found = Candidates(system.states, terms)
+    PortStructure.of(found, len(system.inputs), **given)
 
 
 def _check_simulation(system: PortHamiltonianSystem, settings: Mapping) -> None:

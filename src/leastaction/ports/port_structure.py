@@ -187,6 +187,11 @@ class PortStructure:
         )
 
     @property
+    def states(self) -> int:
+        """Number of states."""
+        return len(self.candidates.states)
+
+    @property
     def inner(self) -> int:
         """Number of unknowns of J, R and B, which come before those of H."""
         return len(self.names) - len(self.candidates.terms)
@@ -220,10 +225,10 @@ class PortStructure:
     def start(self) -> np.ndarray:
         """Unknowns of H = |x|²/2, as far as its terms are candidates."""
         theta = np.zeros(len(self.names))
-        x = [symbol(name) for name in self.candidates.states]
+        squares = {symbol(name) ** 2 for name in self.candidates.states}
         for k, term in enumerate(self.candidates.terms, self.inner):
-            if any(sp.simplify(term / s**2).is_number for s in x):
-                theta[k] = 0.5
+            number, power = term.as_coeff_Mul()
+            theta[k] = 0.5 / float(number) if power in squares else 0.0
         return theta
 
     def hessians(self, theta: np.ndarray, points: np.ndarray) -> np.ndarray:
@@ -258,32 +263,37 @@ def _entries(name: str, given, shape: tuple[int, int], sign: int) -> np.ndarray:
 
 
 def gauge_basis(
-    structure: PortStructure, theta: np.ndarray, free: np.ndarray | None = None
+    structure: PortStructure,
+    theta: np.ndarray,
+    free: np.ndarray | None = None,
+    nearby: Sequence[np.ndarray] = (),
 ) -> np.ndarray:
     """Null vectors of ∂F/∂θ, shape (direction, unknown): moves that data do not see.
 
-    Parameters
-    ----------
-    theta
-        Unknowns, exactly zero where the model is pruned.
-    free
-        Unknowns that may move; all if absent.
+    The arguments are those of :func:`gauge_dim`.
     """
     free = np.ones(theta.size, dtype=bool) if free is None else np.asarray(free)
     slopes = structure.jacobian(theta)[:, free]
     rows = np.linalg.norm(slopes, axis=1)
-    slopes = slopes[rows > 0] / rows[rows > 0, None]
-    columns = np.linalg.norm(slopes, axis=0)
+    seen = rows > 0
+    columns = np.linalg.norm(slopes[seen] / rows[seen, None], axis=0)
     columns = np.where(columns > 0, columns, 1.0)
-    _, sizes, vectors = np.linalg.svd(slopes / columns, full_matrices=True)
-    rank = int((sizes > RANK_TOLERANCE * sizes.max(initial=0.0)).sum())
+    scale = np.outer(np.where(seen, rows, np.inf), columns)
+    _, sizes, vectors = np.linalg.svd(slopes / scale, full_matrices=True)
+    moved = (structure.jacobian(other)[:, free] - slopes for other in nearby)
+    errors = [np.linalg.norm(change / scale, 2) for change in moved]
+    tolerance = max([RANK_TOLERANCE * sizes.max(initial=0.0), *errors])
+    rank = int((sizes > tolerance).sum())
     basis = np.zeros((len(vectors) - rank, theta.size))
     basis[:, free] = vectors[rank:] / columns
     return basis
 
 
 def gauge_dim(
-    structure: PortStructure, theta: np.ndarray, free: np.ndarray | None = None
+    structure: PortStructure,
+    theta: np.ndarray,
+    free: np.ndarray | None = None,
+    nearby: Sequence[np.ndarray] = (),
 ) -> int:
     """Dimension of the gauge freedom at the unknowns θ: what data leave open.
 
@@ -299,6 +309,10 @@ def gauge_dim(
         Unknowns, exactly zero where the model is pruned.
     free
         Unknowns that may move; all if absent.
+    nearby
+        Other values of θ that its errors allow. A singular value of the Jacobian that
+        is below its change from θ to one of these counts as zero (Weyl's inequality):
+        errors of coefficients break the symmetry of an exact H.
 
     Examples
     --------
@@ -311,4 +325,4 @@ def gauge_dim(
     >>> gauge_dim(PortStructure.of(motor, 1, outputs=False), theta)
     3
     """
-    return len(gauge_basis(structure, theta, free))
+    return len(gauge_basis(structure, theta, free, nearby))

@@ -50,8 +50,10 @@ from leastaction.core.method import (
     part,
 )
 from leastaction.core.settings import (
+    Candidates,
     Count,
     Expression,
+    Flag,
     InitialState,
     Integer,
     Names,
@@ -269,6 +271,105 @@ class HamiltonianGradient(Identify):
     seed: Integer = Field(0, description="Of the random starts.")
 
 
+class Levels(Settings):
+    """Noise of the sensors of states and outputs."""
+
+    levels: Annotated[list[Share], Field(min_length=1)] = Field(
+        [0.0], description="Standard deviations over the rms of each channel."
+    )
+
+
+class DrivenMotions(Simulate):
+    """Motions of a port-Hamiltonian system under random inputs, from random starts."""
+
+    run = "ports.driven_motions:simulate"
+    makes = "port_motions"
+    simulates = "a port-Hamiltonian system"
+
+    method: Literal["driven_motions"] = "driven_motions"
+    trajectories: Count = Field(4, description="Motions of one replicate.")
+    replicates: Count = Field(10, description="Independent sets of motions.")
+    input: PortInput = Field(
+        {},
+        description="Inputs, expressions in `time`, the parameters and the `random` "
+        "names of the initial state; zero if absent.",
+    )
+    noise: Levels = Field(
+        default_factory=Levels, description="Noise of the sensors of x and y."
+    )
+
+
+class SmoothedStates(Differentiate):
+    """Savitzky–Golay states, by the longest window whose residual is noise."""
+
+    run = "ports.structure_equations:smooth"
+    reads = ("port_motions",)
+    makes = "smoothed_states"
+
+    method: Literal["smoothed_states"] = "smoothed_states"
+
+
+class WeakPortForm(Assemble):
+    """ẋ = W g(x) + B u and y = Y g(x) in weak form, g the gradients of candidates."""
+
+    run = "ports.structure_equations:weak_form"
+    reads = ("smoothed_states",)
+    makes = "port_equations"
+
+    method: Literal["weak_port_form"] = "weak_port_form"
+    hamiltonian: Candidates = Field(description="Candidates of H, in the states.")
+    outputs: Flag = Field(
+        True, description="Whether y = B^T z was measured; it fixes the scale of H."
+    )
+    window: Count = Field(60, ge=12, description="Samples of a test function.")
+
+
+Entries = Annotated[list[list[Number | Literal["?"]]], Field(min_length=1)]
+
+
+class PortRegression(Identify):
+    """W and B of ẋ = W g(x) + B u with the same terms and no structure: a baseline."""
+
+    run = "ports.structure_estimate:regression"
+    reads = ("port_equations",)
+    makes = "port_structure"
+    returns_to_samples = True
+
+    method: Literal["port_regression"] = "port_regression"
+    window: Count = Field(
+        100, ge=10, description="Steps of a motion from a free initial state."
+    )
+
+
+class PortStructure(Identify):
+    """J, R, B and H, each as far as it is unknown, by the sparsest representative."""
+
+    run = "ports.structure_estimate:identify"
+    reads = ("port_equations",)
+    makes = "port_structure"
+    returns_to_samples = True
+
+    method: Literal["port_structure"] = "port_structure"
+    structure: Literal["unknown"] | Entries = Field(
+        "unknown", description="Rows of J: numbers, and ? for what is unknown."
+    )
+    dissipation: Literal["unknown", "diagonal", "none"] | Entries = Field(
+        "unknown", description="Rows of R: numbers, and ? for what is unknown."
+    )
+    port: Literal["unknown"] | Entries = Field(
+        "unknown", description="Rows of B: numbers, and ? for what is unknown."
+    )
+    representative: Literal["sparsest"] = Field(
+        "sparsest",
+        description="Which of the equivalent J, R and H is told: fewest terms of "
+        "several states in H, then fewest off-diagonal entries of R, then of all.",
+    )
+    window: Count = Field(
+        100, ge=10, description="Steps of a motion from a free initial state."
+    )
+    seed: Integer = Field(0, description="Of random starts of the search.")
+
+
 class Scenario(Settings):
     """One motion."""
 
@@ -315,8 +416,30 @@ class EffortRollout(Rollout):
     section = ("port", PortValidation)
 
 
+class StructureValidation(Settings):
+    """What J, R, B and H are tried on."""
+
+    runs: Count = Field(4, description="Free runs from new starts with new inputs.")
+    steps: Count = Field(400, description="Steps of a free run.")
+    larger: Number = Field(2.0, description="Factor of the larger inputs.")
+    box: Number = Field(
+        1.5, description="Width of the box of states over that of the runs."
+    )
+    points: Count = Field(2000, description="States of the energy balance.")
+
+
+class StructureRollout(Rollout):
+    """Entries beside the truth, free runs, and the balance of the true energy."""
+
+    run = "ports.structure_rollout:validate"
+    reads = ("port_structure",)
+    makes = "structure_rollout"
+    section = ("structure", StructureValidation)
+
+
 RECOMMENDED = {
     "port": (FiniteDifference, EffortTargets, HamiltonianGradient),
+    "driven_port": (SmoothedStates, WeakPortForm, PortStructure),
 }
 # The recipe of the paper.
 PUBLISHED = {"port": (GaussianProcess, EffortTargets, MultiTaskProcess)}
@@ -324,4 +447,7 @@ PUBLISHED = {"port": (GaussianProcess, EffortTargets, MultiTaskProcess)}
 
 def kind_of_data(example: Mapping) -> str | None:
     """Key of `RECOMMENDED` for a port-Hamiltonian system; else None."""
-    return "port" if "states" in part(example, "system") else None
+    if "states" not in part(example, "system"):
+        return None
+    driven = part(example, "simulate").get("method") == "driven_motions"
+    return "driven_port" if driven else "port"

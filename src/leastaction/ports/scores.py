@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.ports.structure_rows import BY_NOISE, GAUGES, structure_rows
 from leastaction.report import verdict
 from leastaction.report.case import ADDED, Case, Key, Printed, own_rows, printed_rows
 from leastaction.report.recovery import BASELINE, MAIN
@@ -22,6 +23,9 @@ def rows(case: Case) -> Iterator[dict]:
         If a row names what the rollout does not have.
     """
     if case.rollout is None:
+        return
+    if "matrix_error" in case.rollout:
+        yield from structure_rows(case)
         return
     printed = [e for e in own_rows(case) if "estimator" in e["ours"]]
     yield from printed_rows(case, printed, PRINTED)
@@ -121,3 +125,8 @@ PRINTED = (
         "place",
     ),
 )
+LIMITS = tuple(
+    Key(name, f"Dimension of the gauge, assumption {assumption!r}.")
+    for name, assumption in GAUGES.items()
+)
+LIMITS_BY_NOISE = BY_NOISE

@@ -39,7 +39,7 @@ class PortHamiltonianSystem:
     parameters
         Value of every other name.
     flow, structure, dissipation, port
-        E, J, R and B; entries may hold parameters.
+        E, J, R and B; entries may hold parameters, those of R states, too.
     efforts
         z(x), one expression per state.
     hamiltonian
@@ -113,7 +113,7 @@ class PortHamiltonianSystem:
             parameters=parameters,
             flow=flow,
             structure=_matrix(config, "structure", parameters, count),
-            dissipation=_matrix(config, "dissipation", parameters, count),
+            dissipation=_matrix(config, "dissipation", known, count),
             port=_matrix(config, "port", parameters, len(inputs)),
             efforts=efforts,
             hamiltonian=parse(config["hamiltonian"], known),
@@ -141,19 +141,47 @@ class PortHamiltonianSystem:
         """States that the chart leaves out: the equation gives them."""
         return tuple(s for s in self.states if s not in self.chart)
 
+    def numbers(self, matrix: sp.Matrix) -> np.ndarray:
+        """A matrix without states, as numbers."""
+        found = np.array(self.evaluated(matrix).tolist(), dtype=float)
+        return found.reshape(matrix.shape)
+
     def _compiled(self, names: Sequence, matrix: sp.Matrix, shape=()) -> Callable:
         arguments = [[symbol(name) for name in group] for group in names]
         return compiled(arguments, self.evaluated(matrix), shape)
 
+    @property
+    def constant(self) -> bool:
+        """Whether R holds no state."""
+        return not self.dissipation.has(*map(symbol, self.states))
+
+    @cached_property
+    def effort_values(self) -> Callable[[np.ndarray], np.ndarray]:
+        """Efforts z of states (point, state)."""
+        return self._compiled([self.states], self.efforts, (len(self.states),))
+
+    @cached_property
+    def dissipation_values(self) -> Callable[[np.ndarray], np.ndarray]:
+        """R of states (point, state), shape (point, row, effort)."""
+        shape = self.dissipation.shape
+        return self._compiled([self.states], self.dissipation, shape)
+
     @cached_property
     def dae(self) -> PortDae:
-        """The system as numbers, to be simulated or coupled like an identified one."""
+        """The system as numbers, to be simulated or coupled like an identified one.
+
+        Raises
+        ------
+        PortHamiltonianError
+            If R depends on the states.
+        """
+        if not self.constant:
+            raise PortHamiltonianError(
+                "the dissipation depends on the states; simulate it by driven_motions"
+            )
         x = [symbol(s) for s in self.states]
         slopes = self.evaluated(self.efforts.jacobian(x))
-
-        def numbers(matrix: sp.Matrix) -> np.ndarray:
-            found = np.array(self.evaluated(matrix).tolist(), dtype=float)
-            return found.reshape(matrix.shape)
+        numbers = self.numbers
 
         return PortDae(
             states=self.states,
@@ -278,15 +306,23 @@ def _solved(matrix: np.ndarray, right: np.ndarray) -> np.ndarray:
     return np.linalg.solve(normal, moment[..., None])[..., 0]
 
 
+def _generic_points(size: int) -> np.ndarray:
+    """Points (point, `size`) between 0.2 and 1.2."""
+    i = np.arange(POINTS_OF_IDENTITIES)[:, None]
+    return 0.2 + np.mod((i + 1) * np.sqrt(2.0 + np.arange(size)), 1.0)
+
+
 def _matrix_problems(system: PortHamiltonianSystem) -> Iterator[str]:
     if system.structure != -system.structure.T:
         yield f"structure J is not skew-symmetric: {system.structure.tolist()}"
-    resistance, flow = system.dae.dissipation, system.dae.flow
+    flow = system.numbers(system.flow)
+    resistance = system.dissipation_values(_generic_points(len(system.states)))
     values = np.linalg.eigvalsh(resistance)
-    if not np.allclose(resistance, resistance.T) or values.min() < -RELATIVE_ROUNDOFF:
+    turned = np.swapaxes(resistance, 1, 2)
+    if not np.allclose(resistance, turned) or values.min() < -RELATIVE_ROUNDOFF:
         yield (
             "dissipation R must be symmetric and positive semidefinite; its "
-            f"eigenvalues are {values}"
+            f"eigenvalues are {values[0]}"
         )
     rows, columns = flow.any(axis=1), flow.any(axis=0)
     if (rows != columns).any() or np.linalg.matrix_rank(flow) < rows.sum():
@@ -295,9 +331,7 @@ def _matrix_problems(system: PortHamiltonianSystem) -> Iterator[str]:
 
 def _chart_problems(system: PortHamiltonianSystem) -> Iterator[str]:
     """Whether the chart solves the equation, at generic points with ξ > 0."""
-    i = np.arange(POINTS_OF_IDENTITIES)[:, None]
-    roots = np.sqrt(2.0 + np.arange(len(system.coordinates)))
-    points = 0.2 + np.mod((i + 1) * roots, 1.0)
+    points = _generic_points(len(system.coordinates))
     inputs = np.linspace(-0.7, 0.9, POINTS_OF_IDENTITIES)[:, None]
     u = inputs * np.ones(len(system.inputs))
     matrix, right = (of(points, u) for of in system._rate_equations)
@@ -313,26 +347,35 @@ def _chart_problems(system: PortHamiltonianSystem) -> Iterator[str]:
         row = int(np.abs(left).max(axis=0).argmax())
         yield f"the chart does not solve row {row + 1} of the equation"
         return
-    x, dae = system.states_at(points, u), system.dae
-    if dae.constraint is not None:
-        worst = np.abs(dae.constraint.value(x)).max(axis=0)
+    x = system.states_at(points, u)
+    constraint = Constraint.of(system.states, system.constraint_texts)
+    if constraint is not None:
+        worst = np.abs(constraint.value(x)).max(axis=0)
         for text, value in zip(system.constraint, worst, strict=True):
             if value > RELATIVE_ROUNDOFF:
                 yield f"the chart does not keep the constraint {text} = 0"
     energy = sp.Matrix([system.hamiltonian])
     gradient = energy.jacobian([symbol(s) for s in system.states])
     of_energy = system._compiled([system.states], gradient, (len(system.states),))
-    worst = np.abs(dae.efforts(x) @ dae.flow - of_energy(x)).max()
+    flow = system.numbers(system.flow)
+    worst = np.abs(system.effort_values(x) @ flow - of_energy(x)).max()
     if worst > RELATIVE_ROUNDOFF * scale:
         yield f"E^T z differs from the gradient of H by {worst:.3g}"
 
 
-def input_function(system, written: Mapping) -> Callable[[np.ndarray], np.ndarray]:
-    """u(t) of times (time,) as an array (time, port), zero where none is `written`."""
+def input_function(
+    system, written: Mapping, drawn: Mapping[sp.Symbol, float] | None = None
+) -> Callable[[np.ndarray], np.ndarray]:
+    """u(t) of times (time,) as an array (time, port), zero where none is `written`.
+
+    Expressions may hold the symbols that were `drawn` beside time and parameters.
+    """
     for name in written:
         if name not in system.inputs:
             raise ValueError(f"input: {unknown('input', name, system.inputs)}")
-    names = ["time", *system.parameters]
-    given = [system.evaluated(parse(written.get(n, "0"), names)) for n in system.inputs]
+    drawn = drawn or {}
+    names = ["time", *system.parameters, *map(str, drawn)]
+    texts = [parse(written.get(name, "0"), names) for name in system.inputs]
+    given = [system.evaluated(text).subs(drawn) for text in texts]
     at = compiled([[symbol("time")]], given, (len(given),))
     return lambda time: at(np.asarray(time, dtype=float)[:, None])

@@ -1,6 +1,9 @@
 """Figures of port-Hamiltonian models: file ``<name>.py`` draws figure `name`."""
 
-EXAMPLE = {"port_recordings": ("effort_errors", "port_motion", "port_energy")}
+EXAMPLE = {
+    "port_recordings": ("effort_errors", "port_motion", "port_energy"),
+    "driven_port": ("port_structure", "structure_runs", "structure_energy"),
+}
 # Further figures of a file.
 SHARED = {
     "learning_curves": (
@@ -10,4 +13,5 @@ SHARED = {
     ),
     "effort_reconstruction": ("effort_extrapolation",),
     "port_motion": ("port_energy",),
+    "structure_runs": ("structure_energy",),
 }

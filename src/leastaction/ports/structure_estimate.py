@@ -1,0 +1,339 @@
+"""J, R, B and H from driven motions, or the reason why data leave them open.
+
+Weak regression, search of the sparsest structure, prediction errors, and again, until
+the structure stays. Forecasts cannot validate it: with an open gauge the dynamics are
+right and χ² is one, with J, R and H wrong by any factor. So a result is printed only if
+its gauge dimension is zero, R is positive semidefinite, H is convex on the data, and χ²
+does not reject the form.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import xarray as xr
+
+from leastaction.ports.coefficient_fit import PredictionErrors, Quadratic, Records
+from leastaction.ports.contracts import CONTRACTS
+from leastaction.ports.port_structure import (
+    Candidates,
+    PortStructure,
+    gauge_basis,
+    gauge_dim,
+)
+from leastaction.ports.structure_equations import quadratic_of, records_of
+from leastaction.ports.structure_search import (
+    Fit,
+    FreeCoefficients,
+    convex,
+    eliminated,
+    fitted,
+    searched,
+    unpruned,
+)
+
+# Rounds of search and prediction errors, and Gauss–Newton steps in each, at most.
+ROUNDS, STEPS = 5, 3
+# A point in so many is looked at for convexity.
+EVERY = 20
+# An eigenvalue of R may be below zero by so many standard errors.
+STANDARD_ERRORS = 2.0
+# Probability with which χ² rejects a form that is right.
+LEVEL = 1e-4
+# Sum of the squared autocorrelations of sixth differences, both signs of the lag: how
+# much less certain the variance found from them is.
+SIXTH_DIFFERENCES = 3.17
+# Share of an input's variance that rounding explains.
+ROUNDING = 1e-10
+# Least over largest singular value of J − R that counts as regular.
+LEAST_REGULARITY = 1e-6
+# Draws of the unknowns that their errors allow.
+DRAWS = 4
+ASSUMPTIONS = ("unknown", "unknown, outputs", "J known, outputs", "found")
+
+
+@dataclass(frozen=True, eq=False)
+class Settled:
+    """A structure that a further round did not change.
+
+    Attributes
+    ----------
+    fit
+        Its unknowns.
+    data
+        χ² near them, from prediction errors.
+    """
+
+    fit: Fit
+    data: Quadratic
+
+    @property
+    def ratio(self) -> float:
+        """χ² of the prediction errors over its degrees of freedom."""
+        whole = self.data.chi_square + self.fit.chi_square * self.data.inflation
+        freed = len(self.data.target) - self.fit.free.sum()
+        return whole / (self.data.dof + freed)
+
+    @property
+    def largest_ratio(self) -> float:
+        """What four standard deviations of noise allow for it."""
+        return 1 + 4 * np.sqrt(2 * (1 + SIXTH_DIFFERENCES) / self.data.dof)
+
+    @property
+    def rejected(self) -> bool:
+        """Whether χ² rejects constant J, R and B, or the candidates."""
+        return self.ratio > self.largest_ratio or self.p_value < LEVEL
+
+    @property
+    def p_value(self) -> float:
+        """Probability that coefficients of this form give a larger χ²."""
+        from scipy.stats import chi2  # slow to import
+
+        dof = len(self.data.target) - self.fit.free.sum()
+        return float(chi2.sf(self.fit.chi_square, dof)) if dof > 0 else 1.0
+
+
+def settled(law, data: Quadratic, errors: PredictionErrors, fits: tuple):
+    """Prediction errors and search in turn; None if a motion does not stay finite.
+
+    Two functions ``(data, known)`` give `fits` of all unknowns, and sparse ones with
+    the best first, from fits that are known before.
+    """
+    whole, sparse = fits
+    known = sorted(whole(data, ()), key=lambda fit: fit.chi_square)
+    for _ in range(ROUNDS):
+        fit = known[0]
+        for _ in range(STEPS):
+            there = errors.quadratic(law.coefficients(fit.theta))
+            if there is None:
+                return None
+            data, fit = there, fitted(law, there, fit.theta, fit.free)
+        before, known = fit, sparse(data, [fit, *known])
+        if np.array_equal(before.free, known[0].free):
+            break
+    return Settled(before, data)
+
+
+def identify(
+    equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
+) -> xr.Dataset:
+    """Sparsest J, R, B and H of one replicate, with standard errors."""
+    candidates, records = _given(equations, observations)
+    law = PortStructure.of(
+        candidates,
+        records.u.shape[2],
+        *(settings[key] for key in ("structure", "dissipation", "port")),
+        outputs=bool(equations["outputs"].values[0]),
+    )
+    points = records.smooth.reshape(-1, records.x.shape[2])[::EVERY]
+    random = np.random.default_rng(settings["seed"])
+    reason = not_excited(records, candidates, observations["port"].values)
+    found = None
+    if not reason:
+        errors = PredictionErrors(records, candidates, settings["window"])
+        found = settled(
+            law,
+            quadratic_of(equations),
+            errors,
+            tuple(partial(of, law, points, random) for of in (unpruned, searched)),
+        )
+        reason = refusal(law, found, points)
+    return _dataset(equations, observations, law, found, reason)
+
+
+def regression(
+    equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
+) -> xr.Dataset:
+    """W and B of ẋ = W g(x) + B u with the same terms and no structure: a baseline."""
+    candidates, records = _given(equations, observations)
+    points = records.smooth.reshape(-1, records.x.shape[2])[::EVERY]
+    data = quadratic_of(equations)
+    law = FreeCoefficients(data.matrix.shape[1])
+    every = np.ones(law.kinds.size, dtype=bool)
+    errors = PredictionErrors(records, candidates, settings["window"])
+
+    def whole(data: Quadratic, known) -> list[Fit]:
+        return [fitted(law, data, data.best, every)]
+
+    def sparse(data: Quadratic, known) -> list[Fit]:
+        return [eliminated(law, data, *whole(data, known), points)]
+
+    found = settled(law, data, errors, (whole, sparse))
+    reason = "" if found else "no motion of it stays finite"
+    return _dataset(equations, observations, law, found, reason)
+
+
+def _given(equations: xr.Dataset, observations: xr.Dataset):
+    states = [str(name) for name in observations["state"].values]
+    texts = [str(text) for text in equations["term"].values]
+    outputs = bool(equations["outputs"].values[0])
+    records = records_of(observations, equations, outputs)
+    return Candidates.of(states, texts), records
+
+
+def not_excited(records: Records, candidates: Candidates, ports) -> str:
+    """Why B cannot be told from the inputs; empty if it can.
+
+    An input that is a combination of the functions g and of the other inputs, as far as
+    the noise of the states tells, has no column of B of its own.
+    """
+    n, count = records.x.shape[2], records.u.shape[2]
+    g, slopes = candidates.values(records.smooth.reshape(-1, n))
+    u = records.u.reshape(-1, count)
+    for j in range(count):
+        name, own = ports[j], u[:, j]
+        if not np.ptp(own) and not own.any():
+            return f"input {name} is zero: nothing tells column {j + 1} of B; excite it"
+        regressors = np.hstack([g, np.delete(u, j, axis=1)])
+        sizes = np.linalg.norm(regressors, axis=0)
+        sizes = np.where(sizes > 0, sizes, 1.0)
+        weights = np.linalg.lstsq(regressors / sizes, own, rcond=None)[0] / sizes
+        left = ((own - regressors @ weights) ** 2).mean()
+        through = np.einsum("l,tli->ti", weights[: g.shape[1]], slopes)
+        noise = ((through * records.x_std) ** 2).sum(axis=1).mean()
+        if left <= 4 * noise + ROUNDING * (own**2).mean():
+            return (
+                f"input {name} is a function of the states or of the other inputs "
+                f"within their noise: column {j + 1} of B and the drift cannot be told "
+                "apart; excite it independently"
+            )
+    return ""
+
+
+def covariance(law, found: Settled) -> np.ndarray:
+    """Covariance of the free unknowns, given the support; the gauge is left out."""
+    free = found.fit.free
+    slopes = found.data.matrix @ law.jacobian(found.fit.theta)[:, free]
+    sizes = np.linalg.norm(slopes, axis=0)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    scaled = slopes / sizes
+    whole = np.zeros((free.size, free.size))
+    inner = np.linalg.pinv(scaled.T @ scaled, rcond=1e-14) / np.outer(sizes, sizes)
+    whole[np.ix_(free, free)] = inner * found.data.inflation
+    return whole
+
+
+def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> str:
+    """Why J, R and H are not told; empty if they are."""
+    if found is None:
+        return "no motion of the fitted equation stays finite"
+    theta, free = found.fit.theta, found.fit.free
+    if found.rejected:
+        return (
+            "no constant J, R and B fit: chi-square over its degrees of freedom is "
+            f"{found.ratio:.3g} (limit {found.largest_ratio:.3g}), p of the form "
+            f"{found.p_value:.1g}; R or J may depend on the states, or a candidate of "
+            "H is missing"
+        )
+    if not convex(law, theta, points):
+        return "H is not convex on the data: not passive with these candidates"
+    j, r, *_ = law.matrices(theta)
+    values, vectors = np.linalg.eigh(r)
+    slope = np.einsum("i,kij,j->k", vectors[:, 0], law.patterns[1], vectors[:, 0])
+    error = np.sqrt(max(slope @ covariance(law, found) @ slope, 0.0))
+    if values[0] < -STANDARD_ERRORS * error - 1e-9 * np.abs(r).max():
+        return (
+            f"R has the eigenvalue {values[0]:.3g} +- {error:.1g}: not passive with "
+            "these candidates"
+        )
+    size = np.linalg.svd(j - r, compute_uv=False)
+    if size[-1] < LEAST_REGULARITY * size[0]:
+        return "J - R is singular: H is open along its kernel; choose other states"
+    basis = gauge_basis(law, theta, free)
+    if len(basis):
+        moved = np.abs(basis).max(axis=0) > 1e-6 * np.abs(basis).max()
+        names = ", ".join(np.array(law.names)[moved])
+        advice = "" if law.outputs else "measure the outputs, or "
+        return (
+            f"{len(basis)} directions of J, R and H are open and move {names} alike "
+            f"for all data; {advice}give an entry of J, R or B as a number"
+        )
+    return ""
+
+
+def gauge_dimensions(law: PortStructure, fit: Fit, spread: np.ndarray) -> list[int]:
+    """Gauge dimensions at the pruned model, by the entries of ``ASSUMPTIONS``.
+
+    Parameters
+    ----------
+    spread
+        Covariance of the unknowns.
+    """
+    values, vectors = np.linalg.eigh(spread)
+    draws = np.random.default_rng(0).standard_normal((DRAWS, len(values)))
+    nearby = fit.theta + draws * np.sqrt(values.clip(0)) @ vectors.T
+    j, r, b, _ = law.matrices(fit.theta)
+    found = []
+    for known, outputs in (("unknown", False), ("unknown", True), (j.tolist(), True)):
+        wide = PortStructure.of(law.candidates, b.shape[1], known, outputs=outputs)
+        theta, *others = (_unknowns(wide, law, one) for one in (fit.theta, *nearby))
+        found.append(gauge_dim(wide, theta, nearby=others))
+    return [*found, gauge_dim(law, fit.theta, fit.free)]
+
+
+def _unknowns(wide: PortStructure, law: PortStructure, theta) -> np.ndarray:
+    """Unknowns of `wide`, which knows less, where `law` has those of `theta`."""
+    found = np.zeros(len(wide.names))
+    for matrix, patterns in zip(law.matrices(theta), wide.patterns, strict=False):
+        for k in np.flatnonzero(patterns.any(axis=(1, 2))):
+            found[k] = matrix[tuple(np.argwhere(patterns[k])[0])]
+    found[wide.inner :] = theta[law.inner :]
+    return found
+
+
+def _dataset(equations, observations, law, found: Settled | None, reason: str):
+    """Model of one replicate: NaN for what is refused; W and B stay where they can."""
+    n, ports = observations.sizes["state"], observations.sizes["port"]
+    terms, functions = equations.sizes["term"], equations.sizes["function"]
+    structured = isinstance(law, PortStructure)
+    shapes = {
+        **dict.fromkeys(("structure", "dissipation"), (n, n)),
+        "port": (n, ports),
+        "coefficient": (terms,),
+        "drift": (n, functions),
+    }
+    values = {
+        f"{name}_{what}": np.full(shape, np.nan)
+        for name, shape in shapes.items()
+        for what in ("estimate", "std")
+    }
+    values["gauge_dimension"] = np.full(len(ASSUMPTIONS), np.nan)
+    ratio = p_value = np.nan
+    if found is not None:
+        ratio, p_value, theta = found.ratio, found.p_value, found.fit.theta
+        q, spread = law.coefficients(theta), covariance(law, found)
+        slopes = law.jacobian(theta)
+        deviation = np.sqrt(np.einsum("qi,ij,qj->q", slopes, spread, slopes).clip(0))
+        for what, whole in (("estimate", q), ("std", deviation)):
+            w, b, _ = np.split(whole, [n * functions, n * (functions + ports)])
+            values[f"drift_{what}"] = w.reshape(n, functions)
+            values[f"port_{what}"] = b.reshape(n, ports)
+        if structured and not found.rejected:
+            values["gauge_dimension"] = gauge_dimensions(law, found.fit, spread)
+        if structured and not reason:
+            values |= _of_structure(law, theta, spread)
+    return CONTRACTS["port_structure"].dataset(
+        values
+        | {"chi_square_ratio": ratio, "form_p_value": p_value}
+        | {"refusal": np.array(reason, dtype=object)},
+        {
+            **{key: observations[key] for key in ("replicate", "row", "port")},
+            **{key: observations[key].values for key in ("state", "effort")},
+            "term": equations["term"].values,
+            "function": equations["function"].values,
+            "assumption": list(ASSUMPTIONS),
+        },
+    )
+
+
+def _of_structure(law: PortStructure, theta: np.ndarray, spread: np.ndarray) -> dict:
+    """J, R and the coefficients of H, with their standard errors."""
+    deviations = np.sqrt(np.diag(spread).clip(0))
+    j, r, _, _ = law.matrices(theta)
+    found = {"structure_estimate": j, "dissipation_estimate": r}
+    for name, patterns in zip(("structure", "dissipation"), law.patterns, strict=False):
+        found[f"{name}_std"] = np.tensordot(deviations, np.abs(patterns), 1)
+    found["coefficient_estimate"] = theta[law.inner :]
+    found["coefficient_std"] = deviations[law.inner :]
+    return found

@@ -1,0 +1,278 @@
+"""The sparsest J, R, B and H that the data allow.
+
+Minimum χ² in the coefficients (bilinear in the unknowns), for a ladder of classes;
+backward elimination in each, in the order of :mod:`leastaction.ports.port_structure`:
+first terms of several states in H, then off-diagonal entries of R, then all others. The
+order is a convention: equally sparse alternatives may exist. An unknown is dropped if
+χ² rises by less than its penalty and H stays convex on the data.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.optimize import least_squares
+
+from leastaction.ports.coefficient_fit import Quadratic
+from leastaction.ports.port_structure import (
+    COUPLED_LOSS,
+    CROSS,
+    PortStructure,
+    gauge_dim,
+)
+
+# Unknowns whose predicted rise of χ² is above this multiple of the penalty are kept.
+TRIED = 8.0
+# Of an information matrix with unit diagonal, where a gauge is open.
+RIDGE = 1e-10
+ALTERNATIONS = 60
+RANDOM_STARTS = 8
+# Least eigenvalue of a Hessian over the largest that counts as convex.
+LEAST_CONVEXITY = -1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Unknowns of one class that were fitted.
+
+    Attributes
+    ----------
+    theta
+        Unknowns, zero where they were dropped.
+    free
+        Which are not, shape (unknown,).
+    chi_square
+        Rise of χ² above that of free coefficients, over the inflation.
+    """
+
+    theta: np.ndarray
+    free: np.ndarray
+    chi_square: float
+
+
+def penalty(law, data: Quadratic) -> float:
+    """Rise of χ² that an unknown has to be worth: log N + 2 log P of P candidates.
+
+    The extended criterion of Chen and Chen (2008), γ = 1: with many candidates, that of
+    Schwarz keeps one by chance too often.
+    """
+    return float(np.log(data.count) + 2 * np.log(law.kinds.size))
+
+
+def cost(law, data: Quadratic, fit: Fit) -> float:
+    """The criterion of a fit, to be compared between classes."""
+    return fit.chi_square + fit.free.sum() * penalty(law, data)
+
+
+class FreeCoefficients:
+    """W and B without any structure: the unknowns are the coefficients themselves."""
+
+    kinds = None
+
+    def __init__(self, size: int):
+        self.kinds = np.zeros(size, dtype=int)
+
+    def coefficients(self, theta: np.ndarray) -> np.ndarray:
+        """The unknowns."""
+        return theta
+
+    def jacobian(self, theta: np.ndarray) -> np.ndarray:
+        """One."""
+        return np.eye(theta.size)
+
+
+def fitted(law, data: Quadratic, start: np.ndarray, free: np.ndarray) -> Fit:
+    """Minimum χ² over the `free` unknowns, by Levenberg and Marquardt from `start`."""
+    scale = 1 / np.sqrt(data.inflation)
+    theta = np.where(free, start, 0.0)
+    missing = max(0, int(free.sum()) - data.target.size)
+
+    def residual(values: np.ndarray) -> np.ndarray:
+        theta[free] = values
+        found = scale * (data.matrix @ law.coefficients(theta) - data.target)
+        return np.concatenate([found, np.zeros(missing)])
+
+    def slope(values: np.ndarray) -> np.ndarray:
+        theta[free] = values
+        found = scale * (data.matrix @ law.jacobian(theta)[:, free])
+        return np.vstack([found, np.zeros((missing, found.shape[1]))])
+
+    if not free.any():
+        return Fit(theta, free, float((residual(np.zeros(0)) ** 2).sum()))
+    options = {"method": "lm", "x_scale": "jac", "xtol": 1e-13, "ftol": 1e-11}
+    found = least_squares(residual, theta[free], slope, max_nfev=200, **options)
+    theta[free] = found.x
+    return Fit(theta.copy(), free, 2 * float(found.cost))
+
+
+def alternating(law: PortStructure, data: Quadratic, free: np.ndarray) -> np.ndarray:
+    """Start of a fit: J, R, B for a given H, then H for these, and so on."""
+    theta, inner = law.start(), np.arange(free.size) < law.inner
+    for _ in range(ALTERNATIONS):
+        for part in (free & inner, free & ~inner):
+            slopes = data.matrix @ law.jacobian(theta)[:, part]
+            left = data.target - data.matrix @ law.coefficients(theta)
+            theta[part] += np.linalg.lstsq(slopes, left, rcond=1e-10)[0]
+        size = np.abs(theta[law.inner :]).max()
+        if not law.outputs and size > 0:
+            theta[law.inner :] /= size
+    return theta
+
+
+def dropping_costs(law, data: Quadratic, fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+    """Predicted rise of χ² if an unknown is dropped, and moves of the others.
+
+    Returns rises (unknown,), infinite where it is not free, and the predicted unknowns
+    (unknown, unknown), one row for each that is dropped.
+    """
+    slopes = data.matrix @ law.jacobian(fit.theta)[:, fit.free]
+    slopes = slopes / np.sqrt(data.inflation)
+    sizes = np.linalg.norm(slopes, axis=0)
+    sizes = np.where(sizes > 0, sizes, 1.0)
+    scaled = (slopes / sizes).T @ (slopes / sizes)
+    inverse = np.linalg.inv(scaled + RIDGE * np.eye(len(sizes)))
+    own = fit.theta[fit.free] * sizes
+    rises = np.full(fit.free.size, np.inf)
+    rises[fit.free] = own**2 / np.diag(inverse)
+    moved = own - inverse * (own / np.diag(inverse))[:, None]
+    starts = np.zeros((fit.free.size, fit.free.size))
+    starts[np.ix_(fit.free, fit.free)] = moved / sizes
+    return rises, starts
+
+
+def convex(law, theta: np.ndarray, points: np.ndarray) -> bool:
+    """Whether H is convex at the points, in every direction that it knows."""
+    if not isinstance(law, PortStructure):
+        return True
+    values = np.linalg.eigvalsh(law.hessians(theta, points))
+    return bool((values >= LEAST_CONVEXITY * np.abs(values).max()).all())
+
+
+def dropped(law, data: Quadratic, fit: Fit, points, trials: Iterable) -> Fit | None:
+    """Fit without the first unknown that the data do not need; None if there is none.
+
+    `trials` are places of unknowns with starts of the others.
+    """
+    was_convex, allowed = convex(law, fit.theta, points), penalty(law, data)
+    for k, start in trials:
+        free = fit.free.copy()
+        free[k] = False
+        trial = fitted(law, data, start, free)
+        if trial.chi_square - fit.chi_square < allowed and (
+            not was_convex or convex(law, trial.theta, points)
+        ):
+            return trial
+    return None
+
+
+def eliminated(law, data: Quadratic, fit: Fit, points: np.ndarray) -> Fit:
+    """Drop what the data do not need, in the order of the kinds."""
+    most = TRIED * penalty(law, data)
+    for kinds in ([CROSS], [COUPLED_LOSS], range(6)):
+        found: Fit | None = fit
+        while found is not None:
+            fit = found
+            rises, starts = dropping_costs(law, data, fit)
+            rises[~np.isin(law.kinds, list(kinds))] = np.inf
+            order = [k for k in np.argsort(rises) if rises[k] < most]
+            found = dropped(law, data, fit, points, ((k, starts[k]) for k in order))
+    return fit
+
+
+def without_gauge(law: PortStructure, data: Quadratic, fit: Fit, points, random) -> Fit:
+    """Drop further entries, from random scales of H, while a gauge is left."""
+    found: Fit | None = fit
+    while found is not None:
+        fit = found
+        if gauge_dim(law, fit.theta, fit.free) <= int(not law.outputs):
+            break
+        places = np.flatnonzero(fit.free)[np.argsort(law.kinds[fit.free])]
+        trials = (
+            (k, scaled(law, fit.theta, random.lognormal(0, 1, law.states)))
+            for k in places
+            for _ in range(RANDOM_STARTS)
+        )
+        found = dropped(law, data, fit, points, trials)
+    return fit
+
+
+def classes(law: PortStructure) -> Iterator[np.ndarray]:
+    """Unknowns of the ladder: separable H and diagonal R, either, neither."""
+    seen = []
+    for dropped in ([CROSS, COUPLED_LOSS], [CROSS], [COUPLED_LOSS], []):
+        free = ~np.isin(law.kinds, dropped)
+        if not any(np.array_equal(free, other) for other in seen):
+            seen.append(free)
+            yield free
+
+
+def scaled(law: PortStructure, theta: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Unknowns with H_j times `factors` and column j of J − R over them."""
+    found = theta.copy()
+    names = [str(name) for name in law.candidates.states]
+    for k, term in enumerate(law.candidates.terms, law.inner):
+        mine = [names.index(str(s)) for s in term.free_symbols]
+        found[k] *= np.sqrt(np.prod(factors[mine] ** (2 / max(1, len(mine)))))
+    for patterns in law.patterns[:2]:
+        for k in range(law.inner):
+            if patterns[k].any():
+                i, j = np.argwhere(patterns[k])[0]
+                found[k] /= np.sqrt(factors[i] * factors[j])
+    return found
+
+
+def unpruned(
+    law, points: np.ndarray, random, data: Quadratic, known: Sequence[Fit] = ()
+) -> list[Fit]:
+    """Fit of every class of the ladder with all of its unknowns.
+
+    Fits that are `known` may serve as starts.
+    """
+    whole: list[Fit] = []
+    for free in classes(law):
+        starts = [fit.theta for fit in [*known, *whole]]
+        whole.append(best_of(law, data, free, points, starts, random))
+    return whole
+
+
+def searched(
+    law, points: np.ndarray, random, data: Quadratic, known: Sequence[Fit] = ()
+) -> list[Fit]:
+    """Sparse fits of the classes of the ladder, the best first.
+
+    A class whose χ² alone exceeds the criterion of a sparse fit is left out.
+    """
+    whole = unpruned(law, points, random, data, known)
+    found: list[Fit] = []
+    criterion = partial(cost, law, data)
+    for fit in sorted(whole, key=criterion):
+        if fit.chi_square < min(map(criterion, found), default=np.inf):
+            fit = eliminated(law, data, fit, points)
+            found.append(without_gauge(law, data, fit, points, random))
+    return sorted(
+        found,
+        key=lambda fit: (not convex(law, fit.theta, points), criterion(fit)),
+    )
+
+
+def best_of(law, data: Quadratic, free, points, starts, random) -> Fit:
+    """Least χ² with a convex H, from several starts; random ones if it is not."""
+    even = data.evened()
+
+    def tried() -> Iterator[np.ndarray]:
+        yield from starts
+        yield fitted(law, even, alternating(law, even, free), free).theta
+        yield alternating(law, data, free)
+        for _ in range(RANDOM_STARTS):
+            yield scaled(law, law.start(), random.lognormal(0, 1, law.states))
+
+    best: tuple = ((True, np.inf), None)
+    for k, start in enumerate(tried()):
+        trial = fitted(law, data, start, free)
+        order = not convex(law, trial.theta, points), trial.chi_square
+        best = min(best, (order, trial), key=lambda one: one[0])
+        enough = best[0][1] < 2 * data.target.size or k > len(starts)
+        if enough and not best[0][0]:
+            break
+    return best[1]

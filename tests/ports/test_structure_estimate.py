@@ -1,0 +1,94 @@
+"""J, R, B and H from driven motions: found, passive, or refused with the reason."""
+
+import numpy as np
+import pytest
+from recipes_of_ports import MOTOR, TANKS, fit, simulated
+
+from leastaction.core.families import system_from_config
+from leastaction.ports.recipes import PortRegression
+from leastaction.ports.structure_estimate import ASSUMPTIONS
+
+
+@pytest.fixture(scope="module")
+def motor():
+    return simulated(MOTOR, noise=1e-3)
+
+
+def test_everything_unknown_is_found_with_outputs(motor):
+    """All entries of J, R, B and H, and no other, within five standard errors."""
+    model = fit(motor)
+    assert not model.refusal
+    truth = system_from_config(MOTOR["system"]).dae
+    for own, true, name in (
+        (model.structure, truth.structure, "structure"),
+        (model.dissipation, truth.dissipation, "dissipation"),
+        (model.port, truth.port, "port"),
+    ):
+        spread = model.dataset[f"{name}_std"].values[0]
+        assert np.array_equal(own != 0, true != 0)
+        assert (np.abs(own - true) <= 5 * spread).all()
+    found = dict(zip(model.dataset["term"].values, model.coefficients, strict=True))
+    assert {k for k, v in found.items() if v} == {"phi**2", "p**2"}
+    assert [*model.gauge_dimension] == list(ASSUMPTIONS)
+    assert [*model.gauge_dimension.values()] == [3, 1, 0, 0]
+
+
+def test_identified_motion_is_passive(motor):
+    """R ≥ 0, H convex, and d(H)/dt ≤ yᵀu along a motion of the identified equation."""
+    dae = fit(motor).dae
+    assert np.linalg.eigvalsh(dae.dissipation).min() >= 0
+    time = np.linspace(0, 5, 501)
+    u = np.sin(2 * time)[:, None]
+    x = dae.path(np.array([0.5, -0.3]), time, lambda t: np.sin(2 * t)[:, None])
+    supplied = np.cumsum((dae.output(x) * u).sum(axis=1)) * time[1]
+    assert (dae.hamiltonian(x) - dae.hamiltonian(x)[0] <= supplied + 1e-2).all()
+
+
+def test_without_outputs_the_scale_is_named_and_not_told(motor):
+    model = fit(motor, outputs=False)
+    assert "1 directions of J, R and H are open" in model.refusal
+    assert "measure the outputs" in model.refusal
+    assert np.isnan(model.structure).all() and np.isfinite(model.port).all()
+    assert model.gauge_dimension["found"] == 1
+
+
+def test_a_given_entry_takes_the_place_of_outputs(motor):
+    """J known and no outputs: B is seen from the input, the scale from J."""
+    model = fit(motor, structure=[[0, -0.5], [0.5, 0]], outputs=False)
+    assert not model.refusal
+    assert abs(model.dissipation[0, 0] - 1) < 0.02
+
+
+def test_dissipation_that_depends_on_the_states_is_refused():
+    data = simulated(TANKS | {"system": TANKS["torricelli"]}, noise=1e-3)
+    model = fit(data, terms=TANKS["terms"])
+    assert "no constant J, R and B fit" in model.refusal
+    assert np.isnan(model.dissipation).all()
+
+
+@pytest.mark.parametrize(
+    ("port", "message"),
+    [
+        (lambda data: -0.7 * data["x"].values[..., :1], "a function of the states"),
+        (lambda data: 0 * data["u"].values, "input v is zero"),
+    ],
+)
+def test_inputs_that_excite_nothing_are_refused(motor, port, message):
+    data = motor.assign(u=(motor["u"].dims, port(motor), motor["u"].attrs))
+    assert message in fit(data).refusal
+
+
+def test_regression_without_structure_tells_no_structure(motor):
+    model = fit(motor, method=PortRegression, outputs=False)
+    assert np.isnan(model.structure).all()
+    truth = system_from_config(MOTOR["system"]).dae
+    x = np.array([[0.3, -0.2]])
+    wanted = truth.efforts(x) @ truth.transformation.T + truth.port.T
+    assert np.allclose(model.rates(x, np.ones((1, 1))), wanted, atol=1e-2)
+    with pytest.raises(ValueError, match="no J, R and H"):
+        _ = model.dae
+
+
+def test_model_prints_what_it_tells(motor):
+    text = str(fit(motor))
+    assert "J_12 = -0.5" in text and "phi**2 in H" in text
