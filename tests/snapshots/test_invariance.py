@@ -7,7 +7,12 @@ import leastaction as la
 from leastaction.core.model import model_of
 from leastaction.core.recipe import Recipe
 from leastaction.core.symmetries import DECISIVE
-from leastaction.snapshots.discrete_lagrangian import LEAST_MASS, discrete_mass, pairs
+from leastaction.snapshots.discrete_lagrangian import (
+    LEAST_MASS,
+    discrete_mass,
+    mean_discrete_mass,
+    pairs,
+)
 from leastaction.snapshots.invariance import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
@@ -65,6 +70,16 @@ def test_odds_decide_where_noise_makes_the_bound_wide(text, verdict):
     assert nearest.violation < nearest.bound and not nearest.decided
     assert nearest.verdict == verdict
     assert abs(nearest.log_odds) > 10 * DECISIVE
+
+
+def test_a_length_scale_that_was_chosen_again_has_its_own_coefficients():
+    """The mean mass is 1 by condition, for the features that go with them alone."""
+    data = snapshots(CENTRAL, 15, 6.4, levels=[1e-3])
+    rows = la.recipes.snapshots.recommended().fit(data)
+    model = learned(CENTRAL, trajectories=15, duration=6.4, levels=[1e-3])
+    assert model.basis.length_scale != rows.basis.length_scale
+    mass = mean_discrete_mass(model.basis, *pairs(data["q"].values[0]), 0.2, "midpoint")
+    assert mass @ model.coefficients == pytest.approx(1, abs=1e-3)
 
 
 def test_an_imposed_symmetry_conserves_its_quantity():

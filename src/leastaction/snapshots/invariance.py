@@ -82,6 +82,7 @@ def identify(
     line = moved if moved.is_near() else line
     rescale = not about.get("length_scale_given", 0)
     fit, line = errors_in_variables(line, basis, rescale=rescale)
+    basis = fit.basis
     found = find(fit, line, settings["resolution"])
     decided = [one for one in found if one.verdict == "found"]
     wide = replace(basis, degree=basis.degree + DEGREES_MORE * settings["impose"])
