@@ -17,8 +17,8 @@ STUDY = {
 }
 
 
-def row(example, quantity, ours, target, **more):
-    head = {"paper": "beyond_p", "example": example, "estimator": "recommended"}
+def row(example, quantity, ours, target, estimator="recommended", **more):
+    head = {"paper": "beyond_p", "example": example, "estimator": estimator}
     return make_row(head, ADDED, quantity, "1", ours, 10, target=target, **more)
 
 
@@ -29,6 +29,7 @@ def told():
         row("one", "error", (5e-3, 1e-3, 9e-3), limit),
         row("one", "cost", (5.0, np.nan, np.nan), None),
         row("two", "error", (5e-3, 1e-3, 2e-2), limit, note="one start fails"),
+        row("two", "error", (0.3, np.nan, np.nan), limit, "rival"),
         row("two", "count", (9.0, np.nan, np.nan), {"minimum": 8.0}),
     ]
     return section("beyond_p", PAPER, {"noise": STUDY}, scorecard([_frame(rows)]))
@@ -44,6 +45,7 @@ def test_every_limit_has_a_verdict_and_the_rest_is_left_out(told):
     assert told["kept"] == 2
     assert told["heading"] == "Beyond paper 7 A. Author (2020)"
     assert told["rows"][2]["ours"] == "0.005 (0.001 … 0.02)"
+    assert [r["others"] for r in told["rows"]] == ["", "", "rival 0.3"]
 
 
 def test_page_and_documentation_say_the_same(told):

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from leastaction.report.pages import label
+from leastaction.report.panel import MAIN
 from leastaction.report.readable import number_text, typeset
 from leastaction.report.tables import markdown
 from leastaction.report.templates import page
@@ -22,7 +23,7 @@ INTRODUCTION = (
     "Each paper ends with what it leaves open. Here are steps that we have taken from "
     "there, with every limit that we set ourselves. A limit holds for the median and "
     "for the 95th percentile over the replicates, or for a count of fits; a row that "
-    "does not keep it misses."
+    "does not keep it misses. Other estimators stand beside ours, from the same data."
 )
 DIGITS = 3
 
@@ -47,33 +48,41 @@ def section(
     Returns
     -------
     dict
-        `folder`, `heading`, `studies`; `rows` with a limit, those of one quantity
-        together; `kept`, how many of them keep it.
+        `folder`, `heading`, `studies`; `rows` of the recommended estimator with a
+        limit, those of one quantity together, beside those of other estimators; `kept`,
+        how many of them keep it.
     """
-    judged = rows[rows["target"] != ""].sort_values("quantity", kind="stable")
+    limited = rows[rows["target"] != ""].sort_values("quantity", kind="stable")
+    ours = limited["estimator"] == MAIN
+    judged, others = limited[ours], limited[~ours].to_dict("records")
     return {
         "folder": folder,
         "heading": f"Beyond paper {label(paper)}" if paper else folder,
         "studies": studies,
-        "rows": [_told(row) for row in judged.to_dict("records")],
+        "rows": [_told(row, others) for row in judged.to_dict("records")],
         "kept": int((judged["verdict"] == MEETS).sum()),
     }
 
 
-def _told(row: Mapping) -> dict[str, str]:
-    """A row in words."""
+def _told(row: Mapping, others: Sequence[Mapping]) -> dict[str, str]:
+    """A row in words, with what other estimators find."""
     low, high = row["ours_low"], row["ours_high"]
     band = f" ({number_text(low, DIGITS)} … {number_text(high, DIGITS)})"
     unit = "" if row["unit"] == "1" else f" {row['unit']}"
+    beside = (
+        f"{one['estimator']} {number_text(one['ours_median'], DIGITS)}"
+        for one in others
+        if all(one[name] == row[name] for name in ("quantity", "example"))
+    )
     return {
         "quantity": row["quantity"],
         "example": row["example"],
-        "estimator": row["estimator"],
         "ours": number_text(row["ours_median"], DIGITS)
         + (band if low < high else "")
         + unit,
         "limit": row["target"],
         "verdict": row["verdict"],
+        "others": "; ".join(beside),
         "note": row["note"],
     }
 
