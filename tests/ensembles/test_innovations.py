@@ -206,6 +206,18 @@ def test_terms_that_imitate_each_other_are_exchanged(duffing):
     assert sorted(found.structure.columns) == [1, 2, 4, 5]
 
 
+def test_one_term_takes_the_place_of_two():
+    """A pendulum is no spring that softens: cos q for q² and q⁴, and not back."""
+    data = shaken("xdot**2/2 + cos(x)", "0.5*xdot**2", 8000, seed=1)
+    terms = TERMS | {"lagrangian": [{"terms": ["xdot**2", "x**2", "x**4", "cos(x)"]}]}
+    likelihood = Likelihood(model_of(data, terms))
+    search = Search(likelihood, [1, 2, 3, 4, 5], [], list("vqwcde"), ["diagonal"])
+    theta = np.array([-0.49, 0.035, 0.5, 0.8, np.log(NOISE)])
+    found = search.swapped(likelihood.fit(Structure((1, 2, 4)), theta), [3, 5])
+    assert sorted(found.structure.columns) == [3, 4]
+    assert search.swapped(found, [1, 2, 5]) is None
+
+
 def test_a_band_beside_a_tone_gives_the_law():
     """Whittle's likelihood agrees with the filter's, where that sees no tone."""
     data = shaken(samples=20000, seed=5)

@@ -45,6 +45,7 @@ def law(lagrangian, losses, force, errors=None, unit=1.0, noise=0.01):
         "sensor_velocity": (("channel", "dof"), rest),
         "sensor_acceleration": (("channel", "dof"), rest),
         "sensor_noise_estimate": ("channel", np.full(dof, noise / unit)),
+        "samples_averaged": ((), 1),
         "correlation_time_estimate": ((), 0.0),
         "measured": (
             ("innovation_sample", "channel"),

@@ -120,7 +120,7 @@ def test_sensor_noise_is_told_with_the_methods_to_use(observations, caplog):
     sensor = {"noise": {"qdot": 3e-3}, "correlation": 1, **channels}
     noisy = measure(observations, sensor, example="test", seed=1)
     differentiate(noisy, {"method": "realised_variation"}, {})
-    for word in ("sensor noise", "lagged_moments", "moving_average_likelihood"):
+    for word in ("sensor noise", "modal_start", "innovations_likelihood"):
         assert word in caplog.text
 
 

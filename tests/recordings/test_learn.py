@@ -15,6 +15,7 @@ from recorded import ROOT, completed, rows
 
 import leastaction as la
 from leastaction.recordings.configuration import SETTINGS
+from leastaction.recordings.law import Law
 from leastaction.recordings.units_of_terms import coefficient_units
 
 TIME = np.arange(0, 30, 0.02)
@@ -313,6 +314,10 @@ def test_a_random_motion_has_no_path(tmp_path):
     assert "| 1 | " in law.to_markdown()
     with pytest.raises(ValueError, match="no path"):
         law.residuals()
+    rival = xr.full_like(law.model["alternatives"], "D: xdot**4 instead of D: xdot**2")
+    torn = Law(law.model.assign(alternatives=rival), law.observations)
+    assert torn.verdict == "found, with reservations"
+    assert "D: xdot**4 instead of D: xdot**2" in torn.reservations[0]
 
 
 WRONG = {

@@ -252,7 +252,7 @@ def _unrecorded(recipe: Recipe, simulation: Mapping) -> Iterator[str]:
         yield (
             f"assemble method {method.name()!r} needs velocities, but "
             f"simulate.sensor.channels records {channels} alone; use {others} "
-            "with differentiate method 'sensor_noise'"
+            "with differentiate method 'stochastic_subspace'"
         )
     recorded, first = part(simulation, "noise").get("channels"), recipe.differentiate
     missing = [c for c in first.needs_channels if c not in (recorded or CHANNELS)]

@@ -97,22 +97,6 @@ CONTRACTS = {
             finite=("realised_covariation", "squared_volatility"),
         ),
     ),
-    "sensor_noise": Contract(
-        "differentiate with method sensor_noise",
-        variables(
-            COVARIATION
-            + """
-            replicate dof:
-                position_noise [units of q] sensor noise of q
-                velocity_noise [units of qdot] sensor noise of qdot
-                noise_ratio [1] sensor noise over one increment of the random force
-            replicate:
-                smoothing_scale [1] samples the motion can be smoothed over
-                lag [1] memory of the noise in samples
-            """,
-            finite=("position_noise", "realised_covariation", "lag"),
-        ),
-    ),
     "output_modes": Contract(
         "differentiate with method stochastic_subspace",
         variables(
@@ -184,26 +168,6 @@ CONTRACTS = {
             replicate:
                 time_step [s] duration of one increment
                 sampling_step [s] time step of the observations
-            """,
-            finite=("moment", "instrument_gram", "increment_gram"),
-        ),
-    ),
-    "moving_average_moments": Contract(
-        "assemble with method lagged_moments or weak_moments",
-        variables(
-            OF_CANDIDATES
-            + COVARIATION
-            + """
-            replicate scale dof instrument term:
-                moment [mixed] sum of Z X^T
-            replicate scale lag instrument instrument_other:
-                instrument_gram [mixed] sum of Z Z^T of samples that many lags apart
-            replicate scale lag dof dof_other term term_other:
-                increment_gram [mixed] mean of X X^T of samples that many lags apart
-            replicate scale:
-                window [1] samples of smoothing
-            replicate:
-                time_step [s] time step
             """,
             finite=("moment", "instrument_gram", "increment_gram"),
         ),

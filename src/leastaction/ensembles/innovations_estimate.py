@@ -1,7 +1,6 @@
 """A law by the innovations likelihood, with what its innovations say of it."""
 
 from collections.abc import Mapping
-from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -17,7 +16,7 @@ from leastaction.ensembles.innovations_likelihood import (
     Likelihood,
     normalised_inverse,
 )
-from leastaction.ensembles.sensor_records import records_of
+from leastaction.ensembles.sensor_records import records_of, thinned
 from leastaction.ensembles.state_space import (
     FORCES,
     StateSpace,
@@ -89,15 +88,17 @@ def state_space(terms: Library, equations, observations, bands) -> StateSpace:
     size = moved * (std / main**order)[:, None]
     q = size.max(axis=0)
     q = np.where(q > 0, q, q.max())
-    kind = partial(BandedStateSpace, bands=bands) if bands else StateSpace
-    return kind(
-        terms,
-        channels,
-        records,
-        dt,
-        np.concatenate([q, main * q]),
-        max(main, float(equations["highest_frequency"].values[0])),
-        equations["sensor_noise"].values[0],
+    scale = np.concatenate([q, main * q])
+    highest = max(main, float(equations["highest_frequency"].values[0]))
+    noise = equations["sensor_noise"].values[0]
+    if bands:
+        return BandedStateSpace(
+            terms, channels, records, dt, scale, highest, noise, bands=bands
+        )
+    records, every, averaged = thinned(channels, records, highest * dt)
+    means = averaged, averaged * dt
+    return StateSpace(
+        terms, channels, records, every * dt, scale, highest, noise, *means
     )
 
 
@@ -249,6 +250,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
     return {
         "log_likelihood": (fit.value, "1", "logarithm of the likelihood"),
         "samples": (likelihood.samples, "1", "sampling times"),
+        "samples_averaged": (likelihood.model.averaged, "1", "samples in each of them"),
         "whiteness_p_value": (white, "1", "p-value of Ljung and Box's test"),
         "kurtosis": (whitened, "1", "largest excess kurtosis of an innovation"),
         "condition": (fit.condition, "1", "condition of the information"),
@@ -312,9 +314,9 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
 
 def sensors(model: StateSpace, fit: Fit) -> dict[str, tuple]:
     """Sensors, their noise, and the covariance of the force with its errors."""
-    one, given = model.channels, model.parameters(fit.structure, fit.theta)
+    one = model.channels
     place = len(fit.structure.columns) + len(fit.structure.entries(model.dof))
-    std = np.sqrt(given.noise)
+    std = np.exp(fit.theta[place : place + len(one.names)])
     error = np.sqrt(np.diag(fit.covariance)[place : place + len(std)])
     entries = {
         "channel": (

@@ -257,13 +257,14 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
             slopes[k] = (found[0] - found[1]) / (2 * step[place])
     std = np.sqrt(np.einsum("ki,kl,li->i", slopes, covariance, slopes))
     count = len(frequency)
+    damped = np.abs(damping) > UNDAMPED
     of_mode, of_dof = ("mode",), ("mode", "dof")
     return xr.Dataset(
         {
             "frequency": (of_mode, frequency),
             "frequency_std": (of_mode, std[:count]),
-            "damping_ratio": (of_mode, damping),
-            "damping_ratio_std": (of_mode, std[count:]),
+            "damping_ratio": (of_mode, damping * damped),
+            "damping_ratio_std": (of_mode, std[count:] * damped),
             "shape_real": (of_dof, shapes.real),
             "shape_imaginary": (of_dof, shapes.imag),
         },
@@ -319,6 +320,15 @@ def force_density(dataset: xr.Dataset, frequency: Sequence[float]) -> np.ndarray
     return 2 * dataset["noise_covariance"].values / (1 + memory**2)[:, None, None]
 
 
+def noise_density(dataset: xr.Dataset, dt: float) -> np.ndarray:
+    """One-sided spectral density of the noise of records, shape (channel,).
+
+    They are means of some samples of the sensors.
+    """
+    variance = dataset["sensor_noise_estimate"].values ** 2
+    return 2 * dt * variance / int(dataset["samples_averaged"])
+
+
 def spectral_density(
     linear: Linear, dataset: xr.Dataset, frequency: np.ndarray, dt: float
 ) -> np.ndarray:
@@ -326,7 +336,7 @@ def spectral_density(
 
     What sampling folds into the band and the noise of the sensors are in it.
     """
-    total = 2 * dt * dataset["sensor_noise_estimate"].values ** 2
+    total = noise_density(dataset, dt)
     for fold in range(-FOLDS, FOLDS + 1):
         f = np.abs(frequency + fold / dt)
         H = transfer(linear, dataset, f, dt)

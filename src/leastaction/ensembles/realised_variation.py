@@ -78,10 +78,8 @@ def differentiate(
             log.warning(
                 "the velocities of %s contain sensor noise, %.2g of an increment of "
                 "the random force, which spoils these estimates; use differentiate "
-                "method 'sensor_noise' with assemble method 'lagged_moments' (or, from "
-                "displacements alone, 'weak_moments'), identify method "
-                "'moving_average_gmm' and volatility method "
-                "'moving_average_likelihood'",
+                "method 'stochastic_subspace' with assemble method 'modal_start' and "
+                "identify method 'innovations_likelihood'",
                 name,
                 ratio,
             )

@@ -1,8 +1,8 @@
 """Methods of ensembles of randomly excited motions (Tripura et al.), and recipes.
 
 They read contract ``observations``: `q` and `qdot` over (replicate, trajectory, time,
-dof), SI units. Kinds: `states`; with sensor noise `noisy states` and `displacements`;
-one damped motion with sensor noise, `shaken measurements`.
+dof), SI units. Kinds: `states`, and what sensors with noise record of them, `shaken
+measurements`.
 
 Examples
 --------
@@ -142,16 +142,6 @@ class CentralDifference(Differentiate):
     )
 
 
-class SensorNoise(Differentiate):
-    """Sensor noise, its memory, and the noise of the motion, free of any model."""
-
-    run = "ensembles.sensor_noise:differentiate"
-    reads = ("observations", "displacements")
-    makes = "sensor_noise"
-
-    method: Literal["sensor_noise"] = "sensor_noise"
-
-
 class StochasticSubspace(Differentiate):
     """Modes of the outputs, and noise of the sensors, by stochastic realisation."""
 
@@ -198,38 +188,6 @@ class MartingaleMoments(Assemble):
     )
 
 
-class NoisyMoments(Assemble):
-    """Moments of what sensors with noise recorded."""
-
-    reads = ("sensor_noise",)
-    makes = "moving_average_moments"
-    uses = ("reference", "inertia", "lagrangian")
-
-    instrument_degree: Integer = Field(
-        4, ge=1, le=8, description="Instruments are all monomials up to this degree."
-    )
-    most_instruments: Count = Field(
-        40, description="A lower degree, at least 2, is taken if there were more."
-    )
-
-
-class LaggedMoments(NoisyMoments):
-    """Martingale moments of noisy measurements of q and q̇."""
-
-    run = "ensembles.moving_average_moments:assemble"
-
-    method: Literal["lagged_moments"] = "lagged_moments"
-
-
-class WeakMoments(NoisyMoments):
-    """Moments of the weak form, from displacements alone."""
-
-    run = "ensembles.moving_average_moments:assemble_weak"
-    needs_velocities = False
-
-    method: Literal["weak_moments"] = "weak_moments"
-
-
 class EnsembleMean(Assemble):
     """Ensemble-mean Euler–Lagrange library (Tripura et al., eqs. 14–16)."""
 
@@ -258,15 +216,6 @@ class SquaredIncrements(Volatility):
     )
 
 
-class MovingAverageLikelihood(Volatility):
-    """Volatility by the exact likelihood of noisy residuals."""
-
-    run = "ensembles.moving_average_likelihood:identify"
-    after = ("moving_average_gmm",)
-
-    method: Literal["moving_average_likelihood"] = "moving_average_likelihood"
-
-
 class MeanSquareResidual(Volatility):
     """Volatility from the mean square residual (Tripura et al., eqs. 20–22)."""
 
@@ -292,10 +241,7 @@ class MeanSquareLagrangian(Volatility):
 
 
 AnyVolatility = Annotated[
-    SquaredIncrements
-    | MeanSquareResidual
-    | MeanSquareLagrangian
-    | MovingAverageLikelihood,
+    SquaredIncrements | MeanSquareResidual | MeanSquareLagrangian,
     Field(discriminator="method"),
 ]
 
@@ -345,19 +291,6 @@ class InnovationsLikelihood(Identify):
     )
 
 
-class MovingAverageGmm(Identify):
-    """Generalised method of moments whose residual is a moving average."""
-
-    run = "ensembles.moment_gmm:identify_moving_average"
-    reads = ("moving_average_moments",)
-
-    method: Literal["moving_average_gmm"] = "moving_average_gmm"
-    max_terms: Integer = Field(
-        4, ge=1, le=8, description="Most terms beside the reference."
-    )
-    volatility: AnyVolatility = Field(default_factory=MovingAverageLikelihood)
-
-
 class Stlsq(Identify):
     """Sequential thresholded least squares (Tripura et al., Algorithm 3)."""
 
@@ -391,18 +324,6 @@ class EnsembleRollout(Rollout):
 RECOMMENDED = {
     "states": (RealisedVariation, MartingaleMoments, MomentGmm, SquaredIncrements),
     "shaken measurements": (StochasticSubspace, ModalStart, InnovationsLikelihood),
-    "noisy states": (
-        SensorNoise,
-        LaggedMoments,
-        MovingAverageGmm,
-        MovingAverageLikelihood,
-    ),
-    "displacements": (
-        SensorNoise,
-        WeakMoments,
-        MovingAverageGmm,
-        MovingAverageLikelihood,
-    ),
 }
 # The recipe of the paper.
 PUBLISHED = {"states": (CentralDifference, EnsembleMean, Stlsq, MeanSquareResidual)}
@@ -411,8 +332,4 @@ PUBLISHED = {"states": (CentralDifference, EnsembleMean, Stlsq, MeanSquareResidu
 def kind_of_data(example: Mapping) -> str:
     """Key of `RECOMMENDED` for an example of randomly excited coordinates."""
     sensor = part(part(example, "simulate"), "sensor")
-    if not sensor:
-        return "states"
-    if part(example, "library").get("dissipation"):
-        return "shaken measurements"
-    return "displacements" if sensor.get("channels") == ["q"] else "noisy states"
+    return "shaken measurements" if sensor else "states"

@@ -19,6 +19,14 @@ from leastaction.core.expressions import parse
 
 # Name of the acceleration of the ground in what a sensor measures.
 GROUND = "ground"
+# Mean square of the third difference of white noise of unit variance.
+OF_THIRD_DIFFERENCE = 20
+# Angle, rad, that a motion turns between samples which are close enough, and samples
+# that are enough.
+CLOSE, ENOUGH = 0.1, 100_000
+# Mean squares of third differences that are more than those of white noise by less than
+# this part are those of noise.
+PART_OF_MOTION = 0.3
 
 
 @dataclass(frozen=True)
@@ -113,6 +121,66 @@ def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]
         for cut in cuts
     ]
     return channels, records, float(observations.attrs["time_step"])
+
+
+def thinned(
+    channels: Channels, records: Sequence[Record], turn: float
+) -> tuple[list[Record], int, int]:
+    """Records with fewer samples where there are very many, close to each other.
+
+    Parameters
+    ----------
+    channels, records
+        Those with accelerations, or with recorded forces, stay as they are.
+    turn
+        Angle, rad, that the motion turns between two samples.
+
+    Returns
+    -------
+    records
+        Every so many samples, or the means of so many.
+    every
+        Samples for one of these, a power of two.
+    averaged
+        Samples in each mean. Means are taken over times in which the motion hides
+        behind the noise: where third differences are those of white noise.
+
+    Examples
+    --------
+    >>> noise = np.random.default_rng(0).standard_normal((400_000, 1))
+    >>> records = [Record(noise, np.zeros((1, 1)))]
+    >>> (one,), every, averaged = thinned(channels_of(["x"], ["x"]), records, 0.02)
+    >>> one.y.shape, every, averaged
+    ((100000, 1), 4, 4)
+    """
+    most = min(CLOSE / turn, sum(len(record.y) for record in records) / ENOUGH)
+    every = 2 ** max(0, int(np.log2(most)))
+    forced = any(len(record.w) > 1 for record in records)
+    if every == 1 or forced or channels.acceleration.any():
+        return list(records), 1, 1
+    averaged, white = 1, third_differences(records)
+    while averaged < every:
+        tried = [_means(record, 2 * averaged) for record in records]
+        ratio = 2 * averaged * third_differences(tried) / white
+        if not (ratio < 1 + PART_OF_MOTION).all():
+            break
+        averaged *= 2
+    step = every // averaged
+    means = [_means(record, averaged) for record in records]
+    return [Record(one.y[::step], one.w) for one in means], every, averaged
+
+
+def _means(record: Record, count: int) -> Record:
+    """Means of `count` samples; one that has a gap is a gap."""
+    whole = len(record.y) // count * count
+    blocks = record.y[:whole].reshape(-1, count, record.y.shape[1])
+    return Record(blocks.mean(axis=1), record.w)
+
+
+def third_differences(records: Sequence[Record]) -> np.ndarray:
+    """Mean square of third differences by channel, over that of white noise."""
+    parts = [np.diff(r.y, 3, axis=0) for r in records if len(r.y) > 3]
+    return np.nanmean(np.concatenate(parts) ** 2, axis=0) / OF_THIRD_DIFFERENCE
 
 
 def half_steps(samples: np.ndarray) -> np.ndarray:

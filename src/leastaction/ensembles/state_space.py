@@ -35,6 +35,8 @@ LARGEST_GAP, MOST_REFINED = 0.1, 32
 SHORTEST_MEMORY = 8.0
 # Variance of an unknown start, in those of the motion.
 DIFFUSE = 100.0
+# Variance of a mean, of that of its noise, that the random force leaves at least.
+LEAST_PART_OF_NOISE = 0.1
 # The most general last.
 FORCES = ("diagonal", "ground", "free")
 
@@ -139,12 +141,26 @@ class StateSpace:
         Highest angular frequency of the motion, rad/s.
     noise
         First guess of the sensor noise by channel.
+    averaged, window
+        Samples of the sensors in one of the records, and the time that they span, s.
     """
 
     # Neighbours that an innovation of the true law is correlated with.
     dependent_neighbours = 0
 
-    def __init__(self, library, channels, records, dt, scale, frequency, noise):
+    def __init__(
+        self,
+        library,
+        channels,
+        records,
+        dt,
+        scale,
+        frequency,
+        noise,
+        averaged=1,
+        window=0.0,
+    ):
+        self.averaged, self.window = averaged, window
         self.library, self.channels = library, channels
         self.records, self.dt, self.scale = records, dt, np.asarray(scale)
         self.dof = len(library.coordinates)
@@ -153,6 +169,7 @@ class StateSpace:
         self.kernel = extended_kalman_filter.compiled(library)
         self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
         self.width = SLIDING_PART * float(self.scale[self.dof :].max())
+        noise = noise / np.sqrt(averaged)
         self.starts = [self._start(r, noise, frequency) for r in records]
 
     @property
@@ -182,7 +199,24 @@ class StateSpace:
         noise = np.exp(2 * theta[place : place + len(self.channels.names)])
         rate = np.exp(-theta[-1]) if structure.coloured else 0.0
         gain = theta[place + len(noise)] if structure.driven else 0.0
+        noise = self._of_means(noise, c, root, structure)
         return Parameters(c, root, noise, rate, gain)
+
+    def _of_means(self, noise, coefficients, root, structure) -> np.ndarray:
+        """Variances of means of samples, as those of samples in the middle.
+
+        A mean of velocities over T has part of the random force of two steps. Its
+        differences have the autocovariance of those of samples with noise that is less
+        by σ² T (1 − 1/n²)/6.
+        """
+        noise = noise / self.averaged
+        if self.averaged == 1 or structure.coloured:
+            return noise
+        if structure.force != "ground":
+            root = self.at(coefficients)[0] @ root
+        force = np.square(self.channels.velocity @ root).sum(axis=1)
+        less = force * self.window * (1 - 1 / self.averaged**2) / 6
+        return np.maximum(noise - less, LEAST_PART_OF_NOISE * noise)
 
     def matrices(self, structure: Structure) -> tuple[np.ndarray, ...]:
         """Sensor matrices of the state, of accelerations, of coloured forces."""
@@ -291,9 +325,10 @@ class StateSpace:
         if found is None:
             return lambda *_: False
         size, linear = len(found.transition), (found.rates, found.diffusion)
+        alike = None if self.driven else self.forced(found, 0)
 
         def run(number, y, e, V):
-            drive, offset = self.forced(found, number)
+            drive, offset = alike or self.forced(found, number)
             x, P = self._state(number, structure, given, size, linear)
             moved = found.transition, found.covariance, drive
             seen = found.sees, offset, given.noise

@@ -18,7 +18,12 @@ import xarray as xr
 from scipy.signal import welch
 
 from leastaction.ensembles.contracts import CONTRACTS
-from leastaction.ensembles.sensor_records import Channels, Record, records_of
+from leastaction.ensembles.sensor_records import (
+    Channels,
+    Record,
+    records_of,
+    third_differences,
+)
 
 # Lags per main period: the first resolves modes at twelve times the main frequency.
 LAGS_PER_PERIOD = (24, 12, 6)
@@ -30,8 +35,6 @@ DAMPING_OF_GUESS = 0.1
 # Spectrum of a displacement over the highest frequencies that is no noise.
 ABOVE_NOISE = 10.0
 SAMPLES_PER_SPECTRUM = 1 << 15
-# Variance of the third difference of white noise.
-OF_THIRD_DIFFERENCE = 20
 
 
 def differentiate(
@@ -60,9 +63,7 @@ def differentiate(
             "mode_shape_real": shape.real,
             "mode_shape_imaginary": shape.imag,
             "main_frequency": main,
-            "sensor_noise": [
-                third_difference(records, i) for i in range(len(channels.names))
-            ],
+            "sensor_noise": np.sqrt(third_differences(records)),
             "output_std": np.nanstd(np.concatenate([r.y for r in records]), axis=0),
         },
         coords={
@@ -95,12 +96,6 @@ def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> 
         weighted = np.where(clear.any(axis=0) & ~clear, 0.0, weighted)
         total = total + weighted / weighted.sum(axis=0)
     return 2 * np.pi * float(f[1 + np.argmax(total.sum(axis=1))])
-
-
-def third_difference(records: Sequence[Record], channel: int) -> float:
-    """Standard deviation of white noise with the variance of the third difference."""
-    parts = [np.diff(r.y[:, channel], 3) for r in records if len(r.y) > 3]
-    return float(np.sqrt(np.nanmean(np.concatenate(parts) ** 2) / OF_THIRD_DIFFERENCE))
 
 
 def realisation(

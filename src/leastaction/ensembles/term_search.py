@@ -192,53 +192,64 @@ class Search:
         return None
 
     def swapped(self, fit: Fit, absent: Sequence[int]) -> Fit | None:
-        """A fit with another candidate in the place of one of its own, if better.
+        """A fit with another candidate in the place of one or two of its own.
 
-        What it gains is foreseen from g and I. Ties of a nat go to the candidate that
-        is listed first: cos q beside q² is nearly q⁴, and enters as often as not.
+        None if none is better. Ties of a nat go to the candidate that is listed first:
+        cos q beside q² is nearly q⁴, and enters as often as not.
         """
-        pairs = itertools.product(range(len(fit.structure.columns)), range(len(absent)))
-        gains = {(i, j): self.foreseen(fit, absent, j, i)[0] for i, j in pairs}
+        places = range(len(fit.structure.columns))
+        ways = [(i,) for i in places] + [*itertools.combinations(places, 2)]
+        fewer = {out: 0.5 * self.penalty * (len(out) - 1) for out in ways}
+        pairs = itertools.product(ways, range(len(absent)))
+        gains = {
+            (out, j): self.foreseen(fit, absent, j, out)[0] + fewer[out]
+            for out, j in pairs
+        }
         self.rivals = []
-        for i, j in sorted(gains, key=gains.get, reverse=True)[:MOST_SWAPS]:
-            if gains[i, j] < LEAST_FORESEEN_GAIN:
+        for out, j in sorted(gains, key=gains.get, reverse=True)[:MOST_SWAPS]:
+            if gains[out, j] < LEAST_FORESEEN_GAIN:
                 break
-            columns = list(fit.structure.columns)
-            columns[i] = absent[j]
-            structure = replace(fit.structure, columns=tuple(columns))
-            there = self.foreseen(fit, absent, j, i)[1]
-            starts = [np.where(np.arange(len(there)) == i, 0.0, fit.theta), there]
-            tried = self._better(structure, starts, fit.order)
-            simpler = absent[j] < fit.structure.columns[i]
-            if tried.value > fit.value + (-LEAST_GAIN if simpler else LEAST_GAIN):
+            own = fit.structure.columns
+            columns = np.delete(
+                [*own[: out[0]], absent[j], *own[out[0] + 1 :]], out[1:]
+            )
+            structure = replace(fit.structure, columns=tuple(map(int, columns)))
+            there = self.foreseen(fit, absent, j, out)[1]
+            still = np.delete(fit.theta, out[1:])
+            still[out[0]] = 0.0
+            tried = self._better(structure, [still, there], fit.order)
+            value = tried.value + fewer[out]
+            simpler = absent[j] < own[out[0]]
+            if value > fit.value + (-LEAST_GAIN if simpler else LEAST_GAIN):
                 return tried
-            if tried.value > fit.value - NEARLY_AS_WELL:
-                new, old = self.names[absent[j]], self.names[fit.structure.columns[i]]
-                self.rivals.append(f"{new} instead of {old}")
+            if value > fit.value - NEARLY_AS_WELL:
+                old = " and ".join(self.names[own[i]] for i in out)
+                self.rivals.append(f"{self.names[absent[j]]} instead of {old}")
         return None
 
-    def foreseen(self, fit: Fit, absent: Sequence[int], new: int, old=None):
+    def foreseen(self, fit: Fit, absent: Sequence[int], new: int, out=()):
         """Gain of ℓ by an absent column and where it leads, to second order.
 
-        It comes after the other columns, or in the place of the one that is `old`.
+        It comes after the other columns, or in the place of the first one that is
+        `out`.
         """
         g, information = self.likelihood.joint(fit, absent)
         size = np.sqrt(np.maximum(np.diag(information), np.finfo(float).tiny))
         g, information = g / size, information / np.outer(size, size)
-        count, move = len(fit.theta), np.zeros(len(g))
-        kept = [i for i in range(count) if i != old] + [count + new]
-        if old is not None:
-            move[old] = -fit.theta[old] * size[old]
+        count, move, out = len(fit.theta), np.zeros(len(g)), list(out)
+        kept = [i for i in range(count) if i not in out] + [count + new]
+        move[out] = -fit.theta[out] * size[out]
         slope = g - information @ move
         gain = (g + slope) @ move / 2
         step = np.linalg.pinv(information[np.ix_(kept, kept)]) @ slope[kept]
         move[kept] += step
         theta, entry = fit.theta + (move / size)[:count], move[count + new]
         entry = entry / size[count + new]
-        if old is None:
-            theta = np.insert(theta, len(fit.structure.columns), entry)
+        if out:
+            theta[out[0]] = entry
+            theta = np.delete(theta, out[1:])
         else:
-            theta[old] = entry
+            theta = np.insert(theta, len(fit.structure.columns), entry)
         return gain + slope[kept] @ step / 2, theta
 
     def without(self, fit: Fit, place: int) -> Fit:

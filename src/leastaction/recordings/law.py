@@ -298,7 +298,8 @@ def _modes(found: xr.Dataset | None) -> list[str]:
         cells = [str(int(mode["mode"]))]
         for name, factor in (("frequency", 1.0), ("damping_ratio", 100.0)):
             error = factor * NORMAL_QUANTILE * float(mode[f"{name}_std"])
-            cells.append(" ± ".join(rounded(factor * float(mode[name]), error)))
+            number = rounded(factor * float(mode[name]), error)
+            cells.append(" ± ".join(filter(None, number)))
         cells.append(", ".join(f"{x:.3g}" for x in mode["shape_real"].values))
         lines.append(f"| {' | '.join(cells)} |")
     return lines
@@ -430,6 +431,12 @@ def _doubts(model: xr.Dataset) -> list[str]:
         texts.append(
             f"a term is missing: {model['best_absent_term'].item()} has a score of "
             f"{score:.0f}, and chance gives {penalty:.0f}; add candidates"
+        )
+    rivals = str(model["alternatives"].item())
+    if rivals:
+        texts.append(
+            f"another law fits nearly as well: {rivals}. A longer record, or larger "
+            "motion, may tell them apart"
         )
     ratio = float(model["colour_ratio"])
     if ratio > RATIO_OF_COLOUR and not float(model["correlation_time_estimate"]):

@@ -14,6 +14,7 @@ from leastaction.ensembles.modes import (
     Motion,
     force_density,
     modes,
+    noise_density,
     spectral_density,
     transfer,
 )
@@ -60,7 +61,7 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
         f, density = _welch([y[:, k] for y in parts], dt)
         axes.loglog(f, density, color=settings["truth_color"], linewidth=0.8)
         axes.set_ylabel(f"density of {name} (SI)")
-        noise = 2 * dt * float(model["sensor_noise_estimate"][k]) ** 2
+        noise = noise_density(model, dt)[k]
         axes.axhline(noise, color="0.5", linestyle=":", linewidth=0.9)
         if linear is not None:
             _predicted(axes, linear, model, k, f, dt, settings)
@@ -125,12 +126,15 @@ def _shape(axes: Axes, mode: xr.Dataset, settings: Mapping) -> None:
     axes.set_ylabel("shape")
     frequency, damping = (
         " ± ".join(
-            rounded(factor * float(mode[name]), width * float(mode[f"{name}_std"]))
+            filter(
+                None,
+                rounded(
+                    factor * float(mode[name]),
+                    factor * NORMAL_QUANTILE * float(mode[f"{name}_std"]),
+                ),
+            )
         )
-        for name, factor, width in (
-            ("frequency", 1, NORMAL_QUANTILE),
-            ("damping_ratio", 100, 100 * NORMAL_QUANTILE),
-        )
+        for name, factor in (("frequency", 1), ("damping_ratio", 100))
     )
     text = f"Mode {int(mode['mode'])}: {frequency} Hz, $\\zeta$ = {damping} %"
     axes.set_title(text, fontsize=small(settings))
@@ -304,7 +308,7 @@ def _forces(linear: Linear, model, parts, dt):
     H = transfer(linear, model, f, dt)
     if np.linalg.matrix_rank(H[len(f) // 2]) < H.shape[2]:
         return f, None
-    noise = 2 * dt * model["sensor_noise_estimate"].values ** 2
+    noise = noise_density(model, dt)
     power = np.diagonal(density, axis1=1, axis2=2).real
     inverse = np.linalg.pinv(H)
     force = inverse @ (density - np.diag(noise)) @ inverse.conj().swapaxes(1, 2)
