@@ -55,11 +55,14 @@ def identify(
     observations: xr.Dataset,
     library: Mapping,
 ) -> xr.Dataset:
-    """Learn L by evidence, find its affine symmetries and impose them, for one case.
+    """Learn L, find its affine symmetries and impose them, for one case.
+
+    L is learned by orthogonal distance regression; the odds of L with a symmetry
+    against L without decide about it.
 
     Settings: `resolution`, the bound of a violation below which a symmetry counts as
-    found; `impose`, whether L is learned again among the Lagrangians that have all
-    symmetries found, with features of two degrees more.
+    found where no odds can be had; `impose`, whether L is learned again among the
+    Lagrangians that have all symmetries found, with features of two degrees more.
 
     Raises
     ------

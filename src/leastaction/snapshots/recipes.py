@@ -238,8 +238,8 @@ class NoetherSymmetries(Identify):
     )
     resolution: Share = Field(
         5e-3,
-        description="Violation that must be noticed for a symmetry to be found; "
-        "symmetric to within more is undecided.",
+        description="Violation that must be noticed for a symmetry to be found, where "
+        "no odds can be had; symmetric to within more is undecided.",
     )
 
 
