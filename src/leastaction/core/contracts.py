@@ -223,8 +223,9 @@ def problems(dataset: xr.Dataset, name: str, most_bytes: float = np.inf) -> list
             found.append(f"{variable!r} is empty: {dict(array.sizes)}")
         if not expected.finite or array.nbytes > most_bytes:
             continue
-        bad = np.argwhere(~np.isfinite(array.values))
-        if len(bad):
+        finite = np.isfinite(array.values)
+        if not finite.all():  # a tenth of the time of looking for them
+            bad = np.argwhere(~finite)
             where = dict(zip(array.dims, map(int, bad[0]), strict=True))
             found.append(
                 f"{variable!r} has {len(bad)} values that are not finite, "

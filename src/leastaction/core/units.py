@@ -3,12 +3,9 @@
 import re
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
+import pint
 import sympy as sp
-
-if TYPE_CHECKING:
-    import pint
 
 # A name, maybe with an exponent that is a number, and what else a unit may hold.
 NAMED_UNIT = re.compile(
@@ -24,14 +21,12 @@ class DimensionError(ValueError):
 
 
 @lru_cache(maxsize=1)
-def registry() -> "pint.UnitRegistry":
+def registry() -> pint.UnitRegistry:
     """The one registry of units."""
-    import pint
-
     return pint.UnitRegistry()
 
 
-def parsed_unit(text: str) -> "pint.Unit":
+def parsed_unit(text: str) -> pint.Unit:
     """Unit of a text, in any system of units; only names have exponents.
 
     Raises
@@ -48,7 +43,7 @@ def parsed_unit(text: str) -> "pint.Unit":
         raise ValueError(f"{text!r} is not a unit") from None
 
 
-def unit(text: str) -> "pint.Unit":
+def unit(text: str) -> pint.Unit:
     """Read a unit such as ``"N/m"`` or ``"kg m^2"``; ``"1"`` is dimensionless.
 
     Raises
@@ -77,7 +72,7 @@ def unit(text: str) -> "pint.Unit":
     return parsed
 
 
-def unit_text(value: "pint.Unit") -> str:
+def unit_text(value: pint.Unit) -> str:
     """Compact ASCII text of a unit, in SI base units; ``"1"`` if dimensionless."""
     base = registry().get_base_units(value)[1]
     return f"{base:~C}" or "1"
@@ -85,7 +80,7 @@ def unit_text(value: "pint.Unit") -> str:
 
 def units_with_rates(
     units: Mapping[str, str], rates: Mapping[str, tuple[str, int, int]]
-) -> dict[str, "pint.Unit"]:
+) -> dict[str, pint.Unit]:
     """Units of every declared name and of its derivatives; x is a length in m.
 
     `rates` are those of a system, such as :attr:`leastaction.System.rates`.
@@ -97,7 +92,7 @@ def units_with_rates(
     return known
 
 
-def dimension_of(expression: sp.Expr, units: Mapping[str, "pint.Unit"]) -> "pint.Unit":
+def dimension_of(expression: sp.Expr, units: Mapping[str, pint.Unit]) -> pint.Unit:
     """Unit of an expression, or the reason why it has none.
 
     Raises
@@ -172,14 +167,14 @@ def check_dimensions(system, units: Mapping[str, str]) -> None:
                 _compare(where, given, energy / known[coordinate] * second**0.5)
 
 
-def _dimension(where: str, expression: sp.Expr, known) -> "pint.Unit":
+def _dimension(where: str, expression: sp.Expr, known) -> pint.Unit:
     try:
         return dimension_of(expression, known)
     except DimensionError as error:
         raise DimensionError(f"{where}: {error}") from None
 
 
-def _compare(where: str, given: "pint.Unit", wanted: "pint.Unit") -> None:
+def _compare(where: str, given: pint.Unit, wanted: pint.Unit) -> None:
     if given.dimensionality != wanted.dimensionality:
         raise DimensionError(
             f"{where} is in {unit_text(given)}, expected {unit_text(wanted)}"

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
+import pint
 import sympy as sp
 import xarray as xr
 
@@ -24,9 +24,6 @@ from leastaction.report.recovery import BASELINE as BASELINE
 from leastaction.report.recovery import MAIN as MAIN
 from leastaction.report.recovery import recovery
 from leastaction.report.scores import Truth, expansion, truth_of
-
-if TYPE_CHECKING:
-    import pint
 
 
 @dataclass(frozen=True)
@@ -229,7 +226,7 @@ class Panel:
         return f"${text}$"
 
     @cached_property
-    def _units(self) -> dict[str, "pint.Unit"]:
+    def _units(self) -> dict[str, pint.Unit]:
         system = self.config["system"]
         if self.is_field:
             declared = {self.truth.field: str(system["field"]["unit"])}
@@ -238,18 +235,18 @@ class Panel:
         return units_with_rates(declared, self.truth.rates)
 
     @cached_property
-    def lagrangian_unit(self) -> "pint.Unit":
+    def lagrangian_unit(self) -> pint.Unit:
         """Unit of the identified L, whose reference term has no parameter."""
         reference = self.library.terms[self.library.reference]
         return dimension_of(reference, self._units)
 
     @property
-    def dissipation_unit(self) -> "pint.Unit":
+    def dissipation_unit(self) -> pint.Unit:
         """Unit of D, a power where L is an energy."""
         return self.lagrangian_unit / unit("s")
 
     @property
-    def hamiltonian_unit(self) -> "pint.Unit":
+    def hamiltonian_unit(self) -> pint.Unit:
         """Unit of H: that of L, integrated over the domain of a field."""
         return (
             self.lagrangian_unit * unit("m") if self.is_field else self.lagrangian_unit
@@ -259,7 +256,7 @@ class Panel:
         """Mathtext of the unit of a coordinate or a velocity."""
         return unit_label(self._units[name], keep_radian=True)
 
-    def coefficient_unit(self, term: str, of: "pint.Unit") -> str:
+    def coefficient_unit(self, term: str, of: pint.Unit) -> str:
         """Mathtext of the unit of the coefficient of `term` in a sum of unit `of`.
 
         Empty for a term that has no unit, such as the sine of a length.
@@ -270,7 +267,7 @@ class Panel:
         except DimensionError:
             return ""
 
-    def squared_volatility_unit(self, dof: int) -> "pint.Unit":
+    def squared_volatility_unit(self, dof: int) -> pint.Unit:
         """Return the unit of (S Sᵀ)_aa, that of ((unit of L) / (unit of q_a))² s."""
         coordinate = self._units[self.truth.coordinates[dof]]
         return (self.lagrangian_unit / coordinate) ** 2 * unit("s")

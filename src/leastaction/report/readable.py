@@ -7,17 +7,14 @@ import html
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pint
 import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import RAISED, symbol
 from leastaction.core.families import is_field
-
-if TYPE_CHECKING:
-    import pint
 
 DIGITS = 6
 GREEK = {
@@ -265,7 +262,7 @@ def _parts(value: sp.Expr, term, whole: bool) -> Mapping[sp.Expr, sp.Expr]:
     return sp.expand(value).as_coefficients_dict()
 
 
-def unit_label(value: "pint.Unit", keep_radian: bool = False) -> str:
+def unit_label(value: pint.Unit, keep_radian: bool = False) -> str:
     """Mathtext of a unit, negative exponents instead of a solidus; 1 if dimensionless.
 
     Radians are written only where an angle itself is meant: in a stiffness they would

@@ -146,7 +146,7 @@ def sparse_relation(
     length = np.linalg.norm(factor, axis=0) if unit else np.ones(factor.shape[1])
     length = np.where(length > 0, length, 1.0)
     scaled = factor / length
-    active = np.setdiff1d(np.arange(factor.shape[1]), [left, *left_only])
+    active = np.delete(np.arange(factor.shape[1]), [left, *left_only])
     found = np.zeros(0)
     for _ in range(MOST_THRESHOLDINGS):
         problem = (left, active.tobytes())
