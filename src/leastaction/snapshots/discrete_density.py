@@ -63,8 +63,9 @@ class Block:
 
     def at(self, layers: np.ndarray) -> np.ndarray:
         """Coordinates x of (..., 2, node), two layers; (..., node, coordinate)."""
-        values = [np.roll(layers[..., a, :], -r, axis=-1) for a, r in self.offsets]
-        return np.stack(values, axis=-1) @ self.coordinates.T
+        layer, cells = self.offsets.T
+        node = (np.arange(layers.shape[-1])[:, None] + cells) % layers.shape[-1]
+        return layers[..., layer, node] @ self.coordinates.T
 
     @cached_property
     def _indices(self) -> np.ndarray:
@@ -72,11 +73,21 @@ class Block:
 
     def monomials(self, x: np.ndarray) -> np.ndarray:
         """All monomials up to the degree, (..., monomial)."""
-        degree = int(self._indices.sum(axis=1).max())
-        powers = x[..., None] ** np.arange(degree + 1)
-        found = np.ones((*x.shape[:-1], len(self._indices)))
-        for i, exponents in enumerate(self._indices.T):
-            found *= powers[..., i, exponents]
+        flat = np.moveaxis(x, -1, 0).reshape(x.shape[-1], -1)
+        found = np.ones((len(self._indices), flat.shape[1]))
+        for row, (lower, axis) in zip(found[1:], self._factors, strict=True):
+            np.multiply(found[lower], flat[axis], out=row)
+        return found.T.reshape(*x.shape[:-1], -1)
+
+    @cached_property
+    def _factors(self) -> list[tuple[int, int]]:
+        """Each monomial but 1 as a monomial before it times a coordinate."""
+        found = []
+        for row in self._indices[1:]:
+            axis = int(np.flatnonzero(row)[-1])
+            lower = row.copy()
+            lower[axis] -= 1
+            found.append((self._place[tuple(lower.tolist())], axis))
         return found
 
     @cached_property
@@ -200,6 +211,11 @@ class StencilBasis:
         """Number of functions."""
         return sum(len(block.powers) for block in self.blocks)
 
+    @property
+    def orders(self) -> np.ndarray:
+        """Degrees of the functions."""
+        return self._each(lambda block: block.powers.sum(axis=1))
+
     def _each(self, value: Callable[[Block], np.ndarray]) -> np.ndarray:
         """What `value` returns of every block, one after the other along the last."""
         return np.concatenate([value(block) for block in self.blocks], axis=-1)
@@ -213,11 +229,10 @@ class StencilBasis:
 
         def of(block: Block) -> np.ndarray:
             monomials = block.monomials(block.at(layers))
-            slopes = [monomials @ g for g in block.gradient]
-            found = np.zeros((2, *slopes[0].shape))
-            for (layer, r), m in zip(block.offsets, block.coordinates.T, strict=True):
-                own = sum(a * s for a, s in zip(m, slopes, strict=True) if a)
-                found[layer] += np.roll(own, r, axis=-2)
+            by_offset = np.tensordot(block.coordinates.T, block.gradient, 1)
+            found = np.zeros((2, *layers[..., 0, :].shape, len(block.powers)))
+            for (layer, r), slope in zip(block.offsets, by_offset, strict=True):
+                found[layer] += np.roll(monomials @ slope, r, axis=-2)
             return found[1][:, :-1] + found[0][:, 1:]
 
         return self._each(of)
@@ -282,9 +297,17 @@ class DiscreteDensity:
         ends = np.cumsum([len(block.powers) for block in basis.blocks])
         parts = np.split(coefficients, ends[:-1])
         self._parts = [
-            (block, block.gradient @ b, block.hessian @ b)
+            (block, *self._by_offset(block, b))
             for block, b in zip(basis.blocks, parts, strict=True)
         ]
+
+    @staticmethod
+    def _by_offset(block: Block, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """First and second derivatives by values of the stencil, in monomials."""
+        maps = block.coordinates
+        slopes = maps.T @ (block.gradient @ b)
+        bends = np.einsum("ia,kc,ikm->acm", maps, maps, block.hessian @ b)
+        return slopes, bends
 
     def derivatives(
         self, layers: np.ndarray, of: int, bend: bool = False
@@ -296,20 +319,16 @@ class DiscreteDensity:
         motions, _, nodes = layers.shape
         slope, here = np.zeros((motions, nodes)), np.arange(nodes)
         matrix = np.zeros((motions, nodes, nodes)) if bend else None
-        for block, gradient, hessian in self._parts:
+        for block, slopes, bends in self._parts:
             monomials = block.monomials(block.at(layers))
-            slopes = (monomials @ gradient.T) @ block.coordinates
-            bends = np.einsum("tjm,ikm->tjik", monomials, hessian) if bend else None
             for a, (layer, r) in enumerate(block.offsets):
                 if layer != of:
                     continue
-                slope += np.roll(slopes[..., a], r, axis=-1)
+                slope[:, (here + r) % nodes] += monomials @ slopes[a]
                 for c, (other, s) in enumerate(block.offsets):
                     if bend and other == 1:
-                        left, right = block.coordinates[:, a], block.coordinates[:, c]
-                        value = bends @ right @ left
                         at = (here + r) % nodes, (here + s) % nodes
-                        matrix[:, at[0], at[1]] += value
+                        matrix[:, at[0], at[1]] += monomials @ bends[a, c]
         return slope, matrix
 
     def symbol(self, base, theta) -> np.ndarray:

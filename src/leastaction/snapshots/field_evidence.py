@@ -189,7 +189,8 @@ class Snapshots:
         self._parts[0] = 1
         if nodes % 2 == 0:
             self._parts[-1] = 1
-        self._fits: dict[tuple, Fit] = {}
+        self._fits: dict[tuple, Fit | None] = {}
+        self._rows: dict[tuple, tuple] = {}
 
     @cached_property
     def five_point(self) -> np.ndarray:
@@ -222,15 +223,24 @@ class Snapshots:
         return self._fits[key]
 
     def _fit(self, basis: StencilBasis, misfit: float) -> Fit:
-        basis = basis.scaled_by(self.u)
-        rows, condition = basis.rows(self.u), basis.mass_condition(self.u)
-        waves, symbol = np.fft.rfft(rows, axis=2, norm="ortho"), self.five_point
+        of = basis.stencil, basis.width, basis.degree
+        if of not in self._rows:
+            unit = replace(basis, length_scale=1.0).scaled_by(self.u)
+            waves = np.fft.rfft(unit.rows(self.u), axis=2, norm="ortho")
+            self._rows[of] = unit, waves, *unit.mass_condition(self.u)
+        unit, waves, condition, value = self._rows[of]
+        basis = replace(unit, length_scale=basis.length_scale)
+        weights, symbol = (
+            basis.length_scale ** -basis.orders.astype(float),
+            self.five_point,
+        )
+        waves, condition = weights * waves, (weights * condition, value)
         for _ in range(ROUNDS if np.isfinite(misfit) else 1):
             white, volume = self._decorrelated(waves, symbol, misfit)
             system = constrained(white, *condition)
             damping, evidence = system.most_probable()
             symbol = self._symbol(basis, system.coefficients(damping))
-        inner = rows.shape[0] * rows.shape[1]
+        inner = waves.shape[0] * waves.shape[1]
         per_layer = self._parts @ np.log(np.abs(symbol[1]))
         density = evidence + volume + inner * per_layer
         return Fit(basis, misfit, system, damping, density)
