@@ -33,7 +33,7 @@ from functools import cached_property
 import numpy as np
 from scipy.special import factorial
 
-from leastaction.core.multi_index import multi_indices
+from leastaction.core.multi_index import factors, multi_indices
 
 STENCILS = ("square", "edges")
 # Edges in space over more cells than this are quadratic.
@@ -68,61 +68,51 @@ class Block:
         return layers[..., layer, node] @ self.coordinates.T
 
     @cached_property
-    def _indices(self) -> np.ndarray:
-        return multi_indices(self.powers.shape[1], int(self.powers.sum(axis=1).max()))
+    def _products(self) -> tuple[tuple[int, ...], ...]:
+        """Coordinates of every monomial, in graded order."""
+        return factors(self.powers.shape[1], int(self.powers.sum(axis=1).max()))
+
+    @cached_property
+    def _lower(self) -> list[tuple[int, int]]:
+        """Every monomial but 1 as one before it times a coordinate."""
+        place = {chosen: i for i, chosen in enumerate(self._products)}
+        return [(place[chosen[:-1]], chosen[-1]) for chosen in self._products[1:]]
 
     def monomials(self, x: np.ndarray) -> np.ndarray:
         """All monomials up to the degree, (..., monomial)."""
         flat = np.moveaxis(x, -1, 0).reshape(x.shape[-1], -1)
-        found = np.ones((len(self._indices), flat.shape[1]))
-        for row, (lower, axis) in zip(found[1:], self._factors, strict=True):
+        found = np.ones((len(self._products), flat.shape[1]))
+        for row, (lower, axis) in zip(found[1:], self._lower, strict=True):
             np.multiply(found[lower], flat[axis], out=row)
         return found.T.reshape(*x.shape[:-1], -1)
 
-    @cached_property
-    def _factors(self) -> list[tuple[int, int]]:
-        """Each monomial but 1 as a monomial before it times a coordinate."""
-        found = []
-        for row in self._indices[1:]:
-            axis = int(np.flatnonzero(row)[-1])
-            lower = row.copy()
-            lower[axis] -= 1
-            found.append((self._place[tuple(lower.tolist())], axis))
-        return found
-
-    @cached_property
-    def _place(self) -> dict[tuple[int, ...], int]:
-        return {tuple(row): i for i, row in enumerate(self._indices.tolist())}
-
     def derivative(self, *axes: int) -> np.ndarray:
         """Coefficients of ∂φ in monomials, by coordinates; (monomial, function)."""
-        found = np.zeros((len(self._indices), len(self.powers)))
-        for f, (exponents, factor) in enumerate(
+        place = {chosen: i for i, chosen in enumerate(self._products)}
+        found = np.zeros((len(place), len(self.powers)))
+        for f, (powers, factor) in enumerate(
             zip(self.powers.tolist(), self.weights, strict=True)
         ):
-            left = list(exponents)
             for axis in axes:
-                factor = factor * left[axis]
-                left[axis] -= 1
+                factor, powers[axis] = factor * powers[axis], powers[axis] - 1
             if factor:
-                found[self._place[tuple(left)], f] = factor
+                left = tuple(i for i, power in enumerate(powers) for _ in range(power))
+                found[place[left], f] = factor
         return found
 
     @cached_property
-    def gradient(self) -> np.ndarray:
-        """Of every coordinate, (coordinate, monomial, function)."""
-        return np.array([self.derivative(i) for i in range(len(self.coordinates))])
+    def slopes(self) -> np.ndarray:
+        """Derivatives by values of the stencil, (offset, monomial, function)."""
+        each = [self.derivative(i) for i in range(len(self.coordinates))]
+        return np.tensordot(self.coordinates.T, each, 1)
 
     @cached_property
-    def hessian(self) -> np.ndarray:
-        """Of pairs of coordinates, (coordinate, coordinate, monomial, function)."""
+    def bends(self) -> np.ndarray:
+        """Second derivatives, (offset, offset, monomial, function)."""
         count = range(len(self.coordinates))
-        return np.array([[self.derivative(i, k) for k in count] for i in count])
-
-    def by_layer(self) -> np.ndarray:
-        """Sums of M/σ over the offsets of each layer, shape (2, coordinate)."""
-        layer = self.offsets[:, 0]
-        return np.array([self.coordinates[:, layer == a].sum(axis=1) for a in (0, 1)])
+        each = np.array([[self.derivative(i, k) for k in count] for i in count])
+        maps = self.coordinates
+        return np.einsum("ia,kc,ikmf->acmf", maps, maps, each, optimize=True)
 
 
 CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))
@@ -229,9 +219,8 @@ class StencilBasis:
 
         def of(block: Block) -> np.ndarray:
             monomials = block.monomials(block.at(layers))
-            by_offset = np.tensordot(block.coordinates.T, block.gradient, 1)
             found = np.zeros((2, *layers[..., 0, :].shape, len(block.powers)))
-            for (layer, r), slope in zip(block.offsets, by_offset, strict=True):
+            for (layer, r), slope in zip(block.offsets, block.slopes, strict=True):
                 found[layer] += np.roll(monomials @ slope, r, axis=-2)
             return found[1][:, :-1] + found[0][:, 1:]
 
@@ -246,8 +235,8 @@ class StencilBasis:
 
         def of(block: Block) -> np.ndarray:
             mean = block.monomials(block.at(layers)).mean(axis=(0, 1, 2))
-            first, second = block.by_layer()
-            return np.einsum("i,k,ikmf,m->f", first, second, block.hessian, mean)
+            layer = block.offsets[:, 0]
+            return mean @ block.bends[layer == 0][:, layer == 1].sum(axis=(0, 1))
 
         return self._each(of)[None], np.array([-1 / self.time_step**2])
 
@@ -261,16 +250,13 @@ class StencilBasis:
 
         def of(block: Block) -> np.ndarray:
             x = base[:, None] * block.coordinates.sum(axis=1)
-            bend = np.einsum("bm,ikmf->bikf", block.monomials(x), block.hessian)
-            found = np.zeros((2, base.size, theta.size, bend.shape[-1]))
-            for a, (layer, r) in enumerate(block.offsets):
-                for c, (other, s) in enumerate(block.offsets):
-                    if other < layer:
-                        continue
-                    left, right = block.coordinates[:, a], block.coordinates[:, c]
-                    value = np.einsum("i,k,bikf->bf", left, right, bend)
-                    wave = np.cos((s - r) * theta)
-                    found[other - layer] += value[:, None] * wave[:, None]
+            monomials = block.monomials(x)
+            found = np.zeros((2, base.size, theta.size, len(block.powers)))
+            for (layer, r), bends in zip(block.offsets, block.bends, strict=True):
+                for (other, s), bend in zip(block.offsets, bends, strict=True):
+                    if other >= layer:
+                        wave = np.cos((s - r) * theta)[:, None]
+                        found[other - layer] += (monomials @ bend)[:, None] * wave
             return found
 
         return self._each(of)
@@ -297,17 +283,9 @@ class DiscreteDensity:
         ends = np.cumsum([len(block.powers) for block in basis.blocks])
         parts = np.split(coefficients, ends[:-1])
         self._parts = [
-            (block, *self._by_offset(block, b))
+            (block, block.slopes @ b, block.bends @ b)
             for block, b in zip(basis.blocks, parts, strict=True)
         ]
-
-    @staticmethod
-    def _by_offset(block: Block, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """First and second derivatives by values of the stencil, in monomials."""
-        maps = block.coordinates
-        slopes = maps.T @ (block.gradient @ b)
-        bends = np.einsum("ia,kc,ikm->acm", maps, maps, block.hessian @ b)
-        return slopes, bends
 
     def derivatives(
         self, layers: np.ndarray, of: int, bend: bool = False

@@ -49,6 +49,8 @@ CHOICES = {
     "length_scale": (2.0, 3.0, 5.0),
 }
 FIRST = {"width": 2, "degree": 4, "length_scale": 3.0, "misfit": 0.1}
+# Attributes of the snapshots that go along with a model.
+KEPT = ("field", "domain_length", "domain_nodes")
 # Rounds of generalised least squares.
 ROUNDS = 3
 # Rows per function, at least.
@@ -114,11 +116,10 @@ def learned_field(
         "excess": excess,
         "distance": choice.distance,
     }
-    kept = ("field", "domain_length", "domain_nodes")
     return CONTRACTS["learned_field"].dataset(
         values,
         coords={"replicate": observations["replicate"].values},
-        attrs={k: observations.attrs[k] for k in kept}
+        attrs={k: observations.attrs[k] for k in KEPT}
         | {"time_step": basis.time_step, "stencils": list(STENCILS)},
     )
 

@@ -17,6 +17,7 @@ from leastaction.core.method import step
 from leastaction.core.noise_sweep import cases, gathered
 from leastaction.core.periodic_line import spectral_derivatives
 from leastaction.snapshots.contracts import CONTRACTS
+from leastaction.snapshots.field_regression import central
 
 # Steps at both ends of a motion whose mean energies are compared.
 STEPS_OF_ENERGY = 50
@@ -158,12 +159,9 @@ class Truth:
 
         Of motions (motion, time, node); velocities are differences of order 4.
         """
-        around = [path[:, k : path.shape[1] - 4 + k] for k in range(5)]
-        rate = (around[0] - 8 * around[1] + 8 * around[3] - around[4]) / (
-            12 * self.time_step
-        )
-        slopes = spectral_derivatives(around[2], self.domain.length, 2)
-        energy = self._energy(around[2], rate, *slopes) * np.ones_like(rate)
+        u, rate, _ = central(path, self.time_step, 4)
+        slopes = spectral_derivatives(u, self.domain.length, 2)
+        energy = self._energy(u, rate, *slopes)
         mean = energy.mean(axis=(0, 2))
         first, last = mean[:STEPS_OF_ENERGY], mean[-STEPS_OF_ENERGY:]
         return float(last.mean() / first.mean() - 1)
