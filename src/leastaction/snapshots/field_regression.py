@@ -23,7 +23,7 @@ from leastaction.snapshots.field_evidence import KEPT, grid_of
 from leastaction.snapshots.learned_field import ESCAPED
 
 # Steps of the classical Runge–Kutta method between two snapshots.
-SUBSTEPS = 8
+SUBSTEPS = 4
 # Weights of the first and the second derivative, by order.
 CENTRAL = {
     2: ((-0.5, 0, 0.5), (1, -2, 1)),
