@@ -21,9 +21,9 @@ from leastaction.report.verdict import MEETS
 TITLE = "Beyond the papers"
 INTRODUCTION = (
     "Each paper ends with what it leaves open. Here are steps that we have taken from "
-    "there, with every limit that we set ourselves. A limit holds for the median and "
-    "for the 95th percentile over the replicates, or for a count of fits; a row that "
-    "does not keep it misses. Other estimators stand beside ours, from the same data."
+    "there, with every limit that we set ourselves. A limit of an error holds for the "
+    "median and for the 95th percentile over the replicates; a row that does not keep "
+    "its limit misses it. Other estimators stand beside ours, from the same data."
 )
 DIGITS = 3
 

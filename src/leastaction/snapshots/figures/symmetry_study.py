@@ -50,7 +50,7 @@ def symmetry_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
             odds.plot(first.log_odds, y, **mark)
         gains, at = gains_of(panel)
         right.plot(gains, place[at], "o", color=colours["found"], markersize=2.5)
-    odds.set_xscale("symlog", linthresh=10, subs=())
+    odds.set_xscale("symlog", linthresh=10)
     for end in (-DECISIVE, DECISIVE):
         odds.axvline(end, color="0.3", linestyle="--", linewidth=0.7)
     for gain, style in ((1.0, "-"), (2.0, "--")):
