@@ -375,6 +375,30 @@ def test_a_command_late_by_50_ms_of_unknown_gain_and_offset():
     assert "the offset of the input of x (SI units) is 0." in told
 
 
+@pytest.mark.parametrize("late", [0.0, 0.3, -0.3])
+def test_a_delay_of_many_rows_is_known_before_the_law(late):
+    """Several motions in one record; an input that comes in time has no lag."""
+    dt, rng = 0.01, np.random.default_rng(5)
+    omega, phase = rng.uniform(0.5, 4, 12), rng.uniform(0, 6, 12)
+
+    def motion(time):
+        wave = np.exp(1j * (np.outer(time, omega) + phase))
+        return [np.imag((1j * omega) ** k * wave).sum(axis=1) for k in range(3)]
+
+    time = dt * np.arange(3000)
+    x = motion(time)[0] + 1e-3 * rng.standard_normal(len(time))
+    then, speed, rate = motion(time + late)
+    inputs = recorded_input(2 * rate + 0.5 * speed + 3 * then, dt=dt)
+    found = input_dynamics.first_values(
+        [Unknown("lag", (0,), False)],
+        inputs,
+        x[:, None],
+        lambda *q: np.stack(q, axis=2),
+        5.0,
+    )
+    assert found[0] == pytest.approx(late, abs=0.015)
+
+
 def test_the_minimum_of_a_valley_with_a_saddle_is_found():
     """Errors that hardly tell a lag from a time constant, and only its square."""
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -20,7 +21,11 @@ from leastaction.recordings.leave_one_out import (
     Problem,
     fitted,
 )
-from leastaction.recordings.windows import Recording
+from leastaction.recordings.windows import (
+    LEAST_SAMPLES_OF_WINDOW,
+    SHORTEST_PART_OF_PERIOD,
+    Recording,
+)
 
 # Main periods that an input may be early or late.
 LARGEST_PART_OF_PERIOD = 0.1
@@ -34,8 +39,11 @@ CONFIDENCE = 0.95
 # Standard error, in rows, of a lag for what an input does between its rows: half a row
 # if it is held.
 UNKNOWN_HOLD = 0.25
-# Values of an unknown that are compared before there is a law, at most.
-MOST_FIRST_VALUES = 400
+# Of what is found before there is a law: the degree of local polynomials, and their
+# rows, at most in all and at least over those of a polynomial.
+DEGREE_OF_POLYNOMIALS = 4
+MOST_FIRST_ROWS = 1000
+LEAST_FIRST_WINDOWS = 10
 
 
 @dataclass(frozen=True)
@@ -89,41 +97,52 @@ def changed(inputs: Inputs, unknowns: Sequence[Unknown], values: np.ndarray) -> 
 def first_values(
     unknowns: Sequence[Unknown],
     inputs: Inputs,
-    columns: np.ndarray,
-    rows: np.ndarray,
-    weights: np.ndarray,
-    largest: float,
-    width: float,
+    q: np.ndarray,
+    forces: Callable,
+    period: float,
 ) -> np.ndarray:
     """Lags and time constants before there is a law, s.
 
     Each in turn is that of the smallest residual of the inputs, regressed on the forces
     of all candidates, if it is smaller by as much as a term must make it; else zero.
+    Positions and inputs are local polynomials (Savitzky and Golay 1964) over a fiftieth
+    of a main period.
 
     Parameters
     ----------
     unknowns, inputs
         What is to be found.
-    columns
-        Forces of all candidates, shape (sample, dof, candidate).
-    rows, weights
-        Recorded row and weight of each sample.
-    largest, width
-        Bound of a value, and difference of two that are compared at least, s.
+    q
+        Positions, shape (row, dof).
+    forces
+        ``forces(q, qdot, qddot)``: those of all candidates, shape (row, dof,
+        candidate).
+    period
+        Main period, s.
     """
-    root = np.repeat(np.sqrt(weights), columns.shape[1])
-    flat = root[:, None] * columns.reshape(len(root), -1)
+    window = max(SHORTEST_PART_OF_PERIOD * period / inputs.dt, LEAST_SAMPLES_OF_WINDOW)
+    half = int(window / 2)
+    rows = [np.arange(p.start + half, p.stop - half) for p in inputs.parts]
+    rows = np.concatenate(rows)
+    if len(rows) < LEAST_FIRST_WINDOWS * window:
+        return np.zeros(len(unknowns))
+    smooth = partial(_smoothed, inputs.parts, 2 * half + 1, inputs.dt)
+    rows = rows[:: max(len(rows) // MOST_FIRST_ROWS, 1)]
+    columns = forces(*(smooth(q, order)[rows] for order in range(3)))
+    flat = columns.reshape(-1, columns.shape[2])
     flat = flat[:, np.isfinite(flat).all(axis=0)]
     length = np.sqrt((flat**2).sum(axis=0))
     basis, size, _ = np.linalg.svd(flat / np.where(length > 0, length, 1.0), False)
     basis = basis[:, size > 1e-8 * size[0]]
+    inputs = replace(inputs, recorded=smooth(inputs.recorded, 0), curves={})
 
     def residual(values: np.ndarray) -> float:
-        force = root * changed(inputs, unknowns, values).at(rows).ravel()
+        force = changed(inputs, unknowns, values).at(rows).ravel()
         return float(force @ force - ((force @ basis) ** 2).sum())
 
     found = np.zeros(len(unknowns))
-    count = int(min(np.ceil(largest / width), MOST_FIRST_VALUES // 2))
+    largest = LARGEST_PART_OF_PERIOD * period
+    count = int(np.ceil(largest / (window * inputs.dt / PARTS_OF_WINDOW)))
     for k, unknown in enumerate(unknowns):
         begin = -count if unknown.name == LAG else 0
         trials = np.tile(found, (count - begin + 1, 1))
@@ -131,6 +150,21 @@ def first_values(
         errors = [residual(trial) for trial in trials]
         if min(errors) < ERROR_RATIO_OF_TERM * errors[-begin]:
             found = trials[int(np.argmin(errors))]
+    return found
+
+
+def _smoothed(
+    parts: Sequence[slice], width: int, dt: float, values: np.ndarray, order: int
+) -> np.ndarray:
+    """Derivative of an order of local polynomials, trajectory by trajectory."""
+    from scipy.signal import savgol_filter
+
+    found = np.zeros_like(values)
+    for part in parts:
+        if part.stop - part.start >= width:
+            found[part] = savgol_filter(
+                values[part], width, DEGREE_OF_POLYNOMIALS, order, dt, axis=0
+            )
     return found
 
 

@@ -14,7 +14,6 @@ from leastaction.core.library import Library
 from leastaction.recordings.contracts import training
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.input_dynamics import (
-    LARGEST_PART_OF_PERIOD,
     changed,
     first_values,
     unknowns_of,
@@ -22,15 +21,13 @@ from leastaction.recordings.input_dynamics import (
 from leastaction.recordings.inputs import inputs_of
 from leastaction.trajectories.gram import evenly, gram_dataset
 from leastaction.trajectories.library_equations import (
+    LibraryEquations,
     gram_matrices,
     library_equations,
 )
 
 # Added to the variance of a trajectory, over the largest: at rest it would count most.
 WEIGHT_FLOOR = 0.01
-# Delays that are compared before there is a law differ by this part of what the motion
-# resolves.
-PART_OF_BANDWIDTH = 0.1
 MEANINGS = {
     "gram": "weighted mean of A^T A",
     "inertia_gram": "the same of parts with accelerations",
@@ -63,13 +60,9 @@ def assemble(
     groups = [np.flatnonzero(number == n) for n in np.unique(number)]
     loud = np.array([((motion["qddot"][g] / scale) ** 2).mean() for g in groups])
     weights = 1 / (loud + WEIGHT_FLOOR * loud.max())
-    chosen = evenly(len(number), settings["samples"])
     force, start = np.zeros_like(motion["q"]), np.zeros(0)
     if "input" in observations:
-        _, owner, count = np.unique(number, return_inverse=True, return_counts=True)
-        columns = compiled.columns(*(motion[n][chosen] for n in motion))[0]
-        sample = chosen, (weights / count)[owner[chosen]], columns
-        force, start = _forces(training(observations), derivatives, *sample)
+        force, start = _forces(training(observations), derivatives, compiled)
     sums: list = [0.0, 0.0, 0.0, 0.0]
     for group, weight in zip(groups, weights, strict=True):
         with np.errstate(all="ignore"):
@@ -80,6 +73,7 @@ def assemble(
         for i, part in enumerate((*found, square)):
             sums[i] = sums[i] + weight / len(group) * part
     _refuse_unbounded(sums[0], [*terms.names, *terms.dissipation_names])
+    chosen = evenly(len(number), settings["samples"])
     values = {
         "gram": sums[0],
         "inertia_gram": sums[1],
@@ -97,24 +91,16 @@ def assemble(
 
 
 def _forces(
-    observations: xr.Dataset,
-    derivatives: xr.Dataset,
-    chosen: np.ndarray,
-    weights: np.ndarray,
-    columns: np.ndarray,
+    observations: xr.Dataset, derivatives: xr.Dataset, compiled: LibraryEquations
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Forces of the inputs at all inner rows, and what is unknown of them at first.
-
-    The first values are those that suit some `chosen` rows and their `columns` best.
-    """
+    """Forces of the inputs at all inner rows, and what is unknown of them at first."""
     inputs = inputs_of(observations)
     unknowns = unknowns_of(observations, inputs)
     rows = derivatives["row"].values[derivatives["inner"].values.astype(bool)]
-    largest = LARGEST_PART_OF_PERIOD / float(derivatives["frequency"].max())
-    width = PART_OF_BANDWIDTH / float(derivatives["bandwidth"].max())
-    width = min(max(width, inputs.dt), largest)
+    period = 1 / float(derivatives["frequency"].max())
+    q = observations["q"].values[0]
     start = first_values(
-        unknowns, inputs, columns, rows[chosen], weights, largest, width
+        unknowns, inputs, q, lambda *motion: compiled.columns(*motion)[0], period
     )
     return changed(inputs, unknowns, start).at(rows), start
 
