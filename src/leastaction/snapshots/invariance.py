@@ -170,10 +170,12 @@ def find(fit: Fit, line: Linearisation, resolution: float) -> list[Symmetry]:
 def odds(symmetry: Symmetry, fit: Fit, line: Linearisation) -> float:
     """Logarithm of the evidence of L with a symmetry over that of L without.
 
-    NaN where no features of the same degree have the symmetry.
+    As where it is imposed, features of two degrees more have the symmetry: else what
+    decides without noise is which features mend the truncation. NaN where none have.
     """
-    basis = adapted(fit.basis, [symmetry])
-    if basis is fit.basis:
+    wide = replace(fit.basis, degree=fit.basis.degree + DEGREES_MORE)
+    basis = adapted(wide, [symmetry])
+    if basis is wide:
         return np.nan
     sums = invariant_sums(basis, [symmetry])
     return learned(line, basis, sums).log_evidence - fit.log_evidence
