@@ -1,8 +1,12 @@
 """A recorded force beside a random one gives the law its scale."""
 
 import numpy as np
+from test_innovations import model_of, shaken
 
 import leastaction as la
+from leastaction.ensembles.innovations_estimate import in_units_of_input
+from leastaction.ensembles.innovations_likelihood import Fit
+from leastaction.ensembles.state_space import Structure
 
 
 def test_masses_in_the_unit_of_the_force():
@@ -42,3 +46,21 @@ def test_masses_in_the_unit_of_the_force():
         estimate, error = found[key]
         assert abs(estimate - value) < 4 * error < abs(value)
     assert "recorded input gives the scale" in str(law)
+
+
+def test_a_noise_that_is_not_resolved_leaves_other_errors_finite():
+    """Gain 2: coefficients are halved; the noise has no error, all others have one."""
+    axes = np.eye(5)[:, [0, 1, 2, 4]]
+    theta, information = np.array([-0.5, 0.1, 0.8, -9.0, 2.0]), 1e4 * np.eye(4)
+    shape = Structure((2, 5), driven=True)
+    fit = Fit(shape, theta, 0.0, axes, np.zeros(4), information, True)
+    model = model_of(shaken(samples=200))
+    names = [f"L: {t}" for t in model.library.names]
+    names += [f"D: {t}" for t in model.library.dissipation_names]
+    labels, found, covariance = in_units_of_input(model, fit, names)
+    assert labels == ["L: x**2", "D: xdot**2", "S: x x", "log noise: x", "L: xdot**2"]
+    np.testing.assert_allclose(found, [-0.25, 0.05, 0.4, -9.0, 0.25])
+    assert np.isinf(covariance[3, 3])
+    others = np.delete(np.delete(covariance, 3, 0), 3, 1)
+    assert np.isfinite(others).all()
+    np.testing.assert_allclose(others[0, 0], 0.005**2 + (0.01 * 0.125) ** 2)

@@ -210,7 +210,11 @@ def in_units_of_input(model: StateSpace, fit: Fit, names: list[str]):
     slopes = np.delete(np.vstack([slopes, rows]), place, axis=0)
     found = np.delete(np.concatenate([found, given / g]), place)
     del labels[place]
-    return labels, found, slopes @ fit.covariance @ slopes.T
+    known = np.isfinite(fit.covariance)
+    covariance = slopes @ np.where(known, fit.covariance, 0.0) @ slopes.T
+    unknown = (slopes != 0) @ ~known.diagonal()
+    covariance[unknown, unknown] = np.inf
+    return labels, found, covariance
 
 
 def among_all(model: StateSpace, names, labels, estimate, covariance):

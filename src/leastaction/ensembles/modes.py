@@ -263,8 +263,8 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
         {
             "frequency": (of_mode, frequency),
             "frequency_std": (of_mode, std[:count]),
-            "damping_ratio": (of_mode, damping * damped),
-            "damping_ratio_std": (of_mode, std[count:] * damped),
+            "damping_ratio": (of_mode, np.where(damped, damping, 0.0)),
+            "damping_ratio_std": (of_mode, np.where(damped, std[count:], 0.0)),
             "shape_real": (of_dof, shapes.real),
             "shape_imaginary": (of_dof, shapes.imag),
         },
