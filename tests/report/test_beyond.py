@@ -29,7 +29,7 @@ def told():
         row("one", "error", (5e-3, 1e-3, 9e-3), limit),
         row("one", "cost", (5.0, np.nan, np.nan), None),
         row("two", "error", (5e-3, 1e-3, 2e-2), limit, note="one start fails"),
-        row("two", "error", (0.3, np.nan, np.nan), limit, "rival"),
+        row("two", "error", (0.3, np.nan, np.nan), None, "rival"),
         row("two", "count", (9.0, np.nan, np.nan), {"minimum": 8.0}),
     ]
     return section("beyond_p", PAPER, {"noise": STUDY}, scorecard([_frame(rows)]))

@@ -52,9 +52,9 @@ def section(
         limit, those of one quantity together, beside those of other estimators; `kept`,
         how many of them keep it.
     """
-    limited = rows[rows["target"] != ""].sort_values("quantity", kind="stable")
-    ours = limited["estimator"] == MAIN
-    judged, others = limited[ours], limited[~ours].to_dict("records")
+    ours = rows["estimator"] == MAIN
+    judged = rows[ours & (rows["target"] != "")].sort_values("quantity", kind="stable")
+    others = rows[~ours].to_dict("records")
     return {
         "folder": folder,
         "heading": f"Beyond paper {label(paper)}" if paper else folder,
