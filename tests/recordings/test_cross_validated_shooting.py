@@ -83,6 +83,7 @@ def test_the_stand_in_gives_its_law(found):
         "D abs(thetadot)",
         "D thetadot**2",
     }
+    assert terms["thetadot**2"] == (0.5, 0)
     for term, truth, error in (
         ("cos(theta)", -64.0, 5e-4),
         ("sin(theta)", -64.0 * np.sin(0.002), 0.1),

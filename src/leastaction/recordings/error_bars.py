@@ -146,11 +146,12 @@ def deviations(
     fixed = problem.fixed(left_out.c, support)
     c = left_out.coefficients(support, fixed)
     left, _ = left_out.jackknife(support, fixed)
-    share = np.sqrt((len(left) - 1) / len(left))
+    moved = left - left[0]  # exactly zero of what is fixed
+    moved = np.sqrt((len(left) - 1) / len(left)) * (moved - moved.mean(0))
     numerical = NUMERICAL_ERROR * c
     numerical[fixed] = 0.0
     drifted, _ = drift(problem, present, found, left_out, support)
-    return np.vstack([share * (left - left.mean(0)), drifted, np.diag(numerical)])
+    return np.vstack([moved, drifted, np.diag(numerical)])
 
 
 def doubtful(c: np.ndarray, std: np.ndarray, blocks: int) -> list:
