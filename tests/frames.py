@@ -8,12 +8,14 @@ from leastaction.ensembles import kalman_filter
 LEVEL = 0.5
 
 
-def frame(stiffness, damping, sensors, noise, samples, dt, seed=0) -> xr.Dataset:
+def frame(
+    stiffness, damping, sensors, noise, samples, dt, seed=0, memory=0.0
+) -> xr.Dataset:
     """Readings of a chain of unit masses a, b, ... that the ground shakes.
 
     `stiffness` and `damping` are those of the storeys from the ground up; `sensors` are
     coordinates, or absolute accelerations such as ``bddot + ground``; `noise` is theirs
-    in SI units.
+    in SI units; `memory` is the correlation time of the ground, s.
     """
     n, rng = len(stiffness), np.random.default_rng(seed)
     drift = np.eye(n) - np.eye(n, k=-1)
@@ -21,17 +23,22 @@ def frame(stiffness, damping, sensors, noise, samples, dt, seed=0) -> xr.Dataset
     rates = np.block([[np.zeros((n, n)), np.eye(n)], [-K, -C]])
     push = np.zeros((2 * n, 2 * n))
     push[n:, n:] = LEVEL**2
+    if memory:
+        ground = np.repeat([0.0, LEVEL], n)[:, None]
+        last = np.append(np.zeros(2 * n), -1 / memory)
+        rates = np.vstack([np.hstack([rates, ground]), last])
+        push = np.diag(np.append(np.zeros(2 * n), memory**-2))
     A, Q = kalman_filter.discretised(rates, push, dt)
-    state, path = _root(kalman_filter.stationary(A, Q)) @ rng.standard_normal(2 * n), []
-    for kick in rng.standard_normal((samples, 2 * n)) @ _root(Q).T:
+    state = _root(kalman_filter.stationary(A, Q)) @ rng.standard_normal(len(A))
+    path = []
+    for kick in rng.standard_normal((samples, len(A))) @ _root(Q).T:
         path.append(state)
         state = A @ state + kick
     path = np.array(path)
     names = [chr(97 + a) for a in range(n)]
-    seen = dict(zip(names, path.T[:n], strict=True)) | {
-        f"{name}ddot + ground": y
-        for name, y in zip(names, (path @ rates.T).T[n:], strict=True)
-    }
+    accelerations = rates[n : 2 * n, : 2 * n] @ path.T[: 2 * n]
+    texts = [*names, *(f"{name}ddot + ground" for name in names)]
+    seen = dict(zip(texts, [*path.T[:n], *accelerations], strict=True))
     y = np.stack([seen[sensor] for sensor in sensors], axis=1)
     y = y + noise * rng.standard_normal(y.shape)
     about = {"units": "mixed", "long_name": "reading"}

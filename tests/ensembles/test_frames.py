@@ -1,5 +1,7 @@
 """Laws of frames on shaking ground: a narrow likelihood, storeys, what is not told."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from frames import LEVEL, frame, storeys
@@ -10,7 +12,8 @@ from leastaction.ensembles import stochastic_subspace
 from leastaction.ensembles.innovations_estimate import undetermined
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.sensor_records import records_of
-from leastaction.ensembles.state_space import StateSpace, Structure
+from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
+from leastaction.ensembles.term_search import Search
 
 STIFFNESS, DAMPING = 400.0, 0.4
 MICROMETRE = 1e-6
@@ -72,12 +75,40 @@ def test_steps_of_the_nonlinear_filter_are_as_short_as_sensors_ask_for(narrow):
     assert model.steps > 1 and np.abs((e - exact) / np.sqrt(V)).max() < 0.1
 
 
+def test_every_form_of_the_force_begins_with_its_own_best_start(narrow):
+    """The start that is best for independent forces may have no other way out."""
+    likelihood, structure, theta = narrow
+    worse = theta * np.array([1.5, 1.3, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0])
+    search = Search(likelihood, structure.columns, [], [], FORCES)
+    both = np.insert(theta, 5, LEVEL)
+    starts = [(structure, worse), (structure, theta)]
+    starts.append((replace(structure, force="diagonal"), both))
+    fits = {fit.structure.force: fit for fit in search.first(starts)}
+    assert set(fits) == {"ground", "diagonal"}
+    best = likelihood.fit(structure, theta).value
+    assert fits["ground"].value == pytest.approx(best, abs=0.01)
+    assert search.simplest_force(list(fits.values())) is fits["ground"]
+
+
 def test_modes_that_hardly_move_are_seen_in_a_short_record():
     """The second one has a fiftieth of the power, in nine times the memory of it."""
     found = stochastic_subspace.differentiate(precise(), {}, storeys(2))
     truth = np.sqrt(STIFFNESS * np.array([3 - 5**0.5, 3 + 5**0.5]) / 2)
-    for frequency in found["mode_frequency"].values[0, :2]:
+    for frequency in found["mode_frequency"].values[0, :3]:
         assert frequency == pytest.approx(truth, rel=0.02)
+
+
+def test_the_memory_of_a_force_moves_no_modes():
+    """It is a state of its own; main frequencies are those of modes, not of it."""
+    sensors = ("addot + ground", "bddot + ground")
+    both = [STIFFNESS] * 2, [DAMPING] * 2
+    data = frame(*both, sensors, 0.05, 20_000, 0.01, memory=0.5)
+    found = stochastic_subspace.differentiate(data, {}, storeys(2))
+    truth = np.sqrt(STIFFNESS * np.array([3 - 5**0.5, 3 + 5**0.5]) / 2)
+    for frequency in found["mode_frequency"].values[0, 1::2]:
+        assert frequency == pytest.approx(truth, rel=0.02)
+    main = float(found["main_frequency"].values[0])
+    assert np.abs(main / truth - 1).min() < 0.05
 
 
 def test_storeys_are_found_among_springs_and_dampers_between_all_floors():

@@ -42,7 +42,8 @@ def differentiate(
 ) -> xr.Dataset:
     """Modes of the outputs at three spacings of the lags, and noise of the sensors.
 
-    There are as many modes as degrees of freedom. A pair of real eigenvalues is no
+    There are as many modes as degrees of freedom, from realisations with a state for
+    the memory of the force and without. A pair of real eigenvalues is no
     mode: its frequency is the root of their product, its damping ratio is above one.
     """
     channels, records, dt = records_of(observations)
@@ -51,8 +52,9 @@ def differentiate(
     found = []
     for per_period in LAGS_PER_PERIOD:
         stride = max(1, round(2 * np.pi / main / dt / per_period))
-        rates, shapes = realisation(records, stride, dt, 2 * count)
-        found.append(modes(rates, shapes, count))
+        for memories in (0, 1):
+            rates, shapes = realisation(records, stride, dt, 2 * count + memories)
+            found.append(modes(rates, shapes, count))
     if count == 1:
         found.append((np.array([main]), np.array([DAMPING_OF_GUESS]), shapes[:, :1].T))
     frequency, damping, shape = (np.array(part) for part in zip(*found, strict=True))
@@ -92,7 +94,7 @@ def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> 
         f, power = welch(y, 1 / dt, nperseg=size, axis=0)
         floor = np.median(power[2 * len(f) // 3 :], axis=0)
         clear = (power[1:] > ABOVE_NOISE * floor) | (order > 0)
-        weighted = power[1:] * f[1:, None] ** np.array([2.0, 0.0, -1.0])[order]
+        weighted = power[1:] * f[1:, None] ** np.array([2.0, 0.0, 0.0])[order]
         weighted = np.where(clear.any(axis=0) & ~clear, 0.0, weighted)
         total = total + weighted / weighted.sum(axis=0)
     return 2 * np.pi * float(f[1 + np.argmax(total.sum(axis=1))])

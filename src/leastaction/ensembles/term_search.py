@@ -93,7 +93,7 @@ class Search:
         if searching:
             fit, stop = self.terms(fit)
         if not set(fit.structure.columns) <= set(first.structure.columns):
-            fit = self.simplest_force(fit)
+            fit = self.simplest_force([fit])
             if fit.structure.force != first.structure.force:
                 fit, stop = self.terms(fit)
         absent, scores, memory = self.tested(fit)
@@ -120,21 +120,28 @@ class Search:
         """Usable columns that are not in a structure."""
         return [i for i in self.usable if i not in structure.columns]
 
-    def first(self, starts) -> Fit:
-        """Fit from the start whose likelihood is largest once its noise is scaled.
+    def first(self, starts) -> list[Fit]:
+        """Fits of each form of the force, from the best of its starts that converges.
+
+        The best is that whose likelihood is largest once its noise is scaled.
 
         Raises
         ------
         ValueError
             If every start diverges.
         """
+        found: dict[str, Fit] = {}
         values = [self.likelihood.profiled(*start) for start in starts]
-        order = np.argsort([-value for _, value in values])
-        for i in order:
-            if np.isfinite(values[i][1]):
-                fit = self.likelihood.fit(starts[i][0], values[i][0])
-                if np.isfinite(fit.value):
-                    return fit
+        for i in np.argsort([-value for _, value in values]):
+            structure, (theta, value) = starts[i][0], values[i]
+            before = found.get(structure.force)
+            if not np.isfinite(value) or before is not None and before.converged:
+                continue
+            fit = self.likelihood.fit(structure, theta)
+            if fit.value > (-np.inf if before is None else before.value):
+                found[structure.force] = fit
+        if found:
+            return list(found.values())
         raise ValueError(
             "no linear law with the modes of these data follows them; expected motion "
             "about an equilibrium that a random force keeps up. Give candidates with a "
@@ -280,10 +287,10 @@ class Search:
         values = [self.likelihood.profiled(structure, s, order)[1] for s in starts]
         return self.likelihood.fit(structure, starts[int(np.argmax(values))], order)
 
-    def simplest_force(self, fit: Fit) -> Fit:
+    def simplest_force(self, fits: Sequence[Fit]) -> Fit:
         """The force by BIC: independent, of the ground, or any covariance."""
         n = self.likelihood.model.dof
-        found = {fit.structure.force: fit}
+        found = {fit.structure.force: fit for fit in fits}
         for force in sorted(self.forces, key=FORCES.index, reverse=True):
             if force not in found:
                 closest = max(found.values(), key=lambda f: f.value)
