@@ -37,6 +37,16 @@ def test_gauge_dimensions(name, unknown, separable, known, diagonal):
         assert gauge_dim(free, theta, theta != 0) == 1 - i
 
 
+def test_errors_of_coefficients_do_not_close_the_gauge():
+    """A chain whose springs are not exactly squares of elongations any more."""
+    law, theta = truth("chain")
+    random = np.random.default_rng(0)
+    found = theta * (1 + 3e-3 * random.normal(size=theta.size))
+    nearby = found * (1 + 3e-3 * random.normal(size=(4, theta.size)))
+    assert gauge_dim(law, found) < 6
+    assert gauge_dim(law, found, nearby=nearby) == 6
+
+
 @pytest.mark.parametrize("name", ["motor", "tanks", "network", "chain"])
 def test_jacobian_is_that_of_the_coefficients(name):
     law, theta = truth(name)

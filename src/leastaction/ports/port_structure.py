@@ -29,6 +29,8 @@ UNKNOWN = "?"
 CROSS, COUPLED_LOSS, STRUCTURE, DISSIPATION, PORT, ENERGY = range(6)
 # Singular values below this share of the largest one are zero.
 RANK_TOLERANCE = 1e-8
+# And those below so many times what errors of the unknowns make of a zero.
+ERRORS_OF_ZERO = 2.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,12 +282,14 @@ def gauge_basis(
     columns = np.where(columns > 0, columns, 1.0)
     scale = np.outer(np.where(seen, rows, np.inf), columns)
     _, sizes, vectors = np.linalg.svd(slopes / scale, full_matrices=True)
-    moved = (structure.jacobian(other)[:, free] - slopes for other in nearby)
-    errors = [np.linalg.norm(change / scale, 2) for change in moved]
-    tolerance = max([RANK_TOLERANCE * sizes.max(initial=0.0), *errors])
-    rank = int((sizes > tolerance).sum())
-    basis = np.zeros((len(vectors) - rank, theta.size))
-    basis[:, free] = vectors[rank:] / columns
+    reached = np.full(len(vectors), RANK_TOLERANCE * sizes.max(initial=0.0))
+    for other in nearby:
+        change = (structure.jacobian(other)[:, free] - slopes) / scale
+        moved = np.linalg.norm(change @ vectors.T, axis=0)
+        reached = np.maximum(reached, ERRORS_OF_ZERO * moved)
+    null = np.pad(sizes, (0, len(vectors) - len(sizes))) <= reached
+    basis = np.zeros((int(null.sum()), theta.size))
+    basis[:, free] = vectors[null] / columns
     return basis
 
 
@@ -310,9 +314,9 @@ def gauge_dim(
     free
         Unknowns that may move; all if absent.
     nearby
-        Other values of θ that its errors allow. A singular value of the Jacobian that
-        is below its change from θ to one of these counts as zero (Weyl's inequality):
-        errors of coefficients break the symmetry of an exact H.
+        Other values of θ that its errors allow. A singular value of the Jacobian counts
+        as zero below twice what the Jacobian of one of these does to its vector: errors
+        of coefficients break the symmetry of an exact H.
 
     Examples
     --------
