@@ -54,9 +54,14 @@ def rollouts(panel: Panel, level: float | None) -> Iterator[tuple[str, xr.Datase
             yield name, rollout
 
 
-def noise_text(level: float | None) -> str:
+def noise_text(panel: Panel, level: float | None) -> str:
     """Words about a level of noise."""
-    return f"noise {level:g} m" if level else "no noise"
+    return f"noise {level:g} {unit_of(panel)}" if level else "no noise"
+
+
+def unit_of(panel: Panel) -> str:
+    """Unit of the field."""
+    return str(panel.config["system"]["field"]["unit"])
 
 
 def field_motion(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -79,16 +84,25 @@ def field_motion(panels: Sequence[Panel], settings: Mapping) -> Figure:
         largest = float(np.nanmax(np.abs(error), initial=0.0)) or 1.0
         maps = {
             "Truth": (truth, top),
-            f"Learned, {noise_text(levels[0])}": (clean["u_estimate"].values, top),
-            f"Learned, {noise_text(levels[-1])}": (noisy["u_estimate"].values, top),
-            f"Error × {top / largest:.0f}": (error * top / largest, top),
+            f"Learned, {noise_text(panel, levels[0])}": (
+                clean["u_estimate"].values,
+                top,
+            ),
+            f"Learned, {noise_text(panel, levels[-1])}": (
+                noisy["u_estimate"].values,
+                top,
+            ),
+            f"Error × {number_text(top / largest, DIGITS)}": (
+                error * top / largest,
+                top,
+            ),
         }
         for axes, (title, (values, scale)) in zip(row, maps.items(), strict=True):
             image = _map(axes, clean, values, scale)
             axes.set_title(title, fontsize=small(settings))
         row[0].set_ylabel(f"{panel_title(panels, i)}\nPosition (m)")
         bar = figure.colorbar(image, ax=list(row), pad=0.01)
-        bar.set_label(f"{panel.label(panel.truth.field)} (m)")
+        bar.set_label(f"{panel.label(panel.truth.field)} ({unit_of(panel)})")
         bar.outline.set_linewidth(0.5)
     return figure
 
@@ -143,7 +157,7 @@ def field_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
     levels = [levels_of(panel.rollout(MAIN)) for panel in panels]
     columns = max(map(len, levels))
     figure, grid = grid_of(
-        settings, len(panels), columns, HEIGHT, REST, sharey=True, sharex="row"
+        settings, len(panels), columns, HEIGHT, REST, sharey="row", sharex="row"
     )
     drawn: dict[str, None] = {}
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
@@ -151,7 +165,7 @@ def field_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
             for name, rollout in rollouts(panel, level):
                 drawn[name] = None
                 _error_lines(axes, name, rollout, settings)
-            axes.set_title(noise_text(level), fontsize=small(settings))
+            axes.set_title(noise_text(panel, level), fontsize=small(settings))
             axes.set_yscale("log")
         row[0].set_ylabel(f"{panel_title(panels, i)}\nError over rms (1)")
     legend_on_top(
@@ -190,7 +204,9 @@ def field_errors_finding(panels: Sequence[Panel]) -> str:
                 f"({name})"
                 for name, error in ends.items()
             )
-            parts.append(f"{panel.title}, {noise_text(level)}: {told} at the end.")
+            parts.append(
+                f"{panel.title}, {noise_text(panel, level)}: {told} at the end."
+            )
     return " ".join(parts)
 
 
@@ -210,7 +226,7 @@ def field_law(panels: Sequence[Panel], settings: Mapping) -> Figure:
         first = rollout.isel(replicate=0)
         true = {"color": settings["truth_color"], "linewidth": 2.4, "zorder": 0}
         row[0].plot(first["value"], first["slope_true"], **true)
-        unit = panel.coordinate_unit(panel.truth.field)
+        unit = unit_of(panel)
         label = f"{panel.label(panel.truth.field)} ({unit})"
         row[0].set_ylabel(f"{panel_title(panels, i)}\n$V'(u)$ ({unit}/s²)")
         row[1].set_ylabel(f"Error of $V'$ ({unit}/s²)")
