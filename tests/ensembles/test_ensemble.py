@@ -22,6 +22,14 @@ def test_observations_honour_their_contract(observations):
     assert observations["time"].values[-1] == pytest.approx(2.0)
 
 
+def test_values_that_are_not_finite_are_counted_and_the_first_is_placed(observations):
+    q = observations["q"].copy(deep=True)
+    q[0, 3, 40:42, 0] = [np.nan, np.inf]
+    (found,) = problems(observations.assign(q=q), "observations")
+    where = {"replicate": 0, "trajectory": 3, "time": 40, "dof": 0}
+    assert "2 values that are not finite" in found and str(where) in found
+
+
 def test_the_velocity_is_the_rate_of_the_coordinate(observations):
     dt = 1e-3
     rate = np.diff(observations["q"].values, axis=2) / dt
