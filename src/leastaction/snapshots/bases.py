@@ -21,7 +21,7 @@ z makes every Lagrangian of the features invariant along it.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import pairwise, product
 from typing import ClassVar, Self
 
@@ -194,7 +194,9 @@ class RadialBasis(Basis):
             of_q, of_v = (
                 np.stack(
                     [
-                        np.prod([t[k] for t, k in zip(part, row, strict=True)], axis=0)
+                        reduce(
+                            np.multiply, (t[k] for t, k in zip(part, row, strict=True))
+                        )
                         for row in half
                     ],
                     axis=1,
@@ -205,13 +207,13 @@ class RadialBasis(Basis):
             found[:, i : i + SAMPLES_OF_RADIAL] = products[:, left, right].T
         return found
 
-    def _tables(self, states: np.ndarray, order: int) -> list[np.ndarray]:
-        """Derivatives of each factor exp(−(z−z_j)²/ε²), (order, sample, centre)."""
+    def _tables(self, states: np.ndarray, order: int) -> list[list[np.ndarray]]:
+        """Derivatives of each factor exp(−(z−z_j)²/ε²), (sample, centre), by order."""
         tables = []
         for z, centre in zip(states.T, self.centres.T, strict=True):
             distance = z[:, None] - centre
             first = np.exp(-self._a * distance**2)
-            tables.append(np.array(self._differentiated(first, distance, order)))
+            tables.append(self._differentiated(first, distance, order))
         return tables
 
     def _differentiated(self, first, distance: np.ndarray, order) -> list[np.ndarray]:
@@ -352,12 +354,25 @@ class WeightSpace(Basis):
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
         """Partial derivatives of all features, shape (sample, feature)."""
-        x = (np.asarray(state, dtype=float) - self.centre) @ self.inputs.T
-        tables = [
-            _one_variable(column, self.degree, self.length_scale, len(axes))
+        return self._partial(self._tables(state, len(axes)), axes)
+
+    def derivatives(
+        self, states: np.ndarray, coefficients: np.ndarray, order: int
+    ) -> np.ndarray:
+        """As :meth:`Basis.derivatives`, with one table per input for all of them."""
+        tables, every = self._tables(states, order), factors(states.shape[1], order)
+        return np.array([self._partial(tables, axes) @ coefficients for axes in every])
+
+    def _tables(self, states: np.ndarray, order: int) -> list[list[np.ndarray]]:
+        """Derivatives of the functions of each input, (k, sample), by order."""
+        x = (np.asarray(states, dtype=float) - self.centre) @ self.inputs.T
+        return [
+            _one_variable(column, self.degree, self.length_scale, order)
             for column in x.T
         ]
-        total = None
+
+    def _partial(self, tables: list[list[np.ndarray]], axes: Sequence[int]):
+        total, samples = None, tables[0][0].shape[1]
         for rows in product(*(np.flatnonzero(self.inputs[:, a]) for a in axes)):
             first, *others = (table[rows.count(i)] for i, table in enumerate(tables))
             factor = np.prod(
@@ -365,7 +380,7 @@ class WeightSpace(Basis):
             )
             part = self._products([factor * first, *others])
             total = part if total is None else np.add(total, part, out=total)
-        return (np.zeros((self.size, len(x))) if total is None else total).T
+        return (np.zeros((self.size, samples)) if total is None else total).T
 
     def _products(self, tables: list[np.ndarray]) -> np.ndarray:
         """Products of one entry per table (k, sample) over all multi-indices."""
