@@ -5,11 +5,11 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 from scipy.linalg import qr
-from scipy.stats import chi2
 
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.library import Library
+from leastaction.ensembles import whiteness
 from leastaction.ensembles.further_candidates import independent, widened
 from leastaction.ensembles.innovations_likelihood import (
     Fit,
@@ -429,18 +429,10 @@ def order_disagreement(likelihood: Likelihood, fit: Fit) -> float:
 
 
 def _whitened(model: StateSpace, fit: Fit) -> tuple[float, float]:
-    """Largest excess kurtosis, and p-value of Ljung and Box's test of all channels."""
+    """Largest excess kurtosis of a channel, and p-value of the whiteness of all."""
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     series = [e / np.sqrt(V) for e, V in map(of_record, range(len(model.records)))]
     whole = np.concatenate(series)
-    square = np.mean(whole**2, axis=0)
-    kurtosis = np.mean(whole**4, axis=0) / square**2 - 3
-    lags = min(LAGS, max(map(len, series)) // 4)
-    statistic = np.zeros(whole.shape[1])
-    first = 1 + model.dependent_neighbours
-    for h in range(first, lags + 1):
-        count = sum(max(len(x) - h, 0) for x in series)
-        product = sum((x[h:] * x[: max(len(x) - h, 0)]).sum(axis=0) for x in series)
-        statistic += product**2 / count / square**2
-    p_values = chi2.sf(statistic, lags + 1 - first) * len(statistic)
-    return float(np.abs(kurtosis).max()), float(min(1.0, p_values.min()))
+    kurtosis = np.mean(whole**4, axis=0) / np.mean(whole**2, axis=0) ** 2 - 3
+    white = whiteness.p_value(series, LAGS, model.correlation_of_neighbours)
+    return float(np.abs(kurtosis).max()), white

@@ -145,8 +145,8 @@ class StateSpace:
         Samples of the sensors in one of the records, and the time that they span, s.
     """
 
-    # Neighbours that an innovation of the true law is correlated with.
-    dependent_neighbours = 0
+    # Of innovations of the true law.
+    correlation_of_neighbours = 0.0
 
     def __init__(
         self,

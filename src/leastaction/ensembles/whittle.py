@@ -44,8 +44,8 @@ class BandedStateSpace(StateSpace):
         If a band holds too few frequencies of a record.
     """
 
-    # By a sixth, under Hann's taper.
-    dependent_neighbours = 1
+    # Every second coefficient is taken, under Hann's taper.
+    correlation_of_neighbours = 1 / 6
 
     def __init__(self, *model, bands: Sequence[Sequence[float]]):
         super().__init__(*model)
