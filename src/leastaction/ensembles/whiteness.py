@@ -12,8 +12,8 @@ def p_value(series: Sequence[np.ndarray], most: int, neighbours: float = 0.0) ->
     With r_h the sample correlation at lag h of n innovations, Q = n Σ r_h² is χ².
     Fourier coefficients under a taper have a correlation ρ with their next neighbours,
     so that lag one is left out, and √n r_h have the covariances (Bartlett 1946)
-    1 + 2ρ², 2ρ and ρ² at lags that are 0, 1 and 2 apart. Q is then taken for a multiple of χ²
-    with the same mean and variance (Satterthwaite 1946).
+    1 + 2ρ², 2ρ and ρ² at lags that are 0, 1 and 2 apart. Q is then taken for a multiple
+    of χ² with the same mean and variance (Satterthwaite 1946).
 
     Parameters
     ----------
