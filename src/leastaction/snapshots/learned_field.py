@@ -1,37 +1,4 @@
-"""A discrete Lagrangian density as :func:`leastaction.load_model` gives it.
-
-Examples
---------
->>> import leastaction as la
->>> string = la.system(
-...     {
-...         "field": {"name": "u", "unit": "m"},
-...         "domain": {"length": 6.0, "nodes": 12}
-...         | {"left": "periodic", "right": "periodic"},
-...         "parameters": {},
-...         "lagrangian": "u_t**2/2 - 2*u_x**2 - u**2/2",
-...     }
-... )
->>> data = la.simulate(
-...     string,
-...     method="spectral",
-...     duration=2.0,
-...     time_step=0.2,
-...     trajectories=3,
-...     initial_state={"u": "a*sin(2*pi*x/length)", "u_t": "b*cos(4*pi*x/length) + c"}
-...     | {"random": {name: {"normal": [0, 1]} for name in "abc"}},
-...     noise={"channels": ["q"]},
-... )
->>> recipe = la.recipes.snapshots.recommended("field_snapshots", degree=2)
->>> model = recipe.fit(data)
->>> round(model.speed_squared(), 3), model.stable
-(4.0, True)
->>> model.slope([0.5]).round(3)
-array([0.5])
->>> first = data["q"].values[0, :, :2]
->>> model.rollout(first[:, 0], first[:, 1], steps=50).shape
-(3, 51, 12)
-"""
+"""A discrete Lagrangian density as :func:`leastaction.load_model` gives it."""
 
 from dataclasses import dataclass
 
@@ -67,6 +34,38 @@ class LearnedField:
     distance
         Posterior standard deviations from the fit to this density, 0 where the fit was
         stable; infinite if none is stable.
+
+    Examples
+    --------
+    >>> import leastaction as la
+    >>> string = la.system(
+    ...     {
+    ...         "field": {"name": "u", "unit": "m"},
+    ...         "domain": {"length": 6.0, "nodes": 12}
+    ...         | {"left": "periodic", "right": "periodic"},
+    ...         "parameters": {},
+    ...         "lagrangian": "u_t**2/2 - 2*u_x**2 - u**2/2",
+    ...     }
+    ... )
+    >>> data = la.simulate(
+    ...     string,
+    ...     method="spectral",
+    ...     duration=2.0,
+    ...     time_step=0.2,
+    ...     trajectories=3,
+    ...     initial_state={"u": "a*sin(2*pi*x/length)", "u_t": "b*cos(4*pi*x/length) + c"}
+    ...     | {"random": {name: {"normal": [0, 1]} for name in "abc"}},
+    ...     noise={"channels": ["q"]},
+    ... )
+    >>> recipe = la.recipes.snapshots.recommended("field_snapshots", degree=2)
+    >>> model = recipe.fit(data)
+    >>> round(model.speed_squared(), 3), model.stable
+    (4.0, True)
+    >>> model.slope([0.5]).round(3)
+    array([0.5])
+    >>> first = data["q"].values[0, :, :2]
+    >>> model.rollout(first[:, 0], first[:, 1], steps=50).shape
+    (3, 51, 12)
     """
 
     density: DiscreteDensity
