@@ -53,7 +53,8 @@ class LearnedField:
     ...     duration=2.0,
     ...     time_step=0.2,
     ...     trajectories=3,
-    ...     initial_state={"u": "a*sin(2*pi*x/length)", "u_t": "b*cos(4*pi*x/length) + c"}
+    ...     initial_state={"u": "a*sin(2*pi*x/length)"}
+    ...     | {"u_t": "b*cos(4*pi*x/length) + c"}
     ...     | {"random": {name: {"normal": [0, 1]} for name in "abc"}},
     ...     noise={"channels": ["q"]},
     ... )
