@@ -273,6 +273,8 @@ def test_self_excited_motion_has_a_negative_damping(seed):
     assert set(terms) == {"xdot**2", "x**2", "D xdot**2", "D x**2*xdot**2"}
     assert terms["D xdot**2"][0] == pytest.approx(-0.25, abs=0.01)
     assert terms["D x**2*xdot**2"][0] == pytest.approx(0.25, abs=0.01)
+    (said,) = [text for text in found.warnings if "feeds energy" in text]
+    assert said.startswith("the damping xdot**2 is negative")
 
 
 def test_oscillators_that_nothing_connects_have_a_scale_each():

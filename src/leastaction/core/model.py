@@ -513,16 +513,16 @@ def rounded(value: float, width: float) -> tuple[str, str]:
     ('9.8100', '0.0010')
     >>> rounded(2.6867e-6, 4.6e-9)
     ('2.6867·10⁻⁶', '0.0046·10⁻⁶')
-    >>> rounded(0.5, 0.0), rounded(-7.88e10, 0.0)
-    (('0.5', ''), ('-7.88·10¹⁰', ''))
+    >>> rounded(0.5, 0.0), rounded(-7.88e10, np.inf)
+    (('0.5', ''), ('-7.88·10¹⁰', '∞'))
     """
-    size = max(abs(value), width)
-    exponent = int(np.floor(np.log10(size))) if 0 < size < np.inf else 0
+    size = max(abs(value), width if width < np.inf else 0.0)
+    exponent = int(np.floor(np.log10(size))) if size > 0 else 0
     power = 0 if exponent in PLAIN_EXPONENTS else exponent
     mark = f"·10{str(power).translate(RAISED)}" if power else ""
     value, width = value / 10.0**power, width / 10.0**power
-    if not width > 0:
-        return f"{value:.6g}{mark}", ""
+    if not 0 < width < np.inf:
+        return f"{value:.6g}{mark}", "∞" if width > 0 else ""
     digits = max(0, 1 - int(np.floor(np.log10(width))))
     return f"{value:.{digits}f}{mark}", f"{width:.{digits}f}{mark}"
 

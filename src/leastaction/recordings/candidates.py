@@ -1,6 +1,7 @@
 """What the candidates of a recording are: their forces, prices, signs and motions."""
 
 import logging
+from collections.abc import Sequence
 
 import numpy as np
 import sympy as sp
@@ -89,10 +90,15 @@ def one_two_five(value: float) -> float:
 
 def feeding_losses(terms: Library, columns: np.ndarray) -> np.ndarray:
     """Losses that are even in the velocities: with a negative coefficient they gain."""
-    flipped = {v: -v for v in symbols(velocity_names(terms.coordinates))}
     count = len(terms.terms)
-    even = [term.xreplace(flipped) == term for term in terms.dissipation]
+    even = [is_even(term, terms.coordinates) for term in terms.dissipation]
     return np.array([k >= count and even[k - count] for k in columns])
+
+
+def is_even(loss: sp.Expr, coordinates: Sequence[str]) -> bool:
+    """Whether a loss is the same in both directions of the motion."""
+    flipped = {v: -v for v in symbols(velocity_names(coordinates))}
+    return bool(loss.xreplace(flipped) == loss)
 
 
 def prices(terms: Library, columns: np.ndarray) -> np.ndarray:

@@ -5,7 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import xarray as xr
 
+from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.expressions import parse
 from leastaction.core.model import rounded
+from leastaction.recordings.candidates import is_even
 from leastaction.recordings.inputs import (
     GAIN,
     LAG,
@@ -126,7 +129,8 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
 
 def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
     """What else the law says of the data."""
-    return [*_inputs(model, said_of_inputs(observations)), *_zero_offset(model)]
+    said = _inputs(model, said_of_inputs(observations))
+    return [*said, *_zero_offset(model), *_negative_damping(model)]
 
 
 def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
@@ -186,6 +190,20 @@ def _zero_offset(model: xr.Dataset) -> list[str]:
                 "sin beside cos is a mounting angle, not physics"
             )
     return texts
+
+
+def _negative_damping(model: xr.Dataset) -> list[str]:
+    """Losses that feed energy in."""
+    coordinates = [str(name) for name in model["dof"].values]
+    names = (*coordinates, *velocity_names(coordinates))
+    values = model["dissipation_coefficient_estimate"].values[0]
+    found = zip(map(str, model["dissipation_term"].values), values, strict=True)
+    return [
+        f"the damping {term} is negative: it feeds energy into the motion, which is "
+        "self-excited, or driven by what no column records"
+        for term, value in found
+        if value < 0 and is_even(parse(term, names), coordinates)
+    ]
 
 
 def _coefficients(model: xr.Dataset) -> tuple[list[str], np.ndarray]:
