@@ -113,6 +113,17 @@ def test_a_spectrum_integrates_to_the_variance():
     assert_allclose(power, variance, rtol=2e-3)
 
 
+def test_a_fast_motion_has_the_covariance_of_its_own_unit_of_time():
+    """45 kHz in SI units: q and its rate differ by five powers of ten."""
+    stiffness, damping, force = 7.9e10, 9.5e3, 2e18
+    terms = {"xdot**2": 0.5, "x**2": -stiffness / 2}
+    motion = Motion(law(terms, {"xdot**2": damping / 2}, [[force]]))
+    found = motion.covariance(motion.about_equilibrium(), np.array([[force]]))
+    variance = force / (2 * damping) * np.array([1 / stiffness, 1.0])
+    assert_allclose(np.diag(found), variance, rtol=1e-6)
+    assert abs(found[0, 1]) < 1e-6 * np.sqrt(variance.prod())
+
+
 def test_welch_of_a_motion_has_the_windowed_spectrum_in_the_mean():
     """A line narrower than the resolution, of an AR(2) process."""
     from scipy.signal import lfilter, welch

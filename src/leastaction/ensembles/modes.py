@@ -209,7 +209,13 @@ class Motion:
         n, inverse = self.dof, np.linalg.inv(linear.inertia)
         noise = np.zeros((2 * n, 2 * n))
         noise[n:, n:] = inverse @ force @ inverse.T
-        return solve_continuous_lyapunov(linear.rates, -noise)
+        # In its own unit of time: q and q̇ of a fast motion differ by powers of ten.
+        speed = np.abs(np.linalg.eigvals(linear.rates)).max()
+        size = np.repeat([1.0, speed], n)
+        rates = linear.rates / size[:, None] * size
+        whole = np.outer(size, size)
+        found = solve_continuous_lyapunov(rates / speed, -noise / whole / speed)
+        return found * whole
 
 
 def _normal_points(dimension: int) -> np.ndarray:
