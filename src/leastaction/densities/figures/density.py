@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from mpl_toolkits.mplot3d import Axes3D
 
 from leastaction.core.families import declared_units
 from leastaction.core.units import unit
-from leastaction.densities.figures._shared import ORDER, samples_text, surface_and_map
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
-from leastaction.report.readable import unit_label
+from leastaction.report.readable import plain_scientific, scientific, unit_label
 from leastaction.report.style import (
+    StyledFigure,
     grid_of,
     key,
     legend_on_top,
@@ -25,6 +26,8 @@ CONTOURS = (0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
 HIGHEST_SCORE = 4.0
 # Faintest marginal density shown, over the highest one.
 FAINTEST_MARGINAL = 1e-5
+# Estimators in the order of every legend.
+ORDER = ("published", "split_sample", "recommended")
 
 
 def density(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -223,3 +226,26 @@ def _marginal(axes, panel: Panel, a: int, axis: int, settings: Mapping) -> set[s
     axes.set_xlabel(axes_names(panel, a)[axis])
     axes.set_ylabel("Marginal density (SI units)")
     return shown
+
+
+def surface_and_map(settings: Mapping) -> tuple[StyledFigure, Axes3D, Axes]:
+    """An empty figure, axes for a surface on the left and for its map on the right."""
+    figure = StyledFigure(settings, 84)
+    left, right = figure.subfigures(1, 2, width_ratios=(1.0, 0.92))
+    solid = left.add_axes((0.02, 0.0, 0.96, 1.0), projection="3d")
+    solid.view_init(elev=32, azim=-125)
+    solid.set_box_aspect(None, zoom=0.88)
+    # What lies on the floor may show through a surface.
+    solid.computed_zorder = False
+    return figure, solid, right.subplots()
+
+
+def samples_text(samples: float, plain: bool = False) -> str:
+    """A number of samples to one digit: mathtext, or plain text.
+
+    >>> samples_text(1e7), samples_text(1e7, plain=True)
+    ('$10^{7}$', '10⁷')
+    """
+    if plain:
+        return plain_scientific(samples, 1).removeprefix("1·")
+    return scientific(samples, 1).replace(r"$1\times", "$")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from leastaction.densities.figures._shared import ORDER, samples_text, surface_and_map
+from leastaction.densities.figures.density import ORDER, samples_text, surface_and_map
 from leastaction.densities.stationary_parameters import (
     parameters,
     true_coefficients,
