@@ -128,6 +128,8 @@ def test_a_refused_fit_is_counted_and_not_rolled_out(panel):
     (first, *_) = [r for r in rows if r["quantity"].startswith("fits refused")]
     assert first["ours_median"] == 1
     assert "1 of 1 fits are refused" in finding("field_motion", [refused])
+    alone = [{"recommended": one.isel(noise_level=[0])} for one in (model, found)]
+    draw("field_motion", [Panel("refused", panel.config, *alone)], {"dpi": 50})
 
 
 def test_a_wave_equation_needs_two_powers():

@@ -82,23 +82,16 @@ def field_motion(panels: Sequence[Panel], settings: Mapping) -> Figure:
         top = float(np.abs(truth).max())
         error = clean["u_estimate"].values - truth
         largest = float(np.nanmax(np.abs(error), initial=0.0)) or 1.0
-        maps = {
-            "Truth": (truth, top),
-            f"Learned, {noise_text(panel, levels[0])}": (
-                clean["u_estimate"].values,
-                top,
-            ),
-            f"Learned, {noise_text(panel, levels[-1])}": (
-                noisy["u_estimate"].values,
-                top,
-            ),
-            f"Error × {number_text(top / largest, DIGITS)}": (
-                error * top / largest,
-                top,
-            ),
-        }
-        for axes, (title, (values, scale)) in zip(row, maps.items(), strict=True):
-            image = _map(axes, clean, values, scale)
+        shown = clean["u_estimate"].values, noisy["u_estimate"].values
+        learned = ["Learned" if r["stable"] else "Refused" for r in (clean, noisy)]
+        maps = [
+            ("Truth", truth),
+            (f"{learned[0]}, {noise_text(panel, levels[0])}", shown[0]),
+            (f"{learned[1]}, {noise_text(panel, levels[-1])}", shown[1]),
+            (f"Error × {number_text(top / largest, DIGITS)}", error * top / largest),
+        ]
+        for axes, (title, values) in zip(row, maps, strict=True):
+            image = _map(axes, clean, values, top)
             axes.set_title(title, fontsize=small(settings))
         row[0].set_ylabel(f"{panel_title(panels, i)}\nPosition (m)")
         bar = figure.colorbar(image, ax=list(row), pad=0.01)
