@@ -363,13 +363,16 @@ class Likelihood:
         return turned / np.maximum(part.max(axis=0) / LARGEST_DIFFERENCE, 1.0)
 
     def _raised(self, structure: Structure, theta: np.ndarray, order: int):
-        """θ with a noise that is just too low to be seen raised."""
+        """θ with noise that is just too low to be seen raised, if that is likelier."""
         found, noise = theta.copy(), self._places_of_noise(structure)
-        variance = self.value(structure, theta, order)[2]
-        if np.isfinite(variance).all():
-            lowest = 0.5 * np.log(LEAST_NOISE * variance)
-            found[noise] = np.maximum(found[noise], lowest)
-        return found
+        value, _, variance = self.value(structure, theta, order)
+        if not np.isfinite(value):
+            return theta
+        lowest = 0.5 * np.log(LEAST_NOISE * variance)
+        found[noise] = np.maximum(found[noise], lowest)
+        if (found == theta).all():
+            return theta
+        return found if self.value(structure, found, order)[0] > value else theta
 
     def _free(self, structure: Structure, theta, order: int) -> np.ndarray:
         """Parameters that move: no noise that is far below innovations."""
