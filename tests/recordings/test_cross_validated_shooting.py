@@ -220,6 +220,11 @@ def test_a_term_that_may_belong_into_a_law_counts_by_its_probability(regression)
     change = quadratic.coefficients((0, 2), []) - quadratic.coefficients((0,), [])
     found = absent_term(kept, present, quadratic)
     np.testing.assert_allclose(found, [change[0] / 2, 0, 0, 0])
+    lower = [quadratic.block_errors(s, []).sum() for s in ((0, 2), (0,))]
+    w = 0.5 * np.log(lower[0] / lower[1]) / (50 * np.log(ERROR_RATIO_OF_TERM))
+    kept.price = np.full(4, 50.0)
+    dear = absent_term(kept, present, quadratic)[0]
+    assert 0 < w < 0.5 and dear == pytest.approx(np.sqrt(w * (1 - w)) * change[0])
     there = SimpleNamespace(support=(0, 2), fit=SimpleNamespace(c=c))
     assert np.abs(absent_term(kept, there, quadratic)).max() < 0.1 * abs(found[0])
     kept.driven = False
