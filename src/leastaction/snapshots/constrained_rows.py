@@ -217,21 +217,18 @@ def evidence_maximisation(
     held = np.arange(len(positions)) % TRAJECTORIES_PER_HELD_OUT == 0
     rows = theta.reshape(len(positions), -1, theta.shape[1])
     others = compressed(rows[~held].reshape(-1, theta.shape[1]))
-    basis, about = basis_of(equations), equations.attrs
+    basis = basis_of(equations)
     all_rows = np.concatenate([others, *rows[held]])
     # As many directions in every case, so that cases can be put together.
     room = min(len(all_rows), basis.size - len(conditions[0]))
-
-    def mass(b: np.ndarray) -> np.ndarray | None:
-        return massive(basis, b, positions, about["time_step"], about["rule"])
-
-    system, most, conditions = probable(all_rows, conditions, mass, len(theta))
+    given = equations.attrs["time_step"], equations.attrs["rule"]
+    system, most, conditions = probable(
+        all_rows, conditions, lambda b: massive(basis, b, positions, *given), len(theta)
+    )
 
     def errors(fits: list[np.ndarray]) -> np.ndarray:
         """One-step errors (rms) of the trajectories that are held out."""
-        found = one_step_errors(
-            basis, fits, positions[held], about["time_step"], about["rule"]
-        )
+        found = one_step_errors(basis, fits, positions[held], *given)
         return np.sqrt((found**2).mean(axis=(1, 2)))
 
     how = settings["damping"]

@@ -16,6 +16,7 @@ import xarray as xr
 from leastaction.core.multi_index import multi_indices
 from leastaction.core.simulation import first_index, halton_starts
 from leastaction.core.symmetries import (
+    DECISIVE,
     Invariance,
     Symmetry,
     change_along,
@@ -43,6 +44,8 @@ DEGREES_MORE = 2
 # Features of so many of the highest degrees show where the series is cut: terms that
 # are even in something come with every second degree only.
 DEGREES_CUT = 2
+# Of what denies a symmetry, what two further degrees may mend.
+SHARE_MENDED = 0.1
 # Singular values below this part of the largest are conditions that hold already.
 ROUND_OFF = 1e-9
 # Smallest eigenvalue of a metric, over the largest, of features that still resolve.
@@ -159,26 +162,47 @@ def find(fit: Fit, line: Linearisation, resolution: float) -> list[Symmetry]:
     found = Invariance(scale, change, total).symmetries(
         fit.coefficients, fit.factor, size, resolution, _truncation(fit, line)
     )
-    return [
-        one
-        if one.verdict == "not found"
-        else replace(one, log_odds=odds(one, fit, line))
-        for one in found
-    ]
+    return settled(found, fit, line)
 
 
-def odds(symmetry: Symmetry, fit: Fit, line: Linearisation) -> float:
-    """Logarithm of the evidence of L with a symmetry over that of L without.
+def settled(found: Sequence[Symmetry], fit: Fit, line: Linearisation) -> list[Symmetry]:
+    """Symmetries with their odds, the likeliest first, each beside those before it."""
+    passed = [one for one in found if one.verdict != "not found"]
+    alone = [odds([one], fit, line) for one in passed]
+    order = np.argsort([-np.nan_to_num(value, nan=-np.inf) for value in alone])
+    kept, height, judged = [], 0.0, []
+    for one, value in ((passed[i], alone[i]) for i in order):
+        if kept and value > DECISIVE:
+            value = odds([*kept, one], fit, line) - height
+        judged.append(replace(one, log_odds=float(value)))
+        if value > DECISIVE:
+            kept, height = [*kept, one], height + value
+    return judged or list(found)
 
-    As where it is imposed, features of two degrees more have the symmetry: else what
-    decides without noise is which features mend the truncation. NaN where none have.
+
+def odds(symmetries: Sequence[Symmetry], fit: Fit, line: Linearisation) -> float:
+    """Logarithm of the evidence of L with symmetries over that of L without.
+
+    As where they are imposed, features of two degrees more have the symmetries: else
+    what decides without noise is which features mend the truncation. NaN where none
+    have, or where still more degrees would mend a part of what denies the symmetries.
     """
-    wide = replace(fit.basis, degree=fit.basis.degree + DEGREES_MORE)
-    basis = adapted(wide, [symmetry])
+    with_them = _evidence(symmetries, fit, line, DEGREES_MORE)
+    denied = fit.log_evidence - with_them
+    if denied > 0:
+        richer = _evidence(symmetries, fit, line, 2 * DEGREES_MORE)
+        if richer - with_them > SHARE_MENDED * denied:
+            return np.nan
+    return -denied
+
+
+def _evidence(symmetries, fit: Fit, line: Linearisation, more: int) -> float:
+    """Of L with symmetries and so many degrees more; NaN if no features have these."""
+    wide = replace(fit.basis, degree=fit.basis.degree + more)
+    basis = adapted(wide, symmetries)
     if basis is wide:
         return np.nan
-    sums = invariant_sums(basis, [symmetry])
-    return learned(line, basis, sums).log_evidence - fit.log_evidence
+    return learned(line, basis, invariant_sums(basis, symmetries)).log_evidence
 
 
 def _change(basis: Basis, states: np.ndarray, scale: np.ndarray) -> np.ndarray:
