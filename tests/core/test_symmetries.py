@@ -4,9 +4,13 @@ import numpy as np
 import pytest
 import sympy as sp
 
-from leastaction.core.law_symmetries import noether_quantity, symmetries_of_terms
 from leastaction.core.model import simulate
-from leastaction.core.symmetries import PROBABILITY, sum_of_squares_quantile
+from leastaction.core.symmetries import (
+    PROBABILITY,
+    noether_quantity,
+    sum_of_squares_quantile,
+    symmetries_of_terms,
+)
 from leastaction.core.system import System
 
 PLANE = "x y xdot ydot"

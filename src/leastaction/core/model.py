@@ -15,9 +15,8 @@ from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import RAISED, parse, symbol
 from leastaction.core.families import implementation, system_class, unknown
-from leastaction.core.law_symmetries import symmetries_of_terms
 from leastaction.core.library import Comparison, Library, compare
-from leastaction.core.symmetries import Symmetry
+from leastaction.core.symmetries import Symmetry, symmetries_of_terms
 from leastaction.core.system import DIGITS, System
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.

@@ -4,8 +4,8 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.law_symmetries import noether_quantity
 from leastaction.core.model import IdentifiedModel
+from leastaction.core.symmetries import noether_quantity
 from leastaction.recordings.contracts import held_out, pieces, training
 
 # Velocities are slopes of cubics through this share of a main period.

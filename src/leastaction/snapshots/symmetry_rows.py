@@ -6,8 +6,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.families import system_from_config
-from leastaction.core.law_symmetries import symmetries_of_terms
-from leastaction.core.symmetries import Symmetry, symmetries_of
+from leastaction.core.symmetries import Symmetry, symmetries_of, symmetries_of_terms
 from leastaction.report.case import Case, Found, Row, count
 from leastaction.report.panel import MAIN, Panel
 
