@@ -13,7 +13,7 @@ def changed(name: str, path: str, value) -> dict:
     *parents, last = path.split("/")
     place = example
     for key in parents:
-        place = place[key]
+        place = place.setdefault(key, {})
     if value is None:
         del place[last]
     else:
@@ -70,4 +70,32 @@ def test_a_method_of_other_systems_is_refused():
         "initial_state": {"x1": 2.0},
     }
     with pytest.raises(ConfigError, match="simulates coordinates, but"):
+        check_example(completed(example), NETWORK)
+
+
+DRIVEN = "../beyond_port_hamiltonian/dc_motor"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("validate/structure", None, "validate.structure is missing"),
+        ("simulate/duration", 1.0, "identify.window is 100, but a motion has 50"),
+        ("simulate/initial_state/p", "q0", "unknown name 'q0'"),
+        (f"{RECOMMENDED}/structure", [[0, 1], [1, 0]], "not skew-symmetric"),
+        (f"{RECOMMENDED}/port", [[1, 0]], "port has rows of"),
+    ],
+)
+def test_what_an_unknown_structure_needs_is_said(path, value, message):
+    with pytest.raises(ConfigError, match=message):
+        check_example(changed(DRIVEN, path, value), "dc_motor")
+
+
+def test_unknown_structure_of_algebraic_equations_is_refused():
+    """T E, T (J - R) T' and T B have the same motions for every T."""
+    example, driven = written(NETWORK), written(DRIVEN)
+    example |= {key: driven[key] for key in ("simulate", "estimators", "validate")}
+    example["simulate"] |= {"initial_state": {"x1": 2.0}, "input": {"u": "1"}}
+    example.pop("publish")
+    with pytest.raises(ConfigError, match="flow E is not the identity"):
         check_example(completed(example), NETWORK)

@@ -29,6 +29,7 @@ from leastaction.ports.structure_search import (
     convex,
     eliminated,
     fitted,
+    gap_to_rival,
     searched,
     unpruned,
 )
@@ -44,12 +45,16 @@ LEVEL = 1e-4
 # Sum of the squared autocorrelations of sixth differences, both signs of the lag: how
 # much less certain the variance found from them is.
 SIXTH_DIFFERENCES = 3.17
+# An input that keeps this share of its variance is excited, whatever the noise.
+LEAST_EXCITATION = 1e-2
 # Share of an input's variance that rounding explains.
 ROUNDING = 1e-10
 # Least over largest singular value of J − R that counts as regular.
 LEAST_REGULARITY = 1e-6
 # Draws of the unknowns that their errors allow.
 DRAWS = 4
+# Of the criterion, to the next best set of unknowns: odds of 20 to 1.
+LEAST_GAP = 2 * np.log(20)
 ASSUMPTIONS = ("unknown", "unknown, outputs", "J known, outputs", "found")
 
 
@@ -63,10 +68,13 @@ class Settled:
         Its unknowns.
     data
         χ² near them, from prediction errors.
+    gap
+        By how much the criterion of the next best set of unknowns is larger.
     """
 
     fit: Fit
     data: Quadratic
+    gap: float = np.inf
 
     @property
     def ratio(self) -> float:
@@ -105,14 +113,26 @@ def settled(law, data: Quadratic, errors: PredictionErrors, fits: tuple):
     for _ in range(ROUNDS):
         fit = known[0]
         for _ in range(STEPS):
-            there = errors.quadratic(law.coefficients(fit.theta))
+            there = _near(errors, law.coefficients(fit.theta), data, fit)
             if there is None:
                 return None
             data, fit = there, fitted(law, there, fit.theta, fit.free)
         before, known = fit, sparse(data, [fit, *known])
         if np.array_equal(before.free, known[0].free):
             break
-    return Settled(before, data)
+    return Settled(before, data, gap_to_rival(law, data, known))
+
+
+def _near(errors: PredictionErrors, q: np.ndarray, data: Quadratic, fit: Fit):
+    """χ² near coefficients `q` that were fitted, else near the free ones.
+
+    The search may not have come near enough to the data yet.
+    """
+    places = [q, data.best]
+    if fit.chi_square > 2 * data.target.size:
+        places.reverse()
+    found = (errors.quadratic(place) for place in places)
+    return next((one for one in found if one is not None), None)
 
 
 def identify(
@@ -192,7 +212,8 @@ def not_excited(records: Records, candidates: Candidates, ports) -> str:
         left = ((own - regressors @ weights) ** 2).mean()
         through = np.einsum("l,tli->ti", weights[: g.shape[1]], slopes)
         noise = ((through * records.x_std) ** 2).sum(axis=1).mean()
-        if left <= 4 * noise + ROUNDING * (own**2).mean():
+        least = min(4 * noise, LEAST_EXCITATION * own.var())
+        if left <= least + ROUNDING * (own**2).mean():
             return (
                 f"input {name} is a function of the states or of the other inputs "
                 f"within their noise: column {j + 1} of B and the drift cannot be told "
@@ -225,6 +246,12 @@ def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> st
             f"{found.ratio:.3g} (limit {found.largest_ratio:.3g}), p of the form "
             f"{found.p_value:.1g}; R or J may depend on the states, or a candidate of "
             "H is missing"
+        )
+    if found.gap < LEAST_GAP:
+        return (
+            "another set of entries fits nearly as well (difference of the criterion "
+            f"{found.gap:.2g}, limit {LEAST_GAP:.2g}): take longer motions, larger "
+            "inputs or fewer candidates"
         )
     if not convex(law, theta, points):
         return "H is not convex on the data: not passive with these candidates"

@@ -283,6 +283,29 @@ def searched(
     )
 
 
+def gap_to_rival(law, data: Quadratic, known: Sequence[Fit]) -> float:
+    """How much larger the criterion is for another set of unknowns, at least.
+
+    Others are those that a search found, and the best one with a term of H replaced by
+    one of the same states.
+    """
+    best, *others = known
+    if not isinstance(law, PortStructure):
+        return np.inf
+    symbols = [None] * law.inner + [t.free_symbols for t in law.candidates.terms]
+    for i in range(law.inner, len(symbols)):
+        for k in range(law.inner, len(symbols)):
+            if best.free[i] and not best.free[k] and symbols[i] == symbols[k]:
+                free = best.free.copy()
+                free[[i, k]] = False, True
+                start = best.theta.copy()
+                start[k] = start[i]
+                others.append(fitted(law, data, start, free))
+    rivals = [f for f in others if not np.array_equal(f.free, best.free)]
+    costs = [cost(law, data, fit) for fit in rivals]
+    return min(costs, default=np.inf) - cost(law, data, best)
+
+
 def best_of(law, data: Quadratic, free, points, starts, random) -> Fit:
     """Least χ² with a convex H, from several starts; random ones if it is not."""
     even = data.evened()

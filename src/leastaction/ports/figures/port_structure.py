@@ -36,7 +36,7 @@ def port_structure(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
         for axes, (letter, name) in zip(row, MATRICES.items(), strict=True):
             _entries(axes, panel, name, letter)
-            axes.set_title(letter)
+            axes.set_title(letter, loc="left", pad=16)
         row[0].set_ylabel(f"{panel_title(panels, i)}\nFound over true − 1")
     return figure
 
@@ -86,7 +86,9 @@ def _entries(axes: Axes, panel: Panel, name: str, letter: str) -> None:
     axes.set_yticks([*-SHOWN[::-1], 0, *SHOWN])
     axes.yaxis.set_minor_locator(NullLocator())
     if len(places) <= MOST_NAMED:
-        axes.legend(loc="upper left", handletextpad=0.2, borderpad=0.1)
+        axes.legend(
+            loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=0.5
+        )
 
 
 def _label_of(letter: str, place: tuple, model: xr.Dataset, panel: Panel) -> str:

@@ -18,8 +18,6 @@ LOOKS = {
     MAIN: ("with structure", "estimate_color", "o", -0.08),
     BLIND: ("same terms, no structure", "published_color", "D", 0.08),
 }
-# Smaller errors are round-off of the integration.
-LEAST_ERROR = 1e-10
 
 
 def structure_runs(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -87,7 +85,7 @@ def _ranges(axes: Axes, values, estimator: str, settings, hollow=False) -> None:
     style["markerfacecolor"] = "white" if hollow else color
     for k, of_level in enumerate(values.T):
         place = k + shift + (0.2 if hollow else -0.2)
-        range_bar(axes, place, of_level, LEAST_ERROR, **style)
+        range_bar(axes, place, of_level, **style)
 
 
 def finding(panels: Sequence[Panel]) -> str:
@@ -136,6 +134,7 @@ def structure_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
         left.set_yscale("log")
         left.set_ylabel("Imbalance of the energy")
         right.set_ylabel("States that create energy (%)")
+        right.set_ylim(bottom=-1)
         for axes in (left, right):
             name_levels(axes, levels)
         left.set_title(panel_title(panels, i))
@@ -149,10 +148,10 @@ def structure_energy_finding(panels: Sequence[Panel]) -> str:
     for panel in panels:
         for estimator in _present(panel):
             rollout = panel.rollouts[estimator].isel(noise_mode=0, noise_level=-1)
-            error = np.median(rollout["energy_error"].values)
+            error = np.nanmedian(rollout["energy_error"].values)
             created = 100 * np.nanmax(rollout["energy_created"].values)
             said.append(
-                f"{LOOKS[estimator][0]} an imbalance of {plain_scientific(error)} and "
-                f"energy created at up to {number_text(created, 2)} % of the states"
+                f"{LOOKS[estimator][0]} {plain_scientific(error)}, with energy created "
+                f"at up to {number_text(created, 2)} % of the states"
             )
-    return f"We find at the largest noise {listed(said)}."
+    return f"We find at the largest noise an imbalance {listed(said)}."
