@@ -36,7 +36,7 @@ def port_structure(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
         for axes, (letter, name) in zip(row, MATRICES.items(), strict=True):
             _entries(axes, panel, name, letter)
-            axes.set_title(letter, loc="left", pad=16)
+            axes.set_title(letter, loc="left", pad=26)
         row[0].set_ylabel(f"{panel_title(panels, i)}\nFound over true − 1")
     return figure
 

@@ -134,7 +134,7 @@ def structure_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
         left.set_yscale("log")
         left.set_ylabel("Imbalance of the energy")
         right.set_ylabel("States that create energy (%)")
-        right.set_ylim(bottom=-1)
+        right.set_ylim(-1, max(5, right.get_ylim()[1]))
         for axes in (left, right):
             name_levels(axes, levels)
         left.set_title(panel_title(panels, i))
