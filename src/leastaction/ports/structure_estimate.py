@@ -102,7 +102,7 @@ class Settled:
         return float(chi2.sf(self.fit.chi_square, dof)) if dof > 0 else 1.0
 
 
-def settled(law, data: Quadratic, errors: PredictionErrors, fits: tuple):
+def settled(law, data: Quadratic, errors: PredictionErrors, fits: tuple, points):
     """Prediction errors and search in turn; None if a motion does not stay finite.
 
     Two functions ``(data, known)`` give `fits` of all unknowns, and sparse ones with
@@ -120,7 +120,7 @@ def settled(law, data: Quadratic, errors: PredictionErrors, fits: tuple):
         before, known = fit, sparse(data, [fit, *known])
         if np.array_equal(before.free, known[0].free):
             break
-    return Settled(before, data, gap_to_rival(law, data, known))
+    return Settled(before, data, gap_to_rival(law, data, known, points))
 
 
 def _near(errors: PredictionErrors, q: np.ndarray, data: Quadratic, fit: Fit):
@@ -157,6 +157,7 @@ def identify(
             quadratic_of(equations),
             errors,
             tuple(partial(of, law, points, random) for of in (unpruned, searched)),
+            points,
         )
         reason = refusal(law, found, points)
     return _dataset(equations, observations, law, found, reason)
@@ -179,7 +180,7 @@ def regression(
     def sparse(data: Quadratic, known) -> list[Fit]:
         return [eliminated(law, data, *whole(data, known), points)]
 
-    found = settled(law, data, errors, (whole, sparse))
+    found = settled(law, data, errors, (whole, sparse), points)
     reason = "" if found else "no motion of it stays finite"
     return _dataset(equations, observations, law, found, reason)
 

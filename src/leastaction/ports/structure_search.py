@@ -283,11 +283,11 @@ def searched(
     )
 
 
-def gap_to_rival(law, data: Quadratic, known: Sequence[Fit]) -> float:
+def gap_to_rival(law, data: Quadratic, known: Sequence[Fit], points) -> float:
     """How much larger the criterion is for another set of unknowns, at least.
 
     Others are those that a search found, and the best one with a term of H replaced by
-    one of the same states.
+    one of the same states; with an H that is convex at the points.
     """
     best, *others = known
     if not isinstance(law, PortStructure):
@@ -301,6 +301,7 @@ def gap_to_rival(law, data: Quadratic, known: Sequence[Fit]) -> float:
                 start = best.theta.copy()
                 start[k] = start[i]
                 others.append(fitted(law, data, start, free))
+    others = [f for f in others if convex(law, f.theta, points)]
     rivals = [f for f in others if not np.array_equal(f.free, best.free)]
     costs = [cost(law, data, fit) for fit in rivals]
     return min(costs, default=np.inf) - cost(law, data, best)
