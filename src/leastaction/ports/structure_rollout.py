@@ -146,7 +146,9 @@ def _balance(system, model: StructureModel, points: np.ndarray) -> dict:
         z = system.effort_values(points)
         loss = np.einsum("ti,tij,tj->t", z, system.dissipation_values(points), z)
         power = np.einsum("ti,ti->t", z, model.rates(points, at_rest))
-        known = np.isfinite(loss) & np.isfinite(z).all(axis=1)
+        # Candidates such as V**(1/3) end where the box goes on.
+        g = model.candidates.values(points)[0]
+        known = np.isfinite(loss) & np.isfinite(np.hstack([z, g])).all(axis=1)
         error = np.sqrt(((power + loss)[known] ** 2).mean())
     scale = np.sqrt((loss[known] ** 2).mean())
     created = power[known] > POWER_OF_ROUNDING * scale
