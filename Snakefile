@@ -3,12 +3,9 @@ include: "workflow/Snakefile"
 
 
 # What is made if nothing is asked for: the file's first rule, which an include is not.
-if RECORDINGS:
-
-    use rule recordings as all with:
-        default_target: True
-
-else:
-
-    use rule papers as all with:
-        default_target: True
+rule all:
+    default_target: True
+    input:
+        (rules.recordings if RECORDINGS else rules.papers).input,
+    message:
+        DONE["recordings" if RECORDINGS else "papers"]

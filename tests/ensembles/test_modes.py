@@ -5,7 +5,7 @@ import pytest
 import xarray as xr
 from numpy.testing import assert_allclose
 
-from leastaction.ensembles.figures.spectra import _windowed
+from leastaction.ensembles.figures.spectra import _of_coefficients, _windowed
 from leastaction.ensembles.modes import Motion, modes, spectral_density
 
 # Two equal storeys of stiffness 4 and damping 0.04 on shaking ground.
@@ -170,3 +170,14 @@ def test_the_equilibrium_is_the_stable_one_near_the_mean(linear, modes_are):
     if linear > 0:
         assert_allclose(found["frequency"], 2**0.5 / (2 * np.pi), rtol=1e-4)
         assert_allclose(found["damping_ratio"], 0.1 / 2**0.5, rtol=1e-3)
+
+
+def test_coefficients_of_white_noise_have_its_density():
+    rng = np.random.default_rng(4)
+    y = 0.3 * rng.standard_normal((20_000, 2)) @ [[1.0, 0.5], [0.0, 1.0]]
+    d = np.fft.rfft(y, axis=0)[100:8000] / np.sqrt(len(y))
+    place = np.fft.rfftfreq(len(y), DT)[100:8000]
+    f, density = _of_coefficients([np.tile(place, 2)], [np.r_[d.real, d.imag]], DT)
+    assert (np.diff(f) > 0).all()
+    expected = 2 * DT * 0.09 * np.array([[1.0, 0.5], [0.5, 1.25]])
+    assert density.mean(axis=0) == pytest.approx(expected, rel=0.06)

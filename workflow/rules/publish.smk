@@ -442,8 +442,8 @@ rule summarise_machines:
     input:
         observations=of_machines("observations.nc"),
         models=of_machines("recommended/model.nc"),
-        rollouts=of_machines("recommended/rollout.nc"),
-        pictures=of_machines("figures/prediction.png"),
+        rollouts=machine_rollouts,
+        pictures=machine_pictures,
         laws=of_machines("law.md"),
         sources=sources("summarise_machines"),
     output:

@@ -13,15 +13,16 @@ WIDTH, LIMIT = 1400, 400_000
 
 def main(inputs, settings: dict, target: str) -> None:
     """One section per machine, with the law of those whose data are there."""
-    kinds = inputs.observations, inputs.models, inputs.rollouts, inputs.pictures
-    files = zip(*kinds, strict=True)
+    rollouts = {Path(path).parents[1].name: path for path in inputs.rollouts}
+    files = zip(inputs.observations, inputs.models, inputs.pictures, strict=True)
     found = dict(zip(settings["recorded"], files, strict=True))
     told = []
     for name, about in settings["machines"].items():
         law, picture = None, b""
         if name in found:
-            observations, model, rollout, figure = found[name]
-            law = Law(load(model), load(observations), load(rollout))
+            observations, model, figure = found[name]
+            rollout = load(rollouts[name]) if name in rollouts else None
+            law = Law(load(model), load(observations), rollout)
             picture = thumbnail(load_bytes(figure), WIDTH, LIMIT)
         told.append(machine(name, about["title"], about["published"], law, picture))
     write = machines_page if Path(target).suffix == ".html" else machines_document

@@ -21,7 +21,8 @@ from leastaction.core.initial_state import (
     random_names,
     state_of_names,
 )
-from leastaction.core.noise_sweep import CHANNELS, recordings
+from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.sensor_noise import recordings
 from leastaction.core.simulation import DivergenceError, generator, step_count
 from leastaction.core.system import System
 

@@ -384,7 +384,7 @@ def volatility(likelihood: Likelihood, found: Found) -> VolatilityEstimate:
 
 
 def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
-    """Innovations of the first samples, for figures; on bands, times are Hz."""
+    """Innovations of the first samples, for figures; on bands, of frequencies."""
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     parts, left = [], MOST_KEPT
     for number in range(len(model.records)):
@@ -405,9 +405,10 @@ def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
         )
         for name, values in zip(names, joined, strict=False)
     }
-    times = (("innovation_time", "s"), ("innovation_trajectory", "1"))
+    times = (("innovation_time", model.read_over), ("innovation_trajectory", "1"))
     for (name, unit), values in zip(times, joined[3:], strict=True):
         found[name] = (("innovation_sample",), values, unit, name.replace("_", " "))
+    found["sample_step"] = ((), model.dt, "s", "time step of the samples")
     return found
 
 

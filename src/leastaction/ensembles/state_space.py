@@ -148,6 +148,9 @@ class StateSpace:
     # Of innovations of the true law.
     correlation_of_neighbours = 0.0
 
+    # Unit of what innovations follow each other in.
+    read_over = "s"
+
     def __init__(
         self,
         library,

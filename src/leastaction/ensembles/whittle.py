@@ -44,6 +44,7 @@ class BandedStateSpace(StateSpace):
         If a band holds too few frequencies of a record.
     """
 
+    read_over = "Hz"
     # Every second coefficient is taken, under Hann's taper.
     correlation_of_neighbours = 1 / 6
 

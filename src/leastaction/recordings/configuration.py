@@ -217,7 +217,7 @@ class PublishedNumber(Settings):
     value: Number = Field(description="Its reference value.")
     error: Positive | None = absent("Half width of its 95 % interval.")
     unit: Text = Field("1", description="Unit of both.")
-    of: Literal["L", "D"] = Field("L", description="Function that has the term.")
+    of: Literal["L", "D", "S"] = Field("L", description="Function that has the term.")
     term: Text = Field(description="Term of our law.")
     factor: Number = Field(1.0, description="Ours is its coefficient times this.")
     over: Text | None = absent("Term of L whose coefficient ours is divided by.")

@@ -18,6 +18,11 @@ from leastaction.report.templates import page
 
 TITLE = "Laws of real machines"
 NO_TERM = "not in the law"
+# Of the figure of a law that is shown.
+CAPTIONS = {
+    "prediction": "Free run beside the measurement, with the band of the coefficients",
+    "spectra": "Measured and predicted spectra, natural frequencies and mode shapes",
+}
 
 
 def machine(
@@ -36,20 +41,21 @@ def machine(
     law
         None if the data are not on this computer.
     picture
-        PNG of the prediction; empty if there is none.
+        PNG of the first figure of its law; empty if there is none.
 
     Returns
     -------
     dict
         `name`, `title`, `picture`, `law` and the entries of `published`. If there is a
         law, `terms` (none, if none was found), `numbers` and `runs` are rows of tables,
-        dictionaries with the same keys.
+        dictionaries with the same keys; `caption` is that of the picture.
     """
     found = {**published, "name": name, "title": title, "picture": picture, "law": law}
     if law is None:
         return found
     return {
         **found,
+        "caption": CAPTIONS[law.figures[0]],
         "terms": [] if law.verdict == NONE else law.table(),
         "numbers": [_beside(entry, law) for entry in published["numbers"]],
         "runs": [*_own_runs(law, published["runs_in"]), *_their_runs(published)],
@@ -150,10 +156,10 @@ def machines_document(machines: Sequence[Mapping]) -> str:
     parts = [
         f"# {TITLE}",
         "Written by `snakemake docs/machines.md` from the recordings of "
-        "`config/recordings/`. Nothing is set for a machine: each YAML says what the "
-        "columns mean. The data are others' and not shipped: get them where they are "
-        "published, put the files below into one folder, and name it by its absolute "
-        "path:",
+        "`config/recordings/`. Nothing is tuned for a machine: each YAML says what the "
+        "columns mean, and what else is known of the record. The data are others' and "
+        "not shipped: get them where they are published, put the files below into one "
+        "folder, and name it by its absolute path:",
         "```console\n$ export LEASTACTION_DATA=/home/me/machines\n"
         "$ snakemake --cores 2 machines\n```",
         "`results/machines.html` shows the same with figures, and "

@@ -45,6 +45,7 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Left the one-sided spectral density of each channel (Welch 1967) with that of the
     law, what sampling folds and the noise of the sensor in it. A nonlinear law stands
     for its equivalent linear one; vertical lines are the natural frequencies of that.
+    On bands the measured density is the mean of neighbouring Fourier coefficients.
     Right the shapes of the modes about the equilibrium, largest entry one, with natural
     frequency, damping ratio and their 95 % intervals.
     """
@@ -55,11 +56,13 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     count = 0 if found is None else found.sizes["mode"]
     size = {"row": 42, "rest": 16, "width_ratios": [1.9, 1]}
     figure, grid = grid_of(settings, max(len(channels), count), 2, **size)
-    dt, parts = _records(model, "measured")
+    dt = float(model["sample_step"])
+    f, density = _density(model)
+    line = {"linestyle": "none", "marker": "."} if _on_bands(model) else {}
     for k, name in enumerate(channels):
         axes = grid[k, 0]
-        f, density = _welch([y[:, k] for y in parts], dt)
-        axes.loglog(f, density, color=settings["truth_color"], linewidth=0.8)
+        power = density[:, k, k].real
+        axes.loglog(f, power, color=settings["truth_color"], linewidth=0.8, **line)
         axes.set_ylabel(f"density of {name} (SI)")
         noise = noise_density(model, dt)[k]
         axes.axhline(noise, color="0.5", linestyle=":", linewidth=0.9)
@@ -85,9 +88,12 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
 def _predicted(axes: Axes, linear: Linear, model, k: int, f, dt, settings) -> None:
     """Spectrum of the law as the same windows show it, and natural frequencies."""
-    fine = np.linspace(0, 0.5 / dt, FINER * (len(f) + 1) + 1)
-    density = spectral_density(linear, model, fine, dt)[:, k]
-    seen = _windowed(density, dt, 2 * (len(f) + 1))[1:-1]
+    if _on_bands(model):
+        seen = spectral_density(linear, model, f, dt)[:, k]
+    else:
+        fine = np.linspace(0, 0.5 / dt, FINER * (len(f) + 1) + 1)
+        density = spectral_density(linear, model, fine, dt)[:, k]
+        seen = _windowed(density, dt, 2 * (len(f) + 1))[1:-1]
     blue = {"color": settings["estimate_color"], "linestyle": DASHED}
     axes.loglog(f, seen, linewidth=1.0, zorder=3, **blue)
     frequency = linear.modes()[0]
@@ -144,25 +150,32 @@ def innovations(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Innovations in standard deviations: over time, their correlation, distribution.
 
     Of the right law they are white and normal: the correlation stays within its 95 %
-    limits, and the histogram follows the normal distribution.
+    limits, and the histogram follows the normal distribution. On bands they are Fourier
+    coefficients over frequency; the taper gives neighbours a correlation of 1/6.
     """
     model = panels[0].model(MAIN).isel(replicate=0)
     channels = [str(name) for name in model["channel"].values]
     size = {"row": 40, "rest": 16, "width_ratios": [1.5, 1.2, 0.9]}
     figure, grid = grid_of(settings, len(channels), 3, **size)
-    dt, parts = _records(model, "innovation")
-    _, variances = _records(model, "innovation_variance")
+    places, parts, variances = (
+        _records(model, name)
+        for name in ("innovation_time", "innovation", "innovation_variance")
+    )
+    on_bands, dt = _on_bands(model), float(model["sample_step"])
     blue = {"color": settings["estimate_color"]}
     for k, (row, name) in enumerate(zip(grid, channels, strict=True)):
         series = [
             e[:, k] / np.sqrt(V[:, k]) for e, V in zip(parts, variances, strict=True)
         ]
         start = 0.0
-        for e in series:
+        for e, place in zip(series, places, strict=True):
+            if on_bands:
+                row[0].plot(place, e, ",", rasterized=True, **blue)
+                continue
             time = start + dt * np.arange(len(e))
             row[0].plot(time, e, linewidth=0.3, rasterized=True, **blue)
             start = time[-1] + dt
-        row[0].set_xlim(0, start)
+        row[0].set_xlim(*((None, None) if on_bands else (0, start)))
         row[0].set_ylabel(f"innovation of {name}")
         correlation, total = _autocorrelation(series)
         limit = NORMAL_QUANTILE / np.sqrt(total)
@@ -180,6 +193,8 @@ def innovations(panels: Sequence[Panel], settings: Mapping) -> Figure:
         row[2].set_ylim(1e-5, 1)
         row[2].set_ylabel("density")
     labels = ("Time (s)", "Lag (samples)", "Innovation / std")
+    if on_bands:
+        labels = ("Frequency (Hz)", "Lag (coefficients)", "Innovation / std")
     for axes, text in zip(grid[-1], labels, strict=True):
         axes.set_xlabel(text)
     handles = [
@@ -215,10 +230,14 @@ def one_step(panels: Sequence[Panel], settings: Mapping) -> Figure:
     channels = [str(name) for name in model["channel"].values]
     size = {"row": 34, "rest": 16, "sharex": True, "width_ratios": [1.7, 1]}
     figure, grid = grid_of(settings, len(channels), 2, **size)
-    dt, parts = _records(model, "measured")
+    if _on_bands(model):
+        for axes in grid.flat:
+            note(axes, "on bands no sample is predicted", 0.5, 0.5, ha="center")
+        return figure
+    dt, parts = float(model["sample_step"]), _records(model, "measured")
     longest = int(np.argmax([len(y) for y in parts]))
     measured, innovation, variance = (
-        _records(model, name)[1][longest]
+        _records(model, name)[longest]
         for name in ("measured", "innovation", "innovation_variance")
     )
     linear = Motion(model).equivalent()
@@ -264,9 +283,8 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
     model = panels[0].model(MAIN).isel(replicate=0)
     names = [str(name) for name in model["dof"].values]
     figure, grid = grid_of(settings, len(names), 1, row=42, rest=16)
-    dt, parts = _records(model, "measured")
     linear = Motion(model).equivalent()
-    f, seen = _forces(linear, model, parts, dt) if linear is not None else (None, None)
+    f, seen = (None, None) if linear is None else _forces(linear, model)
     for a, (axes, name) in enumerate(zip(grid[:, 0], names, strict=True)):
         axes.set_ylabel(f"density of the force on {name}")
         if seen is None:
@@ -291,20 +309,9 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def _forces(linear: Linear, model, parts, dt):
+def _forces(linear: Linear, model: xr.Dataset):
     """Frequencies, and densities of the forces (frequency, dof); None if not seen."""
-    from scipy.signal import csd
-
-    count = model.sizes["channel"]
-    size = _segment(parts)
-    density = 0.0
-    for y in (y for y in parts if len(y) >= size):
-        pairs = csd(y.T[:, None], y.T[None], 1 / dt, nperseg=size)
-        density = density + len(y) * pairs[1]
-    f = pairs[0][1:-1]
-    density = np.moveaxis(density, -1, 0)[1:-1] / sum(
-        len(y) for y in parts if len(y) >= size
-    )
+    dt, (f, density) = float(model["sample_step"]), _density(model)
     H = transfer(linear, model, f, dt)
     if np.linalg.matrix_rank(H[len(f) // 2]) < H.shape[2]:
         return f, None
@@ -313,32 +320,47 @@ def _forces(linear: Linear, model, parts, dt):
     inverse = np.linalg.pinv(H)
     force = inverse @ (density - np.diag(noise)) @ inverse.conj().swapaxes(1, 2)
     found = np.diagonal(force, axis1=1, axis2=2).real.copy()
-    hidden = (power < SEEN * noise).any(axis=1) if count else False
-    found[hidden] = np.nan
+    found[(power < SEEN * noise).any(axis=1)] = np.nan
     return f, np.where(found > 0, found, np.nan)
 
 
-def _records(model: xr.Dataset, name: str) -> tuple[float, list[np.ndarray]]:
-    """Time step, and one array (time, channel) per record; gaps are zero."""
-    time, number = (model[f"innovation_{key}"].values for key in ("time", "trajectory"))
+def _on_bands(model: xr.Dataset) -> bool:
+    """Whether innovations are Fourier coefficients, of a Whittle likelihood."""
+    return model["innovation_time"].attrs["units"] == "Hz"
+
+
+def _records(model: xr.Dataset, name: str) -> list[np.ndarray]:
+    """One array (sample, ...) per record; gaps are zero."""
+    number = model["innovation_trajectory"].values
     values = np.nan_to_num(model[name].values)
-    parts = [values[number == k] for k in np.unique(number)]
-    steps = np.diff(time)
-    return float(np.median(steps[steps > 0])), parts
+    return [values[number == k] for k in np.unique(number)]
 
 
-def _segment(parts: Sequence[np.ndarray]) -> int:
-    """Samples of the segments of a spectrum."""
-    total, longest = sum(map(len, parts)), max(map(len, parts))
-    return min(max(2 * total // SEGMENTS, 256), LARGEST_SEGMENT, longest)
+def _density(model: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """Frequencies, and measured one-sided densities (frequency, channel, channel)."""
+    dt, parts = float(model["sample_step"]), _records(model, "measured")
+    if _on_bands(model):
+        return _of_coefficients(_records(model, "innovation_time"), parts, dt)
+    return _welch(parts, dt)
+
+
+def _of_coefficients(places, parts, dt: float):
+    """Means over neighbouring Fourier coefficients: real parts, then imaginary ones."""
+    f = np.concatenate([x[: len(x) // 2] for x in places])
+    d = np.concatenate([y[: len(y) // 2] + 1j * y[len(y) // 2 :] for y in parts])
+    order = np.argsort(f, kind="stable")
+    groups = np.array_split(order, max(len(f) // (2 * SEGMENTS), 1))
+    power = 2 * dt * np.einsum("na,nb->nab", d, d.conj())
+    return tuple(np.array([x[group].mean(0) for group in groups]) for x in (f, power))
 
 
 def _welch(series: Sequence[np.ndarray], dt: float):
-    from scipy.signal import welch
+    """Mean over overlapping segments of all records, without zero and the last."""
+    from scipy.signal import csd
 
-    size = _segment(series)
+    total, longest = sum(map(len, series)), max(map(len, series))
+    size = min(max(2 * total // SEGMENTS, 256), LARGEST_SEGMENT, longest)
     kept = [y for y in series if len(y) >= size]
-    found = [welch(y, 1 / dt, nperseg=size) for y in kept]
-    weights = [len(y) for y in kept]
-    density = np.average([p for _, p in found], axis=0, weights=weights)
-    return found[0][0][1:-1], density[1:-1]
+    found = [csd(y.T[:, None], y.T[None], 1 / dt, nperseg=size) for y in kept]
+    density = np.average([p for _, p in found], axis=0, weights=[len(y) for y in kept])
+    return found[0][0][1:-1], np.moveaxis(density, -1, 0)[1:-1]

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
+from leastaction.ports.figures import COMPONENTS, MARKERS
 from leastaction.ports.scores import curves
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
@@ -34,8 +35,6 @@ DERIVATIVE_DATA = {
 TRAINING_SAMPLES = 64
 NOISY = ("random noise of the derivative", "estimate_color")
 SMOOTH = ("error of the time discretisation", "published_color")
-COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73")
-MARKERS = ("o", "s", "^", "D", "v")
 NAMES = {BASELINE: "as published", MAIN: "recommended, high-order data"}
 SIZE = 3.5
 # Smaller errors are round-off; learning curves have a hollow mark at the lower edge.

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.figure import Figure
 
+from leastaction.ports.figures import COMPONENTS, MARKERS, state_label
 from leastaction.ports.figures.learning_curves import (
-    COMPONENTS,
-    MARKERS,
     SIZE,
     colored,
     logarithmic,
@@ -35,7 +34,7 @@ def port_motion(panels: Sequence[Panel], settings: Mapping) -> Figure:
         rollout = panel.rollout(MAIN).isel(replicate=0).sel(scenario=scenario)
         time = rollout["time_forward"].values
         true, own = rollout["x_true"].values, rollout["x_estimate"].values
-        names = [_label(panel, name) for name in rollout["state"].values]
+        names = [state_label(panel, name) for name in rollout["state"].values]
         states = names if len(names) > len(states) else states
         for color, j in colored(range(len(names))):
             left.plot(time, true[:, j], color=color, linewidth=1.4, alpha=0.5)
@@ -101,8 +100,3 @@ def port_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     ]
     legend_on_top(figure, handles, min(3, len(handles)))
     return figure
-
-
-def _label(panel: Panel, state: str) -> str:
-    entry = panel.config["system"]["states"][state]
-    return f"${entry.get('label') or state}$"

@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.expressions import parse, symbol
-from leastaction.ports.figures.learning_curves import COMPONENTS, MARKERS
+from leastaction.ports.figures import COMPONENTS, MARKERS
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific
 from leastaction.report.style import grid_of, note

@@ -6,8 +6,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from leastaction.ports.figures.learning_curves import COMPONENTS
-from leastaction.ports.figures.port_motion import _label
+from leastaction.ports.figures import COMPONENTS, state_label
 from leastaction.ports.figures.port_structure import levels_of, name_levels
 from leastaction.ports.structure_rows import BLIND, gains
 from leastaction.report.panel import MAIN, Panel, panel_title
@@ -41,7 +40,7 @@ def structure_runs(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 )
             time_axis(axes, time)
             axes.set_title(f"{scenario} inputs")
-        names = [_label(panel, str(name)) for name in rollout["state"].values]
+        names = [state_label(panel, str(name)) for name in rollout["state"].values]
         states = names if len(names) > len(states) else states
         row[0].set_ylabel(f"{panel_title(panels, i)}\nStates (SI units)")
         _errors(row[2], panel, settings)
