@@ -5,6 +5,7 @@ enter and leave by the error on blocks that were left out of the fit (Stone 1974
 """
 
 import json
+import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -66,6 +67,7 @@ from leastaction.trajectories.null_vector import free_columns
 from leastaction.trajectories.null_vector import search as null_vector_path
 from leastaction.trajectories.splicing import Ratio
 
+log = logging.getLogger(__name__)
 # Samples that the laws to begin with are compared on.
 SAMPLES_OF_STARTS = 6000
 # Windows that grew by more and are lost are tried once more at the geometric mean.
@@ -130,6 +132,12 @@ def identify(
     found, climbed, dynamics = _through_inputs(whole, found, rise, unknowns, start)
     kept, present, quadratic, reached = climbed
     present = settled(kept, without_doubtful(kept, present, found), found)
+    if len(present.support) >= settings["largest"]:
+        log.warning(
+            "the law has %d terms, as many as `largest` of identify allows; more may "
+            "be needed",
+            len(present.support),
+        )
     ends = followed(kept, present, found, reached)
     inputs = unknowns, dynamics
     kept = replace(kept, preferred=_references(terms, columns))
