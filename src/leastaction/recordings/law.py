@@ -207,7 +207,8 @@ class Law(IdentifiedModel):
 
     def _described(self) -> list[str]:
         random = self.rollout is None
-        shown = super().__str__() if random else str(self.system)
+        whole = not self.not_identifiable and self.system.has_equations
+        shown = str(self.system) if whole else super().__str__()
         lines = [
             "## The law",
             _table(self.table()),
