@@ -342,7 +342,11 @@ class PortRegression(Identify):
 
 
 class PortStructure(Identify):
-    """J, R, B and H, each as far as it is unknown, by the sparsest representative."""
+    """J, R, B and H, each as far as it is unknown, by the sparsest representative.
+
+    Of the equivalent ones that with the fewest terms of several states in H, then the
+    fewest off-diagonal entries of R, then the fewest entries of all.
+    """
 
     run = "ports.structure_estimate:identify"
     reads = ("port_equations",)
@@ -358,11 +362,6 @@ class PortStructure(Identify):
     )
     port: Literal["unknown"] | Entries = Field(
         "unknown", description="Rows of B: numbers, and ? for what is unknown."
-    )
-    representative: Literal["sparsest"] = Field(
-        "sparsest",
-        description="Which of the equivalent J, R and H is told: fewest terms of "
-        "several states in H, then fewest off-diagonal entries of R, then of all.",
     )
     window: Count = Field(
         100, ge=10, description="Steps of a motion from a free initial state."
