@@ -54,3 +54,12 @@ def test_a_folder_of_ones_own_has_laws_figures_and_a_page(tmp_path):
             assert f"{job} {name}\n" in planned, planned
     assert "Summarising the examples of beyond_mine" in planned
     assert "Summarising what goes beyond the papers" in planned
+
+
+def test_a_study_of_laws_without_candidates_reads_their_rollouts(tmp_path):
+    project = Project.copy(tmp_path / "project", {}, None)
+    examples = "isotropic", "klein_gordon", "dc_motor"
+    studies = "symmetries", "fields", "port_structures"
+    planned = project.snakemake("-n", *(f"results/studies/{s}.png" for s in studies))
+    for name in examples:
+        assert f"Rolling out {name} (recommended)" in planned.stdout, planned.stderr

@@ -211,7 +211,8 @@ def study_models(wildcards):
 def study_rollouts(wildcards):
     """Rollouts for a study of what has no coefficients: they judge it."""
     named = study_examples(wildcards)
-    if any(kind_of_data(EXAMPLES[key]) not in ("snapshots", "port") for key in named):
+    judged = {"snapshots", "field_snapshots", "port", "driven_port"}
+    if any(kind_of_data(EXAMPLES[key]) not in judged for key in named):
         return []
     return [path for paper, name in named for path in rollouts_of(paper, [name])]
 
