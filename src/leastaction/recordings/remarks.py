@@ -105,6 +105,7 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     positions = model["column_position"].values[0]
     drift, std = model["drift"].values[0], model["drift_std"].values[0]
     terms, values = _coefficients(model)
+    errors = student(model) * _coefficients(model, "std")[1]
     blocks = int(model["blocks"].values[0])
     chance = t.isf((1 - CONFIDENCE) / 2 / np.count_nonzero(std), max(blocks - 2, 1))
     for k, position in enumerate(positions):
@@ -118,6 +119,11 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
                 f"the coefficient of {terms[position]} differs by "
                 f"{percent_text(2 * drift[k] / abs(value))} between large and small "
                 "amplitudes: the law has another form there"
+            )
+        elif 0 < abs(value) < errors[position]:
+            texts.append(
+                f"the interval of {terms[position]} holds zero: the data need a term "
+                "there, perhaps of another form"
             )
     largest = np.nanmax(rollout["rms_error"].values)
     if largest > LARGEST_TRUSTED_ERROR:
@@ -206,9 +212,11 @@ def _negative_damping(model: xr.Dataset) -> list[str]:
     ]
 
 
-def _coefficients(model: xr.Dataset) -> tuple[list[str], np.ndarray]:
-    """Candidates of L, then of D, and their coefficients."""
+def _coefficients(
+    model: xr.Dataset, what: str = "estimate"
+) -> tuple[list[str], np.ndarray]:
+    """Candidates of L, then of D, and their coefficients, or what else there is."""
     names = [*model["term"].values, *model["dissipation_term"].values]
     kinds = ("coefficient", "dissipation_coefficient")
-    values = [model[f"{kind}_estimate"].values[0] for kind in kinds]
+    values = [model[f"{kind}_{what}"].values[0] for kind in kinds]
     return [str(name) for name in names], np.concatenate(values)
