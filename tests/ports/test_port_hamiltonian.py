@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 from port_support import system, written
+from recipes_of_ports import TANKS
 
 from leastaction.core.families import declared_units
 from leastaction.core.units import DimensionError
@@ -20,6 +21,11 @@ INPUTS = np.random.default_rng(4).uniform(-1.0, 1.0, (20, 1))
 )
 def test_index_is_that_of_the_paper(name, index):
     assert system(name).index == index
+
+
+def test_a_system_prints_itself_also_if_its_dissipation_depends_on_the_states():
+    tanks = PortHamiltonianSystem.from_config(TANKS["torricelli"] | {"parameters": {}})
+    assert "system of index 0" in str(tanks)
 
 
 def test_network_states_follow_from_charge_and_source():

@@ -195,9 +195,9 @@ BY_NOISE = (
         note="energy of the identified model, without input",
     ),
     Row(
-        "the same of the true energy",
+        "share of states, also outside the data, at which it creates true energy",
         _created("energy_created"),
-        note="along the identified drift",
+        note="energy of the true system along the identified drift, without input",
     ),
 )
 OF_ALL = (

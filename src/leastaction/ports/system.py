@@ -256,15 +256,16 @@ class PortHamiltonianSystem:
         ValueError
             If none is found up to 6.
         """
-        if not self.dae.algebraic.size:
+        flow = self.numbers(self.flow)
+        differential = flow.any(axis=0)
+        if differential.all():
             return 0
         x = [symbol(name) for name in self.states]
-        d, a = self.dae.differential.tolist(), self.dae.algebraic.tolist()
+        d, a = (np.flatnonzero(of).tolist() for of in (differential, ~differential))
         u = sp.Matrix([symbol(name) for name in self.inputs])
         right = (self.structure - self.dissipation) * self.efforts
         right = self.evaluated(right + self.port * u)
-        flow = self.dae.flow[np.ix_(d, d)]
-        speed = sp.Matrix(flow).inv() * right.extract(d, [0])
+        speed = sp.Matrix(flow[np.ix_(d, d)]).inv() * right.extract(d, [0])
         inner, outer = [x[i] for i in d], [x[i] for i in a]
         algebraic = [right[i] for i in a]
         generic = {s: sp.Float(0.3 + 0.1 * i) for i, s in enumerate([*x, *u])}
