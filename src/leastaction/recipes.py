@@ -24,13 +24,7 @@ from leastaction.core.settings import complete
 
 
 class FamilyRecipes:
-    """Recipes of one family.
-
-    Attributes
-    ----------
-    family
-        Its name.
-    """
+    """Recipes of one family."""
 
     def __init__(self, family: str):
         self.family = family
@@ -67,15 +61,9 @@ def compose(methods: Sequence[type[Step]], settings: Mapping) -> Recipe:
 
     A setting goes to the first step that has one of this name, or whose `stages` have;
     ``identify={...}`` and the like address one step, ``volatility={...}`` that of the
-    volatility.
+    volatility. ValueError if no step has such a setting, or one is missing or out of
+    bounds.
 
-    Raises
-    ------
-    ValueError
-        If no step has such a setting, or a setting is missing or out of bounds.
-
-    Examples
-    --------
     >>> from leastaction.trajectories.recipes import Gram, Measured, ProximalGradient
     >>> recipe = compose((Measured, Gram, ProximalGradient), {"threshold": 0.05})
     >>> [stage.threshold for stage in recipe.identify.stages]

@@ -1,8 +1,8 @@
 """What types cannot check of an example, before any job; all problems are reported.
 
 Each family says what it asks of its examples (``<family>/examples.py``), a recipe
-whether its steps fit each other, the data and the library. An example that did not
-change, read by the same sources, is accepted from the cache: a plan imports no algebra.
+whether its steps fit. An example that did not change, read by the same sources, is
+accepted from the cache: a plan imports no algebra.
 """
 
 import json
@@ -24,13 +24,7 @@ from leastaction.core.simulation import step_count
 
 
 def accepted(example: Mapping, where: str) -> dict:
-    """Return an example with its recommended methods and defaults, once it is checked.
-
-    Raises
-    ------
-    ConfigError
-        Listing all problems; see :func:`check_example`.
-    """
+    """Return an example with its recommended methods and defaults, checked."""
     found = {}
 
     def check() -> dict | None:
@@ -47,10 +41,7 @@ def accepted(example: Mapping, where: str) -> dict:
 def check_example(example: Mapping, where: str) -> None:
     """Check expressions, units, times, and whether methods fit.
 
-    Raises
-    ------
-    ConfigError
-        Listing all problems.
+    ConfigError lists all problems.
     """
     problems = list(dict.fromkeys(example_problems(example)))
     if problems:

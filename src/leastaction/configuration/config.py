@@ -238,10 +238,7 @@ def _too_much(text: str) -> str | None:
 def parse_yaml(text: str, where: str):
     """Data in a YAML text: numbers, texts, lists, and 'key: value' with text as keys.
 
-    Raises
-    ------
-    ConfigError
-        If it is not YAML, or has values of other kinds.
+    ConfigError if it is not YAML, or has values of other kinds.
     """
     try:
         problem = _too_much(text)
@@ -258,12 +255,7 @@ def parse_yaml(text: str, where: str):
 
 
 def check_data(data, where: str) -> None:
-    """Check that data are finite numbers, texts, lists, and texts as keys.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """ConfigError unless data are finite numbers, texts, lists, and texts as keys."""
     waiting = [(data, "", 0)]
     for value, path, level in waiting:
         problem = _not_plain(value)
@@ -322,12 +314,7 @@ def without_nulls(config: Mapping, overrides: Mapping) -> dict:
 
 
 def check_label(kind: str, name: str) -> None:
-    """Check the name of a paper, an example or a variant: it names files, targets.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Refuse a name of a paper, example or variant that cannot name files, targets."""
     # The hyphen is that of a variant, which a recording has none of.
     hyphen = kind == "recording"
     letters = str(name).replace("-", "_") if hyphen else name
@@ -343,12 +330,7 @@ def check_label(kind: str, name: str) -> None:
 
 
 def check_overrides(paper: str, name: str, example: Mapping, written) -> None:
-    """Tell a misspelt override from a new example, which needs a system.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Tell a misspelt override from a new example, which needs a system."""
     if isinstance(example, Mapping) and "system" not in example:
         known = [n for p, n in written if p == paper and n != name]
         reason = f"{unknown('example', name, known)}; a new example needs a system"
@@ -377,16 +359,8 @@ def without_examples(
 ) -> dict:
     """`config` whose figures, tables and studies do not name the `removed` examples.
 
-    Those that name no other examples are left out, and a paper that has none left.
-
-    Parameters
-    ----------
-    config
-        Sections `papers`, `studies` and `matrix`.
-    removed
-        (paper, example) of examples that an override sets to null, variants included.
-    left
-        (paper, example) of all others.
+    Those that name no other examples are left out, and a paper that has none `left`.
+    Examples are (paper, name); `removed` are those that an override sets to null.
     """
     config = copy.deepcopy(dict(config))
     for _, paper, names in _lists(config):
@@ -410,11 +384,9 @@ def without_examples(
 
 
 def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> None:
-    """Check that the examples and papers that `config` names exist, and its own names.
+    """ConfigError unless the examples and papers that `config` names exist.
 
-    Raises
-    ------
-    ConfigError
+    Names of studies, figures and tables are checked, too: they name files.
     """
     by_paper: dict[str, list[str]] = {}
     for paper, name in examples:
@@ -449,8 +421,7 @@ def with_variants(name: str, example: Mapping) -> Iterator[tuple[str, dict]]:
     """The example itself, then each of its variants as ``<name>-<variant>``.
 
     A variant has none of the paper's printed numbers and formulas, and nothing that it
-    overrides with null. If it changes neither the system nor its simulation, it has the
-    random numbers of the example, too; see :func:`data_key`.
+    overrides with null.
     """
     if not isinstance(example, Mapping):
         raise ConfigError(f"example {name}", ["it is not a list of 'key: value'"])
@@ -481,18 +452,11 @@ def read_yaml(path: Path):
 def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
     """Every example and variant by (paper, name): completed, checked, overridden.
 
-    Parameters
-    ----------
-    folder
-        Of the files ``<paper>/<example>.yaml``.
-    config
-        Its `examples` override those of the folder, null removes one; its `replicates`
-        are those of every example with random numbers, its `seed` is their root.
+    `examples` of `config` override those of the files ``<paper>/<example>.yaml`` in the
+    `folder`, null removes one; its `replicates` are those of every example with random
+    numbers, its `seed` is their root.
 
-    Raises
-    ------
-    ConfigError
-        Listing the problems of all examples.
+    ConfigError lists the problems of all examples.
     """
     written = {
         (path.parent.name, path.stem): read_yaml(path) or {}

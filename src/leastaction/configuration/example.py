@@ -380,13 +380,7 @@ class Example(Settings):
 
 
 def completed(given: Mapping, where: str) -> dict:
-    """Return an example with its recommended methods and all defaults.
-
-    Raises
-    ------
-    ConfigError
-        Listing all problems of its shape.
-    """
+    """Return an example with its recommended methods and all defaults."""
     return complete(with_recommended_methods(given), Example, where)
 
 
@@ -428,14 +422,8 @@ def _completed(recipe: Mapping, usual: Mapping) -> dict:
 def publish_problems(example: Mapping) -> Iterator[str]:
     """Rows and limits that would be lost without a word.
 
-    - A limit of noise of an estimator that the example does not have.
-    - A limit in ``targets.by_noise`` at a level that is simulated, but that the cases
-      of the recommended estimator leave out. A level that is not simulated, because a
-      run has overridden ``simulate.noise``, is no mistake: it gets a row without a
-      verdict (:mod:`leastaction.trajectories.scores`).
-    - A number of a learned Lagrangian without its estimator, or of an order that is not
-      computed.
-    - A band (`factor`) where there is no limit of noise.
+    A limit in ``targets.by_noise`` at a level that is not simulated, because a run has
+    overridden ``simulate.noise``, is no mistake: it gets a row without a verdict.
     """
     publish, given = example.get("publish") or {}, list(example["estimators"])
     for i, row in enumerate(publish.get("rows") or []):

@@ -2,8 +2,7 @@
 
 A rule gets exactly the part of an example's configuration that its stage uses, in one
 dictionary: a change elsewhere does not re-run it. The modules are those that the
-methods named in the configuration live in; what they import follows from their source
-(:mod:`leastaction.configuration.sources`).
+methods named in the configuration live in.
 """
 
 from collections.abc import Callable, Collection, Mapping

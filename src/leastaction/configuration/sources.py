@@ -20,10 +20,7 @@ PACKAGE = Path(__file__).parents[1]
 def source_files(modules: Iterable[str], scripts: Iterable[Path] = ()) -> list[Path]:
     """Files of this package that `modules` and `scripts` consist of and import.
 
-    Raises
-    ------
-    ValueError
-        If a module of this package does not exist.
+    ValueError if a module of this package does not exist.
     """
     scripts = [Path(script) for script in scripts]
     roots = {*modules, *(name for script in scripts for name in _imports(script))}

@@ -1,10 +1,9 @@
 """Results of long computations, kept on disk between jobs and proved before use.
 
 An entry is a JSON document under a name made of its key and of the source that computes
-it: an edit of that source invalidates it. It begins with the digest of what follows; an
-entry that does not match is computed again. The folder is the user's own: one that
-others may write to is not used. Jobs that race write the same bytes; where nothing can
-be kept, everything is computed.
+it. It begins with the digest of what follows; one that does not match is computed
+again. A folder that others may write to is not used. Jobs that race write the same
+bytes.
 """
 
 import contextlib
@@ -51,14 +50,8 @@ def private(folder: Path) -> bool:
 def cached(key: str, sources: Sequence[str | Path], compute: Callable[[], dict | None]):
     """Result of `compute`, from the cache if it was computed before.
 
-    Parameters
-    ----------
-    key
-        Everything that the result depends on.
-    sources
-        Files of the algorithm, ``__file__`` among them.
-    compute
-        Returns a JSON document, or None if the result has no exact JSON form.
+    `key` is everything that the result depends on, `sources` are the files of the
+    algorithm. `compute` returns a JSON document, or None if it has no exact JSON form.
     """
     digest = hashlib.sha256(key.encode())
     for source in sources:
@@ -94,10 +87,9 @@ def _digest(name: str, text: str) -> str:
 
 
 def write_to_cache(text: str, path: Path) -> bool:
-    """Write a file of the cache atomically, with a time stamp that is always the same.
+    """Write a file of the cache atomically; False if it cannot be written.
 
-    Numba knows the source of a compiled kernel by its size and its time. False if it
-    cannot be written.
+    Its time stamp is always the same: Numba knows a source by its size and its time.
     """
     if not private(path.parent):
         return False

@@ -12,10 +12,7 @@ CHECKED = ("mean", "std", "hamiltonian")
 
 
 def comparison_contract(axis: str, unit: str, energy_unit: str) -> Contract:
-    """Contract of a comparison along `axis`, states or nodes; see :func:`comparison`.
-
-    `unit` is that of what is compared, `energy_unit` that of H.
-    """
+    """Contract of a :func:`comparison` along `axis`, states or nodes, with units."""
     found = variables(
         f"""
         replicate time {axis}:
@@ -55,25 +52,11 @@ def comparison(
 ) -> xr.Dataset:
     """Dataset of one replicate, with the relative errors of the model.
 
-    Parameters
-    ----------
-    truth, found
-        `mean` and `std` of shape (time, axis), `hamiltonian` and
-        `hamiltonian_of_mean` of shape (time,).
-    time, training
-        Stored times and the training duration, s.
-    growth
-        Growth of E[H] by Itô's formula, shape (time,); NaN where it is not known.
-    diverged
-        Number of trajectories of the model that did not stay finite.
-    replicate
-        Coordinate of the model.
-    axis
-        The coordinate ``{name: values}`` of the second dimension: states or nodes.
-    judged
-        Part of that dimension that the relative errors compare.
-    contract
-        Name of a :func:`comparison_contract`.
+    `truth` and `found` have `mean` and `std` (time, axis), `hamiltonian` and
+    `hamiltonian_of_mean` (time,); `growth` (time,) is that of E[H] by Itô's formula,
+    NaN where it is not known; `diverged` trajectories of the model did not stay finite.
+    `axis` is the coordinate ``{name: values}`` of the second dimension, of which the
+    errors compare the part `judged`. `time` and the duration `training` are in s.
     """
     values = {f"{name}_true": truth[name] for name in STATISTICS}
     values |= {f"{name}_estimate": found[name] for name in STATISTICS}

@@ -1,11 +1,9 @@
 """Compiled kernels: a loop written as text, with SymPy expressions inside it.
 
-A method keeps its loop as a readable template; the blocks ``{name}`` in it are
-replaced by assignments generated from expressions. The module that results is compiled
-by Numba, whose on-disk cache lies beside a copy of the text in the cache folder, under
-a name made of its content. A second job does not compile again, and two jobs that
-compile at the same time write the same bytes. What Numba left is used only if it has
-the digests that the job which compiled it noted at its end.
+A method keeps its loop as a readable template; the blocks ``{name}`` in it are replaced
+by assignments generated from expressions. Numba compiles the module and caches it
+beside a copy of the text, under a name made of its content; what it left is used only
+if it has the digests that the job which compiled it noted at its end.
 """
 
 import atexit
@@ -42,15 +40,11 @@ from numba import njit
 
 
 def local(name: str) -> str:
-    """Variable of a kernel that holds the quantity `name`.
+    """Variable of a kernel that holds the quantity `name`, which may be ``q``.
 
-    Declared names begin with a letter and arguments of kernels do not end like this, so
-    a coordinate may be called ``q`` or ``values``.
+    Declared names begin with a letter, and arguments of kernels do not end like this.
 
-    Raises
-    ------
-    ValueError
-        If `name` could be more than a name.
+    ValueError if `name` could be more than a name.
     """
     if not is_plain(name.removeprefix("_")):  # with which those of `shared` begin
         raise ValueError(f"{name!r} cannot name a variable of a kernel")
@@ -60,10 +54,7 @@ def local(name: str) -> str:
 def assignments(
     targets: Sequence[str], expressions: Sequence["sp.Expr"], prefix: str
 ) -> str:
-    """Lines ``target = expression``, common subexpressions named by `prefix`.
-
-    In these, what a name stands for is the variable :func:`local` of it.
-    """
+    """Lines ``target = expression``, common subexpressions named by `prefix`."""
     import sympy as sp
 
     from leastaction.core.expressions import to_code
@@ -104,8 +95,7 @@ def fill(template: str, blocks: Mapping[str, str]) -> str:
 def kernel(template: str, blocks: Mapping[str, str]) -> ModuleType:
     """Module of compiled functions made from a template and its blocks.
 
-    Functions in the template are decorated with ``@njit(cache=True)``; the module sees
-    ``math``, ``np`` and ``njit``.
+    Its functions are decorated with ``@njit(cache=True)`` and see ``math`` and ``np``.
     """
     return _load(HEADER + fill(template, blocks))
 
@@ -180,12 +170,9 @@ def evaluator(
 ) -> Callable[..., np.ndarray]:
     """Compile `expressions` in (q, q̇, q̈) and parameters into one function.
 
-    Returns
-    -------
-    callable
-        ``evaluate(q, qdot, parameter_values=(), qddot=None)`` with `q`, `qdot` and, if
-        an expression holds an acceleration, `qddot` of shape (samples, dof); the result
-        has shape (samples, expression).
+    ``evaluate(q, qdot, parameter_values=(), qddot=None)`` takes `q`, `qdot` and, if an
+    expression holds an acceleration, `qddot` of shape (sample, dof), to values of shape
+    (sample, expression).
     """
     functions = _functions(tuple(expressions), tuple(coordinates), tuple(parameters))
     none = np.empty((0, 0))

@@ -1,8 +1,7 @@
 """Contracts: what each dataset between the stages holds, said once.
 
 A contract lists the variables of a dataset with dimensions, unit and meaning. From that
-list it builds the dataset (:meth:`Contract.dataset`) and checks it at the door of the
-next stage (:func:`check`). Each family lists its contracts in its `contracts.py`.
+list it builds the dataset (:meth:`Contract.dataset`) and checks it (:func:`check`).
 """
 
 from collections.abc import Collection, Mapping
@@ -17,22 +16,11 @@ from leastaction.core import families
 
 @dataclass(frozen=True)
 class Variable:
-    """A variable of a dataset.
+    """A variable of a dataset: `dims` in order, `units`, and its meaning.
 
-    Attributes
-    ----------
-    dims
-        Dimensions, in order; a text with blanks between them, or a tuple.
-    units
-        Unit, ``1`` for a number or a text; None if it depends on the system.
-    long_name
-        Meaning.
-    finite
-        Whether a NaN or an infinity is an error.
-    may_be_empty
-        Whether a dimension may have no entries.
-    optional
-        Whether a dataset may lack it.
+    `units` are None if they depend on the system. A `finite` one may hold no NaN; one
+    that `may_be_empty` has dimensions without entries; a dataset may lack an `optional`
+    one.
     """
 
     dims: tuple[str, ...]
@@ -62,17 +50,9 @@ def variables(
 ) -> dict[str, Variable]:
     """Variables of a table: dimensions, and below them ``name [unit] meaning``.
 
-    Parameters
-    ----------
-    table
-        A line of dimensions ends with a colon.
-    units
-        Units by their mark in the table; the others stand for themselves.
-    finite, may_be_empty, optional
-        Names of variables with these properties.
+    A line of dimensions ends with a colon. `units` replaces marks of the table; the
+    other arguments name the variables with these properties.
 
-    Examples
-    --------
     >>> variables("replicate time:\\n q [m] position", finite=["q"])["q"].dims
     ('replicate', 'time')
     """
@@ -96,19 +76,11 @@ def variables(
 
 @dataclass(frozen=True)
 class Contract:
-    """What a dataset holds.
+    """What a dataset holds: its `variables` by name, `made_by` a stage.
 
-    Attributes
-    ----------
-    made_by
-        Stage (and method) whose output it is, named in error messages.
-    variables
-        By name.
-    swept
-        Whether the dimensions of a sweep over noise may stand after `replicate`.
-    model
-        Class of models that such a dataset is read into, as ``family.module:Class``;
-        see :func:`leastaction.load_model`.
+    In a `swept` one the dimensions of a sweep over noise may stand after `replicate`.
+    `model` is the class that it is read into, as ``family.module:Class``; see
+    :func:`leastaction.load_model`.
     """
 
     made_by: str
@@ -123,29 +95,16 @@ class Contract:
         attrs: Mapping | None = None,
         units: Mapping[str, str] | None = None,
     ) -> xr.Dataset:
-        """Dataset of one replicate from the values of its variables.
+        """Dataset of one replicate from the values of its variables, in their order.
 
-        Parameters
-        ----------
-        values
-            Arrays by name, in the order of the file. An array that lacks the dimension
-            `replicate` gets it; an :class:`xarray.DataArray` or ``Variable`` is taken
-            as it is, and may be more than the contract lists.
-        coords
-            As for a dataset. An array of a variable of the contract, or of the time,
-            gets its dimensions, unit and meaning.
-        attrs
-            Of the dataset.
-        units
-            Units of variables whose unit depends on the system.
+        An array that lacks the dimension `replicate` gets it; an
+        :class:`xarray.DataArray` or ``Variable`` is taken as it is, and may be more
+        than the contract lists. A coordinate that is an array of a variable, or of the
+        time, gets its dimensions, unit and meaning. `units` are those that depend on
+        the system.
 
-        Raises
-        ------
-        ValueError
-            If a variable is not in the contract, or has other dimensions.
+        ValueError if a variable is not in the contract, or has other dimensions.
 
-        Examples
-        --------
         >>> position = Variable("replicate time", "m", "position")
         >>> contract = Contract("simulate", {"q": position})
         >>> dict(contract.dataset({"q": [0.0, 0.1]}).sizes)
@@ -198,8 +157,7 @@ class ContractError(ValueError):
 def problems(dataset: xr.Dataset, name: str, most_bytes: float = np.inf) -> list[str]:
     """Everything that is wrong with `dataset` by the contract `name`.
 
-    Variables of more than `most_bytes` are not looked through for values that are not
-    finite.
+    Variables of more than `most_bytes` are not looked through for NaN.
     """
     contract = contracts()[name]
     found = []
@@ -267,12 +225,9 @@ def check(
     source: str = "dataset",
     most_bytes: float = np.inf,
 ) -> xr.Dataset:
-    """Return `dataset` if it honours the contract `name`; see :func:`problems`.
+    """Return `dataset` if it honours the contract `name`.
 
-    Raises
-    ------
-    ContractError
-        Listing all problems at once.
+    ContractError lists all :func:`problems`.
     """
     kind = str(dataset.attrs.get("contract", name))
     if kind not in contracts():

@@ -77,30 +77,26 @@ class LagrangianEstimate:
 
     Attributes
     ----------
-    terms
-        All candidates of the library.
-    coefficients, std
-        c and its standard error (NaN where the method gives none).
+    terms, coefficients, std
+        All candidates, c and its standard error (NaN where the method gives none).
     status, equivalent
         What algebra says about each candidate.
     noise_covariance, noise_std
-        S Sᵀ of the residual, shape (dof, dof), and its standard error; NaN where the
-        method leaves the noise to the volatility method; empty where there is none.
+        S Sᵀ of the residual and its standard error, shape (dof, dof); NaN where the
+        volatility method finds it; empty where there is no noise.
     diagnostics
         Name to (value, unit, meaning).
     criterion
         Selection criterion of the best subset of size 0, 1, 2, ...
     alternatives
-        Other subsets that fit as well, as text; empty if there is none.
+        Other subsets that fit as well, as text.
     by_node
-        Arrays with dimensions of their own, such as those of a field node by node: name
-        to (dimensions, values, unit, meaning).
+        Arrays with dimensions of their own: name to (dims, values, unit, meaning).
     by_equation
-        Coefficients that each equation of motion gave, shape (dof, term), where a
-        method treats the equations apart.
+        Coefficients that each equation of motion gave, shape (dof, term).
     dissipation_terms, dissipation_coefficients, dissipation_std, dissipation_status, \
     dissipation_equivalent
-        The same of the Rayleigh function D = Σ d_j R_j; empty if there is no candidate.
+        The same of the Rayleigh function D = Σ d_j R_j.
     """
 
     terms: list[str]
@@ -123,10 +119,7 @@ class LagrangianEstimate:
 
     @classmethod
     def of_columns(cls, count: int, columns: Mapping, **more) -> "LagrangianEstimate":
-        """Estimate of columns of which the first `count` are of L, the others of D.
-
-        `columns` are the first five attributes, of all columns; `more` the rest.
-        """
+        """Estimate of `columns`, the first five attributes, the first `count` of L."""
         of_l = {name: values[:count] for name, values in columns.items()}
         of_d = {f"dissipation_{name}": v[count:] for name, v in columns.items()}
         return cls(**of_l, **of_d, **more)
@@ -139,28 +132,20 @@ class LagrangianEstimate:
 
 @dataclass(frozen=True)
 class VolatilityEstimate:
-    """Volatility of each degree of freedom.
+    """Volatility σ and its standard error of each degree of freedom, shape (dof,).
 
     Attributes
     ----------
-    volatility, std
-        σ and its standard error, shape (dof,).
-    terms
-        Candidates of σ² (q, q̇).
-    coefficients, coefficient_std
-        Coefficients of σ² = Σ β_i G_i, shape (dof, term).
+    terms, coefficients, coefficient_std
+        Candidates, and the coefficients (dof, term) of σ² = Σ β_i G_i.
     constant
         Whether the volatility is to be read as a constant, shape (dof,).
     covariance
-        S Sᵀ from every sample, shape (dof, dof), if the method gives it; otherwise that
-        of the Lagrangian's residual stands.
+        S Sᵀ from every sample, shape (dof, dof); that of the residual stands if None.
     root, root_std
-        Coefficients of S = Σ ρ_i G_i and their standard errors, shape (dof, term); NaN
-        where σ² is not the square of such a sum, or the method does not look.
-    diagnostics
-        Name to (value of shape (dof,), unit, meaning).
-    by_node
-        As in :class:`LagrangianEstimate`.
+        ρ of S = Σ ρ_i G_i, shape (dof, term); NaN where σ² is not such a square.
+    diagnostics, by_node
+        Name to (value of shape (dof,), unit, meaning); see :class:`LagrangianEstimate`.
     """
 
     volatility: np.ndarray
@@ -189,11 +174,9 @@ def model_dataset(
     volatility: VolatilityEstimate,
     calculus: str = "ito",
 ) -> xr.Dataset:
-    """Collect the estimates of one replicate; contract ``model``.
+    """Dataset of the estimates of one replicate, contract ``model``.
 
-    Candidates are stored as text, so that the file alone is enough to print the
-    Lagrangian, derive the equations of motion and simulate. `calculus` says what S dW
-    means in them.
+    Candidates are text: the file alone is enough to derive equations and simulate.
     """
     given = observations.attrs
     # A field is one degree of freedom.
@@ -294,10 +277,7 @@ def positions(
 ) -> list[int]:
     """Positions of candidates of L, however their text is written.
 
-    Raises
-    ------
-    ValueError
-        If a text is no candidate.
+    ValueError if a text is no candidate.
     """
     found = []
     for text in texts:
@@ -326,16 +306,10 @@ def random_starts(equations: xr.Dataset, settings: Mapping, shape) -> np.ndarray
 
 
 def usable(equations: xr.Dataset, kind: str, excluded: Sequence[int]) -> list[int]:
-    """Columns that a method may use, candidates of L and then of D.
+    """Columns of a ``gram`` dataset that a method may use, of L and then of D.
 
-    Parameters
-    ----------
-    equations
-        Contract ``gram``.
-    kind
-        ``all``, or ``independent``: without those that algebra calls redundant.
-    excluded
-        Positions left out in any case.
+    All but those `excluded`; of `kind` ``independent`` without what algebra calls
+    redundant.
     """
     status = [*equations["status"].values, *equations["dissipation_status"].values]
     redundant = {"null", "duplicate", "dependent"} if kind == "independent" else set()
@@ -354,20 +328,10 @@ def lagrangian_estimate(
     std: np.ndarray | None = None,
     criterion: np.ndarray | None = None,
 ) -> LagrangianEstimate:
-    """Coefficients of all columns of a ``gram`` dataset as an estimate.
+    """Estimate of the coefficients of all columns of a dataset with terms and status.
 
-    Parameters
-    ----------
-    equations
-        Contract ``gram``, or any dataset with its terms and their status.
-    coefficients
-        Of L and then of D, shape (column,).
-    diagnostics, arrays
-        See :class:`LagrangianEstimate` (`arrays` is its `by_node`).
-    std
-        Standard errors, shape (column,); NaN if the method has none.
-    criterion
-        See :class:`LagrangianEstimate`; empty if the method has none.
+    `coefficients` and `std` are of L and then of D, shape (column,); `arrays` is
+    `by_node` of the :class:`LagrangianEstimate`.
     """
     given = equations.variables
     count = given["term"].size

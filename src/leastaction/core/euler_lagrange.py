@@ -45,19 +45,7 @@ def _directional(function: sp.Expr, names: Sequence[str], rates) -> sp.Expr:
 def euler_lagrange(
     lagrangian: sp.Expr, coordinates: Sequence[str]
 ) -> tuple[sp.Expr, ...]:
-    """Euler–Lagrange expression of each coordinate, d/dt ∂L/∂q̇ − ∂L/∂q.
-
-    Parameters
-    ----------
-    lagrangian
-        L(q, q̇), J for a mechanical system.
-    coordinates
-        Names of q, one per degree of freedom.
-
-    Returns
-    -------
-    tuple of expressions in q, q̇ and q̈, one per degree of freedom (generalised force).
-    """
+    """Euler–Lagrange expressions d/dt ∂L/∂q̇ − ∂L/∂q, one per coordinate."""
     q = symbols(coordinates)
     qdot = symbols(velocity_names(coordinates))
     return tuple(
@@ -72,19 +60,7 @@ def euler_lagrange(
 def rayleigh_force(
     dissipation: sp.Expr, coordinates: Sequence[str]
 ) -> tuple[sp.Expr, ...]:
-    """Dissipative term ∂D/∂q̇ of each equation (Rayleigh 1873), on the side of L.
-
-    Parameters
-    ----------
-    dissipation
-        Rayleigh function D(q, q̇), W for a mechanical system.
-    coordinates
-        Names of q, one per degree of freedom.
-
-    Returns
-    -------
-    tuple of expressions in q and q̇, one per degree of freedom (generalised force).
-    """
+    """Dissipative terms ∂D/∂q̇ (Rayleigh 1873), on the side of L, by coordinate."""
     return tuple(
         sp.expand(sp.diff(dissipation, v)) for v in symbols(velocity_names(coordinates))
     )

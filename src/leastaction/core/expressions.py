@@ -1,8 +1,7 @@
 """Arithmetic expressions as data: YAML text to SymPy, by a whitelist.
 
-The text is parsed by Python's own grammar and never evaluated. Only numbers, the
-declared names, ``+ - * / **`` and the functions in :data:`FUNCTIONS` are accepted;
-everything else is refused with its position.
+The text is parsed by Python's own grammar and never evaluated. Only numbers, declared
+names, ``+ - * / **`` and :data:`FUNCTIONS` are accepted.
 """
 
 import ast
@@ -59,10 +58,7 @@ class ExpressionError(ValueError):
 def symbol(name: str) -> sp.Symbol:
     """Real symbol of that name: the only kind of symbol leastaction uses.
 
-    Raises
-    ------
-    ValueError
-        If it is no plain name: symbols become code.
+    ValueError if it is no plain name: symbols become code.
     """
     if not is_plain(name):
         raise ValueError(
@@ -75,11 +71,7 @@ def symbol(name: str) -> sp.Symbol:
 def check_name(name: str) -> None:
     """Refuse a name that could not stand in an expression.
 
-    Raises
-    ------
-    ValueError
-        If `name` is not a plain ASCII identifier, or is a function, a constant or a
-        word reserved by Python.
+    ValueError if it is no plain name, or is a function, a constant or a word of Python.
     """
     symbol(name)
     if name in FUNCTIONS or name in CONSTANTS or keyword.iskeyword(name):
@@ -87,20 +79,11 @@ def check_name(name: str) -> None:
 
 
 def parse(text: str | int | float, names: Iterable[str]) -> sp.Expr:
-    """Parse `text` into a SymPy expression over the real symbols `names`.
+    """SymPy expression of a text such as ``"m*xdot**2/2 - k*x**2/2"``.
 
-    Parameters
-    ----------
-    text
-        An arithmetic expression such as ``"m*xdot**2/2 - k*x**2/2"``. Decimal numbers
-        become exact rationals.
-    names
-        Names that may occur.
+    `names` may occur in it, as real symbols. Decimal numbers become exact rationals.
 
-    Raises
-    ------
-    ExpressionError
-        With the position, if anything else than arithmetic over `names` is found.
+    ExpressionError, with the position, if it is not arithmetic over `names`.
     """
     text = str(text)
     if len(text) > LONGEST_TEXT:
@@ -130,8 +113,6 @@ def parse(text: str | int | float, names: Iterable[str]) -> sp.Expr:
 def names_in(text: str | int | float) -> list[str]:
     """Names that an expression may use, functions and constants left out, each once.
 
-    Examples
-    --------
     >>> names_in("atan2(x - x0, 2*y)")
     ['x', 'x0', 'y']
     """

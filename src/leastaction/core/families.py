@@ -4,8 +4,7 @@ A family is a folder of this package, named by what was measured. It brings what
 files are called after: `contracts.py` its datasets, `recipes.py` its steps and recipes,
 `figures/` its figures, `scores.py` its rows of the scorecard. Its package says which
 examples are its own, by a function ``measures(example)``, and where its tables are. The
-core and the report import no family; they ask here, as for the class of systems that a
-section `system` describes: of coordinates, a field, or ports.
+core and the report import no family; they ask here.
 """
 
 import difflib
@@ -48,13 +47,7 @@ def module(family: str, name: str) -> ModuleType | None:
 
 
 def family_of(example: Mapping) -> str:
-    """Name of the family that an example belongs to: the one that `measures` it.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
-    """
+    """Name of the family that `measures` an example; ValueError if there is none."""
     for family in FAMILIES:
         package = import_module(f"leastaction.{family}")
         if hasattr(package, "measures") and package.measures(example):
@@ -74,11 +67,7 @@ def registered(name: str) -> dict[str, str]:
 
 
 def tables() -> dict[str, str]:
-    """Function of every table, by its name, as ``family.module:name``.
-
-    Those that show rollouts stand in ``TABLES_OF_ROLLOUTS`` of the family's package,
-    the others in ``TABLES``.
-    """
+    """Function of every table, by its name, as ``family.module:name``."""
     return registered("TABLES") | registered("TABLES_OF_ROLLOUTS")
 
 
@@ -96,7 +85,7 @@ def figures() -> dict[str, str]:
 
     File ``<family>/figures/<name>.py`` has the function `name`. Further figures of a
     file are named in ``SHARED`` of ``figures/__init__.py``; a file whose name begins
-    with an underscore is no figure, but imported by some.
+    with an underscore is no figure.
     """
     found = {}
     for package, folder in figure_folders():
@@ -118,9 +107,7 @@ def example_figures() -> dict[str, tuple[str, ...]]:
 
 
 def implementation(reference: str):
-    """Object that ``family.module:name`` refers to, imported now.
-
-    A name may have dots, as that of a method of a class.
+    """Object, or method of a class, that ``family.module:name`` names, imported now.
 
     >>> implementation("core.sparse_regression:stlsq").__name__
     'stlsq'
@@ -155,7 +142,7 @@ def declared_units(config: Mapping) -> dict[str, str]:
 
 
 def system_reference(given: Mapping) -> str:
-    """Module and class of systems that `given` names; see :func:`system_class`."""
+    """Module and class of systems that `given` names."""
     known = registered("SYSTEM").items()
     return next((name for key, name in known if key in given), "core.system:System")
 
@@ -171,10 +158,7 @@ def system_class(given: Mapping) -> type:
 def system_from_config(config: Mapping):
     """System described by the `system` section of an example.
 
-    Raises
-    ------
-    ValueError
-        See the method `from_config` of its class.
+    ValueError if it is not valid; see the method `from_config` of its class.
     """
     return system_class(config).from_config(config)
 

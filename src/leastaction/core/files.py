@@ -1,9 +1,8 @@
 """The files between stages: read with their contract checked, written atomically.
 
 This is the only module that reads or writes data. A dataset is either absent or
-complete on disk (it is written beside its place and then renamed), ends in a checksum
-without which it is not read, and equal content gives equal bytes: no time stamp, host
-or version is stored.
+complete on disk, ends in a checksum without which it is not read, and equal content
+gives equal bytes: no time stamp, host or version is stored.
 """
 
 import csv
@@ -41,15 +40,10 @@ netCDF4.set_chunk_cache(2**20)
 
 @contextmanager
 def open_dataset(path: str | Path, checked: bool = False) -> Iterator[xr.Dataset]:
-    """Open a file lazily; its variables are read when they are used.
+    """Open a file lazily, its checksum compared unless that was done (`checked`).
 
-    Its checksum is compared unless that was done (`checked`).
-
-    Raises
-    ------
-    ContractError
-        If the file is absent, is damaged, was not written by this module or would fill
-        the memory.
+    ContractError if the file is absent or damaged, was not written by this module, or
+    would fill the memory.
     """
     with _named_if_unreadable(path):
         if not checked:
@@ -135,15 +129,11 @@ def sizes(path: str | Path) -> dict[str, int]:
 class Replicates:
     """Files read side by side, one replicate at a time, each checked.
 
-    Memory is bounded by one replicate, however many a file holds. Large variables are
-    read when they are used, and their numbers are not looked through: that they are
-    finite was checked before they were written. Of a `block`, the replicates from its
-    first number up to its second are read.
+    Large variables are read when they are used, and their numbers are not looked
+    through: that they are finite was checked before they were written. Of a `block`,
+    the replicates from its first number up to its second are read.
 
-    Raises
-    ------
-    ContractError
-        If the files differ in their number of replicates.
+    ContractError if the files differ in their number of replicates.
     """
 
     def __init__(self, *paths: str | Path, block: Sequence[int | None] | None = None):
@@ -184,12 +174,8 @@ def save_replicates(
 ) -> None:
     """Write pieces along `replicate` as they come, holding one in memory at a time.
 
-    They honour the contract `name`, or the one that they name themselves.
-
-    Raises
-    ------
-    ContractError
-        If a piece does not honour the contract; nothing is left at `path`.
+    They honour the contract `name`, or the one that they name themselves; if one does
+    not, ContractError, and nothing is left at `path`.
     """
     with atomic_write(path) as part:
         write = _create

@@ -31,10 +31,9 @@ class Freedom:
         ``duplicate`` (a multiple of an earlier candidate) or ``dependent`` (a linear
         combination of several earlier ones), one per candidate.
     equivalent
-        The candidate's equivalent among the independent ones, as text, or ``""``.
+        Its equivalent among the independent ones, as text, or ``""``.
     relations
-        The same as {position of an independent candidate: weight}, by position; empty
-        for a null candidate.
+        The same as {position of an independent candidate: weight}, by position.
     """
 
     status: tuple[str, ...]
@@ -54,8 +53,8 @@ class Freedom:
     def reduction(self) -> np.ndarray:
         """Weights of the independent candidates in each, (candidate, candidate).
 
-        Column j holds those of candidate j: coefficients c of any form of a law become
-        R c. What is true of expressions is true of every column evaluated from them.
+        Coefficients c of any form of a law become R c. What is true of expressions is
+        true of every column evaluated from them.
         """
         weights = np.eye(len(self.status))
         for candidate, parts in self.relations.items():
@@ -74,25 +73,15 @@ def gauge_freedom(
 ) -> Freedom:
     """Classify candidates by exact linear algebra on their Euler–Lagrange expressions.
 
-    A candidate of the Rayleigh function stands for its force ∂D/∂q̇. Both kinds are
-    classified together: a Rayleigh function linear in q̇, such as ``x**2*xdot``, is the
-    force of a potential and therefore a duplicate of a candidate of L.
+    `candidates` D_i(q, q̇) of a Lagrangian are classified together with those of a
+    Rayleigh function, `dissipation`, which stand for their force ∂D/∂q̇: one linear in
+    q̇, such as ``x**2*xdot``, is the force of a potential. `equations` of a density
+    differ.
 
-    Trigonometric functions are rewritten as exponentials, so that every expression is
-    a combination of linearly independent functions; the combinations that vanish are
-    then the null space of a matrix of exact numbers. An earlier candidate is preferred
-    to a later one.
-
-    Parameters
-    ----------
-    candidates
-        Terms D_i(q, q̇) of a Lagrangian.
-    coordinates
-        Names of q.
-    dissipation
-        Terms D_j(q, q̇) of a Rayleigh function; they come after `candidates`.
-    equations
-        Euler–Lagrange expressions of a candidate; those of a density differ.
+    Trigonometric functions are rewritten as exponentials, so that every expression is a
+    combination of linearly independent functions; the combinations that vanish are the
+    null space of a matrix of exact numbers. An earlier candidate is preferred to a
+    later.
     """
     made = [(equations, tuple(candidates)), (rayleigh_force, tuple(dissipation))]
     relations = _relations(made, coordinates)
@@ -127,8 +116,7 @@ def representation(
 ) -> dict[int, sp.Expr] | None:
     """Coefficients of independent candidates with the equations of `function`.
 
-    None if it is no linear combination of the candidates, up to a part without
-    equations such as a total time derivative.
+    None if it is no combination of them, up to a part without equations.
     """
     relations = _relations([(equations, (*candidates, function))], coordinates)
     return relations.get(len(candidates))
@@ -146,8 +134,7 @@ def _as_given(expressions: tuple, coordinates: Sequence[str]) -> tuple:
 def _relations(made: Sequence[tuple[Callable, tuple]], coordinates) -> dict:
     """Relations between what functions make of expressions, (function, expressions).
 
-    {position: {earlier position: weight}}: a column as the combination of earlier
-    independent ones; empty for one that vanishes. Cached if all weights are rational.
+    {position: {earlier position: weight}}; cached if all weights are rational.
     """
     found: list[dict] = []
 

@@ -35,17 +35,7 @@ def square_distances(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 def negative_log_likelihood(
     logs: np.ndarray, kernel: Kernel, outputs: np.ndarray
 ) -> tuple[float, np.ndarray]:
-    """−log p(y) and its gradient by the logarithms of the hyperparameters.
-
-    Parameters
-    ----------
-    logs
-        Logarithms of the hyperparameters.
-    kernel
-        See :data:`Kernel`.
-    outputs
-        y, shape (sample,).
-    """
+    """−log p(y) and its gradient by the logarithms `logs` of the hyperparameters."""
     matrix, slopes = kernel(logs)
     factor, failed = dpotrf(matrix, lower=1, overwrite_a=1)
     if failed:
@@ -70,24 +60,11 @@ def most_likely(
     race: int | None = None,
     **options,
 ) -> np.ndarray:
-    """Hyperparameters of the least −log p, by L-BFGS-B from several starts.
+    """Hyperparameters of the least −log p, by L-BFGS-B from several `starts`.
 
-    Parameters
-    ----------
-    objective
-        ``objective(x, *arguments)``: −log p and its gradient.
-    starts
-        First values; the earlier one wins a tie.
-    bounds
-        Smallest and largest values, to which the starts are clipped.
-    arguments
-        Of `objective`.
-    iterations
-        Most iterations of a search.
-    race
-        Iterations after which only the best start goes on; all of them if None.
-    options
-        More options of L-BFGS-B.
+    ``objective(x, *arguments)`` is −log p and its gradient; the starts are clipped to
+    `bounds`, the earlier one wins a tie. After `race` iterations only the best goes on.
+    `options` are further ones of L-BFGS-B.
     """
     from scipy.optimize import minimize  # slow to import, for a search alone
 
@@ -112,19 +89,10 @@ def most_likely(
 
 
 class Posterior:
-    """Weights and variances given the samples.
+    """Weights and variances given outputs y and their covariance K with its noise.
 
-    Parameters
-    ----------
-    matrix
-        K with its noise, shape (sample, sample).
-    outputs
-        y, shape (sample,) or (sample, output).
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If K is not positive definite in floating point.
+    y has the shape (sample,) or (sample, output). numpy.linalg.LinAlgError if K is not
+    positive definite in floating point.
     """
 
     def __init__(self, matrix: np.ndarray, outputs: np.ndarray):
@@ -139,12 +107,7 @@ class Posterior:
     def variance(self, prior: np.ndarray, cross: np.ndarray) -> np.ndarray:
         """Variance at points, at least zero, shape (point,).
 
-        Parameters
-        ----------
-        prior
-            Prior variance, shape (point,).
-        cross
-            Covariance of points and samples, shape (point, sample).
+        From the `prior` variance (point,) and the covariance `cross` (point, sample).
         """
         explained = np.einsum("ij,ji->i", cross, cho_solve(self._factor, cross.T))
         return np.maximum(prior - explained, 0.0)

@@ -1,18 +1,17 @@
 """Generalised method of moments with best-subset selection.
 
 The moments g(c) = Σ Z (Σ_i c_i X_i) of a true law have mean zero; the coefficients
-minimise the statistic J(c) = gᵀ Cov(g)⁻¹ g (Hansen 1982). For the true support it is
-χ² with (moments − terms) degrees of freedom: an absolute test of fit. Whitened moments
-turn J into a sum of squares over rows. No threshold is tuned: subsets compete by J plus
-the penalty of the extended BIC. The weights follow from the noise of the residual, and
-the selection is repeated until it agrees with its own noise (:func:`iterate`).
+minimise the statistic J(c) = gᵀ Cov(g)⁻¹ g (Hansen 1982). For the true support it is χ²
+with (moments − terms) degrees of freedom. Whitened moments turn J into a sum of squares
+over rows. Subsets compete by J plus the penalty of the extended BIC; no threshold is
+tuned.
 
 In the competition J may be in units of each subset's own residual variance where that
-is *smaller* than the weighting one: candidates that contain accelerations, such as
-cos q̇, could otherwise cancel the kinetic term, and with it the noise, and an empty
-equation would seem to fit best. Where it is larger, the weights stay: a subset must not
-gain from inflating the noise, as it could in the continuously updated estimator
-(Hansen, Heaton and Yaron 1996).
+is *smaller* than the weighting one: candidates that contain accelerations, such as cos
+q̇, could otherwise cancel the kinetic term, and with it the noise, and an empty equation
+would seem to fit best. Where it is larger, the weights stay: a subset must not gain
+from inflating the noise, as it could in the continuously updated estimator (Hansen,
+Heaton and Yaron 1996).
 """
 
 import logging
@@ -40,16 +39,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Selection:
-    """Best subset by the extended BIC.
+    """Best subset: its columns `support`, other subsets of its size that fit as well.
 
-    Attributes
-    ----------
-    support
-        Its columns.
-    criterion
-        That of the best subset of size 0, 1, 2, ...
-    ties
-        Other subsets of its size that fit as well.
+    `criterion` is that of the best subset of size 0, 1, 2, ...
     """
 
     support: tuple[int, ...]
@@ -72,18 +64,10 @@ class Fit(Selection):
 
 @dataclass(frozen=True)
 class Converged:
-    """Where :func:`iterate` ended.
+    """Where :func:`iterate` ended: the last selection, and the noise of its residual.
 
-    Attributes
-    ----------
-    fit
-        Last selection.
-    noise
-        That of its residual.
-    converged
-        Whether the selection repeated itself under its own noise.
-    deterministic
-        Whether the residual is rounding error only.
+    It `converged` if it repeated itself under its own noise, and is `deterministic` if
+    the residual is rounding error only.
     """
 
     fit: Selection
@@ -100,16 +84,9 @@ def iterate(
 ) -> Converged:
     """Select under a noise, take the noise of the residual, until the support repeats.
 
-    Parameters
-    ----------
-    noise
-        First guess, of any type.
-    fit
-        ``fit(noise)`` whitens the moments and selects.
-    residual_noise
-        ``residual_noise(found, noise)`` is that of the residual of what was found.
-    is_rounding
-        Whether such a noise is rounding error: then there is nothing to weight with.
+    ``fit(noise)`` whitens the moments and selects; ``residual_noise(found, noise)`` is
+    that of the residual of what was found, of any type. If it `is_rounding`, there is
+    nothing to weight with.
     """
     support, converged, deterministic = None, False, False
     for _ in range(MOST_ITERATIONS):
@@ -125,14 +102,9 @@ def iterate(
 def best_by_criterion(
     a: np.ndarray, b: np.ndarray, max_terms: int, samples: float, variance=None
 ) -> Selection:
-    """Best subset of columns by J plus the penalty of the extended BIC.
+    """Best subset of whitened columns by J plus the penalty of the extended BIC.
 
-    Parameters
-    ----------
-    a, b, max_terms, variance
-        As of :func:`leastaction.core.sparse_regression.best_subset`, whitened.
-    samples
-        n of the criterion.
+    See :func:`leastaction.core.sparse_regression.best_subset`; n is `samples`.
     """
     path = best_subset(a, b, max_terms, INDISTINGUISHABLE_CRITERIA, variance)
     sizes = np.arange(len(path.supports))
@@ -210,26 +182,14 @@ def lagrangian_estimate(
     noise: tuple[np.ndarray, np.ndarray] | None = None,
     diagnostics: Mapping[str, tuple] | None = None,
 ) -> LagrangianEstimate:
-    """Estimate over all candidates from the fit over those that the moments have.
+    """Estimate over all candidates from a :class:`Fit` over those of the moments.
+
+    `library` has one replicate of moments, with names and status of all candidates;
+    `given` (candidate,) are the coefficients of the reference and `place` the positions
+    of the columns of the fit, by default as `library` names them; `noise` is S Sᵀ of
+    the residual and its standard error, shape (dof, dof).
 
     Warnings tell if the selection did not converge, or the data look deterministic.
-
-    Parameters
-    ----------
-    library
-        One replicate of moments, with the names and the status of all candidates.
-    found
-        What :func:`iterate` found, with a :class:`Fit`.
-    given
-        Given coefficients of the reference, zero elsewhere, shape (candidate,); if
-        absent, `library_given`.
-    place
-        Positions of the columns of the fit among the candidates; if absent, those of
-        the names `term`.
-    noise
-        S Sᵀ of the residual and its standard error, shape (dof, dof).
-    diagnostics
-        More of them.
     """
     fit = found.fit
     names = [str(term) for term in library["candidate"].values]
@@ -292,8 +252,7 @@ def root_inverse(gram: np.ndarray, scale: np.ndarray | None = None) -> np.ndarra
     """Matrix W with W gram Wᵀ = 1 on the well-determined directions.
 
     On one energy shell the monomials are nearly collinear; directions below the
-    rounding error of the Gram matrix are dropped. `scale` is the size of each row, by
-    default the root of its diagonal entry.
+    rounding error of the Gram matrix are dropped. `scale` is the size of each row.
     """
     if scale is None:
         scale = np.sqrt(np.diag(gram))

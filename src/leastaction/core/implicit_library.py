@@ -29,14 +29,8 @@ from leastaction.core.system import System
 class ImplicitLibrary:
     """Candidates Θ_k(q, q̇, q̈, Q) of the implicit equation of every coordinate.
 
-    Attributes
-    ----------
-    coordinates
-        Names of q.
-    terms
-        All candidates, those of the first coordinate first; each is affine in q̈.
-    members
-        Positions of the candidates of each coordinate's equation.
+    `terms` are all candidates, each affine in q̈, `members` the positions of those of
+    each coordinate's equation.
     """
 
     coordinates: tuple[str, ...]
@@ -47,11 +41,8 @@ class ImplicitLibrary:
     def from_config(cls, config: Mapping, coordinates: Sequence[str]):
         """Library of the `implicit` part of `library`: {coordinate: [recipe entries]}.
 
-        Raises
-        ------
-        ValueError
-            If a coordinate has no equation, an equation has no candidate with the
-            acceleration of its own coordinate, or a candidate is not affine in q̈.
+        ValueError if a coordinate has no equation, an equation has no candidate with
+        the acceleration of its own coordinate, or a candidate is not affine in q̈.
         """
         recipes = json.dumps(config.get("implicit", {}))
         return _library(recipes, tuple(coordinates))
@@ -62,13 +53,7 @@ class ImplicitLibrary:
         return [to_text(term) for term in self.terms]
 
     def position(self, text: str) -> int:
-        """Position of a candidate.
-
-        Raises
-        ------
-        ValueError
-            If it is none.
-        """
+        """Position of a candidate; ValueError if it is none."""
         rates = velocity_names(self.coordinates), acceleration_names(self.coordinates)
         names = [*self.coordinates, *input_names(self.coordinates)]
         term = parse(text, [*names, *rates[0], *rates[1]])
@@ -90,10 +75,7 @@ class ImplicitLibrary:
 
     @cached_property
     def evaluate(self):
-        """``evaluate(q, qdot, qddot, force=None)`` of (sample, dof) each.
-
-        To (sample, term). Without a `force` the inputs are zero.
-        """
+        """``evaluate(q, qdot, qddot, force=None)``, (sample, dof) to (sample, term)."""
         return self._evaluator(self.terms)
 
     @cached_property
@@ -122,17 +104,13 @@ class ImplicitLibrary:
         return evaluate
 
     def truth(self, system: System, equation: int) -> np.ndarray:
-        """Basis of all true relations between the candidates of an equation.
+        """Basis of all true relations in an equation, shape (relation, member).
 
-        Accelerations are replaced by M⁻¹ F of `system`, and everything is multiplied
-        by det M; what vanishes identically is the null space of a matrix of exact
-        numbers. Inputs that no candidate holds are zero. The space has one dimension if
-        there is one true equation, more if some candidates are redundant, none if the
-        library cannot express the law.
-
-        Returns
-        -------
-        ndarray of shape (relation, member), in the order of ``members[equation]``.
+        Accelerations are replaced by M⁻¹ F of `system`, and everything is multiplied by
+        det M; what vanishes identically is the null space of a matrix of exact numbers.
+        Inputs that no candidate holds are zero. The space has one dimension if there is
+        one true equation, more if some candidates are redundant, none if the library
+        cannot express the law.
         """
         mass, forces = (
             sp.nsimplify(system.evaluated(part), rational=True)
@@ -198,25 +176,13 @@ def _library(text: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
 def true_relation(
     support: Sequence[int], basis: np.ndarray, left: Sequence[int]
 ) -> np.ndarray | None:
-    """Coefficients of the true equation that has exactly the terms of `support`.
+    """Coefficients (member,) of the true equation with exactly the terms of `support`.
 
-    There is one if one relation, and only one, holds between them, all of them take
-    part in it, and it determines the acceleration. So any multiple of the equation of
-    motion is accepted, and any equivalent form that the library can express; a term
-    too many or too few is not.
-
-    Parameters
-    ----------
-    support
-        Positions of the terms among the members of the equation.
-    basis
-        All true relations, shape (relation, member): :meth:`ImplicitLibrary.truth`.
-    left
-        Positions of members that hold the acceleration.
-
-    Returns
-    -------
-    ndarray of shape (member,), or None if there is none.
+    There is one if one relation of the `basis` (:meth:`ImplicitLibrary.truth`), and
+    only one, holds between them, all of them take part in it, and it determines the
+    acceleration, which the members `left` hold. So any multiple of the equation of
+    motion is accepted, and any equivalent form; a term too many or too few is not. Else
+    None.
     """
     if not set(support) & set(left) or not len(basis):
         return None

@@ -1,8 +1,4 @@
-"""What starts and drives a simulated motion, of parameters and random draws.
-
-Initial states are numbers or expressions; external inputs are generalised forces given
-as functions of time.
-"""
+"""What starts and drives a simulated motion, of parameters and random draws."""
 
 from collections.abc import Callable, Mapping, Sequence
 
@@ -17,21 +13,12 @@ from leastaction.core.system import System
 def initial_states(settings: Mapping, system: System) -> Callable[..., np.ndarray]:
     """Sampler ``draw(rng)`` of initial states (q, q̇), each of shape (state,).
 
-    Parameters
-    ----------
-    settings
-        A value for each coordinate and velocity: a number or an expression over the
-        parameters and the names under ``random``, each of which is drawn anew for
-        every trajectory: ``random: {phase: {uniform: [0, 6.2832]}}`` or
-        ``{normal: [mean, std]}``. Names with ``{halton: [low, high]}`` are not random:
-        see :func:`random_names`.
-    system
-        Its `state` gives the order.
+    `settings` have a value for each coordinate and velocity: a number or an expression
+    over the parameters and the names under ``random``, each of which is drawn anew for
+    every trajectory, ``random: {phase: {uniform: [0, 6.2832]}}`` or ``{normal: [mean,
+    std]}``; for ``{halton: [low, high]}`` see :func:`random_names`.
 
-    Raises
-    ------
-    ValueError
-        If a state is missing or unknown, or an expression is not arithmetic.
+    ValueError if a state is missing or unknown, or an expression is not arithmetic.
     """
     draw_names, state_of = random_names(settings), state_of_names(settings, system)
     return lambda rng: state_of(draw_names(rng))
@@ -68,8 +55,7 @@ def random_names(settings: Mapping) -> Callable[..., dict]:
 
     The names with ``halton: [low, high]`` share one Halton sequence, the first of them
     in base 2, the next in base 3 and so on; trajectory k has the k-th point from
-    :func:`~leastaction.core.simulation.first_index` on, in every replicate. Without
-    such names `trajectory` may be left out.
+    :func:`~leastaction.core.simulation.first_index` on, in every replicate.
     """
     recipes = settings.get("random", {})
     boxes = {n: recipe["halton"] for n, recipe in recipes.items() if "halton" in recipe}
@@ -118,11 +104,8 @@ def input_expressions(
 ) -> list[sp.Expr]:
     """Generalised force of every coordinate.
 
-    Raises
-    ------
-    ValueError
-        If an input is not arithmetic over ``time``, parameters and drawn names, or its
-        coordinate is unknown.
+    ValueError if an input is not arithmetic over ``time``, parameters and `drawn`
+    names, or its coordinate is unknown.
     """
     wrong = sorted(set(inputs) - set(system.coordinates))
     if wrong:

@@ -34,17 +34,8 @@ class Candidates:
     """Candidates D_i of L = Σ c_i D_i, and what fixes the scale of L.
 
     Any multiple of a Lagrangian has the same equations of motion. The coefficients of
-    the reference terms are therefore given, not identified.
-
-    Attributes
-    ----------
-    coordinates
-        Names of q, or of a field.
-    terms
-        Candidates.
-    references
-        (position, coefficient) of the kinetic terms that fix the scale, such as ½ of
-        q̇².
+    the `references`, (position, coefficient) of kinetic terms such as ½ of q̇², are
+    therefore given, not identified. `coordinates` are names of q, or of a field.
     """
 
     coordinates: tuple[str, ...]
@@ -146,7 +137,7 @@ class Candidates:
     def columns(self) -> list[int]:
         """Positions of the columns of a regression: first reference, then the free.
 
-        The column of the first reference stands for the whole reference.
+        The first reference stands for all of them.
         """
         return [
             i
@@ -155,14 +146,11 @@ class Candidates:
         ]
 
     def projection(self, system) -> tuple[np.ndarray, float] | None:
-        """Coefficients that reproduce the equations of motion of `system`.
+        """Coefficients that reproduce the equations of motion of `system`, and a scale.
 
-        Returns
-        -------
-        coefficients, scale
-            One coefficient per candidate (zero for those that algebra removes), and
-            the factor between this Lagrangian and that of `system`; or None if
-            `system` is not in the span of the library.
+        One per candidate (zero for those that algebra removes), and the factor between
+        this Lagrangian and that of `system`; None if it is not in the span of the
+        library.
         """
         lagrangian = system.evaluated(system.lagrangian)
         found = representation(
@@ -193,23 +181,19 @@ class Library(Candidates):
     With several degrees of freedom more is free. If every kinetic energy is a
     candidate, a system with mass matrix M and stiffness K has infinitely many
     Lagrangians with the same equations of motion, M' = f(M⁻¹K) (they are s-equivalent:
-    Hojman and Urrutia 1981), and no data can tell them apart. `inertia` says what is
-    known: ``free``, nothing; ``constant``, the kinetic energy does not change with the
-    position; ``diagonal``, it is also a sum of squares of single velocities; ``given``,
-    the reference is the whole kinetic energy. Candidates with accelerations in their
-    Euler–Lagrange expression that contradict it are ``inertial`` and left out.
+    Hojman and Urrutia 1981), and no data can tell them apart.
 
     Attributes
     ----------
-    coordinates, terms, references
-        As :class:`Candidates` has them, the terms in (q, q̇).
     inertia
-        ``free``, ``constant``, ``diagonal`` or ``given``.
+        What is known of the kinetic energy: ``free``, nothing; ``constant``, it does
+        not change with the position; ``diagonal``, it is also a sum of squares of
+        single velocities; ``given``, the reference is all of it. Candidates that
+        contradict it are ``inertial`` and left out.
     dissipation
         Candidates R_j of the Rayleigh function D = Σ d_j R_j in (q, q̇).
     calculus
-        ``"ito"`` or ``"stratonovich"``: what S dW is assumed to mean in the analysis.
-        No data can tell; it is part of the words in which a model is written.
+        ``"ito"`` or ``"stratonovich"``: what S dW is taken to mean; no data can tell.
     """
 
     inertia: str = "free"
@@ -220,19 +204,11 @@ class Library(Candidates):
     def from_config(cls, config: Mapping, coordinates: Sequence[str]) -> "Library":
         """Library described by the `library` section of an example.
 
-        Parameters
-        ----------
-        config
-            ``{reference: "xdot**2/2", inertia: free, lagrangian: [recipe entries]}``.
-            Optionally ``dissipation: [recipe entries]`` and ``calculus``.
-        coordinates
-            Names of q.
+        ``{reference: "xdot**2/2", inertia: free, lagrangian: [recipe entries]}``, and
+        optionally ``dissipation: [recipe entries]`` and ``calculus``.
 
-        Raises
-        ------
-        ValueError
-            If the reference is not a sum of multiples of candidates, or an entry is not
-            arithmetic over (q, q̇).
+        ValueError if the reference is not a sum of multiples of candidates, or an entry
+        is not arithmetic over (q, q̇).
         """
         # The algebra of a library is done once, however many replicates use it.
         return _library(
@@ -246,7 +222,6 @@ class Library(Candidates):
         self._check_references(earlier.status)
 
     def _fits_inertia(self, term: sp.Expr) -> bool:
-        """Whether `term` agrees with what is known of the kinetic energy."""
         if self.inertia == "free":
             return True
         mass = sp.hessian(term, symbols(velocity_names(self.coordinates)))
@@ -289,11 +264,7 @@ class Library(Candidates):
     def damping(self, system: System, scale: float) -> np.ndarray | None:
         """Coefficients of D that reproduce the damping of `system`, times `scale`.
 
-        Returns
-        -------
-        ndarray or None
-            One coefficient per candidate of D; None if they cannot express the
-            damping.
+        One per candidate of D; None if they cannot express it.
         """
         coefficients = np.zeros(len(self.dissipation))
         function = system.evaluated(system.dissipation)
@@ -328,24 +299,9 @@ def _library(text: str, coordinates: tuple[str, ...]) -> Library:
 def multiples(
     reference: sp.Expr, terms: Sequence[sp.Expr]
 ) -> tuple[tuple[int, float], ...]:
-    """Candidates that a reference consists of, such as ½ ẋ² of ẋ².
+    """(position, coefficient) of the `terms` that a reference consists of.
 
-    Parameters
-    ----------
-    reference
-        A multiple of a candidate, or a sum of such multiples.
-    terms
-        Candidates.
-
-    Returns
-    -------
-    tuple
-        (position, coefficient) of each candidate.
-
-    Raises
-    ------
-    ValueError
-        If a part of the reference is no multiple of a candidate.
+    ValueError if a part of the reference is no multiple of a candidate.
     """
     whole = _multiple(reference, terms)
     if whole is not None:
@@ -380,18 +336,9 @@ ROUND_OFF = 1e-9
 class Comparison:
     """An identified law beside the true one, in independent candidates.
 
-    Attributes
-    ----------
-    exact
-        Whether it has exactly the true terms.
-    missing, extra
-        Names of true terms that it lacks, and of terms that it should not have.
-    scale
-        Factor by which its coefficients are multiplied to compare them.
-    error
-        Relative errors of the coefficients of the true terms after that.
-    terms
-        Names of the true terms.
+    It is `exact` with exactly the true `terms`; `missing` and `extra` name true terms
+    that it lacks and terms that it should not have. `error` are relative errors of the
+    coefficients of the true terms after they are multiplied by `scale`.
     """
 
     exact: bool
@@ -420,12 +367,7 @@ class Comparison:
 def canonical(coefficients: np.ndarray, library: Library) -> np.ndarray:
     """Coefficients of the same law in independent candidates.
 
-    Parameters
-    ----------
-    coefficients
-        Of L, then of D, shape (..., all candidates).
-    library
-        The candidates.
+    Of L, then of D, shape (..., all candidates).
     """
     reduced = np.asarray(coefficients) @ library.joint_freedom.reduction.T
     largest = np.abs(reduced).max(axis=-1, keepdims=True, initial=0.0)
@@ -435,20 +377,13 @@ def canonical(coefficients: np.ndarray, library: Library) -> np.ndarray:
 def compare(
     found: np.ndarray, truth: np.ndarray, library: Library, fit_scale: bool = True
 ) -> Comparison:
-    """Compare two laws up to scale, gauge and identities.
+    """Compare two laws, (all candidates,), up to scale, gauge and identities.
 
     The scale minimises the sum of squared relative errors of the true terms,
 
-    .. math::  k = \\sum_i r_i / \\sum_i r_i^2 , \\qquad r_i = c_i / c_i^{true} .
+    .. math::  k = \\sum_i r_i / \\sum_i r_i^2 , \\qquad r_i = c_i / c_i^{true} ;
 
-    Parameters
-    ----------
-    found, truth
-        Coefficients of L, then of D, shape (all candidates,).
-    library
-        The candidates.
-    fit_scale
-        Whether the scale is free; it is not where external forces were measured.
+    it is not free (`fit_scale`) where external forces were measured.
     """
     found, truth = canonical(found, library), canonical(truth, library)
     names = np.array([*library.names, *library.dissipation_names], dtype=object)
@@ -485,12 +420,8 @@ def candidates(recipe: Sequence[Mapping], names: Sequence[str]) -> tuple[sp.Expr
     ``{exclude: ["x**2"]}``
         takes earlier candidates away.
 
-    Raises
-    ------
-    ExpressionError
-        If an expression uses a name that is not among `names`.
-    ValueError
-        If a term stands twice, an excluded one is not there, or there are too many.
+    ValueError if an expression uses another name than `names`, a term stands twice, an
+    excluded one is not there, or there are too many.
     """
     count = sum(_count(entry) for entry in recipe)
     if count > MOST_CANDIDATES:

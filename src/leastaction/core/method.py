@@ -1,14 +1,14 @@
-"""Methods as steps, and recipes that compose them.
+"""Methods as steps, which recipes compose.
 
 A :class:`Step` is one method of one stage: its settings, what it reads and makes, and
-the function that does it. The steps of a family stand in its `recipes.py`. Numerical
-work is imported when a step is called, so that a plan knows all methods without it.
+the function that does it, imported when the step is called. The steps of a family stand
+in its `recipes.py`.
 
 The functions of all methods of a stage have one protocol. They get one replicate (of a
 sweep over noise one case, see :mod:`leastaction.core.noise_sweep`), read no files, keep
-no state, and draw random numbers in `simulate` and `validate` only. `settings` are
-the step's, as plain data; `library` is the section of that name, the parts that the
-step `uses`.
+no state, and draw random numbers in `simulate` and `validate` only. `settings` are the
+step's, as plain data; `library` is the section of that name, the parts that the step
+`uses`.
 
 =============  =====================================================================
 simulate       ``(system, settings, *, example, seed, replicate, units)`` → dataset
@@ -53,21 +53,10 @@ PACKAGE = __name__.partition(".")[0]
 class Step(Settings):
     """One method of one stage, with its settings.
 
-    Attributes
-    ----------
-    stage
-        Word of the stage.
-    run
-        The function that does it, as ``family.module:name``.
-    reads
-        Contracts of what it accepts.
-    after
-        Names of the methods of the stage before that it accepts, where the contract
-        alone does not say it.
-    makes
-        Contract of what it makes.
-    uses
-        Parts of the section `library` that reach it.
+    `run` is the function that does it, as ``family.module:name``; `reads` are contracts
+    that it accepts or, where these alone do not say it, `after` the methods of the
+    stage before; `makes` is the contract of what it makes; `uses` the parts of the
+    section `library` that reach it.
     """
 
     stage: ClassVar[str]
@@ -108,22 +97,15 @@ class Step(Settings):
         return [self.module()]
 
     def problems(self, recipe: "Recipe", example: Mapping) -> Iterator[str]:
-        """What of an example this method cannot do, or would pass over.
-
-        Each problem says what is given, what is expected and what to do.
-        """
+        """What of an example this method cannot do, or would pass over."""
         yield from ()
 
 
 class Simulate(Step):
     """A scheme that makes observations of a known system.
 
-    Attributes
-    ----------
-    simulates
-        What it simulates: `coordinates`, `a field` or `a port-Hamiltonian system`.
-    fills_boxes
-        Whether starts may fill a box evenly, by a Halton sequence.
+    It `simulates` `coordinates`, `a field` or `a port-Hamiltonian system`; if it
+    `fills_boxes`, starts may fill a box evenly, by a Halton sequence.
     """
 
     stage = "simulate"
@@ -155,10 +137,7 @@ class Simulate(Step):
 class Ensemble(Simulate):
     """A scheme that makes an ensemble of trajectories.
 
-    Attributes
-    ----------
-    stored
-        Numbers that it stores of a coordinate or node at every time.
+    At every time it stores so many (`stored`) numbers of a coordinate or node.
     """
 
     stored: ClassVar[int] = 2
@@ -180,10 +159,7 @@ class Ensemble(Simulate):
 class Differentiate(Step):
     """A method of time derivatives, or of what increments say without a model.
 
-    Attributes
-    ----------
-    needs_channels
-        Channels that have to be recorded, of motions without a random force.
+    Of motions without a random force it needs certain recorded channels.
     """
 
     stage = "differentiate"
@@ -202,12 +178,8 @@ class Differentiate(Step):
 class Assemble(Step):
     """A method from observations and derivatives to equations in coefficients.
 
-    Attributes
-    ----------
-    needs_velocities
-        Whether displacements alone are not enough.
-    ignores_dissipation
-        Whether it is meant to pass over candidates of the damping.
+    Without `needs_velocities` displacements alone are enough; one that
+    `ignores_dissipation` is meant to pass over candidates of the damping.
     """
 
     stage = "assemble"
@@ -233,14 +205,9 @@ class Volatility(Step):
 class Identify(Step):
     """A method from equations to a model with error bars.
 
-    Attributes
-    ----------
-    returns_to_samples
-        Whether its function gets the observations and the library, too.
-    finds_volatility
-        Whether it estimates the volatility together with the drift.
-    knows_input
-        Whether it puts a recorded input into its equations.
+    If it `returns_to_samples`, its function gets the observations and the library, too;
+    if it `finds_volatility`, it estimates it together with the drift; if it
+    `knows_input`, it puts a recorded input into its equations.
     """
 
     stage = "identify"
@@ -299,13 +266,9 @@ def _over_cases(function, observations, *others, **selection):
 class Rollout(Step):
     """How models of a kind are compared with the truth.
 
-    `reads` are contracts of models, or if the model is one of written terms, of the
-    observations that it was identified from.
-
-    Attributes
-    ----------
-    section
-        Key and type of what the section `validate` says of these rollouts alone.
+    `reads` are contracts of models, or of a model of written terms those of its
+    observations. `section` is the key and type of what `validate` says of these
+    rollouts alone.
     """
 
     stage = "validate"
@@ -364,11 +327,7 @@ class AnyOf:
 def step(stage: str, settings: Mapping) -> Step:
     """Step of a stage with the method and the settings that `settings` say.
 
-    Raises
-    ------
-    ValueError
-        If there is no such method, or a setting is wrong
-        (:class:`pydantic.ValidationError`).
+    ValueError if there is no such method, or a setting is wrong.
     """
     known = steps(stage)
     if settings.get("method") not in known:

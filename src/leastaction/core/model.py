@@ -40,27 +40,16 @@ def load_model(
 ):
     """Load one replicate of a ``model.nc``; of a sweep over noise, one case.
 
-    The class of the model is the one that its contract names: a law of written terms
-    is an :class:`~leastaction.IdentifiedModel`; families have classes of their own for
-    what has no terms.
-
-    Parameters
-    ----------
-    path
-        The file.
-    replicate
-        Number of the replicate.
-    noise_level, noise_mode
-        Case of a sweep; the lowest level and the first mode if not given.
+    A law of written terms is an :class:`~leastaction.IdentifiedModel`; families have
+    classes of their own for what has no terms. Of a sweep the lowest `noise_level` and
+    the first `noise_mode` if not given.
 
     Raises
     ------
     ContractError
         If the file is absent, is not readable or holds something else.
-    IndexError
-        If the file has fewer replicates.
-    KeyError
-        If the file has no such case.
+    IndexError, KeyError
+        If the file has fewer replicates, or no such case.
     """
     return model_of(files.load(path), replicate, noise_level, noise_mode, str(path))
 
@@ -87,8 +76,8 @@ class IdentifiedModel:
     """One identified Lagrangian with its volatility and error bars.
 
     ``print(model)`` shows Lagrangian, damping and volatility with standard errors, the
-    equations of motion
-    and the Hamiltonian; :attr:`system` is the same kind of object as a simulated truth.
+    equations of motion and the Hamiltonian; :attr:`system` is the same kind of object
+    as a simulated truth.
     """
 
     def __init__(self, dataset: xr.Dataset):
@@ -125,8 +114,7 @@ class IdentifiedModel:
     def system(self):
         """The model as a system like the truth; coefficients are its parameters.
 
-        Models with the same support share their compiled integrator, whatever their
-        coefficients.
+        So models with the same support share their compiled integrator.
         """
         data, parameters = self.dataset, {}
         values = np.where(data["support"], data["coefficient_estimate"], 0.0)
@@ -222,8 +210,7 @@ class IdentifiedModel:
         time
             Times, s; the first is that of the state.
         force
-            ``force(t)`` gives the generalised input, shape (dof,); None if there is
-            none.
+            ``force(t)`` gives the generalised input, shape (dof,), if there is one.
 
         Returns
         -------
@@ -253,16 +240,8 @@ class IdentifiedModel:
     def symmetries_on(self, q, qdot) -> list[Symmetry]:
         """Translations, rotations and other affine maps that leave L unchanged.
 
-        Parameters
-        ----------
-        q, qdot
-            States of the motion, shape (sample, dof), SI units.
-
-        Returns
-        -------
-        list[Symmetry]
-            Found or undecided, or the nearest if L has none; see
-            :mod:`leastaction.core.symmetries`.
+        On states `q`, `qdot` of the motion, shape (sample, dof): found or undecided
+        ones, or the nearest if L has none; see :mod:`leastaction.core.symmetries`.
         """
         functions = self._functions("term", self.dataset["support"].values)
         names = [str(self.dataset["term"].values[i]) for i in functions]
@@ -278,12 +257,8 @@ class IdentifiedModel:
     def score(self, truth: System) -> Comparison:
         """Terms and coefficients beside those of a known system.
 
-        Scale, gauge and identities between candidates do not count.
-
-        Raises
-        ------
-        ValueError
-            If the candidates cannot express the truth.
+        Scale, gauge and identities between candidates do not count. ValueError if the
+        candidates cannot express the truth.
         """
         if not isinstance(truth, System) or truth.coordinates != self.coordinates:
             raise ValueError(
@@ -465,14 +440,9 @@ def _listed(values, errors, names, certain: str = "") -> list[str]:
 
 
 def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
-    """L, D and the equations of motion, one aligned line each.
+    """L, D and the equations of motion of a law as LaTeX, one aligned line each.
 
-    Parameters
-    ----------
-    system
-        A law.
-    labels
-        LaTeX of coordinates, such as ``theta=r"\\vartheta"``.
+    `labels` has LaTeX of coordinates, such as ``theta=r"\\vartheta"``.
     """
     names = latex_names(system.coordinates, labels)
 
@@ -530,16 +500,8 @@ def rounded(value: float, width: float) -> tuple[str, str]:
 def acceleration_function(system: System) -> Callable:
     """``acceleration(q, qdot, force=0)``: NumPy alone, no file, no compiler.
 
-    Parameters
-    ----------
-    system
-        A law.
-
-    Returns
-    -------
-    Callable
-        Takes and returns arrays whose last axis is that of the coordinates; M q̈ is
-        solved for q̈ at every state.
+    It takes and returns arrays whose last axis is that of the coordinates; M q̈ is
+    solved for q̈ at every state.
     """
     arguments = list(system.state)
     mass = sp.lambdify(arguments, system.evaluated(system.mass_matrix), "numpy")
@@ -577,31 +539,10 @@ def simulate(
     time: Sequence[float],
     force: Callable | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Motion from a state, noise left out.
+    """Motion (q, q̇) from a state, noise left out, each of shape (time, dof).
 
     Coulomb friction |v| is taken as √(v² + w²) with a small w, so that a body comes to
-    rest.
-
-    Parameters
-    ----------
-    system
-        A law.
-    q, qdot
-        Initial state, shape (dof,).
-    time
-        Times, s; the first is that of the state.
-    force
-        ``force(t)`` gives the generalised input, shape (dof,); None if there is none.
-
-    Returns
-    -------
-    q, qdot
-        Shape (time, dof).
-
-    Raises
-    ------
-    ValueError
-        If shapes do not fit, or the motion does not stay finite.
+    rest. Arguments as of :meth:`IdentifiedModel.predict`.
     """
     from scipy.integrate import solve_ivp
 
@@ -644,7 +585,6 @@ def _without_jumps(system: System, width: float) -> System:
 
 
 def _start(system: System, q, qdot) -> np.ndarray:
-    """Initial state (q, q̇)."""
     parts = [np.atleast_1d(np.asarray(x, dtype=float)) for x in (q, qdot)]
     for name, part in zip(("q", "qdot"), parts, strict=True):
         if part.shape != (system.dof,) or not np.isfinite(part).all():

@@ -42,19 +42,9 @@ def recorded(observations: xr.Dataset, mode: str, level: float) -> xr.Dataset:
 
 
 def cases(dataset: xr.Dataset, selection: Mapping | None = None) -> Iterator[tuple]:
-    """(mode, level) of every case of a dataset that has a sweep.
+    """(mode, level) of every case of a sweep, of a `selection` of `modes` and `levels`.
 
-    Parameters
-    ----------
-    dataset
-        With coordinates `noise_mode` and `noise_level`.
-    selection
-        `modes` and `levels` to keep; all if absent.
-
-    Raises
-    ------
-    ValueError
-        If the selection names a mode or level that the dataset does not have.
+    ValueError if the selection names one that the dataset does not have.
     """
     kept = []
     for name, key in zip(SWEEP, ("modes", "levels"), strict=True):
@@ -96,14 +86,9 @@ def over_cases(
 def gathered(
     results: Mapping[tuple[str, float], xr.Dataset], same: Collection[str] = ()
 ) -> xr.Dataset:
-    """Put the results of all cases together.
+    """Put the results of all cases, by (mode, level), together.
 
-    Parameters
-    ----------
-    results
-        By (mode, level), every mode with the same levels.
-    same
-        Variables that are the same in every case, although they have a replicate.
+    Variables in `same` are the same in every case, although they have a replicate.
     """
     modes = list(dict.fromkeys(mode for mode, _ in results))
     levels = list(dict.fromkeys(level for _, level in results))

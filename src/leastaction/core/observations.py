@@ -16,27 +16,15 @@ READ = ("observations", "displacements", "recordings")
 
 
 def observations(arrays: Mapping, time, contract: str = "observations") -> xr.Dataset:
-    """Observations of one replicate from arrays by name.
+    """Observations of one replicate from arrays by name, contract `contract`.
 
-    Parameters
-    ----------
-    arrays
-        Coordinates, velocities and accelerations as formulas call them, ``{"x": x,
-        "xdot": v}``, each of shape (time,) or (trajectory, time), SI units.
-    time
-        Times of the samples, s, shape (time,), or the step between them.
-    contract
-        ``observations``, ``displacements`` of positions alone, or ``recordings`` of a
-        motion without a random force.
+    `arrays` are coordinates, velocities and accelerations as formulas call them,
+    ``{"x": x, "xdot": v}``, each of shape (time,) or (trajectory, time), SI units;
+    `time` those of the samples, s, or the step between them.
 
-    Raises
-    ------
-    ValueError
-        If arrays differ in shape, hold what is not finite, or the time does not
-        increase.
+    ValueError if arrays differ in shape, hold what is not finite, or the time does not
+    increase.
 
-    Examples
-    --------
     >>> time = np.linspace(0, 1, 11)
     >>> data = observations({"x": np.cos(time), "xdot": -np.sin(time)}, time)
     >>> dict(data.sizes)
@@ -77,21 +65,10 @@ def observations(arrays: Mapping, time, contract: str = "observations") -> xr.Da
 def trajectories(name: str, values) -> list[np.ndarray]:
     """One array of numbers per trajectory.
 
-    Parameters
-    ----------
-    name
-        For messages.
-    values
-        Of shape (time,), (trajectory, time), or a list of trajectories, which may be
-        of unequal length; dates and durations become seconds.
+    `values` have the shape (time,), (trajectory, time), or are a list of trajectories,
+    which may be of unequal length; dates and durations become seconds. ValueError, with
+    the `name`, if they are no numbers or have another shape.
 
-    Raises
-    ------
-    ValueError
-        If they are no numbers, or have another shape.
-
-    Examples
-    --------
     >>> [part.shape for part in trajectories("x", [[1.0, 2.0, 3.0], [4.0, 5.0]])]
     [(3,), (2,)]
     """
@@ -123,13 +100,7 @@ def _numbers(name: str, part) -> np.ndarray:
 
 
 def equal_lengths(given: Mapping[str, Sequence[np.ndarray]]) -> list[int]:
-    """Samples of each trajectory, the same in all arrays.
-
-    Raises
-    ------
-    ValueError
-        If they differ, or there is no array.
-    """
+    """Samples of each trajectory; ValueError if they differ between arrays."""
     if not given:
         raise ValueError("there is no array; expected some by name, {'x': x}")
     first, *others = given
@@ -222,14 +193,9 @@ def simulate(
     --------
     >>> from leastaction import System
     >>> still = System("xdot**2/2 - 5*x**2")
-    >>> simulate(
-    ...     still,
-    ...     method="runge_kutta",
-    ...     duration=1,
-    ...     time_step=0.1,
-    ...     trajectories=1,
-    ...     initial_state={"x": 1, "xdot": 0},
-    ... ).q.shape
+    >>> settings = {"duration": 1, "time_step": 0.1, "trajectories": 1}
+    >>> start = {"x": 1, "xdot": 0}
+    >>> simulate(still, method="runge_kutta", initial_state=start, **settings).q.shape
     (1, 1, 11, 1)
     """
     from leastaction.core.method import steps

@@ -26,9 +26,8 @@ _bar: ContextVar = ContextVar("bar", default=None)
 def start_logging(path: str | Path) -> None:
     """Send messages, warnings and a failure's traceback to `path` and the terminal.
 
-    A file that is missing, damaged or cannot be written is told without a traceback.
-
-    A script calls this first; Snakemake's ``log:`` redirects nothing by itself.
+    A script calls this first; Snakemake's ``log:`` redirects nothing by itself. A file
+    that is missing, damaged or cannot be written is told without a traceback.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,21 +122,10 @@ def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T
 
 @contextmanager
 def progress_bar(total: int, shown: bool = True) -> Iterator[Callable[[str], None]]:
-    """Bar of a work in memory, on a terminal or in a notebook.
+    """Bar of a work of `total` stages in memory, on a terminal or in a notebook.
 
     It appears after three seconds, and shows the stage and what was reported last.
-
-    Parameters
-    ----------
-    total
-        Number of stages.
-    shown
-        Whether it may appear.
-
-    Yields
-    ------
-    Callable
-        ``advance(stage)``, called where a stage begins.
+    ``advance(stage)`` is called where a stage begins.
     """
     with warnings.catch_warnings():
         # A notebook without widgets gets a bar of text.

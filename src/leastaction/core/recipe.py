@@ -26,8 +26,6 @@ CHANNELS = ("q", "qdot", "qddot")
 class Recipe(Settings):
     """An estimator: how to differentiate, assemble and identify.
 
-    Examples
-    --------
     >>> recommended("states").identify.max_terms
     4
     """
@@ -43,21 +41,9 @@ class Recipe(Settings):
         library: Mapping | None = None,
         advance: Callable[[str], None] = lambda stage: None,
     ):
-        """Identify every replicate, in memory.
+        """Identify every replicate, in memory; as the stage `identify` saves it.
 
-        Parameters
-        ----------
-        observations
-            What the method of `differentiate` reads, with any number of replicates.
-        library
-            The section `library`: candidates.
-        advance
-            Called with the name of each stage where it begins.
-
-        Returns
-        -------
-        xr.Dataset
-            As the stage `identify` saves it.
+        `advance` is called with the name of each stage where it begins.
         """
         from leastaction.core.noise_sweep import along_replicates
 
@@ -158,10 +144,7 @@ class Recipe(Settings):
     def predict(self, *start):
         """Motion of the model of the last `fit`: its `predict`, else its `rollout`.
 
-        Raises
-        ------
-        ValueError
-            Before the first `fit`, or if the model has no motion of its own.
+        ValueError before the first `fit`, or if the model has no motion of its own.
         """
         for name in ("predict", "rollout"):
             if hasattr(self._model, name):
@@ -186,10 +169,7 @@ class Recipe(Settings):
                 )
 
     def problems(self, example: Mapping) -> Iterator[str]:
-        """Everything that would stop this recipe on an example, or mislead it.
-
-        Each problem says what is given, what is expected and what to do.
-        """
+        """Everything that would stop this recipe on an example, or mislead it."""
         before = step("simulate", example["simulate"])
         yield from _unread(self, before)
         yield from self.misfits()
@@ -302,10 +282,7 @@ def _parts(library: Mapping, names: Sequence[str]) -> dict:
 def recommended(kind: str) -> Recipe:
     """Recipe of recommended methods for a kind of data, with their defaults.
 
-    Raises
-    ------
-    ValueError
-        If there is no such kind, or its methods have settings without a default.
+    ValueError if there is no such kind, or its methods have settings without a default.
     """
     return Recipe(**recommended_settings(recommended_steps(kind)))
 
@@ -313,10 +290,7 @@ def recommended(kind: str) -> Recipe:
 def recommended_steps(kind: str) -> Sequence[type[Step]]:
     """Methods of differentiate, assemble, identify, and if needed of the volatility.
 
-    Raises
-    ------
-    ValueError
-        If there is no such kind of data.
+    ValueError if there is no such kind of data.
     """
     known: dict = {}
     for module in families.modules("recipes"):

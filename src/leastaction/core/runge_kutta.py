@@ -1,8 +1,7 @@
 """Motion of a system without noise, by the classical Runge–Kutta method of order 4.
 
-Samples are `time_step` apart; between two of them the method takes as many equal steps
-as keep each below `integration_step`. Accelerations are those of the equations of
-motion at the sampled state, not differences.
+Between two samples, `time_step` apart, it takes as many equal steps as keep each below
+`integration_step`. Accelerations are those of the equations of motion at the samples.
 """
 
 import math
@@ -86,16 +85,8 @@ def _accelerations(rate, time, state, parameters, acceleration):
 class Motion:
     """Compiled motion q̈ = a(t, q, q̇) of given accelerations.
 
-    Parameters
-    ----------
-    coordinates
-        Names of q.
-    acceleration
-        Expressions in ``time``, the state, `parameters` and `drawn`.
-    parameters
-        Their values.
-    drawn
-        Names whose values are given with every call.
+    `acceleration` are expressions in ``time``, the state, `parameters` and names
+    `drawn`, whose values are given with every call.
     """
 
     def __init__(
@@ -152,15 +143,8 @@ def motion_of(
 ) -> Motion:
     """Compile the motion of a system under external forces; its noise plays no part.
 
-    Parameters
-    ----------
-    system
-        Lagrangian and damping.
-    inputs
-        Generalised force of coordinates: expressions in ``time``, parameters and the
-        names `drawn`.
-    drawn
-        Names whose values are given with every call.
+    `inputs` are generalised forces of coordinates, expressions in ``time``, parameters
+    and the names `drawn`, whose values are given with every call.
     """
     forces = sp.Matrix(input_expressions(system, inputs or {}, drawn))
     acceleration = system.accelerated_by(system.forces + forces)
@@ -183,14 +167,10 @@ def simulate(
 ) -> xr.Dataset:
     """Simulate one replicate: motions from random starts, and the noise of sensors.
 
-    Stored are the recorded channels without noise, and one draw of unit noise for each.
-    What sensors record at a noise level is their sum
-    (:mod:`leastaction.core.noise_sweep`).
+    Stored are the recorded channels without noise, and one draw of unit noise for each;
+    see :mod:`leastaction.core.noise_sweep`.
 
-    Raises
-    ------
-    DivergenceError
-        If a trajectory does not stay finite.
+    DivergenceError if a trajectory does not stay finite.
     """
     dt = settings["time_step"]
     time = np.arange(step_count(settings["duration"], dt) + 1) * dt

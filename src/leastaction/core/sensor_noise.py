@@ -24,20 +24,9 @@ def recordings(
 ) -> xr.Dataset:
     """Contract ``recordings`` of one replicate: channels, and unit noise of each.
 
-    Parameters
-    ----------
-    data
-        Channels without noise, and perhaps `input`, (trajectory, time, dof).
-    sensors
-        `channels`, `modes` and `levels` of the noise.
-    time
-        s.
-    key
-        (seed, example, purpose, replicate) of the random numbers.
-    coordinates, units
-        Names of the degrees of freedom, and their units by name.
-    attributes
-        Of the dataset.
+    `data` has channels without noise, and perhaps `input`, (trajectory, time, dof);
+    `sensors` `channels`, `modes` and `levels` of the noise; `key` (seed, example,
+    purpose, replicate) is that of the random numbers; `units` are by coordinate.
     """
     seed, example, _, replicate = key
     kept = [name for name in CHANNELS if name in sensors["channels"]]

@@ -1,9 +1,7 @@
 """Typed settings: what a YAML file may say, with defaults, bounds and meanings.
 
 A class of settings is a section of a configuration. Its fields are the keys, in the
-words of the YAML; a key that is ``null`` counts as not given. :meth:`Settings.plain`
-is the section with its defaults, as plain data, and :func:`complete` tells every
-problem of one in a sentence.
+words of the YAML; a key that is ``null`` counts as not given.
 """
 
 import contextlib
@@ -38,10 +36,7 @@ LONGEST = 2000
 class Settings(BaseModel):
     """A section of a configuration; other keys than its fields are errors.
 
-    Attributes
-    ----------
-    one_of_its_keys
-        Whether exactly one of the keys is to be given.
+    Of some exactly `one_of_its_keys` is to be given.
     """
 
     model_config = ConfigDict(extra="forbid", defer_build=True, protected_namespaces=())
@@ -155,10 +150,7 @@ Unique = AfterValidator(_unique)
 
 
 def choice(*values) -> Any:
-    """Type of a setting with one of these values, which may be lists.
-
-    Texts alone are better written as a :data:`~typing.Literal`.
-    """
+    """Type of a setting with one of these values, which may be lists."""
 
     def chosen(value):
         if value in values:
@@ -208,13 +200,7 @@ Quantities = dict[str, Quantity]
 
 
 class System(Settings):
-    """A system, the truth of an example, told from others by one of its keys.
-
-    Attributes
-    ----------
-    key
-        The key that no other kind of system has.
-    """
+    """A system, the truth of an example, told from others by its `key`."""
 
     key: ClassVar[str]
     parameters: dict[str, Parameter] = Field(
@@ -447,11 +433,8 @@ def complete(given: Mapping, kind: type[Settings], where: str) -> dict:
 def checked(given: Mapping, kind: type[S], where: str) -> S:
     """Settings of a kind.
 
-    Raises
-    ------
-    ConfigError
-        If the shape is wrong: a key that is misspelt or missing, a value of the wrong
-        type, an unknown method.
+    ConfigError if a key is misspelt or missing, a value of the wrong type, a method
+    unknown.
     """
     if not isinstance(given, Mapping):
         raise ConfigError(where, ["it is empty or is not a list of 'key: value'"])

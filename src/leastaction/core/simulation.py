@@ -25,9 +25,8 @@ def noise_generator(
 ) -> np.random.Generator:
     """Random generator of the white noise along one trajectory.
 
-    It is the first child of the seed sequence behind :func:`generator`, so that the
-    noise is independent of the initial state and starts anew as often as it is needed.
-    Drawing the noise is most of the cost of an ensemble, and SFC64 is NumPy's fastest.
+    The first child of the seed sequence behind :func:`generator`: independent of the
+    initial state. Drawing noise is most of the cost of an ensemble, and SFC64 is fast.
     """
     sequence = _seed_sequence(seed, example, purpose, replicate, trajectory)
     return np.random.Generator(np.random.SFC64(sequence.spawn(1)[0]))
@@ -39,24 +38,10 @@ def _seed_sequence(seed: int, example: str, purpose: str, *numbers: int):
 
 
 def halton(index: int, dimensions: int, points: int = 1) -> np.ndarray:
-    """Consecutive points of the Halton sequence in the first prime bases.
+    """Consecutive points of the Halton sequence in the first prime bases, in [0, 1).
 
-    Digit by digit, as :class:`scipy.stats.qmc.Halton`, whose import takes most of the
-    time that a small simulation does.
-
-    Parameters
-    ----------
-    index
-        Index of the first point, from 0, whose point is the origin.
-    dimensions
-        Number of bases: 2, 3, 5, ...
-    points
-        How many.
-
-    Returns
-    -------
-    np.ndarray
-        Shape (point, dimension), in [0, 1).
+    Shape (point, dimension); the point of `index` 0 is the origin. Digit by digit, as
+    :class:`scipy.stats.qmc.Halton`, whose import takes longer than a small simulation.
     """
     found = np.zeros((points, dimensions))
     for column, base in zip(found.T, _bases(dimensions), strict=True):
@@ -89,27 +74,16 @@ def first_index(dimensions: int) -> int:
 def halton_starts(
     index: int, low: np.ndarray, high: np.ndarray, points: int = 1
 ) -> np.ndarray:
-    """Points of the Halton sequence in a box, shape (point, dimension).
+    """Points of the Halton sequence in a box with corners `low` and `high`.
 
-    Parameters
-    ----------
-    index
-        Index of the first point; see :func:`first_index`.
-    low, high
-        Corners of the box, shape (dimension,).
+    Shape (point, dimension), the first of them of `index`; see :func:`first_index`.
     """
     low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     return low + (high - low) * halton(index, low.size, points)
 
 
 def step_count(duration: float, time_step: float) -> int:
-    """Number of steps of a duration, which must be whole.
-
-    Raises
-    ------
-    ValueError
-        If the duration is not a multiple of the time step.
-    """
+    """Number of steps of a duration; ValueError if that is not a multiple of them."""
     steps = round(duration / time_step) if np.isfinite(duration) else 0
     if steps < 2 or abs(steps * time_step - duration) > 1e-6 * duration:
         raise ValueError(
@@ -128,11 +102,8 @@ def check_finite(
 ) -> None:
     """Refuse an ensemble that left the range of floating-point numbers.
 
-    What is not finite stays so: a step adds to the state before it.
-
-    Raises
-    ------
-    DivergenceError
+    DivergenceError says when. What is not finite stays so: only the last state is
+    looked at.
     """
     last = np.isfinite(q[:, -1]).all(axis=1) & np.isfinite(qdot[:, -1]).all(axis=1)
     if last.all():

@@ -24,14 +24,9 @@ MOST_REPLACEMENTS = 50
 class Path:
     """Best subset of each size 0, 1, 2, ...
 
-    Attributes
-    ----------
-    supports
-        Columns of the best subset of each size.
-    objectives
-        Its sum of squares, block by block in units of the block's own variance.
-    ties
-        Other subsets of the same size whose objective is larger by less than `margin`.
+    `supports` are its columns, `objectives` its sum of squares, block by block in units
+    of the block's own variance, `ties` other subsets of that size whose objective is
+    larger by less than `margin`.
     """
 
     supports: tuple[tuple[int, ...], ...]
@@ -46,27 +41,16 @@ def best_subset(
     margin: float = 0.0,
     variance: Callable[[np.ndarray, np.ndarray], np.ndarray] | None = None,
 ) -> Path:
-    """For each size k, the k columns of `a` with the smallest objective.
+    """For each size k up to `max_terms`, the k columns with the smallest objective.
 
-    The coefficients of a subset s minimise Σ ‖a_s x − b‖² over all blocks; its
-    objective is Σ_blocks ‖a_s x − b‖² / variance_block(s, x). Many subsets of one size
-    are solved by a batched QR of [a_s b]. Columns are scaled to unit length first,
-    which changes no residual.
+    For columns a (block, row, term) and b (block, row), whitened, the coefficients of a
+    subset s minimise Σ ‖a_s x − b‖² over all blocks; its objective is Σ_blocks ‖a_s x −
+    b‖² / variance_block(s, x), a χ². Many subsets of one size are solved by a batched
+    QR of [a_s b], columns scaled to unit length.
 
-    Parameters
-    ----------
-    a
-        Shape (block, row, term); whitened, so that the objective is a χ².
-    b
-        Shape (block, row).
-    max_terms
-        Largest size.
-    margin
-        Subsets whose objectives differ by less are a tie; the first in the order of the
-        columns (the simplest, in a library that starts with simple terms) wins.
-    variance
-        Called with subsets of shape (subset, size) and their coefficients of the same
-        shape; returns the variance of each block, shape (subset, block). One if absent.
+    Subsets whose objectives differ by less than `margin` are a tie, which the first in
+    the order of the columns wins. ``variance(subsets, coefficients)``, both of shape
+    (subset, size), returns (subset, block); one if absent.
     """
     terms = a.shape[2]
     max_terms = min(max_terms, terms, a.shape[0] * a.shape[1])
@@ -163,8 +147,7 @@ def _solve(r: np.ndarray, subsets: np.ndarray, terms: int) -> np.ndarray:
 def extended_penalty(sizes: np.ndarray, terms: int, samples: float) -> np.ndarray:
     """Penalty k ln n + 2 ln C(m, k) of the extended BIC (Chen and Chen 2008, γ = 1).
 
-    The second part accounts for the number of subsets of size k among m candidates,
-    so that a larger library does not by itself admit more terms.
+    It accounts for the number of subsets of size k among m candidates.
     """
     combinations = np.array([math.log(math.comb(terms, int(k))) for k in sizes])
     return sizes * math.log(samples) + 2 * combinations
@@ -181,21 +164,8 @@ def stlsq(
 ) -> np.ndarray:
     """Least squares, repeated on the coefficients that are not below `threshold`.
 
-    Parameters
-    ----------
-    theta
-        Library, shape (equation, term).
-    target
-        Shape (equation,).
-    threshold
-        λ: smaller coefficients are set to zero.
-    rcond
-        Smallest singular value over the largest that is not taken for zero, as of
-        :func:`numpy.linalg.lstsq`.
-
-    Returns
-    -------
-    coefficients of shape (term,).
+    `theta` is (equation, term), `target` (equation,); `rcond` is that of
+    :func:`numpy.linalg.lstsq`.
     """
     active = np.ones(theta.shape[1], dtype=bool)
     coefficients = np.zeros(theta.shape[1])

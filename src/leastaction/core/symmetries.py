@@ -61,10 +61,8 @@ class Symmetry:
     ----------
     offset, matrix
         b, shape (dof,), and A, shape (dof, dof), the largest entry ±1.
-    violation
-        ν.
-    bound
-        What ν would be allowed without the symmetry being denied.
+    violation, bound
+        ν, and what it would be allowed without the symmetry being denied.
     decided
         Whether the bound is below the resolution asked for.
     log_odds
@@ -154,20 +152,9 @@ def change_along(
 ) -> np.ndarray:
     """X_a φ_f of dof translations, then dof² linear maps, all of the size `scale`.
 
-    Parameters
-    ----------
-    q, qdot
-        States, shape (sample, dof).
-    gradient
-        ∂φ_f/∂(q, q̇), shape (2 dof, sample, function).
-    scale
-        s of the generators e_i s_i and e_i s_i q_j/s_j, shape (dof,): nothing depends
-        on units.
-
-    Returns
-    -------
-    np.ndarray
-        Shape (sample, generator, function).
+    Shape (sample, generator, function), from states (sample, dof) and the `gradient`
+    ∂φ_f/∂(q, q̇), (2 dof, sample, function). The generators are e_i s_i and e_i s_i
+    q_j/s_j: nothing depends on units.
     """
     count, n = q.shape
     by_q, by_v = gradient[:n], gradient[n:]
@@ -215,19 +202,9 @@ def polynomials(q: np.ndarray, scale: np.ndarray, degree: int):
 class Invariance:
     """Which generators leave L unchanged: the generalised eigenproblem of ν².
 
-    Parameters
-    ----------
-    scale
-        s of the generators, shape (dof,).
-    change
-        X_a φ_f, shape (sample, generator, function); see `change_along`.
-    total
-        Total derivatives of polynomials F, shape (sample, polynomial).
-
-    Raises
-    ------
-    ValueError
-        If there are not more samples than total derivatives and generators.
+    `scale` s is (dof,), `change` X_a φ_f (sample, generator, function), see
+    :func:`change_along`; `total` holds total derivatives of polynomials F, (sample,
+    polynomial). ValueError if there are not more samples than these and generators.
     """
 
     def __init__(self, scale: np.ndarray, change: np.ndarray, total: np.ndarray):
@@ -261,10 +238,9 @@ class Invariance:
 
         Parameters
         ----------
-        coefficients
-            c, shape (function,).
-        factor
-            F of the posterior covariance FᵀF of c, shape (direction, function).
+        coefficients, factor
+            c, shape (function,), and F of its posterior covariance FᵀF, (direction,
+            function).
         size
             ω p·ξ_a, shape (sample, generator); see `sizes_along`.
         resolution
@@ -394,18 +370,8 @@ def symmetries_of_terms(
 ) -> list[Symmetry]:
     """Affine symmetries of L = Σ c_f φ_f(q, q̇), a sum of written terms.
 
-    Parameters
-    ----------
-    terms
-        φ_f, functions of `state`.
-    coefficients, errors
-        c and its standard errors, taken as independent, shape (term,).
-    q, qdot
-        States of the motion, shape (sample, dof); they say how large things are.
-    state
-        Symbols of q, then of q̇.
-    resolution
-        Bound of a violation below which a symmetry is found.
+    `errors` of c are taken as independent; states `q`, `qdot` (sample, dof) of the
+    motion say how large things are; `state` are the symbols of q, then of q̇.
     """
     n, count = q.shape[1], len(q)
     columns = list(np.hstack([q, qdot]).T)

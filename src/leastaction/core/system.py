@@ -186,11 +186,8 @@ class System:
     def from_config(cls, config: Mapping) -> "System":
         """System described by the `system` section of an example.
 
-        Raises
-        ------
-        ValueError
-            If a name is unusable, an expression is not arithmetic over the declared
-            names, or the mass matrix is singular.
+        ValueError if a name is unusable, an expression is not arithmetic over the
+        declared names, or the mass matrix is singular.
         """
         coordinates = tuple(config["coordinates"])
         parameters = {
@@ -412,10 +409,8 @@ class System:
             names draws, ``{"a": {"uniform": [0, 1]}}``.
         trajectories, replicates
             Trajectories of one ensemble, and independent ensembles.
-        seed
-            Root of the random numbers.
-        units
-            Of the coordinates; ``1`` if None.
+        seed, units
+            Root of the random numbers; units of the coordinates, ``1`` if None.
         more
             Values of parameters, and further settings of the method, such as `noise`.
 
@@ -488,13 +483,7 @@ def declared_names(
 
 
 def numbers(parameters: Mapping) -> dict[str, float]:
-    """Values of parameters.
-
-    Raises
-    ------
-    ValueError
-        If one is no number.
-    """
+    """Values of parameters; ValueError if one is no number."""
     if not isinstance(parameters, Mapping):
         raise ValueError(
             f"parameters are {parameters!r}; expected values by name, {{'k': 1.0}}"

@@ -29,10 +29,7 @@ def registry() -> pint.UnitRegistry:
 def parsed_unit(text: str) -> pint.Unit:
     """Unit of a text, in any system of units; only names have exponents.
 
-    Raises
-    ------
-    ValueError
-        If there is none. A power of numbers, which pint would compute, is none.
+    ValueError if there is none. A power of numbers, which pint would compute, is none.
     """
     long = len(text) > LONGEST_UNIT
     if long or not OTHERS.fullmatch(NAMED_UNIT.sub(" ", text)):
@@ -46,10 +43,7 @@ def parsed_unit(text: str) -> pint.Unit:
 def unit(text: str) -> pint.Unit:
     """Read a unit such as ``"N/m"`` or ``"kg m^2"``; ``"1"`` is dimensionless.
 
-    Raises
-    ------
-    DimensionError
-        If the text names no unit.
+    DimensionError if the text names no unit.
     """
     if not isinstance(text, str):
         raise DimensionError(
@@ -93,13 +87,10 @@ def units_with_rates(
 
 
 def dimension_of(expression: sp.Expr, units: Mapping[str, pint.Unit]) -> pint.Unit:
-    """Unit of an expression, or the reason why it has none.
+    """Unit of an expression.
 
-    Raises
-    ------
-    DimensionError
-        If unlike quantities are added, or a function or an exponent is given a
-        quantity with a dimension.
+    DimensionError if unlike quantities are added, or a function or an exponent is given
+    a quantity with a dimension.
     """
     one = registry().dimensionless
     if expression.is_number:
@@ -148,10 +139,7 @@ def check_dimensions(system, units: Mapping[str, str]) -> None:
 
     A volatility S in ``M q̈ = ... + S dW/dt`` has the unit of its generalised force
     times s^0.5; that of a field, the unit of its force density times s^0.5.
-
-    Raises
-    ------
-    DimensionError
+    DimensionError else.
     """
     second = registry().second
     known = units_with_rates(units, system.rates)

@@ -47,8 +47,7 @@ class VarianceFunction:
     coefficients, std
         β and its standard error, shape (term,).
     root, root_std
-        ρ and its standard error, shape (term,); the first of its coefficients is
-        positive. NaN where S² is not the square of a + b f.
+        ρ, its first coefficient positive; NaN where S² is not the square of a + b f.
     statistic, p_value
         χ²(1) test of the perfect square; NaN where there is nothing to test.
     law
@@ -72,14 +71,8 @@ class VarianceFunction:
 def step_average(evaluate, before, now, nodes=ONE_STEP) -> np.ndarray:
     """Average of functions of the state over what follows `now`.
 
-    Parameters
-    ----------
-    evaluate
-        ``evaluate(q, qdot)`` of shape (samples, function).
-    before, now
-        (q, q̇) one step earlier and at the samples, each of shape (samples, dof).
-    nodes
-        Times of the quadrature, in steps from `now`.
+    ``evaluate(q, qdot)`` is (samples, function); `before` and `now` are (q, q̇) one step
+    earlier and at the samples; `nodes` are the times of the quadrature, in steps.
     """
     first, second = (
         evaluate(*(x + node * (x - y) for x, y in zip(now, before, strict=True)))
@@ -101,12 +94,9 @@ def second_moments(blocks: Blocks, law=None, floor: float = 0.0):
 
 
 def select(gram: np.ndarray, max_terms: int, count: int):
-    """Best subset from the second moments of (regressors, target).
+    """Best subset of S², from the second moments of (regressors, target).
 
-    Returns
-    -------
-    coefficients, covariance
-        Shapes (term,) and (term, term); zero for what is not selected.
+    Coefficients (term,) and covariance (term, term), zero for what is not selected.
     """
     m = len(gram) - 1
     scale = np.sqrt(np.diag(gram))
@@ -134,15 +124,8 @@ def select(gram: np.ndarray, max_terms: int, count: int):
 def fit(blocks: Blocks, terms: Sequence["sp.Expr"], max_terms: int) -> VarianceFunction:
     """Best subset of S² with iterated weights.
 
-    Parameters
-    ----------
-    blocks
-        Called once per pass; yields regressors (sample, term), averages over the steps,
-        and targets r²/dt (sample,).
-    terms
-        Candidates of S².
-    max_terms
-        Largest number of terms.
+    `blocks`, called once per pass, yields regressors (sample, term), averages over the
+    steps of the candidates `terms`, and targets r²/dt (sample,).
     """
     gram, count = second_moments(blocks)
     found = interpret(*select(gram, max_terms, count), terms, weighted=False)
@@ -163,15 +146,9 @@ def fit(blocks: Blocks, terms: Sequence["sp.Expr"], max_terms: int) -> VarianceF
 def interpret(coefficients, covariance, terms, weighted=True) -> VarianceFunction:
     """Law of S² with its root, if S² = (a + b f)² for candidates 1, f and f².
 
-    Parameters
-    ----------
-    coefficients, covariance
-        β and its covariance, shapes (term,) and (term, term).
-    terms
-        Candidates of S².
-    weighted
-        Whether the covariance is that of an efficient fit; if not, the test of the
-        perfect square has no meaning and the root is not taken.
+    Of β (term,) and its covariance. If that is not one of an efficient fit
+    (`weighted`), the test of the perfect square has no meaning and the root is not
+    taken.
     """
     from scipy.special import chdtrc
 

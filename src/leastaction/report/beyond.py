@@ -33,24 +33,13 @@ def section(
 ) -> dict:
     """What the page says of one folder of examples.
 
-    Parameters
-    ----------
-    folder
-        Name of the folder.
-    paper
-        `title`, `number` and `year` of the paper that it goes beyond; empty if that is
-        unknown.
-    studies
-        By name `question`, `caption`, `finding` and, for the page, `picture`, a PNG.
-    rows
-        Rows of the scorecard of its examples.
+    `paper` has `title`, `number` and `year` of the paper that it goes beyond (empty if
+    unknown), `studies` by name `question`, `caption`, `finding` and, for the page,
+    `picture`, a PNG.
 
-    Returns
-    -------
-    dict
-        `folder`, `heading`, `studies`; `rows` of the recommended estimator with a
-        limit, those of one quantity together, beside those of other estimators; `kept`,
-        how many of them keep it.
+    Its `rows` are those of the scorecard of the recommended estimator with a limit,
+    those of one quantity together, beside those of other estimators; `kept` is how many
+    keep it.
     """
     ours = rows["estimator"] == MAIN
     judged = rows[ours & (rows["target"] != "")].sort_values("quantity", kind="stable")

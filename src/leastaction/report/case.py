@@ -8,16 +8,14 @@ what stands in the scorecard of its cases:
     its values, how they become one number, and the limit on it;
 ``PRINTED``
     by key of ``publish.rows[].ours``, which number of ours a printed one is compared
-    with: :class:`Printed`. All printed rows are made by :func:`printed_rows`.
-    Beside the numbers stand further keys that they read, such as ``factor``:
-    :class:`Key`;
+    with: :class:`Printed`. Beside these stand further keys that they read, such as
+    ``factor``: :class:`Key`;
 ``LIMITS``, ``LIMITS_BY_NOISE``
     rows on which an example may set a limit under ``publish.targets``, or under an
     entry of its ``by_noise``: the name of the limit stands in the row.
 
 :func:`keys` collects a table from all families; of these the typed section `publish` of
-an example is made (:mod:`leastaction.configuration.example`). A new row is therefore an
-entry of a table, and its limit stands beside it.
+an example is made (:mod:`leastaction.configuration.example`).
 """
 
 import logging
@@ -55,16 +53,9 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Key:
-    """A key that is read under ``publish``.
+    """A key that is read under ``publish``; `meaning` is one phrase, for the schema.
 
-    Attributes
-    ----------
-    name, meaning
-        One phrase, for the schema and its messages.
-    type
-        Annotation of its value.
-    default
-        Of a key that is not given; None if there is none.
+    `type` is the annotation of its value; the `default` is None if there is none.
     """
 
     name: str
@@ -102,12 +93,7 @@ def keys(table: str) -> dict[str, Key]:
 class Case:
     """One estimator on one example.
 
-    Attributes
-    ----------
-    paper, estimator
-        Names.
-    panel
-        The example, with models and rollouts of all its estimators.
+    `panel` has the models and rollouts of all its estimators.
     """
 
     paper: str
@@ -181,12 +167,8 @@ class Case:
 class Found:
     """Values of a row, one per replicate, with what only its function knows.
 
-    Parameters
-    ----------
-    of
-        What stands for ``{}`` in the quantity.
-    about
-        Arguments of :func:`make_row` that replace those of the :class:`Row`.
+    `of` stands for ``{}`` in the quantity; `about` are arguments of :func:`make_row`
+    that replace those of the :class:`Row`.
     """
 
     def __init__(self, values: np.ndarray, of: str = "", **about):
@@ -226,17 +208,12 @@ class Row:
     limit
         Name of the limit on it, if an example may set one.
     kind
-        Of the target (:mod:`~.verdict`); a ``share`` of the replicates is a ``minimum``
-        of their count. By itself that of the `summary`: ``rms``, ``share``, else
-        ``maximum``.
+        Of the target (:mod:`~.verdict`), by itself that of the `summary`; a ``share``
+        of the replicates is a ``minimum`` of their count.
     summary
-        How the values become one number: `summary_of` (median, 5th and 95th
-        percentile), `rms`, `count` or `share`.
-    note
-        Text, or a function of the values.
-    about
-        Further arguments of :func:`make_row`, or a function of the values that gives
-        them.
+        How the values become one number.
+    note, about
+        Text, and further arguments of :func:`make_row`; or functions of the values.
     """
 
     quantity: str
@@ -276,20 +253,10 @@ def rows_of(
     limits: Mapping | None = None,
     where: str = "",
 ) -> Iterator[dict]:
-    """Rows of a table.
+    """Rows of a table, in its order.
 
-    Parameters
-    ----------
-    case
-        Whose rows they are.
-    table
-        In the order of the rows.
-    subject
-        What the functions of the table are called with; the case by itself.
-    limits
-        Limits by name; those of the case by itself.
-    where
-        End of every quantity.
+    The functions of the table are called with the `subject`, by itself the case;
+    `limits` are by name, those of the case by themselves; `where` ends every quantity.
     """
     limits = case.limits if limits is None else limits
     for row in table:
@@ -345,22 +312,13 @@ def printed_rows(
     kinds: Sequence[Key],
     right: np.ndarray | None = None,
 ) -> Iterator[dict]:
-    """One row per entry of ``publish.rows``.
+    """One row per entry of ``publish.rows``, of `kinds` in the table ``PRINTED``.
 
     An entry whose `corrected` disagrees with the truth of the system, because a run has
-    overridden a parameter, is left out with a warning.
+    overridden a parameter, is left out with a warning. `right` are the replicates with
+    the right terms, where that can be told, shape (replicate,).
 
-    Parameters
-    ----------
-    kinds
-        Table ``PRINTED`` of a family.
-    right
-        Replicates with the right terms, where that can be told, shape (replicate,).
-
-    Raises
-    ------
-    ValueError
-        If an entry asks for what none of the `kinds` is.
+    ValueError if an entry asks for what none of the `kinds` is.
     """
     by_name = {kind.name: kind for kind in kinds if isinstance(kind, Printed)}
     for entry in entries:
@@ -425,12 +383,11 @@ def make_row(
     is judged: another processor changes later ones, and neither what is printed nor its
     verdict.
 
-    With `judged` false, a target is shown, but there is no verdict. `draws` are the
+    A target that is not `judged` is shown, but there is no verdict. `draws` are the
     replicates to be compared with a printed number, those with the right terms or
     `which` else, `rounding` the half-width of the printed number, `errata` what
-    explains it, `reason` why it is not reproduced
-    (:mod:`leastaction.report.verdict`). Whether this is a
-    `replica` tells the name of the estimator, unless it is said.
+    explains it, `reason` why it is not reproduced (:mod:`leastaction.report.verdict`).
+    The name of the estimator tells whether this is a `replica`, unless it is said.
     """
     decided, notes = "", [note]
     shown = _digits(target)

@@ -190,10 +190,7 @@ def _volatility_terms(case: Case) -> Iterator[dict]:
 
 
 def added_rows(case: Case, special: Callable | None = None) -> Iterator[dict]:
-    """Rows that no paper prints, but a reader should know.
-
-    After those of terms and errors come those of `special(case)`, of a family.
-    """
+    """Rows that no paper prints; those of `special(case)`, of a family, among them."""
     if case.truth is not None:
         yield from rows_of(case, RECOVERY)
     if special is not None:
@@ -205,13 +202,7 @@ def added_rows(case: Case, special: Callable | None = None) -> Iterator[dict]:
 def printed_law_rows(
     case: Case, entries: list[Mapping], kinds: tuple[Key, ...]
 ) -> Iterator[dict]:
-    """Printed numbers; draws with the right terms alone, where that can be told.
-
-    Raises
-    ------
-    ValueError
-        If an entry asks for something that the example does not have.
-    """
+    """Printed numbers; draws with the right terms alone, where that can be told."""
     right = None
     if case.truth is not None and "noise_level" not in case.model.dims:
         right = scores.exact_support(case.model, case.truth)
@@ -259,10 +250,7 @@ def _relative_error(case: Case, ours: Mapping) -> np.ndarray:
 
 
 def library_size(size: Callable[[Case, str], int]) -> Printed:
-    """Number of candidates, counted by `size(case, of)`.
-
-    Implicit equations have no such library.
-    """
+    """Number of candidates, counted by `size(case, of)`; of implicit equations none."""
 
     def values(case: Case, ours: Mapping) -> np.ndarray | None:
         if "term" not in case.model.dims:

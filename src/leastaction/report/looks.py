@@ -11,18 +11,10 @@ from leastaction.report.style import key
 
 @dataclass(frozen=True)
 class Look:
-    """Look of an estimator.
+    """Look of an estimator: `label` in legends, `marker` of marks, `dashes` of lines.
 
-    Attributes
-    ----------
-    label
-        Its name in legends.
-    colour
-        A setting of the style, such as ``estimate_color``, or a colour.
-    marker, dashes
-        Of marks, of lines.
-    hollow
-        Whether marks are white inside and series are dashed: on smoothed data.
+    `colour` is a setting of the style, such as ``estimate_color``, or a colour.
+    `hollow` marks are white inside, and series dashed: on smoothed data.
     """
 
     label: str
@@ -88,10 +80,8 @@ SMOOTHED = "_smoothed"
 def look(estimator: str, labels: Mapping[str, str] | None = None) -> Look:
     """Look of an estimator; an unknown one goes by its own name.
 
-    Parameters
-    ----------
-    labels
-        What a family calls an estimator, where that is not the name of the table.
+    `labels` are what a family calls estimators, where that is not the name of the
+    table.
     """
     plain = estimator.removesuffix(SMOOTHED)
     found = LOOKS.get(plain)

@@ -64,27 +64,26 @@ def matrix(
     seconds: Sequence[float],
     scores: Mapping[tuple[str, str], pd.DataFrame],
 ) -> pd.DataFrame:
-    """One row per estimator of an example.
+    """One row per estimator of an example, columns `COLUMNS`.
 
     Parameters
     ----------
     named
         `paper`, `example`, `estimator`, `system` and `method` of each row, and the
         `noise_level` at which it is compared if it is a sweep.
-    sizes
-        Dimensions of its models.
-    seconds
-        Of differentiate, assemble and identify, on one core, start-up included.
+    sizes, seconds
+        Dimensions of its models; time of differentiate, assemble and identify, on one
+        core, start-up included.
     scores
         Scores of each example by (paper, example).
 
     Returns
     -------
     DataFrame
-        Columns `COLUMNS`: `structure` is the share of replicates with exactly the true
-        terms, `coefficient_error` the largest median over the coefficients,
-        `rollout_error` the median of what `rollout_error_of` says, and `seconds`
-        those of one fit. NaN where an estimator has no such number.
+        `structure` is the share of replicates with exactly the true terms,
+        `coefficient_error` the largest median over the coefficients, `rollout_error`
+        the median of what `rollout_error_of` says, `seconds` those of one fit; NaN
+        where an estimator has no such number.
     """
     rows = []
     for entry, size, spent in zip(named, sizes, seconds, strict=True):
@@ -158,14 +157,9 @@ def _short(value: float) -> str:
 
 
 def method_matrix(frame: pd.DataFrame, settings: Mapping) -> Figure:
-    """Dot plot: one line per system, one mark per estimator, one column per measure.
+    """Dot plot of a :func:`matrix`.
 
-    Parameters
-    ----------
-    frame
-        Result of :func:`matrix`.
-    settings
-        See :func:`leastaction.report.style.style`.
+    One line per system, one mark per estimator, one column per measure.
     """
     with style(settings) as complete:
         return _drawn(frame, complete)

@@ -45,16 +45,8 @@ def scorecard_page(
 ) -> str:
     """Self-contained page: verdicts counted, rows filtered by columns and text.
 
-    It opens on the rows whose number a paper prints, if there are any.
-
-    Parameters
-    ----------
-    frame
-        Result of :func:`leastaction.report.scorecard.scorecard`.
-    title
-        Heading.
-    papers
-        `title`, `number` and `year` of each paper, by its name.
+    It opens on the rows whose number a paper prints, if there are any. `papers` have
+    `title`, `number` and `year` by name.
     """
     frame = by_number(frame, papers or {})
     frame = frame.assign(
@@ -88,8 +80,6 @@ def by_number(frame: pd.DataFrame, papers: Mapping[str, Mapping]) -> pd.DataFram
 def label(paper: Mapping) -> str:
     """A paper in short: ``1 Tripura et al. (2024)``.
 
-    Examples
-    --------
     >>> label({"number": 2, "title": "Purnomo, Hayashibe: Sparse", "year": 2023})
     '2 Purnomo, Hayashibe (2023)'
     """
@@ -107,23 +97,10 @@ def paper_summary(
 ) -> dict:
     """What the results say of the paper `name`.
 
-    Parameters
-    ----------
-    settings
-        `title`, `number`, `year`, `doi`, `summary`, `drawings`, `figures` and `tables`
-        of the paper, and `examples` by name.
-    scorecard
-        Result of :func:`leastaction.report.scorecard.scorecard`.
-    seconds
-        Time of each job of the paper, by the path of its benchmark file.
-
-    Returns
-    -------
-    dict
-        The `settings`, and `name`; `verdicts` on printed numbers, one row per
-        estimator; `bars`, the same of the paper's own recipe and of ours; `misses`,
-        rows; `numbers`, the printed ones that differ most from the corrected ones;
-        `cost`.
+    Its `settings`; `verdicts` on printed numbers, one row per estimator; `bars`, the
+    same of the paper's own recipe and of ours; `misses`, rows; `numbers`, the printed
+    ones that differ most from the corrected ones; `cost`, of the `seconds` of each job
+    by the path of its benchmark file.
     """
     rows = scorecard[scorecard["paper"] == name]
     found = verdicts(rows)
@@ -229,15 +206,10 @@ def papers_page(
     pictures: Mapping[str, bytes],
     findings: Mapping[str, str],
 ) -> str:
-    """Self-contained page.
+    """Self-contained page of the results of :func:`paper_summary`, in their order.
 
-    Parameters
-    ----------
-    papers
-        Results of :func:`paper_summary`, in their order.
-    pictures, findings
-        PNG of each figure of the papers, and what our results in it show, by its path
-        without suffix.
+    `pictures` and `findings` are the PNG of each figure of the papers, and what our
+    results in it show, by its path without suffix.
     """
     sides = [paper["bars"] for paper in papers]
     found = {
@@ -287,15 +259,7 @@ SHOWN_NUMBERS = ("printed", "corrected", "ours_median")
 def results_page(
     frame: pd.DataFrame, papers: Mapping[str, Mapping] | None = None
 ) -> str:
-    """Markdown page of a scorecard.
-
-    Parameters
-    ----------
-    frame
-        Result of :func:`leastaction.report.scorecard.scorecard`.
-    papers
-        `title`, `number` and `year` of each paper, by its name.
-    """
+    """Markdown page of a scorecard; `papers` as of :func:`scorecard_page`."""
     frame = by_number(frame, papers or {})
     parts = [RESULTS_HEADING, markdown(_sides(frame)), KINDS_HEADING]
     counts = verdict_counts(frame)

@@ -30,16 +30,8 @@ from leastaction.report.scores import Truth, expansion, truth_of
 class Panel:
     """One example as the figures see it.
 
-    Attributes
-    ----------
-    example
-        Its name, for error messages.
-    config
-        The whole example: sections `title`, `system`, `library`, ...
-    models
-        Contract ``model`` of each estimator, all replicates.
-    rollouts
-        Contract ``rollout`` of each estimator, all replicates.
+    `example` is its name, `config` the whole of it; `models` and `rollouts` are
+    datasets of each estimator, all replicates.
     """
 
     example: str
@@ -94,23 +86,11 @@ class Panel:
         return self.truth.library(self.config["library"])
 
     def model(self, estimator: str) -> xr.Dataset:
-        """Return the identified models of one estimator.
-
-        Raises
-        ------
-        ValueError
-            If the panel has none.
-        """
+        """Return the identified models of one estimator; ValueError if it has none."""
         return self._of("model", self.models, estimator)
 
     def rollout(self, estimator: str) -> xr.Dataset:
-        """Return the rollouts of one estimator.
-
-        Raises
-        ------
-        ValueError
-            If the panel has none.
-        """
+        """Return the rollouts of one estimator; ValueError if it has none."""
         return self._of("rollout", self.rollouts, estimator)
 
     def _of(self, kind: str, datasets: Mapping, estimator: str) -> xr.Dataset:
@@ -129,13 +109,7 @@ class Panel:
 
     @property
     def law(self) -> Truth:
-        """The truth in the words of the library.
-
-        Raises
-        ------
-        ValueError
-            If the library cannot express the system.
-        """
+        """The truth in the words of the library; ValueError if it cannot express it."""
         if self.known_law is None:
             raise ValueError(
                 f"example {self.example!r}: the library cannot express the system, so "
@@ -145,10 +119,7 @@ class Panel:
 
     @cached_property
     def recoveries(self) -> dict[str, xr.Dataset]:
-        """Recovery by estimator, of those with a sweep over noise.
-
-        Empty if the library cannot express the system.
-        """
+        """Recovery by estimator, of those with a sweep over noise and a known law."""
         law = self.known_law
         return {
             name: recovery(model, self.config, law)
@@ -174,8 +145,8 @@ class Panel:
     def squared_volatility_true(self, dof: int, terms: list[str]) -> dict[str, float]:
         """Return the true coefficient of every candidate of (S Sᵀ)_aa, a = `dof`.
 
-        In the scale of the identified Lagrangian; empty if the truth is not a
-        combination of `terms`.
+        In the scale of the identified Lagrangian; empty if that is no combination of
+        `terms`.
         """
         scale = self.known_law.scale if self.known_law else 1.0
         square = sum(e**2 for e in self.truth.noise_matrix.row(dof))
@@ -291,14 +262,9 @@ def panels_from(
 ) -> list[Panel]:
     """Panels of the examples in `settings`, in that order.
 
-    Parameters
-    ----------
-    settings
-        By example: its configuration, with the list of its `estimators` and of those
-        that are `rolled_out`.
-    models, rollouts
-        Datasets of these estimators of every example, in the same order; either may be
-        empty if it is not shown.
+    `settings` has each configuration, with the list of its `estimators` and of those
+    that are `rolled_out`; `models` and `rollouts` are datasets of these, in the same
+    order, or empty if not shown.
     """
     models, rollouts = iter(models), iter(rollouts)
     return [

@@ -68,8 +68,6 @@ def number_text(value: float, digits: int = DIGITS) -> str:
 def typeset(text: str) -> str:
     """HTML of a text with formulas: letters, dots, powers and indices set as in print.
 
-    Examples
-    --------
     >>> typeset("coefficient of thdot**2*cos(th1)")
     'coefficient of θ̇<sup>2</sup>\u2009cos θ<sub>1</sub>'
     >>> typeset("sum_k X_k'^2")
@@ -193,13 +191,7 @@ def names_on_paper(system: Mapping) -> dict[sp.Symbol, str]:
 
 
 def coordinate_names(coordinates: Mapping[str, Mapping]) -> dict[sp.Symbol, str]:
-    """Names of q, q̇ and q̈ on paper: the label, with one or two primes.
-
-    Parameters
-    ----------
-    coordinates
-        ``system.coordinates`` of an example; a label may be LaTeX.
-    """
+    """Names of q, q̇ and q̈ on paper: the label, with one or two primes."""
     shown = {}
     for name, entry in coordinates.items():
         label = str((entry or {}).get("label") or name)
@@ -221,22 +213,11 @@ def linear_text(
 ) -> str:
     """Text of ``Σ c_i operator(D_i)``, equal functions collected.
 
+    The `operator` is a linear map of expressions; the identity gives the Lagrangian.
     Standard errors are added in quadrature: where two candidates share a function (none
-    of the papers' do), their correlation is not known here.
-
-    Parameters
-    ----------
-    operator
-        A linear map of expressions; the identity gives the Lagrangian.
-    terms
-        D_i, in the order in which they are to be shown.
-    coefficients, errors
-        c_i and its standard error (NaN or zero if there is none).
-    names
-        How symbols are written.
-    whole
-        Whether a multiple of a term is written like that term, ``(x2 - x1)**2``, and
-        not expanded.
+    of the papers' do), their correlation is not known here. `names` says how symbols
+    are written; with `whole`, a multiple of a term is written like that term, ``(x2 -
+    x1)**2``, and not expanded.
     """
     total: dict[sp.Expr, float] = {}
     square: dict[sp.Expr, float] = {}
@@ -265,8 +246,7 @@ def _parts(value: sp.Expr, term, whole: bool) -> Mapping[sp.Expr, sp.Expr]:
 def unit_label(value: pint.Unit, keep_radian: bool = False) -> str:
     """Mathtext of a unit, negative exponents instead of a solidus; 1 if dimensionless.
 
-    Radians are written only where an angle itself is meant: in a stiffness they would
-    be noise.
+    Radians are written only where an angle itself is meant (`keep_radian`).
     """
     shown = []
     for sign, name, power in re.findall(
@@ -281,13 +261,7 @@ def unit_label(value: pint.Unit, keep_radian: bool = False) -> str:
 
 
 def mean_path_errors(rollout: xr.Dataset) -> str:
-    """Errors of the mean path of the first replicate, and their medians over all.
-
-    Parameters
-    ----------
-    rollout
-        Contract ``rollout`` or ``field_rollout``.
-    """
+    """Errors of the mean path of the first replicate, and their medians over all."""
     count = rollout.sizes["replicate"]
     parts = []
     for window in ("training", "prediction"):

@@ -59,25 +59,13 @@ def candidate_names(truth: Truth) -> list[str]:
 
 
 def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
-    """Compare every case of a sweep with the truth.
+    """Compare every case of a sweep over noise with the truth.
 
-    Parameters
-    ----------
-    model
-        Contract ``model`` or ``implicit_model``, with a sweep over noise.
-    config
-        The example.
-    truth
-        Its truth in the words of its library.
-
-    Returns
-    -------
-    Dataset
-        Of dimensions (replicate, noise_mode, noise_level): `exact`, whether the terms
-        are the true ones modulo scale, gauge and identities; `worst_error`, the largest
-        relative error of a true coefficient (1 if the term is missing, infinite for a
-        wrong implicit equation); `wrong_terms`, the number of missing and extra ones
-        (NaN for implicit equations).
+    Dataset over (replicate, noise_mode, noise_level) of `exact`, whether the terms are
+    the true ones modulo scale, gauge and identities; `worst_error`, the largest
+    relative error of a true coefficient (1 if the term is missing, infinite for a wrong
+    implicit equation); `wrong_terms`, the number of missing and extra ones (NaN for
+    implicit equations).
     """
     if model.attrs.get("contract") == "implicit_model":
         exact, worst = _implicit_recovery(model, config)
@@ -143,14 +131,10 @@ def relative_coefficients(
 ) -> xr.DataArray:
     """Estimated over true coefficients, of the true terms of L, then of D.
 
-    The scale is that of the reference term, or the system's where it is known. A term
-    that was not selected has 0; without a reference there is no scale and all are NaN.
-
-    Returns
-    -------
-    DataArray
-        Dimensions (replicate, noise_mode, noise_level, candidate), the last one with
-        the names of :func:`candidate_names`.
+    Over (replicate, noise_mode, noise_level, candidate), the last one with the names of
+    :func:`candidate_names`. The scale is that of the reference term, or the system's
+    where it is known. A term that was not selected has 0; without a reference there is
+    no scale and all are NaN.
     """
     driven = is_driven(config)
     found = canonical(law_of(model, truth), truth.library)
@@ -164,12 +148,9 @@ def relative_coefficients(
 def coverage(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.DataArray | None:
     """Whether ĉ ± 1.96 SE covers c, for every true coefficient that was estimated.
 
-    Returns
-    -------
-    DataArray or None
-        Dimensions (replicate, noise_mode, noise_level, candidate). A term that was not
-        selected does not cover; NaN where the law has no standard errors at all, for
-        the data do not tell its terms. None if no law has any.
+    Over (replicate, noise_mode, noise_level, candidate). A term that was not selected
+    does not cover; NaN where the law has no standard errors at all, for the data do not
+    tell its terms. None if no law has any.
     """
     driven = is_driven(config)
     wanted = true_law(truth, driven)
@@ -196,15 +177,9 @@ def _by_candidate(model: xr.Dataset, truth: Truth, places, values) -> xr.DataArr
 class NoiseLimit(NamedTuple):
     """Where a method stops to find the right structure, as far as a sweep tells.
 
-    Attributes
-    ----------
-    level
-        Largest noise up to which every level done is managed; NaN if not even the
-        lowest is.
-    above
-        The next level, which is not managed; infinite if the sweep ends before.
-    lowest
-        The lowest level done: of less noise nothing is known.
+    `level` is the largest noise up to which every level done is managed, NaN if not
+    even the lowest is; `above` the next level, which is not, infinite if the sweep ends
+    before; `lowest` the lowest level done: of less noise nothing is known.
     """
 
     level: float
@@ -225,10 +200,7 @@ class NoiseLimit(NamedTuple):
 def largest_noise(exact: xr.DataArray) -> NoiseLimit:
     """Largest noise up to which at least `MANAGED` of the replicates are right.
 
-    Parameters
-    ----------
-    exact
-        Dimensions (replicate, noise_level), one mode.
+    Of `exact` over (replicate, noise_level), one mode.
     """
     share = exact.sortby("noise_level").mean("replicate")
     levels = [float(level) for level in share["noise_level"].values]

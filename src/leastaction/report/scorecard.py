@@ -44,18 +44,12 @@ LEVELS_SHARE = "; levels of one replicate share one draw of noise"
 
 
 def example_rows(paper: str, panel: Panel) -> pd.DataFrame:
-    """Rows of one example of a paper.
+    """Rows of one example of a paper, columns `COLUMNS`.
 
-    Returns
-    -------
-    DataFrame
-        Columns `COLUMNS`. Low and high are the 5th and 95th percentile over the
-        replicates. `verdict` is empty where no target is set.
+    Low and high are the 5th and 95th percentile over the replicates. `verdict` is empty
+    where no target is set.
 
-    Raises
-    ------
-    ValueError
-        If the configuration does not fit the models or contradicts itself.
+    ValueError if the configuration does not fit the models or contradicts itself.
     """
     family = families.family_of(panel.config)
     rows_of = families.implementation(f"{family}.scores:rows")
@@ -66,19 +60,9 @@ def example_rows(paper: str, panel: Panel) -> pd.DataFrame:
 def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     """Coverage of all 95 % intervals of each paper and estimator, example ``all``.
 
-    Intervals of different noise or of other recorded channels are not of one kind and
-    have pools of their own. Only independent noise is judged: the standard errors know
-    no other.
-
-    Parameters
-    ----------
-    frames
-        Results of :func:`example_rows`.
-
-    Returns
-    -------
-    DataFrame
-        Columns `COLUMNS`; `replicates` is the number of intervals.
+    Of results of :func:`example_rows`; `replicates` is the number of intervals. Those
+    of different noise or of other recorded channels have pools of their own. Only
+    independent noise is judged: the standard errors know no other.
     """
     together = _together(frames)
     of_coverage = together["quantity"].str.startswith(COVERAGE)
@@ -122,8 +106,7 @@ def kinds(frame: pd.DataFrame) -> pd.Series:
     """Kind of each row.
 
     `PRINTED`, a number that the paper prints; `FACTS`, the size of a library that it
-    prints; `OURS`, a number that we add. What only the notebook of the authors shows is
-    ours, too.
+    prints; `OURS`, a number that we add, or that only the authors' notebook shows.
     """
     printed = frame["printed"].notna() & (frame["item"] != NOTEBOOK)
     fact = frame["target"] == verdict.FACT
@@ -132,21 +115,10 @@ def kinds(frame: pd.DataFrame) -> pd.Series:
 
 
 def verdict_counts(frame: pd.DataFrame, by: Sequence[str] = ("paper",)) -> pd.DataFrame:
-    """Number of rows by kind and verdict, of each paper by itself.
+    """Number of rows by kind and verdict, each combination of `by` by itself.
 
-    Parameters
-    ----------
-    frame
-        Result of :func:`scorecard`.
-    by
-        Columns whose values are counted apart, such as ``("paper", "estimator")``.
-
-    Returns
-    -------
-    DataFrame
-        Index `by` and ``kind`` (:func:`kinds`), columns
-        :data:`~leastaction.report.verdict.VERDICTS`, the last of them the rows without
-        a verdict. Every combination of `by` has all three kinds.
+    Index `by` and ``kind`` (:func:`kinds`, all three), columns
+    :data:`~leastaction.report.verdict.VERDICTS`.
     """
     keys = [frame[name] for name in by] + [kinds(frame).rename("kind")]
     words = frame["verdict"].replace("", verdict.NO_TARGET)

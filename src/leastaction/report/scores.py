@@ -1,8 +1,4 @@
-"""The truth in the words of a library, and scores of identified models against it.
-
-The truth of L, D and the volatility first; then errors and coverage, replicate by
-replicate.
-"""
+"""The truth in the words of a library, and scores of identified models against it."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -25,8 +21,6 @@ class Truth:
 
     Attributes
     ----------
-    library
-        Candidates D_i of L, or of the Lagrangian density of a field.
     coefficients
         c of the Lagrangian Σ c_i D_i with the true equations of motion, shape (term,).
     scale
@@ -61,15 +55,7 @@ class Truth:
 def truth_of(config: Mapping) -> Truth | None:
     """Truth of an example; None if its library cannot express the system.
 
-    Parameters
-    ----------
-    config
-        An example with the sections `system` and `library`.
-
-    Raises
-    ------
-    ValueError
-        If the system or the library is not valid.
+    ValueError if one of them is not valid.
     """
     system = system_from_config(config["system"])
     library = system.library(config["library"])
@@ -105,13 +91,7 @@ def _size(system: System, row) -> float:
 
 
 def term_position(text: str, library: Library) -> int:
-    """Position of a candidate, however it is written.
-
-    Raises
-    ------
-    ValueError
-        If `text` is no candidate of the library.
-    """
+    """Position of a candidate, however it is written; ValueError if it is none."""
     try:
         return library.terms.index(parse(text, library.variables))
     except ExpressionError as error:
@@ -127,15 +107,9 @@ def term_position(text: str, library: Library) -> int:
 class VolatilityLaw:
     """True S of one degree of freedom in the words of a library.
 
-    Attributes
-    ----------
-    terms
-        Candidates.
-    square
-        Coefficients of (S Sᵀ)_aa, shape (term,).
-    root
-        Coefficients of S, the first one positive, shape (term,); None if S is not in
-        the span, or if several Wiener processes add up.
+    `square` are the coefficients of (S Sᵀ)_aa, `root` those of S, the first one
+    positive, shape (term,); None if S is not in the span, or if several Wiener
+    processes add up.
     """
 
     terms: tuple[sp.Expr, ...]
@@ -146,14 +120,7 @@ class VolatilityLaw:
 def volatility_law(config: Mapping, dof: int, scale: float) -> VolatilityLaw | None:
     """Law of one equation of motion; None if its candidates cannot express S².
 
-    Parameters
-    ----------
-    config
-        An example with the sections `system` and `library`.
-    dof
-        Degree of freedom.
-    scale
-        Factor from the Lagrangian of the system to the identified one.
+    `scale` is the factor from the Lagrangian of the system to the identified one.
     """
     system = System.from_config(config["system"])
     names = [symbol.name for symbol in system.state]
@@ -170,10 +137,7 @@ def volatility_law(config: Mapping, dof: int, scale: float) -> VolatilityLaw | N
 
 
 def expansion(expression: sp.Expr, terms: Sequence[sp.Expr]) -> np.ndarray | None:
-    """Coefficients of an expression over candidates; None if it is not in their span.
-
-    The expression is in the state only: parameters have their values.
-    """
+    """Coefficients of an expression over candidates; None if it is not their sum."""
     coefficients = np.zeros(len(terms))
     for part in sp.Add.make_args(sp.expand(expression)):
         factor, rest = part.as_coeff_Mul()
@@ -213,10 +177,7 @@ def damping_of(model: xr.Dataset, library: Library, kind: str) -> np.ndarray:
 
 
 def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
-    """Exact recovery: the selected candidates are the true ones, shape (replicate,).
-
-    Those of L and those of the Rayleigh function together.
-    """
+    """Whether the selected candidates of L and of D are the true ones, (replicate,)."""
     found = coefficients_of(model, truth, "support").astype(bool)
     damping = damping_of(model, truth.library, "support").astype(bool)
     exact = (found == truth.support).all(axis=1)
@@ -227,14 +188,8 @@ def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
 class Estimates:
     """Estimated numbers of one kind beside the true ones.
 
-    Attributes
-    ----------
-    names
-        What each number is of.
-    values, std
-        Estimates and standard errors, shape (replicate, number).
-    truth
-        Shape (number,); NaN where there is no such number.
+    `values` and `std` have the shape (replicate, number), `truth` (number,), NaN where
+    there is no such number.
     """
 
     names: Sequence[str]
@@ -270,11 +225,10 @@ def _ratio(error: np.ndarray, size) -> np.ndarray:
 
 
 def coefficients(model: xr.Dataset, truth: Truth) -> Estimates:
-    """Coefficients of the true terms of L.
+    """Coefficients of the true terms of L, without the reference, which is given.
 
-    The reference term is left out: its coefficient is given. A true term that was not
-    selected counts with ĉ = 0 and the interval [0, 0], which does not cover; a wrong
-    one shows in :func:`exact_support`.
+    A true term that was not selected counts with ĉ = 0 and the interval [0, 0], which
+    does not cover; a wrong one shows in :func:`exact_support`.
     """
     found = (
         coefficients_of(model, truth, f"coefficient_{kind}")[:, truth.terms]
@@ -328,12 +282,11 @@ def parameter_error(
 ) -> np.ndarray:
     """Parameter error of Tripura et al., Table 2: 100 ‖θ − θ*‖/‖θ‖, shape (replicate,).
 
-    θ holds the parameters of the equations of motion and the volatilities. The
-    parameters of the reference term, which is given, are left out.
-
-    With `dof`, the error of one equation of motion as printed for 3DOF: θ holds
-    `factor` times the coefficients of the true terms in the equation of that degree of
-    freedom (−2 c is the stiffness of a spring c x²), and its volatility.
+    θ holds the parameters of the equations of motion and the volatilities, without
+    those of the reference term. With `dof`, the error of one equation of motion as
+    printed for 3DOF: `factor` times the coefficients of the true terms in the equation
+    of that degree of freedom (−2 c is the stiffness of a spring c x²), and its
+    volatility.
 
     Paper: a stiffness of 1000 hides a volatility of 1 in this norm, whatever its error;
     the scorecard therefore has the errors of coefficients and volatility apart.
@@ -403,10 +356,7 @@ def volatility_roots(model: xr.Dataset, law: VolatilityLaw, dof: int) -> Estimat
 
 
 def rollout_errors(rollout: xr.Dataset) -> dict[str, np.ndarray]:
-    """Relative errors of the rollout by name, each of shape (replicate,).
-
-    An ensemble that does not stay finite is infinitely wrong.
-    """
+    """Relative errors of the rollout by name, (replicate,); infinite if not finite."""
     names = ("mean_error_training", "mean_error_prediction", "std_error")
     return {
         name: np.where(np.isfinite(rollout[name]), rollout[name], np.inf)

@@ -32,11 +32,6 @@ def percent_errors(panel: Panel, estimator: str) -> dict[str, np.ndarray]:
     """Errors in per cent of `coefficient` and `volatility`, one per replicate.
 
     Those of several degrees of freedom are their largest.
-
-    Raises
-    ------
-    ValueError
-        If the library cannot express the system.
     """
     model = panel.model(estimator)
     return {
@@ -51,10 +46,7 @@ def exact_share(panel: Panel, estimator: str) -> float:
 
 
 def share_bars(axes: Axes, x: np.ndarray, hits: np.ndarray, count, **style):
-    """Draw shares in per cent, with 95 % Wilson intervals where not all or none hit.
-
-    `count` is one for all, or one of each share.
-    """
+    """Draw shares in per cent, with 95 % Wilson intervals where not all or none hit."""
     count = np.broadcast_to(count, hits.shape)
     share = 100 * hits / count
     each = zip(hits, count, strict=True)

@@ -33,8 +33,8 @@ RANGE = " (median, 5–95 %)"
 class StyledFigure(Figure):
     """A figure that is laid out and written in the style it was drawn in.
 
-    Matplotlib reads fonts and the salt of SVG identifiers when it writes, not when it
-    draws, so the bytes would otherwise depend on who calls `savefig`.
+    Matplotlib reads fonts and the salt of SVG identifiers when it writes: the bytes
+    would otherwise depend on who calls `savefig`.
     """
 
     def __init__(self, settings: Mapping, height: float, **options):
@@ -68,20 +68,8 @@ class StyledFigure(Figure):
 def style(settings: Mapping) -> Iterator[dict]:
     """Matplotlib parameters of all figures, in force inside the ``with`` block.
 
-    Parameters
-    ----------
-    settings
-        Any keys of :class:`leastaction.core.settings.Style`.
-
-    Yields
-    ------
-    dict
-        The settings with defaults filled in.
-
-    Raises
-    ------
-    ValueError
-        If a key is unknown, or its value not allowed.
+    Yields the `settings`, any keys of :class:`leastaction.core.settings.Style`, with
+    their defaults. ValueError if a key is unknown, or its value not allowed.
     """
     settings = Style(**settings).plain()
     size = settings["font_size"]
@@ -130,20 +118,8 @@ def style(settings: Mapping) -> Iterator[dict]:
 def draw(name: str, panels: Sequence, settings: Mapping) -> Figure:
     """Figure `name` of the panels, in the style of `settings`.
 
-    Parameters
-    ----------
-    name
-        A key of :func:`leastaction.core.families.figures`.
-    panels
-        One example, or several for a composite.
-    settings
-        See :func:`style`.
-
-    Raises
-    ------
-    ValueError
-        If no such figure exists, there is nothing to draw, a setting is unknown, or a
-        panel lacks the datasets of the figure.
+    ValueError if no such figure exists, there is nothing to draw, a setting is unknown,
+    or a panel lacks the datasets of the figure.
     """
     modules = families.figures()
     if name not in modules:
@@ -172,14 +148,8 @@ def grid_of(
 ) -> tuple[StyledFigure, np.ndarray]:
     """Return a figure and its axes, an array of shape (rows, columns).
 
-    Parameters
-    ----------
-    settings
-        Complete style settings.
-    row, rest
-        Heights in mm: of one row, and of legend, labels and titles together.
-    options
-        Of :meth:`matplotlib.figure.Figure.subplots`.
+    `row` and `rest` are heights in mm: of one row, and of legend, labels and titles
+    together; `options` those of :meth:`matplotlib.figure.Figure.subplots`.
     """
     figure = StyledFigure(settings, row * rows + rest)
     return figure, figure.subplots(rows, columns, squeeze=False, **options)
@@ -217,12 +187,9 @@ def note(
 def range_bar(
     axes: Axes, x: float, values: np.ndarray, floor: float | None = None, **style
 ) -> list[float]:
-    """Draw median and 5–95 % range of `values`; nothing if none is finite.
+    """Draw median and 5–95 % range of `values`, and return the range.
 
-    Returns
-    -------
-    list of float
-        The range, or an empty list.
+    Nothing, and an empty list, if none is finite.
     """
     values = values[np.isfinite(values)]
     if not values.size:

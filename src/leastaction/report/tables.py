@@ -27,8 +27,7 @@ BREAK = "\ue000"
 class Table:
     """Rows with names of the columns, and what to know of them.
 
-    A cell may have several lines; those that begin with ``[+]`` or ``[-]`` are coloured
-    in HTML.
+    Lines of a cell that begin with ``[+]`` or ``[-]`` are coloured in HTML.
     """
 
     rows: pd.DataFrame
@@ -38,10 +37,7 @@ class Table:
 def table(name: str, panels: Sequence[Panel]) -> Table:
     """Table `name` of the panels.
 
-    Raises
-    ------
-    ValueError
-        If no family has it, or it cannot show one of the panels.
+    ValueError if no family has it, or it cannot show one of the panels.
     """
     known = families.tables()
     if name not in known:
@@ -53,12 +49,7 @@ def render(table: Table, kind: str, caption: str = "") -> str:
     """Text of a table: ``csv`` with every digit; ``md``, ``tex`` and ``html`` to read.
 
     The note stands below the table, except in ``csv``; the caption above it, in
-    ``html``, where formulas are typeset.
-
-    Raises
-    ------
-    ValueError
-        If `kind` is something else.
+    ``html``, where formulas are typeset. ValueError if `kind` is something else.
     """
     frame = table.rows
     if kind == "csv":

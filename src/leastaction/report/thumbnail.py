@@ -14,10 +14,7 @@ def thumbnail(png: bytes, width: int, limit: int) -> bytes:
     A palette of 256 colours is halved until the picture is small enough. It covers the
     colours of the picture, however few pixels have them: a thin red line stays red.
 
-    Raises
-    ------
-    ValueError
-        If 16 colours are still too large.
+    ValueError if 16 colours are still too large.
     """
     with PngImageFile(BytesIO(png)) as picture:
         picture = _on_white(picture)

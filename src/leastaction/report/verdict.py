@@ -79,13 +79,7 @@ SLACK_OF_DECIMALS = 1e-9
 
 
 def target_text(target: Mapping | str | None, unit: str) -> str:
-    """Limit as a person reads it; empty if there is none.
-
-    Raises
-    ------
-    ValueError
-        If the kind of target is not known.
-    """
+    """Limit as a person reads it; empty if there is none."""
     if not target or target == FACT:
         return target or ""
     kind, limit = _only(target)
@@ -165,12 +159,11 @@ def printed_in_error(
 ) -> bool:
     """Whether a printed number disagrees with what it should be.
 
-    The paper's estimate is held to the limit that ours is held to. These limits are
-    about three standard errors of the best estimator, so that an honest random estimate
-    is not called an error; `rounding` is added, half a unit of the last printed digit
-    unless it is given (a printed number that we have computed with). A number
-    without such a limit (a recomputed norm) may be off by `ERROR_OF_RECOMPUTATION`; one
-    with a band must lie in it.
+    The paper's estimate is held to the limit that ours is held to: about three standard
+    errors of the best estimator, so that an honest random estimate is not called an
+    error. `rounding` is added, half a unit of the last printed digit unless it is
+    given. A number without such a limit (a recomputed norm) may be off by
+    `ERROR_OF_RECOMPUTATION`; one with a band must lie in it.
     """
     if np.isnan(corrected) or np.isnan(float(printed)):
         return False
@@ -256,15 +249,8 @@ def prediction_interval(draws: np.ndarray) -> tuple[float, float]:
     """Interval that holds one more draw in 95 % of all cases, of Student's t.
 
     Positive draws whose interval would reach below zero are compared by their
-    logarithms.
+    logarithms. ValueError if there are fewer than `FEWEST_DRAWS`.
 
-    Raises
-    ------
-    ValueError
-        If there are fewer than `FEWEST_DRAWS`.
-
-    Examples
-    --------
     >>> [round(end, 2) for end in prediction_interval([10.0, 11.0, 12.0])]
     [6.03, 15.97]
     """
