@@ -16,7 +16,6 @@ from leastaction.core.expressions import parse
 from leastaction.recordings import input_dynamics
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.error_bars import absent_term
-from leastaction.recordings.force_error import force_error
 from leastaction.recordings.input_dynamics import Unknown
 from leastaction.recordings.inputs import Inputs
 from leastaction.recordings.leave_one_out import (
@@ -24,7 +23,8 @@ from leastaction.recordings.leave_one_out import (
     PRICE_OF_GAIN,
     LeaveOneOut,
 )
-from leastaction.recordings.recommended_library import stribeck_losses
+from leastaction.recordings.measured_rollout import force_error
+from leastaction.recordings.recorded_library import stribeck_losses
 from leastaction.recordings.remarks import AMPLITUDE_PER_MISFIT, is_lost
 from leastaction.recordings.stand_in import recorded_table
 from leastaction.trajectories.multiple_shooting import Positions

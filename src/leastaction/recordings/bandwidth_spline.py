@@ -45,25 +45,13 @@ MOST_KNOTS = 400
 
 @dataclass(frozen=True)
 class Spectrum:
-    """Spectrum of one coordinate, all trajectories together.
-
-    Attributes
-    ----------
-    frequency, density
-        Hz and unit²/Hz.
-    noise
-        Density of the noise, a straight line in logarithms.
-    main
-        Frequency of the largest velocity, Hz.
-    bandwidth
-        Frequency where the motion drowns in the noise, Hz.
-    """
+    """Spectrum of one coordinate, all trajectories together; frequencies in Hz."""
 
     frequency: np.ndarray
-    density: np.ndarray
-    noise: np.ndarray
-    main: float
-    bandwidth: float
+    density: np.ndarray  # unit²/Hz
+    noise: np.ndarray  # its density, a straight line in logarithms
+    main: float  # of the largest velocity
+    bandwidth: float  # where the motion drowns in the noise
 
     @property
     def highest_noise(self) -> float:
@@ -122,14 +110,8 @@ def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
 
     Noise of an encoder is not white: a straight log-log line is fitted above twice the
     bandwidth, three times over. The bandwidth is the first frequency beyond 1.5 times
-    the main one where the density is below three times that line.
-
-    Parameters
-    ----------
-    series
-        One array per trajectory.
-    dt
-        s between samples.
+    the main one where the density is below three times that line. `series` are the
+    trajectories, dt s between samples.
     """
     from scipy.signal import welch
 
@@ -140,14 +122,8 @@ def spectrum(series: Sequence[np.ndarray], dt: float) -> Spectrum:
         d = np.diff(y, 2)
         if len(d) < 8:
             continue
-        f, p = welch(
-            d,
-            1 / dt,
-            "blackmanharris",
-            min(size, len(d)),
-            nfft=grid,
-            detrend="constant",
-        )
+        how = {"nfft": grid, "detrend": "constant"}
+        f, p = welch(d, 1 / dt, "blackmanharris", min(size, len(d)), **how)
         total, weight = total + len(d) * p, weight + len(d)
     inside = slice(1, len(f) - 1)
     f = f[inside]
@@ -204,6 +180,7 @@ def differentiate(
     trajectories = pieces(observations)
     names = [str(name) for name in observations["dof"].values]
     recorded = [name for name in CHANNELS if name in observations]
+    orders = [CHANNELS.index(name) for name in recorded]
     values = {name: observations[name].values[0] for name in recorded}
     series = [
         [values["q"][part, a] for part in trajectories] for a in range(len(names))
@@ -221,20 +198,12 @@ def differentiate(
         for start, stop, inner in _stretches(part, MOST_KNOTS * spacing):
             time = np.arange(start, stop)
             at = np.arange(inner.start, inner.stop, stride) - start
-            states = np.stack(
-                [
-                    _smooth(
-                        [values[name][time, a] for name in recorded],
-                        [CHANNELS.index(name) for name in recorded],
-                        dt,
-                        spacing,
-                        settings["inflation"],
-                        at,
-                    )
-                    for a in range(len(names))
-                ],
-                axis=-1,
-            )
+            how = dt, spacing, settings["inflation"], at
+            smoothed = [
+                _smooth([values[name][time, a] for name in recorded], orders, *how)
+                for a in range(len(names))
+            ]
+            states = np.stack(smoothed, axis=-1)
             when = (at + start - part.start) * dt
             end = (part.stop - 1 - part.start) * dt
             rows.append(

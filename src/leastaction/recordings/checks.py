@@ -138,19 +138,11 @@ def refuse(
 
     `spans` are the ranges of the columns as recorded, before angles are unwrapped: a
     joint that keeps turning is no sign of degrees.
-
-    Raises
-    ------
-    RecordingError
-        The first of these: a constant column, degrees for radians, rates that are not
-        those of their coordinate, an uneven clock, too few samples per period, too
-        short a recording, more noise than motion, random forces where none were
-        stated, and the reverse.
     """
     accepted = set(settings["accept"])
     random = settings["excitation"] == "random"
     rough = rough_sensors(settings["import"])
-    file = kept[0].source.rpartition(", line")[0]
+    file = kept[0].file
     for place, (name, column) in enumerate(channels["q"].items()):
         own = [q[:, place] for q in series["q"]]
         where = f"{file}, column {column.name!r} ({name})"

@@ -22,43 +22,29 @@ COUNTS = ("count", "counts")
 RATIOS = ("1", "percent", "%", "ppm", "permille")
 # As pint calls it; its px is a length of typography.
 PIXELS = {"px": "pixel"}
-# Sections of `import`, and the power of time in the unit of what they hold.
-CHANNELS = {"coordinates": "q", "velocities": "qdot", "accelerations": "qddot"}
-INPUTS = "inputs"
+# Sections of `import`, and the channels that they hold.
+CHANNELS = {
+    "coordinates": "q",
+    "velocities": "qdot",
+    "accelerations": "qddot",
+    "inputs": "input",
+}
 # Generalised force on a coordinate, by the unit of that.
 FORCES = {"m": "N", "rad": "N*m"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column, or an expression of several, and how its numbers become SI units.
+    """A column, or an expression of several: SI value = factor · (number − offset)."""
 
-    Attributes
-    ----------
-    name
-        Of the column; the text of an expression.
-    use
-        Where the YAML names it, for messages.
-    factor, offset
-        SI value = factor · (number − offset).
-    unit
-        SI unit of the result, as it is given or in base units.
-    angle
-        Whether it is an angle.
-    expression
-        What it is of other columns; None of a column itself.
-    constants
-        Unknown names in the expression that are no columns, but to be estimated.
-    """
-
-    name: str
-    use: str
-    factor: float
-    offset: float
-    unit: str
-    angle: bool
-    expression: sp.Expr | None = None
-    constants: tuple[str, ...] = ()
+    name: str  # of the column; the text of an expression
+    use: str  # where the YAML names it, for messages
+    factor: float = 1.0
+    offset: float = 0.0
+    unit: str = "1"  # SI unit of the result, as it is given or in base units
+    angle: bool = False
+    expression: sp.Expr | None = None  # of other columns; None of a column itself
+    constants: tuple[str, ...] = ()  # names in it that are to be estimated
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -74,13 +60,7 @@ class Column:
 
 
 def read_expression(entry: Mapping, use: str) -> tuple[sp.Expr | None, tuple[str, ...]]:
-    """Expression of an entry in its columns and unknown constants; None of a column.
-
-    Raises
-    ------
-    ValueError
-        If it is none, or if an unknown constant is no part of a pivot.
-    """
+    """Expression of an entry in its columns and unknown constants; None of a column."""
     constants = tuple(entry.get("unknown") or ())
     if "expression" not in entry:
         if constants:
@@ -103,8 +83,7 @@ def read_expression(entry: Mapping, use: str) -> tuple[sp.Expr | None, tuple[str
                 "be estimated is the centre of a circle, as in atan2(x - x0, y0 - y): "
                 "write another constant as a number"
             )
-    found = Column("", use, 1.0, 0.0, "1", False, expression, constants)
-    if not found.sources:
+    if not Column("", use, expression=expression, constants=constants).sources:
         raise ValueError(f"{use}: {text!r} has no column of the table in it")
     return expression, constants
 
@@ -115,13 +94,7 @@ def pivots(expression: sp.Expr) -> list[sp.Expr]:
 
 
 def _default_unit(expression: sp.Expr | None, use: str) -> str:
-    """Rad of an expression that is an angle whatever length its columns have.
-
-    Raises
-    ------
-    ValueError
-        Of anything else.
-    """
+    """Rad of an expression that is an angle whatever length its columns have."""
     if expression is not None and expression.has(sp.atan2, sp.atan, sp.asin, sp.acos):
         lengths = {str(s): registry().meter for s in expression.free_symbols}
         try:
@@ -201,20 +174,21 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
     Raises
     ------
     ValueError
-        Listing what is wrong with units and names.
+        If a unit or a name is wrong.
     """
-    found: dict[str, dict[str, Column]] = {}
-    for section, channel in (*CHANNELS.items(), (INPUTS, "input")):
-        found[channel] = {
+    found = {
+        channel: {
             name: column(name, entry, f"import.{section}.{name}")
             for name, entry in settings[section].items()
         }
+        for section, channel in CHANNELS.items()
+    }
     coordinates = found["q"]
-    for name, entry in settings[INPUTS].items():
+    for name, entry in settings["inputs"].items():
         if entry.get(GAIN) is not None and name in coordinates:
             given = found["input"][name]
             found["input"][name] = _amplified(given, entry[GAIN], coordinates[name])
-    for section, channel in (*CHANNELS.items(), (INPUTS, "input")):
+    for section, channel in CHANNELS.items():
         for name in found[channel]:
             if name not in coordinates:
                 raise ValueError(
@@ -270,14 +244,7 @@ def _chosen(names: Sequence[str], are: np.ndarray) -> set[str]:
 
 
 def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, Column]:
-    """Columns by what they measure.
-
-    Raises
-    ------
-    ValueError
-        If that is no linear combination, or has another unit; if coordinates or rates
-        have columns, too.
-    """
+    """Columns by what they measure; coordinates and rates then have none."""
     sensors = settings["sensors"]
     if not sensors:
         return {}
@@ -359,12 +326,7 @@ def _refuse_shared(channels: Mapping[str, Mapping[str, Column]]) -> None:
 
 
 def time_factor(unit: str) -> float:
-    """Seconds per unit of time.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Seconds per unit of time."""
     try:
         return float(registry().Quantity(1.0, parsed_unit(unit)).to("s").magnitude)
     except Exception:

@@ -293,14 +293,8 @@ def read_recordings(
 ) -> dict[str, dict]:
     """Every recording of a configuration by name, completed and checked.
 
-    Parameters
-    ----------
-    config
-        Its `recordings` describe them, its `seed` is the root of random numbers.
-    folders
-        Folder of the YAML file of each; the one where Python runs if not named.
-    made
-        See :func:`recording_from_config`.
+    `folders` are those of their YAML files, the one where Python runs if not named;
+    `made` as for :func:`recording_from_config`.
 
     Raises
     ------
@@ -345,7 +339,7 @@ def recording_from_config(
     made: Path | None = None,
     frames: Sequence = (),
 ) -> dict:
-    """Complete description of one recording.
+    """Complete description of one recording, from what its YAML says.
 
     Parameters
     ----------

@@ -5,79 +5,76 @@ from collections.abc import Sequence
 import numpy as np
 import xarray as xr
 
-from leastaction.core.contracts import Contract, Variable
+from leastaction.core.contracts import Contract, variables
 
-ROWS = "replicate sample dof"
-GRID = "replicate grid dof"
-PATHS = "replicate path_sample dof"
-SCORES = "replicate trajectory dof"
-EACH = "replicate dof"
-COORDINATE = "see coordinate_unit"
-
+OF_COORDINATES = {"q": "see coordinate_unit"}
 CONTRACTS = {
     "measurements": Contract(
         "import",
-        {
-            "q": Variable(ROWS, COORDINATE, "generalised coordinate", finite=True),
-            "qdot": Variable(ROWS, COORDINATE, "generalised velocity", optional=True),
-            "qddot": Variable(
-                ROWS, COORDINATE, "generalised acceleration", optional=True
-            ),
-            "input": Variable(
-                ROWS, COORDINATE, "generalised external force", optional=True
-            ),
-            "first_sample": Variable("trajectory", "1", "first row"),
-            "sample_count": Variable("trajectory", "1", "number of rows"),
-            "start_time": Variable("trajectory", "s", "recorded time of the first row"),
-            "held_out": Variable("trajectory", "1", "whether only validation sees it"),
-        },
+        variables(
+            """
+            replicate sample dof:
+                q [q] generalised coordinate
+                qdot [q] generalised velocity
+                qddot [q] generalised acceleration
+                input [q] generalised external force
+            trajectory:
+                first_sample [1] first row
+                sample_count [1] number of rows
+                start_time [s] recorded time of the first row
+                held_out [1] whether only validation sees it
+            """,
+            OF_COORDINATES,
+            finite="q",
+            optional=("qdot", "qddot", "input"),
+        ),
         swept=False,
     ),
     "smoothed_motion": Contract(
         "differentiate with method bandwidth_spline",
-        {
-            **{
-                name: Variable(GRID, COORDINATE, f"{name}, smoothed", finite=True)
-                for name in ("q", "qdot", "qddot")
-            },
-            "row": Variable("grid", "1", "row of the recording"),
-            "trajectory_number": Variable("grid", "1", "trajectory, by its position"),
-            "inner": Variable("grid", "1", "whether far from both ends"),
-            "noise_std": Variable(
-                EACH, COORDINATE, "noise, from differences", finite=True
-            ),
-            "bandwidth": Variable(EACH, "Hz", "where motion drowns in noise"),
-            "frequency": Variable(EACH, "Hz", "main frequency", finite=True),
-        },
+        variables(
+            """
+            replicate grid dof:
+                q [q] q, smoothed
+                qdot [q] qdot, smoothed
+                qddot [q] qddot, smoothed
+            grid:
+                row [1] row of the recording
+                trajectory_number [1] trajectory, by its position
+                inner [1] whether far from both ends
+            replicate dof:
+                noise_std [q] noise, from differences
+                bandwidth [Hz] where motion drowns in noise
+                frequency [Hz] main frequency
+            """,
+            OF_COORDINATES,
+            finite=("q", "qdot", "qddot", "noise_std", "frequency"),
+        ),
         swept=False,
     ),
     "measured_rollout": Contract(
         "validate",
-        {
-            "q_measured": Variable(PATHS, COORDINATE, "measured", finite=True),
-            "q_estimate": Variable(PATHS, COORDINATE, "predicted"),
-            "q_band": Variable(PATHS, COORDINATE, "half the width of the 95 % band"),
-            "residual": Variable(
-                PATHS, COORDINATE, "measured less fitted, over three main periods"
-            ),
-            "path_trajectory": Variable(
-                "path_sample", "1", "trajectory, by its position"
-            ),
-            "path_time": Variable(
-                "path_sample",
-                "s",
-                "time since the begin of the trajectory",
-                optional=True,
-            ),
-            "rms_error": Variable(SCORES, "1", "rms error over half the range"),
-            "maximum_error": Variable(SCORES, "1", "largest error over half the range"),
-            "force_error": Variable(
-                EACH,
-                "1",
-                "rms force that the law misses over short windows, over that recorded",
-                optional=True,
-            ),
-        },
+        variables(
+            """
+            replicate path_sample dof:
+                q_measured [q] measured
+                q_estimate [q] predicted
+                q_band [q] half the width of the 95 % band
+                residual [q] measured less fitted, over three main periods
+            path_sample:
+                path_trajectory [1] trajectory, by its position
+                path_time [s] time since the begin of the trajectory
+            replicate trajectory dof:
+                rms_error [1] rms error over half the range
+                maximum_error [1] largest error over half the range
+            replicate dof:
+                force_error [1] rms force that the law misses over short windows, \
+over that recorded
+            """,
+            OF_COORDINATES,
+            finite=("q_measured",),
+            optional=("path_time", "force_error"),
+        ),
         swept=False,
     ),
 }

@@ -155,13 +155,9 @@ def _through_inputs(
 ) -> tuple[Recording, tuple, InputDynamics | None]:
     """The law by windows that grow, with the lags of the inputs that it has.
 
-    It is sought with those to begin with, and again with those that are seen in it.
-
-    Returns
-    -------
-    recording, climbed, dynamics
-        The recording with its inputs as they act, what `rise` gives of it, and what is
-        unknown of the inputs.
+    It is sought with those to begin with, and again with those that are seen in it. The
+    recording with its inputs as they act, what `rise` gives of it, and what is unknown
+    of the inputs.
     """
 
     def climbed(values: np.ndarray) -> tuple:
@@ -191,21 +187,8 @@ def climb(
 ) -> tuple[Problem, Candidate, LeaveOneOut, float]:
     """Windows level by level, and the search for terms on each.
 
-    Parameters
-    ----------
-    whole
-        The problem without windows.
-    found
-        The recording.
-    begin
-        ``begin(problem, segments)``: a law to begin with.
-    largest, names
-        Most terms of a law; names of the candidates.
-
-    Returns
-    -------
-    problem, candidate, quadratic, duration
-        Of the last level whose windows could be followed.
+    ``begin(problem, segments)`` is a law to begin with. Problem, law, quadratic
+    functions and duration are those of the last level whose windows could be followed.
     """
     present, quadratic, reached, kept = None, None, 0.0, whole
     longer = durations(found)
@@ -281,15 +264,9 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
     One of oscillators that nothing connects is tried, too: where the ratio of their
     masses is not in the data, the null vector is any of many.
     """
-    path, ratio, _ = null_vector_path(
-        equations,
-        library_equations(terms),
-        columns,
-        {
-            "largest": min(settings["largest"], len(columns)),
-            "ranked": settings["ranked"],
-        },
-    )
+    largest = min(settings["largest"], len(columns))
+    how = {"largest": largest, "ranked": settings["ranked"]}
+    path, ratio, _ = null_vector_path(equations, library_equations(terms), columns, how)
     supports = [path.supports[size] for size in sorted(path.supports)]
     apart = (*oscillators(terms, columns), *ratio.kept)
     few, some = _compared_on(problem, segments)

@@ -85,20 +85,9 @@ def energy_turns(
     weights w ≥ 0 that one is taken which is closest to constant (least squares), so
     that coordinates which exchange their energy count as one motion.
 
-    Parameters
-    ----------
-    series
-        One array per trajectory, shape (time, dof).
-    dt
-        s between samples.
-    frequencies
-        Main frequency of each coordinate, Hz.
-
-    Returns
-    -------
-    tuple
-        Of the trajectory with the most turns: these; windows; the way back, the smaller
-        of all rises and all falls of the logarithm over the larger.
+    Trajectories have the shape (time, dof); each coordinate has its main frequency
+    (Hz). Of the trajectory with the most turns come back: these; windows; the way back,
+    the smaller of all rises and all falls of the logarithm over the larger.
 
     Examples
     --------
@@ -145,22 +134,9 @@ def _turns(energy: np.ndarray) -> int:
 def refuse_excitation(
     where: str, series: Sequence[np.ndarray], dt: float, random: bool
 ) -> None:
-    """Stop where a force acts that was not stated, or none where one was.
+    """Refuse a force that acts and was not stated, or a stated one that does not.
 
-    Parameters
-    ----------
-    where
-        File, for the message.
-    series
-        Coordinates, one array (time, dof) per trajectory.
-    dt
-        s between samples.
-    random
-        Whether a random force was stated.
-
-    Raises
-    ------
-    RecordingError
+    `where` is the file, `series` are trajectories of shape (time, dof).
     """
     columns = [[q[:, a] for q in series] for a in range(series[0].shape[1])]
     spectra = [spectrum(each, dt) for each in columns]

@@ -1,7 +1,4 @@
-"""Stage `import`: recordings of sensors instead of simulated observations.
-
-The folder ends in an underscore because ``import`` is a word of Python.
-"""
+"""Stage `import`: recordings of sensors instead of simulated observations."""
 
 import json
 import logging
@@ -26,7 +23,9 @@ from leastaction.recordings.inputs import SAID_OF_INPUTS
 from leastaction.recordings.pivot import constraints, derive, raw_columns
 from leastaction.recordings.spikes import replace_spikes
 from leastaction.recordings.splitting import (
+    LEAST_ROWS,
     Clock,
+    Splitter,
     Trajectory,
     read_trajectories,
     resample,
@@ -45,8 +44,8 @@ LEAST_PERIODS_HELD_OUT = 3.0
 log = logging.getLogger(__name__)
 
 
-def measurements(settings: Mapping) -> xr.Dataset:
-    """Read, convert, split and resample; then refuse or warn.
+def import_recording(settings: Mapping) -> xr.Dataset:
+    """Read, convert, split and resample a user's tables; then refuse or warn.
 
     Parameters
     ----------
@@ -64,65 +63,70 @@ def measurements(settings: Mapping) -> xr.Dataset:
     RecordingError
         One message: file, row or column, what was expected, what to do.
     """
-    given = settings["import"]
+    with unchanged(settings["import"]["files"]):
+        return _measurements(settings)
+
+
+def _measurements(settings: Mapping) -> xr.Dataset:
+    given, random = settings["import"], settings["excitation"] == "random"
     channels = columns_of(given)
     measured = as_measured(channels)
     smooth = [c for k in ("q", "qdot", "qddot") for c in measured[k].values()]
     columns = [*smooth, *measured["input"].values()]
     factor = time_factor(given["time"]["unit"])
     read = read_trajectories(given["files"], given, raw_columns(columns), factor)
-    trajectories, gaps = read.done, read.gaps
-    estimated = derive(trajectories, columns)
+    trajectories = read.done
+    texts = derive(trajectories, columns)
     spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
     turned = _unwrap(trajectories, measured, spans)
     replaced = replace_spikes(trajectories, len(smooth))
-    recorded = [t.label for t in trajectories]
     values, starts, clock = resample(trajectories, len(smooth))
-    kept = [t for t in trajectories if len(t.time) >= 16]
+    kept = [t for t in trajectories if len(t.time) >= LEAST_ROWS]
     series = _by_channel(values, measured, list(channels["q"]))
     refuse(kept, series, measured, clock, settings, spans)
-    if settings["excitation"] == "random":
-        estimated += _without_offsets(series, measured, accelerometers(given))
+    if random:
+        texts += _without_offsets(series, measured, accelerometers(given))
     sampled = list(kept)
-    if settings["excitation"] == "random" and settings["held_out"] is None:
+    if settings["held_out"] is not None:
+        held = _named(kept, settings["held_out"])
+    elif random:
         held = np.zeros(len(kept), dtype=bool)
-    elif settings["held_out"] is None and len(kept) < TRAJECTORIES_PER_HELD_OUT:
+    elif len(kept) < TRAJECTORIES_PER_HELD_OUT:
         held = _end_held_out(kept, series, starts, clock)
     else:
-        held = _held_out(kept, series["q"], settings["held_out"])
-    file = kept[0].source.rpartition(", line")[0]
+        held = _middling(series["q"])
     accepted = "constraint" in settings["accept"]
-    texts = list(estimated)
     if not given["sensors"]:
-        texts += constraints(series["q"], channels["q"], file, accepted)
+        texts += constraints(series["q"], channels["q"], kept[0].file, accepted)
     texts += warnings_of(sampled, series, measured, clock, settings, held)
-    if gaps:
+    texts += _told(read, sampled, dict(zip(smooth, replaced, strict=True)), turned)
+    for text in texts:
+        log.warning("%s", text)
+    return _dataset(series, starts, held, kept, channels, clock, texts, given["inputs"])
+
+
+def _told(read: Splitter, sampled: Sequence, replaced: Mapping, turned: int) -> list:
+    """What was cut, left out, replaced and unwrapped, a sentence each."""
+    texts, used = [], sum(len(t.time) for t in read.done)
+    short = len(read.done) - len(sampled)
+    if read.gaps:
         texts.append(
-            f"{gaps} gaps in time split the recording into {len(sampled)} trajectories"
+            f"{read.gaps} gaps in time split the recording into {len(sampled)} "
+            "trajectories"
         )
-    if len(recorded) > len(sampled):
-        texts.append(
-            f"{len(recorded) - len(sampled)} stretches below 16 rows are left out"
-        )
-    used = sum(len(t.time) for t in trajectories)
+    if short:
+        texts.append(f"{short} stretches below {LEAST_ROWS} rows are left out")
     if used < read.rows:
         texts.append(f"of {read.rows} rows {used} are used, in evenly spaced stretches")
     texts += [
         f"{count} samples of column {column.name!r} ({100 * count / used:.2g} %) stand "
         "out of their neighbours; they were replaced by what these expect"
-        for column, count in zip(smooth, replaced, strict=True)
+        for column, count in replaced.items()
         if count
     ]
     if turned:
         texts.append(f"angles were unwrapped at {turned} jumps of a whole turn")
-    for text in texts:
-        log.warning("%s", text)
-    stated = {
-        name: {key: entry[key] for key in SAID_OF_INPUTS if entry.get(key) is not None}
-        for name, entry in given["inputs"].items()
-    }
-    how = channels, clock, texts, stated
-    return _dataset(series, starts, held, kept, *how)
+    return texts
 
 
 def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
@@ -140,8 +144,7 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
         share = np.concatenate(wide).mean() if wide else 0.0
         if share > LARGEST_SHARE_OF_WIDE_STEPS and spans[place] / 2 <= LARGEST_ANGLE:
             raise RecordingError(
-                f"{trajectories[0].source.rpartition(', line')[0]}, "
-                f"column {column.name!r}",
+                f"{trajectories[0].file}, column {column.name!r}",
                 f"at {100 * share:.0f} % of the rows the angle jumps by more than a "
                 "quarter turn",
                 "neighbouring samples that are close to each other",
@@ -188,39 +191,36 @@ def _by_channel(values, channels, names) -> dict[str, list[np.ndarray]]:
     return found
 
 
-def _held_out(kept, q, wanted) -> np.ndarray:
-    """Which trajectories validation keeps: those named, or the middling ones."""
-    labels = [t.label for t in kept]
-    if wanted is not None:
-        unknown = [
-            w for w in map(str, wanted) if not any(fnmatch(x, w) for x in labels)
-        ]
-        if unknown:
+def _named(kept: Sequence[Trajectory], wanted: Sequence) -> np.ndarray:
+    """Which trajectories the user keeps for validation."""
+    labels, where = [t.label for t in kept], kept[0].file
+    for one in map(str, wanted):
+        if not any(fnmatch(label, one) for label in labels):
             raise RecordingError(
-                kept[0].source.rpartition(", line")[0],
-                f"validate.held_out names the trajectory {unknown[0]}",
+                where,
+                f"validate.held_out names the trajectory {one}",
                 f"some of {', '.join(dict.fromkeys(labels))}",
                 "Correct `validate.held_out`",
             )
-        held = np.array([any(fnmatch(x, str(w)) for w in wanted) for x in labels])
-        if held.all():
-            raise RecordingError(
-                kept[0].source.rpartition(", line")[0],
-                "validate.held_out names every trajectory",
-                "some to learn from",
-                "Name one in four, or leave `held_out` out",
-            )
-        return held
-    held = np.zeros(len(kept), dtype=bool)
-    if len(kept) >= TRAJECTORIES_PER_HELD_OUT:
-        scale = np.concatenate(q).std(axis=0)
-        scale = np.where(scale > 0, scale, 1.0)
-        size = np.array([np.mean(np.ptp(x, axis=0) / scale) for x in q])
-        count = len(kept) // TRAJECTORIES_PER_HELD_OUT
-        middle = np.argsort(size)[
-            np.linspace(0, len(kept) - 1, count + 2)[1:-1].round().astype(int)
-        ]
-        held[middle] = True
+    held = np.array([any(fnmatch(x, str(w)) for w in wanted) for x in labels])
+    if held.all():
+        raise RecordingError(
+            where,
+            "validate.held_out names every trajectory",
+            "some to learn from",
+            "Name one in four, or leave `held_out` out",
+        )
+    return held
+
+
+def _middling(q: Sequence[np.ndarray]) -> np.ndarray:
+    """One trajectory in four, of middling size."""
+    scale = np.concatenate(q).std(axis=0)
+    scale = np.where(scale > 0, scale, 1.0)
+    size = np.array([np.mean(np.ptp(x, axis=0) / scale) for x in q])
+    place = np.linspace(0, len(q) - 1, len(q) // TRAJECTORIES_PER_HELD_OUT + 2)[1:-1]
+    held = np.zeros(len(q), dtype=bool)
+    held[np.argsort(size)[place.round().astype(int)]] = True
     return held
 
 
@@ -247,8 +247,12 @@ def _end_held_out(kept, series, starts, clock: Clock) -> np.ndarray:
 
 
 def _dataset(
-    series, starts, held, kept, channels, clock: Clock, texts, stated
+    series, starts, held, kept, channels, clock: Clock, texts, inputs
 ) -> xr.Dataset:
+    stated = {
+        name: {key: entry[key] for key in SAID_OF_INPUTS if entry.get(key) is not None}
+        for name, entry in inputs.items()
+    }
     count = np.array([len(q) for q in series["q"]])
     names, sensors = list(channels["q"]), list(channels["reading"])
     kinds = {n: "angle" if c.angle else "length" for n, c in channels["q"].items()}
@@ -289,9 +293,3 @@ def _input_unit(inputs: Mapping, names: Sequence[str]) -> dict:
         return {}
     units = [inputs[name].unit if name in inputs else "" for name in names]
     return {"input_unit": ("dof", units)}
-
-
-def import_recording(settings: Mapping) -> xr.Dataset:
-    """Read a user's tables while nobody writes them; see :func:`measurements`."""
-    with unchanged(settings["import"]["files"]):
-        return measurements(settings)

@@ -48,22 +48,11 @@ LEAST_FIRST_WINDOWS = 10
 
 @dataclass(frozen=True)
 class Unknown:
-    """A lag or a time constant to be found, of the inputs of some coordinates.
+    """A lag or a time constant to be found, of the inputs of some coordinates."""
 
-    Attributes
-    ----------
-    name
-        ``lag`` or ``time_constant``.
-    coordinates
-        Whose inputs have it.
-    asked
-        Whether the user says that there is one. A lag that nobody asked for is told
-        only if it is seen.
-    """
-
-    name: str
-    coordinates: tuple[int, ...]
-    asked: bool
+    name: str  # ``lag`` or ``time_constant``
+    coordinates: tuple[int, ...]  # whose inputs have it
+    asked: bool  # by the user; what nobody asked for is told only if it is seen
 
 
 def unknowns_of(observations: xr.Dataset, inputs: Inputs) -> list[Unknown]:
@@ -106,19 +95,8 @@ def first_values(
     Each in turn is that of the smallest residual of the inputs, regressed on the forces
     of all candidates, if it is smaller by as much as a term must make it; else zero.
     Positions and inputs are local polynomials (Savitzky and Golay 1964) over a fiftieth
-    of a main period.
-
-    Parameters
-    ----------
-    unknowns, inputs
-        What is to be found.
-    q
-        Positions, shape (row, dof).
-    forces
-        ``forces(q, qdot, qddot)``: those of all candidates, shape (row, dof,
-        candidate).
-    period
-        Main period, s.
+    of a main `period` (s). Positions have the shape (row, dof), ``forces(q, qdot,
+    qddot)`` of all candidates (row, dof, candidate).
     """
     window = max(SHORTEST_PART_OF_PERIOD * period / inputs.dt, LEAST_SAMPLES_OF_WINDOW)
     half = int(window / 2)
@@ -170,23 +148,14 @@ def _smoothed(
 
 @dataclass(frozen=True)
 class InputDynamics:
-    """Lags and time constants of the inputs.
+    """Lags and time constants of the inputs."""
 
-    Attributes
-    ----------
-    values, std
-        By unknown, s; a lag is negative if the input acts before its record.
-    change
-        Change of the coefficients with them.
-    seen
-        Which of them belong into the law: asked for; or more than one row with 95 %
-        confidence, with an error left out that is lower as a term must make it. What is
-        less is how an input is held from row to row.
-    """
-
-    values: np.ndarray
-    std: np.ndarray
-    change: np.ndarray
+    values: np.ndarray  # by unknown, s; negative if the input acts before its record
+    std: np.ndarray  # of them, s
+    change: np.ndarray  # of the coefficients with them
+    # Which of them belong into the law: asked for; or more than one row with 95 %
+    # confidence, with an error left out that is lower as a term must make it. What is
+    # less is how an input is held from row to row.
     seen: np.ndarray
 
 
@@ -202,17 +171,9 @@ def input_dynamics(
     .. math::  p ← p - (∇^2 E)^{-1} ∇ E
 
     by differences over an eighth of a window, and then over one recorded row, the law
-    fitted again at each. Standard errors are those of the jackknife over blocks. None
-    if nothing is unknown, or if no law follows.
-
-    Parameters
-    ----------
-    kept, present
-        Windows, and the law that is fitted again.
-    found
-        The recording, with inputs that have no unknown lag.
-    unknowns, start
-        What is to be found, and values to begin with, s.
+    fitted again at each, from `start` (s) on; inputs of `found` have no unknown lag.
+    Standard errors are those of the jackknife over blocks. None if nothing is unknown,
+    or if no law follows.
     """
     if found.inputs is None or not unknowns:
         return None

@@ -25,27 +25,16 @@ class Inputs:
 
     .. math::  T \dot F + F = u(t - τ)
 
-    Attributes
-    ----------
-    recorded
-        u, shape (row, dof).
-    parts
-        Rows of each trajectory.
-    dt
-        Time between rows, s.
-    lag, time_constant
-        τ and T by coordinate, s. A negative lag is that of an input that was recorded
-        late.
-    curves
-        Forces between rows without lag, by part, coordinate and T: what inputs with
-        other lags have in common.
+    A negative lag τ is that of an input that was recorded late.
     """
 
-    recorded: np.ndarray
-    parts: Sequence[slice]
-    dt: float
-    lag: np.ndarray
-    time_constant: np.ndarray
+    recorded: np.ndarray  # u, (row, dof)
+    parts: Sequence[slice]  # rows of each trajectory
+    dt: float  # between rows, s
+    lag: np.ndarray  # τ by coordinate, s
+    time_constant: np.ndarray  # T by coordinate, s
+    # Forces between rows without lag, by part, coordinate and T: what inputs with
+    # other lags have in common.
     curves: dict = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -91,10 +80,7 @@ class Inputs:
     def nodes(self, rows: np.ndarray, thin: int) -> Callable[[int], np.ndarray]:
         """F at the nodes of the integrator, as a function of steps per sample.
 
-        Parameters
-        ----------
-        rows, thin
-            Recorded row of each sample, and recorded rows between two samples.
+        Samples are those of some recorded `rows`, each `thin` rows after the other.
         """
         known: dict[int, np.ndarray] = {}
 

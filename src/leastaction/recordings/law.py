@@ -7,8 +7,8 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
-from leastaction.recordings.conserved import conserved
 from leastaction.recordings.remarks import (
+    conserved,
     is_lost,
     remarks,
     reservations,

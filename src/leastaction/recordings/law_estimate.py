@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 import xarray as xr
 
+from leastaction.core.contracts import variables
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.library import Library
+from leastaction.recordings.contracts import OF_COORDINATES
 from leastaction.recordings.error import RecordingError
 from leastaction.recordings.error_bars import (
     CONFIDENCE,
@@ -34,86 +36,55 @@ MOST_ALTERNATIVES = 8
 # Laws with an error beyond this multiple are no alternative, however few the blocks.
 LARGEST_ALTERNATIVE_ERROR = 1.3
 
-# Unit and meaning of what a law says of itself.
-NUMBERS = {
-    "blocks": ("1", "blocks that were left out in turn"),
-    "window": ("s", "length of the windows that were fitted"),
-    "force_window": ("s", "length of the windows that coefficients are fitted in"),
-    "longest_window": ("s", "length of the longest windows that the recording has"),
-    "period": ("s", "main period"),
-    "sliding_width": ("(units of q)/s", "velocity where friction turns"),
-    "misfit": (
-        "1",
-        "rms misfit over the windows, in 0.3 % of the amplitude and the noise",
-    ),
-    "criterion_value": ("1", "log of the error left out"),
-    "converged": ("1", "whether a further step would be a fraction of every error bar"),
-}
-FITTED, COORDINATE = ("column_fitted",), "see coordinate_unit"
-# Dimensions, unit and meaning.
-ARRAYS = {
-    "jackknife_coefficient": (
-        ("block", *FITTED),
-        "mixed",
-        "coefficients with one block left out",
-    ),
-    "column_position": (FITTED, "1", "position among all candidates"),
-    "drift": (
-        FITTED,
-        "mixed",
-        "half the difference between large and small amplitudes",
-    ),
-    "drift_std": (FITTED, "mixed", "standard error of the drift, over blocks"),
-    "input_lag": (("dof",), "s", "time after its record at which an input acts"),
-    "input_lag_std": (("dof",), "s", "standard error of that time, NaN if given"),
-    "input_time_constant": (
-        ("dof",),
-        "s",
-        "of the first-order lag of an input",
-    ),
-    "input_time_constant_std": (("dof",), "s", "standard error of it, NaN if given"),
-    "input_gain": (("dof",), "mixed", "force over the input in the unit given"),
-    "input_gain_std": (("dof",), "mixed", "standard error of that, NaN if given"),
-    "amplitude_range": (
-        ("dof", "end"),
-        COORDINATE,
-        "smallest and largest amplitude of a trajectory",
-    ),
-    "noise_level": (("dof",), COORDINATE, "noise of the sensor"),
-    "equivalent_models": ((), "1", "models that fit alike, as JSON"),
-}
+# What a law says of itself, beside what every model has.
+DESCRIBED = variables(
+    """
+    :
+        blocks [1] blocks that were left out in turn
+        window [s] length of the windows that were fitted
+        force_window [s] length of the windows that coefficients are fitted in
+        longest_window [s] length of the longest windows that the recording has
+        period [s] main period
+        sliding_width [(units of q)/s] velocity where friction turns
+        misfit [1] rms misfit over the windows, in 0.3 % of the amplitude and the noise
+        criterion_value [1] log of the error left out
+        converged [1] whether a further step would be a fraction of every error bar
+        equivalent_models [1] models that fit alike, as JSON
+    block column_fitted:
+        jackknife_coefficient [mixed] coefficients with one block left out
+    column_fitted:
+        column_position [1] position among all candidates
+        drift [mixed] half the difference between large and small amplitudes
+        drift_std [mixed] standard error of the drift, over blocks
+    dof:
+        input_lag [s] time after its record at which an input acts
+        input_lag_std [s] standard error of that time, NaN if given
+        input_time_constant [s] of the first-order lag of an input
+        input_time_constant_std [s] standard error of it, NaN if given
+        input_gain [mixed] force over the input in the unit given
+        input_gain_std [mixed] standard error of that, NaN if given
+        noise_level [q] noise of the sensor
+    dof end:
+        amplitude_range [q] smallest and largest amplitude of a trajectory
+    """,
+    OF_COORDINATES,
+)
 
 
 @dataclass(frozen=True)
 class Identified:
-    """A law and what it was found in.
+    """A law and what it was found in."""
 
-    Attributes
-    ----------
-    problem, present, whole
-        Windows that coefficients are fitted in, the law, and the quadratic functions of
-        all coefficients at it.
-    found
-        The recording, with the inputs as they act.
-    unknowns, dynamics
-        Unknown lags and time constants of the inputs, and what was found of them.
-    window, longest, misfit
-        Length of the windows, s; that of the longest in which the law leads, and its
-        rms misfit there.
-    width
-        Velocity where friction turns.
-    """
-
-    problem: Problem
-    present: Candidate
-    whole: LeaveOneOut
-    found: Recording
-    unknowns: Sequence[Unknown]
-    dynamics: InputDynamics | None
-    window: float
-    longest: float
-    misfit: float
-    width: float
+    problem: Problem  # windows that coefficients are fitted in
+    present: Candidate  # the law
+    whole: LeaveOneOut  # of all coefficients at it
+    found: Recording  # with the inputs as they act
+    unknowns: Sequence[Unknown]  # lags and time constants of the inputs
+    dynamics: InputDynamics | None  # what was found of them
+    window: float  # length of the windows, s
+    longest: float  # that of the longest in which the law leads, s
+    misfit: float  # its rms misfit there
+    width: float  # velocity where friction turns
 
     @property
     def deviations(self) -> np.ndarray:
@@ -174,8 +145,9 @@ def estimate(
         "equivalent_models": np.array(json.dumps(about), dtype=object),
         **_of_inputs(law, gain, moved),
     }
-    diagnostics = {k: (value, *NUMBERS[k]) for k, value in numbers.items()}
-    arrays = {k: (ARRAYS[k][0], value, *ARRAYS[k][1:]) for k, value in values.items()}
+    about_it = {k: (v.units, v.long_name) for k, v in DESCRIBED.items()}
+    diagnostics = {k: (value, *about_it[k]) for k, value in numbers.items()}
+    arrays = {k: (DESCRIBED[k].dims, x, *about_it[k]) for k, x in values.items()}
     size = np.sqrt((every**2).sum(axis=0))
     errors = np.abs(spread(np.where(c != 0, size, np.nan), np.nan))
     found = lagrangian_estimate(equations, spread(c), diagnostics, arrays, errors)

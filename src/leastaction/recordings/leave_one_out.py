@@ -5,7 +5,7 @@ a quadratic function of all coefficients, initial states eliminated. Every suppo
 costs one small system, leaving out one block at a time included.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
@@ -49,29 +49,15 @@ CHI2_OF_LOST = 1e12
 
 @dataclass(frozen=True)
 class LeaveOneOut:
-    """χ²_s(c + δ) = e_s − 2 g_s·δ + δᵀ h_s δ of every block s.
+    """χ²_s(c + δ) = e_s − 2 g_s·δ + δᵀ h_s δ of every block s."""
 
-    Attributes
-    ----------
-    h, g, e
-        Shapes (block, count, count), (block, count), (block,).
-    c
-        Coefficients at which it was made.
-    noise
-        χ² that noise alone gives, all blocks.
-    positive
-        Which coefficients are losses that feed energy in where they are negative.
-    price
-        Of each term, in terms.
-    """
-
-    h: np.ndarray
-    g: np.ndarray
-    e: np.ndarray
-    c: np.ndarray
-    noise: float
-    positive: np.ndarray
-    price: np.ndarray
+    h: np.ndarray  # (block, count, count)
+    g: np.ndarray  # (block, count)
+    e: np.ndarray  # (block,)
+    c: np.ndarray  # coefficients at which it was made
+    noise: float  # χ² that noise alone gives, all blocks
+    positive: np.ndarray  # losses that feed energy in where they are negative
+    price: np.ndarray  # of each term, in terms
 
     def coefficients(
         self, support: Sequence[int], fixed: Sequence[int], left_out: int | None = None
@@ -153,46 +139,20 @@ class LeaveOneOut:
 
 @dataclass(frozen=True)
 class Problem:
-    """Windows of a recording and what a law of it may consist of.
-
-    Attributes
-    ----------
-    positions
-        Samples and weights.
-    blocks
-        Block of each window.
-    noise
-        χ² that noise alone gives.
-    inertia
-        Mean square inertial force of each candidate.
-    losses
-        Whether a candidate is one of the Rayleigh function.
-    positive
-        Whether it feeds energy in with a negative coefficient.
-    price
-        Of each candidate, in terms: an inertia that changes with the position counts
-        twice, because it can imitate many things.
-    driven
-        Whether a recorded input gives the scale.
-    definite
-        ``definite(c)``: whether the kinetic energy is positive in the data.
-    touched
-        Coordinates that each candidate holds, as bits.
-    preferred
-        Coefficients of terms that give the scale rather than those of the largest
-        inertial force, by position.
-    """
+    """Windows of a recording and what a law of it may consist of."""
 
     positions: Positions
-    blocks: np.ndarray
-    noise: float
-    inertia: np.ndarray
-    losses: np.ndarray
-    positive: np.ndarray
-    price: np.ndarray
-    driven: bool
-    definite: object
-    touched: np.ndarray
+    blocks: np.ndarray  # block of each window
+    noise: float  # χ² that noise alone gives
+    inertia: np.ndarray  # mean square inertial force of each candidate
+    losses: np.ndarray  # whether a candidate is one of the Rayleigh function
+    positive: np.ndarray  # whether it feeds energy in with a negative coefficient
+    price: np.ndarray  # of each candidate, in terms
+    driven: bool  # whether a recorded input gives the scale
+    definite: Callable  # of c: whether the kinetic energy is positive in the data
+    touched: np.ndarray  # coordinates that each candidate holds, as bits
+    # Coefficients of terms that give the scale rather than those of the largest
+    # inertial force, by position.
     preferred: Mapping[int, float] = field(default_factory=dict)
 
     def accurate(self, segments: Segments, c: np.ndarray) -> "Problem":
@@ -300,25 +260,12 @@ def linearised(problem: Problem, fit: Fit, active: np.ndarray) -> LeaveOneOut:
 
 
 def search(
-    problem: Problem, present: Candidate, most: int, trials: int = FITS_PER_ROUND
+    problem: Problem, present: Candidate, most: int
 ) -> tuple[Candidate, LeaveOneOut]:
     """Add, drop, swap and exchange terms until no fit has a smaller criterion.
 
-    Parameters
-    ----------
-    problem
-        The recording.
-    present
-        Where to begin.
-    most
-        Most terms of a law.
-    trials
-        Fits per round.
-
-    Returns
-    -------
-    candidate, quadratic
-        The law, and the quadratic functions of all coefficients at it.
+    From `present` on, with `most` terms; the law, and the quadratic functions of all
+    coefficients at it.
     """
     tried = {present.support}
     every = np.arange(len(present.fit.c))
@@ -332,7 +279,7 @@ def search(
             if support not in tried and value < here - LEAST_GAIN_OF_CRITERION
         ]
         better = None
-        for _value, support in new[:trials]:
+        for _value, support in new[:FITS_PER_ROUND]:
             tried.add(support)
             c = whole.coefficients(support, problem.fixed(whole.c, support))
             found = fitted(problem, present.fit.segments, c)

@@ -28,27 +28,11 @@ CAPTIONS = {
 def machine(
     name: str, title: str, published: Mapping, law: Law | None, picture: bytes = b""
 ) -> dict:
-    """What a page says of one machine.
+    """What a page says of one machine: the entries of `published`, and its law.
 
-    Parameters
-    ----------
-    name
-        Of its recording.
-    title
-        Heading.
-    published
-        Section `published` of the recording.
-    law
-        None if the data are not on this computer.
-    picture
-        PNG of the first figure of its law; empty if there is none.
-
-    Returns
-    -------
-    dict
-        `name`, `title`, `picture`, `law` and the entries of `published`. If there is a
-        law, `terms` (none, if none was found), `numbers` and `runs` are rows of tables,
-        dictionaries with the same keys; `caption` is that of the picture.
+    There is none if the data are not on this computer; `picture` is a PNG of its first
+    figure. `terms` (none, if no law was found), `numbers` and `runs` are rows of
+    tables, dictionaries with the same keys; `caption` is that of the picture.
     """
     found = {**published, "name": name, "title": title, "picture": picture, "law": law}
     if law is None:

@@ -11,13 +11,16 @@ from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.expressions import parse
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.contracts import CONTRACTS, held_out, pieces
-from leastaction.recordings.force_error import force_error
 from leastaction.recordings.inputs import inputs_of
 from leastaction.trajectories.multiple_shooting import (
     Positions,
     Segments,
+    eliminated,
     enough_steps,
     fit_states,
+    normal_equations,
+    split,
+    start_states,
 )
 from leastaction.trajectories.variational_equations import variational_equations
 
@@ -28,6 +31,8 @@ PERIODS_OF_RESIDUAL_WINDOW = 3.0
 CONFIDENCE = 0.95
 # Samples per main period of what is stored; the errors are those of all samples.
 STORED_SAMPLES_PER_PERIOD = 200
+# Change of the input from which the mean recorded force of a window is read.
+CHANGE_OF_INPUT = 1e-3
 
 
 def predict(
@@ -121,21 +126,12 @@ class _Law:
         self.constants = len(terms) + np.arange(len(names))
 
     def _positions(self, part: slice) -> Positions:
-        q = np.ascontiguousarray(self.q[part])
-        size = np.maximum(np.ptp(q, axis=0) / 2, 1e-12)
-        force = None
+        q, force = np.ascontiguousarray(self.q[part]), None
+        sigma = np.maximum(self.noise, 1e-4 * np.maximum(np.ptp(q, axis=0) / 2, 1e-12))
         if self.inputs is not None:
             force = self.inputs.nodes(np.arange(part.start, part.stop), 1)
-        return Positions(
-            self.equations,
-            q,
-            len(q),
-            self.dt,
-            np.maximum(self.noise, 1e-4 * size),
-            1,
-            force,
-            np.inf,
-        )
+        samples = q, len(q), self.dt, sigma
+        return Positions(self.equations, *samples, 1, force, np.inf)
 
     def _started(self, positions: Positions, rows: int, c) -> Segments:
         """Begin of the trajectory fitted to its first rows."""
@@ -168,7 +164,7 @@ class _Law:
         return path, factor * np.sqrt(square) + 2 * self.noise
 
     def force_error(self, part: slice, window: float):
-        """Missing and recorded force in windows, see :mod:`.force_error`."""
+        """Missing and recorded force in windows, see :func:`force_error`."""
         positions = replace(self._positions(part), equations=self.pushed)
         zeros = np.full(len(self.constants), self.constants[0])
         c = np.insert(self.c, zeros, 0.0)
@@ -229,3 +225,36 @@ def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:
         },
         about,
     )
+
+
+def force_error(
+    positions: Positions, c: np.ndarray, constants: np.ndarray, window: float
+) -> tuple[np.ndarray, np.ndarray]:
+    r"""Constant force that a law misses in every window, and the mean recorded one.
+
+    In every window the state and a constant generalised force δ are fitted, c given:
+
+    .. math::  \frac{d}{dt} \frac{∂L}{∂q̇} - \frac{∂L}{∂q} + \frac{∂D}{∂q̇} = Q(t) + δ
+
+    which is one row of the weak form (inverse dynamics), with the test function that
+    noise of positions asks for; nothing is differentiated. The mean of Q in the same
+    sense is the change of −δ as Q grows. `positions` are one trajectory, `constants`
+    the candidates q_a of L, whose coefficients are zero; forces come in the shape
+    (window, dof).
+    """
+    own = 2 * positions.dof
+    segments = start_states(positions, split(positions, window), c)
+    positions = enough_steps(positions, segments, c)
+    segments, _ = fit_states(positions, segments, c)
+
+    def missing(changed: Positions) -> np.ndarray:
+        h, g, _, _ = normal_equations(changed, segments, c, constants)
+        _, schur, right = eliminated(h, g, own)
+        return np.linalg.solve(schur, right[..., None])[..., 0]
+
+    def louder(steps: int) -> np.ndarray:
+        return (1 + CHANGE_OF_INPUT) * positions.force(steps)
+
+    found = missing(positions)
+    change = missing(replace(positions, force=louder)) - found
+    return found, -change / CHANGE_OF_INPUT

@@ -41,29 +41,19 @@ LARGEST_USUAL_DEVIATION = 3.0
 
 @dataclass(frozen=True)
 class Circle:
-    """Constants that make distances alike.
-
-    Attributes
-    ----------
-    values, errors
-        Of each constant, with its standard error, in the unit of the columns.
-    radius
-        Mean distance of each atan2.
-    deviation
-        rms deviation of each distance from its mean.
-    """
+    """Constants that make distances alike, in the unit of the columns."""
 
     values: np.ndarray
-    errors: np.ndarray
-    radius: np.ndarray
-    deviation: np.ndarray
+    errors: np.ndarray  # standard errors
+    radius: np.ndarray  # mean distance of each atan2
+    deviation: np.ndarray  # rms, of each distance from its mean
 
 
 def raw_columns(columns: Sequence[Column]) -> list[Column]:
     """What a table is read for: plain columns, then what expressions are made of."""
     plain = [c for c in columns if c.expression is None]
     sources = {
-        name: Column(name, c.use, 1.0, 0.0, "1", False)
+        name: Column(name, c.use)
         for c in columns
         if c.expression is not None
         for name in c.sources
@@ -74,15 +64,8 @@ def raw_columns(columns: Sequence[Column]) -> list[Column]:
 def derive(trajectories: Sequence[Trajectory], columns: Sequence[Column]) -> list[str]:
     """Replace the values of :func:`raw_columns` by those of `columns`, in their order.
 
-    Returns
-    -------
-    list of str
-        What was estimated, one sentence each.
-
-    Raises
-    ------
-    RecordingError
-        If the samples do not keep to a circle, or to too short a part of one.
+    What was estimated comes back, one sentence each. Samples that do not keep to a
+    circle, or to too short a part of one, are refused.
     """
     made = [c for c in columns if c.expression is not None]
     if not made:
@@ -95,8 +78,7 @@ def derive(trajectories: Sequence[Trajectory], columns: Sequence[Column]) -> lis
     constants = list(dict.fromkeys(name for c in made for name in c.constants))
     if constants:
         found = _centre(made, constants, names, raw)
-        where = trajectories[0].source.rpartition(", line")[0]
-        _refuse(found, constants, f"{where}, {made[0].use}")
+        _refuse(found, constants, f"{trajectories[0].file}, {made[0].use}")
         known = dict(zip(constants, found.values, strict=True))
         texts.append(_told(found, constants))
     for t, own in zip(trajectories, raw, strict=True):
@@ -143,16 +125,10 @@ def _centre(made, constants, names, raw: Sequence[np.ndarray]) -> Circle:
 
 
 def fit_circle(squared: Callable, rows: np.ndarray, count: int) -> Circle:
-    """Constants from which distances scatter least.
+    """Constants, `count` of them, from which distances scatter least.
 
-    Parameters
-    ----------
-    squared
-        ``squared(constants, rows)``: squares of distances, shape (distance, row).
-    rows
-        Columns, shape (column, row).
-    count
-        Number of constants.
+    ``squared(constants, rows)`` are squares of distances, shape (distance, row), of
+    columns of shape (column, row).
     """
     start = _least(squared, rows, np.ones(count), lambda s: s, "linear")
     deviation = _deviations(squared, rows, start, np.sqrt)
@@ -227,10 +203,7 @@ def constraints(
 ) -> list[str]:
     """Pairs of lengths that keep to a line or, if `accepted`, a circle.
 
-    Raises
-    ------
-    RecordingError
-        Of a circle: its force would be missing in the law of two coordinates.
+    A circle is refused: its force would be missing in the law of two coordinates.
     """
     texts = []
     lengths = [(k, name) for k, (name, c) in enumerate(columns.items()) if not c.angle]

@@ -30,19 +30,8 @@ def replace_spikes(trajectories: Sequence[Trajectory], columns: int) -> np.ndarr
     .. math::  \\frac{j^2 (x_i + x_{-i}) - i^2 (x_j + x_{-j})}{2 (j^2 - i^2)},
 
     exact for cubics, so that a spike among the neighbours does no harm. Samples that
-    repeat, such as those of a clipped sensor, are none.
-
-    Parameters
-    ----------
-    trajectories
-        As recorded, angles continuous.
-    columns
-        How many of the first columns are smooth.
-
-    Returns
-    -------
-    np.ndarray
-        Number of replaced samples by column.
+    repeat, such as those of a clipped sensor, are none. The first `columns` are smooth;
+    the number of replaced samples comes back for each.
     """
     counts = np.zeros(columns, dtype=int)
     for k in range(columns):

@@ -27,43 +27,26 @@ LARGEST_RATIO_OF_RATES = 20.0
 
 @dataclass
 class Trajectory:
-    """Rows of one trajectory as they were recorded.
+    """Rows of one trajectory as they were recorded."""
 
-    Attributes
-    ----------
-    label
-        What the trajectory column says; numbers otherwise.
-    time
-        s, shape (row,).
-    values
-        SI units, shape (row, column).
-    source
-        File and line of the first row.
-    """
+    label: str  # what the trajectory column says; numbers otherwise
+    time: np.ndarray  # s
+    values: np.ndarray  # SI units, (row, column)
+    source: str  # file and line of the first row
 
-    label: str
-    time: np.ndarray
-    values: np.ndarray
-    source: str
+    @property
+    def file(self) -> str:
+        """File alone."""
+        return self.source.rpartition(", line")[0]
 
 
 @dataclass
 class Splitter:
-    """Collects rows, piece by piece, into trajectories; memory is bounded.
+    """Collects rows, piece by piece, into trajectories; memory is bounded."""
 
-    Parameters
-    ----------
-    names
-        Columns of numbers, for messages.
-    gap
-        A step of this many median steps begins a new trajectory.
-    labelled
-        Whether a column tells trajectories apart. If not, time that starts again does.
-    """
-
-    names: Sequence[str]
-    gap: float
-    labelled: bool
+    names: Sequence[str]  # columns of numbers, for messages
+    gap: float  # a step of this many median steps begins a new trajectory
+    labelled: bool  # whether a column tells them apart, or time that starts again
     done: list[Trajectory] = field(default_factory=list)
     gaps: int = 0
     rows: int = 0
@@ -152,16 +135,8 @@ def read_trajectories(
 ) -> Splitter:
     """Trajectories of all files, in their order.
 
-    Parameters
-    ----------
-    paths
-        Files.
-    settings
-        The `import` section.
-    columns
-        Columns of numbers, in the order of the values.
-    factor
-        Seconds per unit of time.
+    `settings` is the section `import`; `columns` are those of numbers, in the order of
+    the values; `factor` is a unit of time in s.
     """
     time_column, labels = settings["time"].get("column"), settings.get("trajectory")
     names = list(dict.fromkeys(c.name for c in columns))
@@ -245,27 +220,13 @@ def _refuse_time(path, line: int, now: float, before: float) -> None:
 
 @dataclass
 class Clock:
-    """How even the recorded times are.
+    """How even the recorded times are."""
 
-    Attributes
-    ----------
-    step
-        s between samples of the result.
-    jitter
-        Standard deviation of the recorded steps over the step.
-    filled
-        Samples that were missing and have been interpolated.
-    resampled
-        Whether values were interpolated to even times.
-    mixed
-        Whether trajectories had different rates; all get the slowest.
-    """
-
-    step: float
-    jitter: float
-    filled: int
-    resampled: bool
-    mixed: bool = False
+    step: float  # s between samples of the result
+    jitter: float  # standard deviation of the recorded steps over the step
+    filled: int  # samples that were missing and have been interpolated
+    resampled: bool  # whether values were interpolated to even times
+    mixed: bool = False  # whether rates differed; all get the slowest
 
 
 def resample(
@@ -274,18 +235,8 @@ def resample(
     """Values on even times, by cubic splines where the clock asks for it.
 
     Times that are a straight line but for the rounding of their digits are taken for
-    even; nothing is interpolated then but single samples that are missing.
-
-    Parameters
-    ----------
-    trajectories
-        As recorded.
-    smooth
-        How many of the first columns are smooth; others are interpolated by lines.
-
-    Returns
-    -------
-    values, start, clock
+    even; nothing is interpolated then but single samples that are missing. The first
+    columns are smooth; others are interpolated by lines. Values, first times, clock.
 
     Raises
     ------
@@ -313,9 +264,7 @@ def resample(
                 "Check `import.time` and `import.trajectory`; a smaller `import.gap` "
                 "splits the recording where the clock stops",
             )
-    steps = [np.median(np.diff(t.time)) for t in long]
-    step = float(np.median(steps))
-    lines = [_line(t.time, own) for t, own in zip(long, steps, strict=True)]
+    lines = [_line(t.time) for t in long]
     spans = np.array([line[1] for line in lines])
     step = float(np.median(spans))
     if spans.max() > LARGEST_RATIO_OF_RATES * spans.min():
@@ -351,11 +300,11 @@ def resample(
     return values, starts, Clock(step, jitter, filled, resampled, mixed)
 
 
-def _line(time: np.ndarray, step: float) -> tuple[float, float, np.ndarray]:
+def _line(time: np.ndarray) -> tuple[float, float, np.ndarray]:
     """Begin and step of the straight line through the times, and their numbers."""
-    number = np.concatenate(
-        [[0], np.cumsum(np.maximum(np.rint(np.diff(time) / step), 1))]
-    )
+    steps = np.diff(time)
+    ahead = np.maximum(np.rint(steps / np.median(steps)), 1)
+    number = np.concatenate([[0], np.cumsum(ahead)])
     slope, begin = np.polyfit(number, time - time[0], 1)
     return begin + time[0], slope, number
 

@@ -21,13 +21,10 @@ SLIDING_WIDTH = 1e-3
 def recorded_table(settings: Mapping) -> str:
     """CSV with the columns `run, t`, coordinates, and inputs.
 
-    Parameters
-    ----------
-    settings
-        `system` as in an example; `simulate`: `rate` (Hz), `duration` (s),
-        `trajectories`, `initial_state`, `input`; `sensor`: `noise` and `step` (of an
-        encoder) by coordinate, `offset`, `jitter` (of the clock, over its step),
-        `missing` (share of the rows); `example` and `seed`, key of the random numbers.
+    Settings: `system` as in an example; `simulate`: `rate` (Hz), `duration` (s),
+    `trajectories`, `initial_state`, `input`; `sensor`: `noise` and `step` (of an
+    encoder) by coordinate, `offset`, `jitter` (of the clock, over its step), `missing`
+    (share of the rows); `example` and `seed`, key of the random numbers.
     """
     system = System.from_config(settings["system"])
     simulation, sensor = settings["simulate"], settings["sensor"]

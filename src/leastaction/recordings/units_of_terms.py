@@ -25,19 +25,9 @@ def coefficient_units(
 
     L is in the unit of a recorded input times that of its coordinate; without one the
     term that is given has a coefficient without a unit. D is in that of L per s, and a
-    volatility S in that of a force times s^0.5.
-
-    Parameters
-    ----------
-    model
-        Its terms; kinds are those of :meth:`leastaction.IdentifiedModel.terms`.
-    observations
-        With `coordinate_unit`, and `input_unit` if an input was recorded.
-
-    Returns
-    -------
-    Callable
-        The unit as text; empty where a term adds unlike quantities.
+    volatility S in that of a force times s^0.5. Kinds and terms are those of
+    :meth:`leastaction.IdentifiedModel.terms`; the text is empty where a term adds
+    unlike quantities.
     """
     names = [str(name) for name in observations["dof"].values]
     given = map(str, observations["coordinate_unit"].values)
@@ -68,14 +58,8 @@ def coefficient_units(
 def unlike_sums(terms: Iterable[sp.Expr], units: Mapping[str, str]) -> list[str]:
     """What candidates add that cannot be added, a sentence each.
 
-    Numbers, and functions of a length, stand for quantities with a unit of their own.
-
-    Parameters
-    ----------
-    terms
-        Candidates of L or D.
-    units
-        Unit of every coordinate.
+    Numbers, and functions of a length, stand for quantities with a unit of their own;
+    coordinates have `units`.
 
     Examples
     --------

@@ -37,37 +37,18 @@ DEGREE_OF_SMOOTHING = 3
 
 @dataclass(frozen=True)
 class Recording:
-    """Samples of all trajectories, and what is known before any model.
+    """Samples of all trajectories, and what is known before any model."""
 
-    Attributes
-    ----------
-    positions
-        Samples as shooting reads them; `sigma` has one row per sample.
-    parts
-        Rows of each trajectory.
-    smoothed
-        (row, q, q̇) of the smoothed motion by trajectory.
-    period
-        Main period, s.
-    amplitude
-        Largest oscillation by trajectory and coordinate, see :func:`oscillation`.
-    noise
-        σ² over the variance that weights allow, by row and coordinate.
-    rows, thin
-        Recorded row of each sample, and recorded rows between two samples.
-    inputs
-        Recorded inputs, None of a free motion.
-    """
-
-    positions: Positions
-    parts: list[slice]
+    positions: Positions  # `sigma` has one row per sample
+    parts: list[slice]  # rows of each trajectory
+    # (row, q, q̇) of the smoothed motion by trajectory.
     smoothed: list[tuple[np.ndarray, np.ndarray, np.ndarray]]
-    period: float
-    amplitude: np.ndarray
-    noise: np.ndarray
-    rows: np.ndarray
-    thin: int
-    inputs: Inputs | None = None
+    period: float  # main period, s
+    amplitude: np.ndarray  # by trajectory and coordinate, see :func:`oscillation`
+    noise: np.ndarray  # σ² over the variance that weights allow, (row, dof)
+    rows: np.ndarray  # recorded row of each sample
+    thin: int  # recorded rows between two samples
+    inputs: Inputs | None = None  # of a driven motion
 
     def driven_by(self, inputs: Inputs) -> "Recording":
         """The recording with other inputs."""
@@ -126,16 +107,8 @@ def recording(
     allowed = np.sqrt(sigma**2 + (TOLERATED_MISFIT * least) ** 2)
     weights = np.repeat(allowed, [p.stop - p.start for p in parts], axis=0)
     inputs = inputs_of(observations)
-    positions = Positions(
-        compiled,
-        np.ascontiguousarray(thinned),
-        0,
-        step,
-        weights,
-        _steps(step, bandwidth),
-        None,
-        np.inf,
-    )
+    samples = np.ascontiguousarray(thinned), 0, step, weights
+    positions = Positions(compiled, *samples, _steps(step, bandwidth), None, np.inf)
     smoothed = _smoothed_rows(equations, rows, parts, thin)
     noise = sigma**2 / weights**2
     about = (positions, parts, smoothed, period, amplitude, noise, rows, thin)
@@ -196,14 +169,8 @@ def oscillation(q: np.ndarray, turn: int) -> np.ndarray:
     """Half the largest range within a main period, a linear drift removed.
 
     The angle of a joint that keeps turning has a range that says nothing about how
-    well it is to be predicted.
-
-    Parameters
-    ----------
-    q
-        Shape (sample, dof).
-    turn
-        Samples in a main period.
+    well it is to be predicted. Shapes are (sample, dof) and (dof,); a main period has
+    `turn` samples.
     """
     turn = min(turn, len(q))
     line = np.stack([np.ones(turn), np.linspace(-1, 1, turn)], axis=1)
@@ -235,12 +202,8 @@ def windows(
 
     Their states are those of the smoothed motion, or those of the windows `before`, of
     which every new one then joins several: a state that was fitted over three periods
-    leads through ten, one that was read from a spline may not.
-
-    Returns
-    -------
-    segments, trajectory
-        Windows, and the trajectory of each.
+    leads through ten, one that was read from a spline may not. With the trajectory of
+    each.
     """
     first, length, state, owner = [], [], [], []
     for number, part in enumerate(found.parts):
