@@ -13,6 +13,7 @@ from sympy import lambdify
 import leastaction
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
+from leastaction.core.model import simulate
 from leastaction.recordings import input_dynamics
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.error_bars import absent_term
@@ -233,15 +234,22 @@ def test_a_term_that_may_belong_into_a_law_counts_by_its_probability(regression)
 
 @pytest.mark.parametrize(
     ("misfit", "missed", "lost"),
-    [(0.06, 0.01, False), (0.06, 0.1, True), (0.01, 0.4, True), (0.06, None, True)],
+    [
+        (0.06, [0.01], False),
+        (0.06, [0.1], True),
+        (0.01, [0.4], True),
+        (0.06, None, True),
+        (0.06, [0.01, np.nan], True),
+        (0.01, [0.01, np.nan], False),
+    ],
 )
 def test_a_driven_law_is_judged_by_its_force(misfit, missed, lost):
-    """Where none is recorded, by its misfit over the windows."""
+    """Where that of a coordinate is not recorded, by its misfit over the windows."""
     rms = misfit / AMPLITUDE_PER_MISFIT
     model = xr.Dataset(
         {"misfit": ("replicate", [rms]), "criterion_value": ("r", [1.0])}
     )
-    rollout = xr.Dataset({} if missed is None else {"force_error": ("r", [missed])})
+    rollout = xr.Dataset({} if missed is None else {"force_error": ("r", missed)})
     assert is_lost(model, rollout) == lost
 
 
@@ -354,6 +362,36 @@ def test_a_friction_that_differs_by_direction(seed, every):
     assert found.model["input_lag"].item() == 0
     assert 0.005 < found.rollout["force_error"].item() < 0.05
     assert terms["D abs(xdot)"][0] == pytest.approx(20, rel=0.1)
+
+
+def test_a_short_record_with_a_force_on_one_of_two_coordinates():
+    """Two main periods of two masses; the force that is missed is told of one."""
+    truth = leastaction.System(
+        "xdot**2 + ydot**2/2 - 20*x**2 - 15*(x - y)**2",
+        dissipation="0.4*xdot**2 + 0.2*ydot**2",
+        coordinates=["x", "y"],
+    )
+    time = np.arange(0, 3, 0.005)
+
+    def force(t):
+        return [8 * np.sin(5 * t) + 5 * np.sin(13 * t + 1), 0.0]
+
+    push = np.array([force(t)[0] for t in time])
+    path = simulate(truth, [0, 0], [0, 0], time, force)
+    q = path[0] + 1e-5 * np.random.default_rng(0).standard_normal(path[0].shape)
+    found = leastaction.learn(
+        {"x": q[:, 0], "y": q[:, 1], "push": push},
+        time=time,
+        coordinates={"x": "m", "y": "m"},
+        inputs={"x": "push [N]"},
+        library={"inertia": "constant"},
+        progress=False,
+    )
+    missed = found.rollout["force_error"].values[0]
+    assert missed[0] < 0.02 and np.isnan(missed[1])
+    (told,) = [line for line in str(found).splitlines() if "Force error" in line]
+    assert told.startswith("Force error: x ") and told.count("%") == 1
+    assert any("main periods" in text for text in found.warnings)
 
 
 def test_an_input_recorded_late_is_found():

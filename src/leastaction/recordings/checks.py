@@ -22,6 +22,8 @@ STEP_OVER_NOISE = 1.0
 # the second.
 LEAST_PER_PERIOD, FEW_PER_PERIOD = 8.0, 20.0
 LEAST_PERIODS, FEW_PERIODS = 3.0, 10.0
+# The least of a driven motion, whose windows are far shorter than a period.
+LEAST_DRIVEN_PERIODS = 1.0
 # The same of a random motion, which tells damping by its correlation alone.
 LEAST_RANDOM_PERIODS, FEW_RANDOM_PERIODS = 20.0, 100.0
 # A sensor is saturated if so many samples are at its extreme, and so many times as many
@@ -170,7 +172,9 @@ def refuse(
         _refuse_rates(where, file, name, place, series, channels, clock, accepted)
         raw = [t.values[:, place] for t in kept]
         if name not in rough:
-            _refuse_sampling(where, own, raw, clock, random, accepted)
+            least = LEAST_DRIVEN_PERIODS if channels["input"] else LEAST_PERIODS
+            least = LEAST_RANDOM_PERIODS if random else least
+            _refuse_sampling(where, own, raw, clock, least, random, accepted)
     _refuse_dead_input(file, list(settings["import"]["coordinates"]), channels, series)
     if random and "saturation" not in accepted:
         _refuse_saturation(file, kept, series["q"], channels, clock)
@@ -255,7 +259,7 @@ def _refuse_rates(where, file, name, place, series, channels, clock, accepted):
             )
 
 
-def _refuse_sampling(where, own, raw, clock, random, accepted):
+def _refuse_sampling(where, own, raw, clock, least, random, accepted):
     found = spectrum(own, clock.step)
     per_period = 1 / (found.main * clock.step)
     duration = sum(len(y) for y in own) * clock.step
@@ -286,12 +290,11 @@ def _refuse_sampling(where, own, raw, clock, random, accepted):
             "motion five times above the noise",
             "Excite it more, or use a better sensor",
         )
-    least = LEAST_RANDOM_PERIODS if random else LEAST_PERIODS
     if duration * found.main < least and "length" not in accepted:
         raise RecordingError(
             where,
             f"it lasts {duration:.3g} s, {duration * found.main:.1f} periods",
-            f"{least:.0f} periods at least, better "
+            f"{least:.0f} period{'s' if least > 1 else ''} at least, better "
             + ("some hundreds" if random else "ten in each of six trajectories"),
             "Record longer",
         )

@@ -65,20 +65,8 @@ def predict(
         stored.append((observations["q"].values[0][part], path, band, residual))
     about = {"start": start, "learned_from": int(seen), "period": period}
     about |= {"force_window": window}
-    return _dataset(observations, stored, _shares(forces), about)
-
-
-def _shares(forces: list) -> dict:
-    """Rms of the missing force over that of the recorded one, where there is one."""
-    if not forces:
-        return {}
-    missing, recorded = (
-        np.sqrt(np.mean(np.concatenate(part) ** 2, axis=0))
-        for part in zip(*forces, strict=True)
-    )
-    driven = recorded > 0
-    share = np.where(driven, missing / np.where(driven, recorded, 1.0), np.nan)
-    return {"force_error": share}
+    shares = {"force_error": law.shares(forces)} if forces else {}
+    return _dataset(observations, stored, shares, about)
 
 
 class _Law:
@@ -169,6 +157,15 @@ class _Law:
         zeros = np.full(len(self.constants), self.constants[0])
         c = np.insert(self.c, zeros, 0.0)
         return force_error(positions, c, self.constants, window)
+
+    def shares(self, forces: list) -> np.ndarray:
+        """Rms of missing forces over that of recorded ones; NaN if none is recorded."""
+        missing, recorded = (
+            np.sqrt(np.mean(np.concatenate(part) ** 2, axis=0))
+            for part in zip(*forces, strict=True)
+        )
+        driven = self.inputs.recorded.any(axis=0)
+        return np.where(driven, missing / np.where(driven, recorded, 1.0), np.nan)
 
     def _path(self, positions: Positions, rows: int, c) -> np.ndarray:
         begun = self._started(positions, rows, c)

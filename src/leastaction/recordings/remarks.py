@@ -59,22 +59,23 @@ def student(model: xr.Dataset) -> float:
     )
 
 
-def force_error(rollout: xr.Dataset) -> float:
-    """Largest share of the recorded force of a coordinate that is missed, or NaN."""
-    shares = rollout["force_error"].values if "force_error" in rollout else np.nan
-    return float(np.nanmax(shares, initial=0.0)) if np.ndim(shares) else np.nan
+def force_errors(rollout: xr.Dataset) -> np.ndarray:
+    """Share of the recorded force that is missed; NaN of coordinates without one."""
+    absent = xr.DataArray([np.nan])
+    return rollout.get("force_error", absent).values.ravel()
 
 
 def is_lost(model: xr.Dataset, rollout: xr.Dataset) -> bool:
     """Whether the data have no law of these candidates.
 
-    Where a force is recorded it is the force that tells: a machine may integrate small
-    forces that nobody knows to large errors of its free run.
+    Where the force of every coordinate is recorded it is the force that tells: a
+    machine may integrate small forces that nobody knows to large errors of its path.
     """
     misfit = AMPLITUDE_PER_MISFIT * float(model["misfit"].values[0])
-    missed = force_error(rollout)
-    small = missed <= LARGEST_FORCE_ERROR
-    lost = (misfit > LARGEST_MISFIT and not small) or missed > FORCE_ERROR_OF_NO_LAW
+    missed = force_errors(rollout)
+    small = (missed <= LARGEST_FORCE_ERROR).all()
+    lost = misfit > LARGEST_MISFIT and not small
+    lost = lost or (missed > FORCE_ERROR_OF_NO_LAW).any()
     return bool(lost or np.isinf(float(model["criterion_value"].values[0])))
 
 
@@ -94,14 +95,14 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
             "a force that no column records"
         )
     misfit = float(model["misfit"].values[0])
-    missed = force_error(rollout)
-    if missed > LARGEST_FORCE_ERROR:
+    missed = force_errors(rollout)
+    if (missed > LARGEST_FORCE_ERROR).any():
         texts.append(
-            f"the law misses {percent_text(missed)} of the recorded force over short "
-            "windows: a term is missing, or a force that no column records; look at "
-            "the residuals"
+            f"the law misses {percent_text(np.nanmax(missed))} of the recorded force "
+            "over short windows: a term is missing, or a force that no column records; "
+            "look at the residuals"
         )
-    if np.isnan(missed) and misfit > MISFIT_OF_MISSING_TERM:
+    if np.isnan(missed).any() and misfit > MISFIT_OF_MISSING_TERM:
         texts.append(
             f"the law misses {percent_text(AMPLITUDE_PER_MISFIT * misfit)} of the "
             "amplitude over its windows, far more than the sensor: a term is missing; "
