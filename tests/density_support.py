@@ -2,11 +2,11 @@
 
 import numpy as np
 from scipy.stats import norm
-from stages import assemble, differentiate, identify
 
 from leastaction.core.method import steps
+from leastaction.core.recipe import Recipe
 from leastaction.core.system import System
-from leastaction.densities.stationary_samples import histogram_dataset
+from leastaction.densities.contracts import CONTRACTS
 
 LIBRARY = {
     "reference": "xdot**2/2",
@@ -15,19 +15,12 @@ LIBRARY = {
     "volatility": [{"terms": [1]}],
     "known": {"volatility": {"x": {"1": 1.0}}},
 }
+CELLS = ("q_bin", "qdot_bin")
 STAGES = ("differentiate", "assemble", "identify")
 CHAINS = {
     "published": ("central_stencil", "stationary_residual", "residual_least_squares"),
     "split_sample": ("central_stencil", "stationary_residual", "split_sample_residual"),
     "recommended": ("bump_functions", "weak_fokker_planck", "ito_gmm"),
-}
-SETTINGS = {
-    "central_stencil": {"bins": None},
-    "bump_functions": {"bins": None, "centres": 5, "half_width": 0.6},
-    "monomial_functions": {"degree": 4},
-    "residual_least_squares": {"minimiser": "closed_form", "level_set": None},
-    "split_sample_residual": {"level_set": None},
-    "ito_gmm": {"ridge": 1e-4, "level_set": None},
 }
 
 
@@ -84,28 +77,21 @@ def dataset(counts, samples):
     """Counts on [-4, 4]² as a ``histogram``."""
     bins = counts.shape[-1]
     centres = -4 + (np.arange(bins) + 0.5) * 8 / bins
-    return histogram_dataset(
-        counts, samples, 0.01, [centres, centres], ("x",), {"x": "m"}
+    cells = {n: (n, centres, {"units": n, "long_name": n}) for n in CELLS}
+    return CONTRACTS["histogram"].dataset(
+        {"count": counts, "samples": samples, "duration": 0.01 * samples},
+        {**cells, "replicate": [0], "dof": ["x"], "coordinate_unit": ("dof", ["m"])},
     )
-
-
-def only(changes, names):
-    """Those of the changes that are settings of a method."""
-    return {key: value for key, value in changes.items() if key in names}
 
 
 def identified(observations, estimator="recommended", library=LIBRARY, **changes):
     """Model of one estimator; `changes` are settings of any stage."""
-    first, second, third = CHAINS[estimator]
-    recipe = [
-        {"method": m}
-        | SETTINGS.get(m, {})
-        | only(changes, steps(stage)[m].model_fields)
-        for stage, m in zip(STAGES, (first, second, third), strict=True)
-    ]
-    derivatives = differentiate(observations, recipe[0], library)
-    equations = assemble(observations, derivatives, recipe[1], library)
-    return identify(observations, equations, recipe[2], library)
+    recipe = {
+        stage: {"method": m}
+        | {k: v for k, v in changes.items() if k in steps(stage)[m].model_fields}
+        for stage, m in zip(STAGES, CHAINS[estimator], strict=True)
+    }
+    return Recipe(**recipe).dataset(observations, library)
 
 
 def stiffness_and_damping(model) -> np.ndarray:

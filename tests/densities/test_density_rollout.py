@@ -11,20 +11,19 @@ SETTINGS = {"lengths": 1, "trajectories": 8}
 
 
 def rolled_out(system, model, **changes):
-    return validate(
-        system,
-        model,
-        simulation(**changes),
-        SETTINGS,
-        {},
-        example="t",
-        seed=1,
-    )
+    run = simulation(**changes)
+    return validate(system, model, run, SETTINGS, {}, example="t", seed=1)
 
 
 @pytest.fixture(scope="module")
 def rollout():
     return rolled_out(oscillator(), identified(exact(), "recommended"))
+
+
+@pytest.fixture(scope="module")
+def wrong():
+    """The model of another damping."""
+    return rolled_out(oscillator(c=1.0), identified(exact(), "recommended"))
 
 
 def test_truth_and_its_own_model_have_one_density(rollout):
@@ -36,19 +35,16 @@ def test_truth_and_its_own_model_have_one_density(rollout):
     assert mass == pytest.approx(1, abs=1e-3)
 
 
-def test_a_wrong_model_is_told_from_the_truth():
-    other = oscillator(c=1.0)
-    found = rolled_out(other, identified(exact(), "recommended"))
-    assert float(found["total_variation"][0, 0]) > 0.1
+def test_a_wrong_model_is_told_from_the_truth(wrong):
+    assert float(wrong["total_variation"][0, 0]) > 0.1
 
 
-def test_the_residual_map_is_standard_normal_for_the_truth_alone(rollout):
+def test_the_residual_map_is_standard_normal_for_the_truth_alone(rollout, wrong):
     score = rollout["residual_score"].values
     score = score[np.isfinite(score)]
     assert score.size > 60
     assert 0.5 < np.sqrt(np.mean(score**2)) < 1.5
-    other = rolled_out(oscillator(c=1.0), identified(exact(), "recommended"))
-    assert np.nanmax(np.abs(other["residual_score"])) > np.abs(score).max() + 1
+    assert np.nanmax(np.abs(wrong["residual_score"])) > np.abs(score).max() + 1
 
 
 def test_what_is_not_identified_is_not_rolled_out(caplog):

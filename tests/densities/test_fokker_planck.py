@@ -43,13 +43,11 @@ def test_a_kinetic_energy_of_the_state_moves_without_other_terms():
 
 
 def test_given_coefficients_are_found_however_they_are_written():
-    known = {"lagrangian": {"-0.5*x**2": 1.0, "-x**2/2": 1.0}}
     assert equation(known={"lagrangian": {"-(x*x)/2": 1.0}}).known[1] == 1.0
     with pytest.raises(ValueError, match="unknown candidate 'x\\*\\*4'"):
         equation(known={"lagrangian": {"x**4": 1.0}})
     with pytest.raises(ValueError, match="unknown coordinate 'y'"):
         equation(known={"volatility": {"y": {"1": 1.0}}})
-    del known
 
 
 @pytest.mark.parametrize(

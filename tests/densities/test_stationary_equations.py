@@ -5,7 +5,6 @@ import pytest
 import xarray as xr
 from density_support import (
     LIBRARY,
-    SETTINGS,
     dataset,
     exact,
     oscillator,
@@ -17,15 +16,14 @@ from stages import assemble, differentiate
 from leastaction.core.contracts import check
 from leastaction.core.multi_index import multi_indices
 from leastaction.densities import stationary_samples
-from leastaction.densities.stationary_equations import DegreeError
+from leastaction.densities.weak_fokker_planck import DegreeError
 
 BOTH = {**LIBRARY, "volatility": [{"terms": [1, "x**2"]}], "known": {}}
 TRUTH = np.array([1.0, 1.0, 0.5, 1.0, 0.0])
 
 
 def assembled(observations, before, method, library=BOTH):
-    settings = {"method": before} | SETTINGS[before]
-    derivatives = differentiate(observations, settings, library)
+    derivatives = differentiate(observations, {"method": before}, library)
     return assemble(observations, derivatives, {"method": method}, library)
 
 

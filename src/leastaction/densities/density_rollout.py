@@ -1,9 +1,8 @@
 """Stationary densities of the truth and of the identified model, from fresh paths.
 
-Both are simulated anew, with random numbers that no estimate has seen. The equation of
-the model is also tested on the density of the truth, bump by bump: E[L φ] over its
-standard error by the Itô isometry is a standard normal number where the model holds,
-and its map shows where it does not.
+The equation of the model is also tested on the density of the truth, bump by bump:
+E[𝓛 φ] over its standard error by the Itô isometry is a standard normal number where the
+model holds, and its map shows where it does not.
 """
 
 import logging
@@ -19,7 +18,7 @@ from leastaction.core.system import System
 from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.runge_kutta_gill import stream
 from leastaction.densities.stationary_samples import PlaneHistogram
-from leastaction.densities.stencils import bumps, sheppard
+from leastaction.densities.weak_fokker_planck import bumps, sheppard
 
 log = logging.getLogger(__name__)
 
@@ -59,11 +58,10 @@ def validate(
     key = {"example": example, "seed": seed, "replicate": replicate}
     low, high, bins = grid = _grid(system, run, key)
     step = (high - low) / bins
-    area = step[:dof] * step[dof:]
     centres = low[:, None] + (np.arange(bins) + 0.5) * step[:, None]
     true, std_true = _densities(system, run, grid, key)
     found, std = np.full_like(true, np.nan), np.full_like(std_true, np.nan)
-    estimate = IdentifiedModel(model.isel(replicate=0))
+    residual = np.full((BUMPS_PER_SIDE, BUMPS_PER_SIDE), np.nan)
     reason = str(model["identifiability"].values[0])
     try:
         if reason:
@@ -71,17 +69,17 @@ def validate(
                 "replicate %d has no density of the model: %s", replicate, reason
             )
         else:
-            found, std = _densities(estimate.system, run, grid, key)
+            estimate = IdentifiedModel(model.isel(replicate=0)).system
+            found, std = _densities(estimate, run, grid, key)
+            if dof == 1:
+                total = run["duration"] * run["trajectories"]
+                residual = _residual(estimate, true[0], centres, step, total)
     except DivergenceError as error:
         log.warning("the model of replicate %d: %s", replicate, error)
-    residual = np.full((BUMPS_PER_SIDE, BUMPS_PER_SIDE), np.nan)
-    if dof == 1 and np.isfinite(found).all():
-        total = run["duration"] * run["trajectories"]
-        residual = _residual(estimate.system, true[0], centres, step, total)
     return CONTRACTS["density_rollout"].dataset(
         {
             "residual_score": residual,
-            "total_variation": _distance(true, found, area),
+            "total_variation": _distance(true, found, step[:dof] * step[dof:]),
             "cell_centre": centres,
             "density_true": true,
             "std_true": std_true,
@@ -115,18 +113,16 @@ def _grid(system: System, run: Mapping, key: Mapping):
 
 def _means(system: System, run: Mapping, key: Mapping, sink=lambda path: None):
     """Number, mean and mean square of the samples, which `sink` gets piece by piece."""
-    total = {"count": 0, "sum": np.zeros(2 * system.dof)}
-    total["square"] = np.zeros_like(total["sum"])
+    count, total, square = sums = np.zeros((3, 2 * system.dof))
 
     def add(_, path):
         sink(path)
-        total["count"] += len(path)
-        total["sum"] += np.ones(len(path)) @ path
-        total["square"] += np.diagonal(path.T @ path)
+        sums[0] += len(path)
+        sums[1] += np.ones(len(path)) @ path
+        sums[2] += np.diagonal(path.T @ path)
 
     stream(system, run, add, **key, purpose="validate")
-    count = total["count"]
-    return count, total["sum"] / count, total["square"] / count
+    return count[0], total / count, square / count
 
 
 def _densities(system: System, run, grid, key) -> tuple[np.ndarray, np.ndarray]:

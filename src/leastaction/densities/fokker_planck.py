@@ -12,7 +12,7 @@ coefficient one, holds the streaming by q̇ and what the kinetic energy implies.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -22,8 +22,8 @@ import xarray as xr
 
 from leastaction.core.compiled import evaluator
 from leastaction.core.estimate import positions
-from leastaction.core.euler_lagrange import symbols, velocity_names
-from leastaction.core.expressions import parse, to_text
+from leastaction.core.euler_lagrange import symbols
+from leastaction.core.expressions import to_text
 from leastaction.core.families import unknown
 from leastaction.core.library import Library, candidates
 from leastaction.core.system import System
@@ -36,23 +36,15 @@ class Term:
 
     # reference, lagrangian, dissipation or volatility
     kind: str
-    # The candidate as text, and its place: (position,), or (dof, position) of noise.
-    name: str
+    # Kind and candidate, and the coordinate of a squared volatility.
+    label: str
+    # Place of the candidate: (), (position,), or (dof, position) of noise.
     position: tuple[int, ...]
     # Shapes (dof,) and (dof, dof): of noise, the squared volatility of accelerations.
     acceleration: sp.Matrix
     diffusion: sp.Matrix
     # Given coefficient; NaN if it is to be estimated.
     known: float
-    # Whose volatility it is.
-    coordinate: str = ""
-
-    @property
-    def label(self) -> str:
-        """Kind and candidate, and the coordinate of a squared volatility."""
-        if self.kind == "volatility":
-            return f"squared volatility of {self.coordinate}: {self.name}"
-        return f"{self.kind}: {self.name}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,12 +72,11 @@ class StationaryEquation:
             accelerations that the reference does not, none is left to estimate, or the
             calculus is not Itô where the volatility depends on velocities.
         """
+        own = ("volatility", "known")
         library = Library.from_config(
-            {k: v for k, v in config.items() if k not in ("volatility", "known")},
-            tuple(coordinates),
+            {k: v for k, v in config.items() if k not in own}, tuple(coordinates)
         )
-        names = (*library.coordinates, *velocity_names(library.coordinates))
-        volatility = candidates(config.get("volatility", []), names)
+        volatility = candidates(config.get("volatility", []), library.variables)
         equation = cls(library, volatility, config.get("known", {}))
         equation._check()
         return equation
@@ -96,7 +87,7 @@ class StationaryEquation:
                 "volatility: a stationary density needs noise; list candidates of the "
                 "squared volatility"
             )
-        velocity = symbols(velocity_names(self.library.coordinates))
+        velocity = self.state[self.dof :]
         depends = any(t.has(*velocity) for t in self.volatility)
         if depends and self.library.calculus != "ito":
             raise ValueError(
@@ -120,19 +111,26 @@ class StationaryEquation:
         """Number of degrees of freedom."""
         return len(self.library.coordinates)
 
+    @property
+    def state(self) -> tuple[sp.Symbol, ...]:
+        """Coordinates, then velocities."""
+        return symbols(self.library.variables)
+
+    @cached_property
+    def kinetic(self) -> sp.Expr:
+        """The reference."""
+        library = self.library
+        terms = (sp.nsimplify(c) * library.terms[i] for i, c in library.references)
+        return sum(terms, sp.Integer(0))
+
     @cached_property
     def terms(self) -> tuple[Term, ...]:
         """The reference, then L, D and the squared volatility of each coordinate."""
-        library, dof, known = self.library, self.dof, dict(self._known())
-        no_noise, no_force = sp.zeros(dof, dof), sp.zeros(dof, 1)
-        kinetic = sum(
-            (sp.nsimplify(c) * library.terms[i] for i, c in library.references),
-            sp.Integer(0),
-        )
-        system = System(kinetic, coordinates=library.coordinates)
-        found = [
-            Term("reference", to_text(kinetic), (), system.acceleration, no_noise, 1.0)
-        ]
+        library, known = self.library, self._known()
+        no_noise, no_force = sp.zeros(self.dof, self.dof), sp.zeros(self.dof, 1)
+        system = System(self.kinetic, coordinates=library.coordinates)
+        label = f"reference: {to_text(self.kinetic)}"
+        found = [Term("reference", label, (), system.acceleration, no_noise, 1.0)]
         damping = library.dissipation_freedom.status
         for kind, names, terms, status in (
             ("lagrangian", library.names, library.terms, library.status),
@@ -143,21 +141,26 @@ class StationaryEquation:
                 force = System(coordinates=library.coordinates, **alone).forces
                 drift = system.accelerated_by(force)
                 value = known.get((kind, i), np.nan)
-                found.append(Term(kind, names[i], (i,), drift, no_noise, value))
+                label = f"{kind}: {names[i]}"
+                found.append(Term(kind, label, (i,), drift, no_noise, value))
         for a, coordinate in enumerate(library.coordinates):
             for j, term in enumerate(self.volatility):
-                noise = sp.zeros(dof, dof)
+                noise = sp.zeros(self.dof, self.dof)
                 noise[a, a] = term
                 value = known.get(("volatility", a, j), np.nan)
-                text = to_text(term)
-                found.append(
-                    Term("volatility", text, (a, j), no_force, noise, value, coordinate)
-                )
+                label = f"squared volatility of {coordinate}: {to_text(term)}"
+                found.append(Term("volatility", label, (a, j), no_force, noise, value))
         return tuple(found)
 
-    def _known(self) -> Iterator[tuple[tuple, float]]:
-        """Kind and position of every given coefficient, and its value."""
+    def _known(self) -> dict[tuple, float]:
+        """Every given coefficient by its kind and position."""
         library, coordinates = self.library, self.library.coordinates
+        of_noise = self.given.get("volatility", {})
+        for name in of_noise:
+            if name not in coordinates:
+                raise ValueError(
+                    f"known.volatility: {unknown('coordinate', name, coordinates)}"
+                )
         noise = [to_text(term) for term in self.volatility]
         lists = {
             ("lagrangian",): (library.names, self.given.get("lagrangian", {})),
@@ -166,20 +169,20 @@ class StationaryEquation:
                 self.given.get("dissipation", {}),
             ),
         }
-        for name, entries in self.given.get("volatility", {}).items():
-            if name not in coordinates:
-                raise ValueError(
-                    f"known.volatility: {unknown('coordinate', name, coordinates)}"
-                )
-            lists["volatility", coordinates.index(name)] = noise, entries
+        lists |= {
+            ("volatility", a): (noise, of_noise.get(name, {}))
+            for a, name in enumerate(coordinates)
+        }
+        found = {}
         for (kind, *dof), (names, entries) in lists.items():
-            where = ".".join(["known", kind, *(coordinates[a] for a in dof)])
             try:
-                found = positions([str(t) for t in entries], names, coordinates)
+                places = positions([str(t) for t in entries], names, coordinates)
             except ValueError as error:
+                where = ".".join(["known", kind, *(coordinates[a] for a in dof)])
                 raise ValueError(f"{where}: {error}") from None
-            for i, value in zip(found, entries.values(), strict=True):
-                yield (kind, *dof, i), float(value)
+            for i, value in zip(places, entries.values(), strict=True):
+                found[kind, *dof, i] = float(value)
+        return found
 
     @property
     def known(self) -> np.ndarray:
@@ -195,30 +198,86 @@ class StationaryEquation:
         vanishes by itself, and a stationary density determines the damping relative to
         the noise only (Risken 1989, section 6.4). Found for generic coefficients.
         """
-        qdot = symbols(velocity_names(self.library.coordinates))
-        state = {*symbols(self.library.coordinates), *qdot}
+        qdot = self.state[self.dof :]
         drag, noise = sp.zeros(self.dof, 1), sp.zeros(self.dof, self.dof)
         for i, term in enumerate(self.terms):
-            known = sp.nsimplify(term.known) if term.known == term.known else None
-            factor = sp.Symbol(f"theta_{i}", positive=True) if known is None else known
+            factor = sp.Symbol(f"theta_{i}", positive=True)
+            if not np.isnan(term.known):
+                factor = sp.nsimplify(term.known)
             if term.kind == "dissipation":
                 drag -= factor * term.acceleration
             noise += factor * term.diffusion
-        kinetic = parse(self.terms[0].name, [s.name for s in state])
         ratios = set()
         for a, v in enumerate(qdot):
             if noise[a, a] == 0 or noise.has(*qdot):
                 return False
-            ratio = 2 * drag[a] / (noise[a, a] * sp.diff(kinetic, v))
+            ratio = 2 * drag[a] / (noise[a, a] * sp.diff(self.kinetic, v))
             ratios.add(sp.simplify(ratio))
-        return len(ratios) == 1 and not ratios.pop().free_symbols & state
+        return len(ratios) == 1 and not ratios.pop().free_symbols & {*self.state}
 
     def on_cells(self, q: np.ndarray, qdot: np.ndarray) -> tuple[np.ndarray, ...]:
         """Velocity, and accelerations and diffusions of all terms, at centres of cells.
 
         Shapes (q_bin, qdot_bin), and twice (term, q_bin, qdot_bin).
         """
-        return _on_cells(self, q.tobytes(), qdot.tobytes())
+        grid = np.meshgrid(q, qdot, indexing="ij")
+        expressions = [
+            e for t in self.terms for e in (t.acceleration[0], t.diffusion[0])
+        ]
+        evaluate = evaluator(expressions, self.library.coordinates)
+        values = evaluate(*(g.reshape(-1, 1) for g in grid))
+        values = values.reshape(*grid[0].shape, len(self.terms), 2)
+        return grid[1], *np.ascontiguousarray(np.moveaxis(values, (3, 2), (0, 1)))
+
+    @cached_property
+    def words(self) -> xr.Dataset:
+        """What is known of the terms, the same in every replicate."""
+        library, terms = self.library, self.terms
+        damping = library.dissipation_freedom
+        # Lists that may be empty, of texts all the same.
+        status, equivalent, names = (
+            np.array(texts, dtype=object)
+            for texts in (damping.status, damping.equivalent, library.dissipation_names)
+        )
+        return CONTRACTS["stationary_residual"].dataset(
+            {
+                "status": library.status,
+                "equivalent": library.freedom.equivalent,
+                "dissipation_status": status,
+                "dissipation_equivalent": equivalent,
+                "kind": [t.kind for t in terms],
+                "position": [t.position[-1] if t.position else 0 for t in terms],
+                "of_dof": [
+                    t.position[0] if t.kind == "volatility" else 0 for t in terms
+                ],
+                "known": self.known,
+                "reference_value": library.given,
+                "detailed_balance": np.int8(self.detailed_balance),
+            },
+            {
+                "equation_term": [t.label for t in terms],
+                "dof": list(library.coordinates),
+                "term": library.names,
+                "dissipation_term": names,
+                "volatility_term": [to_text(term) for term in self.volatility],
+            },
+        )
+
+    def dataset(
+        self, contract: str, observations: xr.Dataset, mean_square, values: Mapping
+    ) -> xr.Dataset:
+        """One replicate of the assembled equation, with what is known of its terms.
+
+        `values` are the variables of the `contract` beside `mean_square`, the mean of
+        every candidate of the squared volatility, shape (1 or dof, candidate).
+        """
+        each = np.broadcast_to(mean_square, (1, self.dof, len(self.volatility)))
+        words = self.words.drop_vars(self.words.coords).variables
+        replicate = observations["replicate"].variable
+        return CONTRACTS[contract].dataset(
+            {**words, **values, "mean_square": each, "replicate": replicate},
+            self.words.coords,
+        )
 
 
 def equation_of(library: Mapping, coordinates: Iterable[str]) -> StationaryEquation:
@@ -229,73 +288,3 @@ def equation_of(library: Mapping, coordinates: Iterable[str]) -> StationaryEquat
 @lru_cache(maxsize=16)
 def _equation(library: str, coordinates: tuple[str, ...]) -> StationaryEquation:
     return StationaryEquation.from_config(json.loads(library), coordinates)
-
-
-@lru_cache(maxsize=16)
-def _on_cells(equation: StationaryEquation, q: bytes, qdot: bytes):
-    grid = np.meshgrid(np.frombuffer(q), np.frombuffer(qdot), indexing="ij")
-    states = [g.reshape(-1, 1) for g in grid]
-    expressions = [
-        e for t in equation.terms for e in (t.acceleration[0], t.diffusion[0])
-    ]
-    values = evaluator(expressions, equation.library.coordinates)(*states)
-    values = values.reshape(*grid[0].shape, len(equation.terms), 2)
-    acceleration, diffusion = np.ascontiguousarray(np.moveaxis(values, (3, 2), (0, 1)))
-    return grid[1], acceleration, diffusion
-
-
-def equation_dataset(
-    contract: str,
-    equation: StationaryEquation,
-    observations: xr.Dataset,
-    mean_square: np.ndarray,
-    values: Mapping,
-) -> xr.Dataset:
-    """One replicate of an assembled equation, with what is known of its terms.
-
-    `values` are the variables of the `contract` beside `mean_square`, the mean of every
-    candidate of the squared volatility, shape (1 or dof, candidate).
-    """
-    each = np.broadcast_to(mean_square, (1, equation.dof, len(equation.volatility)))
-    # The words about the terms are the same in every replicate, and slow to put in.
-    words, candidates = _words(equation)
-    replicate = observations["replicate"].variable
-    return CONTRACTS[contract].dataset(
-        {**words, **values, "mean_square": each, "replicate": replicate}, candidates
-    )
-
-
-@lru_cache(maxsize=16)
-def _words(
-    equation: StationaryEquation,
-) -> tuple[Mapping[str, xr.Variable], xr.Coordinates]:
-    """Kind, position and given coefficient of every term; and the candidates."""
-    library, terms = equation.library, equation.terms
-    damping = library.dissipation_freedom
-    # Lists that may be empty, of texts all the same.
-    of_damping = [
-        np.array(texts, dtype=object)
-        for texts in (damping.status, damping.equivalent, library.dissipation_names)
-    ]
-    words = CONTRACTS["stationary_residual"].dataset(
-        {
-            "status": library.status,
-            "equivalent": library.freedom.equivalent,
-            "dissipation_status": of_damping[0],
-            "dissipation_equivalent": of_damping[1],
-            "kind": [t.kind for t in terms],
-            "position": [t.position[-1] if t.position else 0 for t in terms],
-            "of_dof": [t.position[0] if t.kind == "volatility" else 0 for t in terms],
-            "known": equation.known,
-            "reference_value": library.given,
-            "detailed_balance": np.int8(equation.detailed_balance),
-        },
-        {
-            "equation_term": [t.label for t in terms],
-            "dof": list(library.coordinates),
-            "term": library.names,
-            "dissipation_term": of_damping[2],
-            "volatility_term": [to_text(term) for term in equation.volatility],
-        },
-    )
-    return words.drop_vars(words.coords).variables, words.coords

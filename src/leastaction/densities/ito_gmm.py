@@ -1,9 +1,8 @@
 """Moments of the stationary generator, continuous-updating GMM by the Itô isometry.
 
 The moments ḡ(θ) = Σ θ_i ḡ_i are linear in the coefficients, and their covariance
-Ω(θ) = Σ θ_i Ω_i is known from the noise strengths
-(:mod:`leastaction.densities.stationary_equations`). The estimate minimises
-(Hansen, Heaton, Yaron 1996)
+Ω(θ) = Σ θ_i Ω_i is known (:mod:`~leastaction.densities.weak_fokker_planck`). The
+estimate minimises (Hansen, Heaton, Yaron 1996)
 
 .. math:: J(θ) = ḡ(θ)^T Ω(θ)^{-1} ḡ(θ)
 
@@ -26,7 +25,6 @@ from scipy.special import chdtrc
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.densities.stationary_estimate import (
     Solution,
-    nonnegative,
     stationary_estimate,
     unknown,
 )
@@ -80,8 +78,7 @@ def identify(
         residual = by_batch @ values
         return residual @ _inverse(even, settings["ridge"]) @ residual.T
 
-    solver = nonnegative(solve, given["kind"].values)
-    return stationary_estimate(equations, settings, solver, products=products)
+    return stationary_estimate(equations, settings, solve, products=products)
 
 
 def _weighted(moments, instruments, weights, known) -> tuple[np.ndarray, np.ndarray]:

@@ -123,7 +123,7 @@ class GillMoments(StationaryPath):
 class CentralStencil(Differentiate):
     """The density from a histogram, and central differences that act on it."""
 
-    run = "densities.stencils:central_stencil"
+    run = "densities.fokker_planck_residual:central_stencil"
     reads = ("histogram",)
     makes = "density_stencil"
 
@@ -134,7 +134,7 @@ class CentralStencil(Differentiate):
 class BumpFunctions(Differentiate):
     """Compact test functions on a histogram, corrected for the size of its cells."""
 
-    run = "densities.stencils:bump_functions"
+    run = "densities.weak_fokker_planck:bump_functions"
     reads = ("histogram",)
     makes = "density_tests"
 
@@ -149,7 +149,7 @@ class BumpFunctions(Differentiate):
 class MonomialFunctions(Differentiate):
     """Monomials of the state as test functions, for data that are moments."""
 
-    run = "densities.stencils:monomial_functions"
+    run = "densities.weak_fokker_planck:monomial_functions"
     reads = ("state_moments",)
     makes = "monomial_tests"
 
@@ -160,7 +160,7 @@ class MonomialFunctions(Differentiate):
 class StationaryResidual(Assemble):
     """Residual of the stationary Fokker–Planck equation by finite differences."""
 
-    run = "densities.stationary_equations:stationary_residual"
+    run = "densities.fokker_planck_residual:stationary_residual"
     reads = ("density_stencil",)
     makes = "stationary_residual"
     uses = EVERY_PART
@@ -171,7 +171,7 @@ class StationaryResidual(Assemble):
 class WeakFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with compact test functions."""
 
-    run = "densities.stationary_equations:weak_fokker_planck"
+    run = "densities.weak_fokker_planck:weak_fokker_planck"
     reads = ("density_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
@@ -182,7 +182,7 @@ class WeakFokkerPlanck(Assemble):
 class MomentFokkerPlanck(Assemble):
     """Weak form of the Fokker–Planck equation with monomials over samples."""
 
-    run = "densities.stationary_equations:moment_fokker_planck"
+    run = "densities.weak_fokker_planck:moment_fokker_planck"
     reads = ("monomial_tests",)
     makes = "generator_moments"
     uses = EVERY_PART
@@ -216,7 +216,7 @@ class WithVolatility(Identify):
 class ResidualLeastSquares(WithVolatility):
     """Least squares of the Fokker–Planck residual of a measured density."""
 
-    run = "densities.residual_least_squares:residual_least_squares"
+    run = "densities.fokker_planck_residual:residual_least_squares"
     reads = ("stationary_residual",)
 
     method: Literal["residual_least_squares"] = "residual_least_squares"
@@ -229,7 +229,7 @@ class ResidualLeastSquares(WithVolatility):
 class SplitSampleResidual(WithVolatility):
     """Fokker–Planck residual, independent histograms as mutual instruments."""
 
-    run = "densities.residual_least_squares:split_sample_residual"
+    run = "densities.fokker_planck_residual:split_sample_residual"
     reads = ("stationary_residual",)
 
     method: Literal["split_sample_residual"] = "split_sample_residual"

@@ -54,23 +54,18 @@ def unknown(known: np.ndarray) -> np.ndarray:
     return np.isnan(known.reshape(-1, known.shape[-1])[0])
 
 
-def nonnegative(solve: Solver, kind: np.ndarray) -> Solver:
-    """Solver whose squared volatilities are not negative, by an active set.
+def _nonnegative(solve: Solver, noisy: np.ndarray, known: np.ndarray) -> Solution:
+    """Solution whose squared volatilities are not negative, by an active set.
 
     Stacked cases must have all of these given: their active sets would differ.
     """
-
-    def solver(known: np.ndarray) -> Solution:
-        held = known.copy()
-        while True:
-            solution = solve(held)
-            free = np.isnan(held) & (kind == "volatility")
-            negative = free & (solution.values < 0)
-            if not negative.any():
-                return solution
-            held[np.argmin(np.where(negative, solution.values, 0.0))] = 0.0
-
-    return solver
+    held = known.copy()
+    while True:
+        solution = solve(held)
+        negative = np.isnan(held) & noisy & (solution.values < 0)
+        if not negative.any():
+            return solution
+        held[np.argmin(np.where(negative, solution.values, 0.0))] = 0.0
 
 
 def _replaced(known: np.ndarray, place: int, value: float) -> np.ndarray:
@@ -78,6 +73,76 @@ def _replaced(known: np.ndarray, place: int, value: float) -> np.ndarray:
     changed = known.copy()
     changed[place] = value
     return changed
+
+
+def stationary_estimate(
+    equations: xr.Dataset,
+    settings: Mapping,
+    solve: Solver,
+    arrays: Mapping[str, tuple] | None = None,
+    products: Callable[[np.ndarray], np.ndarray] | None = None,
+) -> tuple[LagrangianEstimate, VolatilityEstimate]:
+    """Estimate what the density determines, and report what it does not.
+
+    Squared volatilities are not negative. `arrays` are more of them for the model.
+    ``products(coefficients)`` are those of the residuals of each two batches, shape
+    (batch, batch), which test the data.
+    """
+    given = equations.variables
+    known, kind = given["known"].values, given["kind"].values
+
+    def solver(known: np.ndarray) -> Solution:
+        return _nonnegative(solve, kind == "volatility", known)
+
+    thermal = np.isin(kind, ["dissipation", "volatility"])
+    arrays, reason = dict(arrays or {}), ""
+    solution = solver(known)
+    values, std = solution.values, solution.std
+    if not (thermal & ~np.isnan(known) & (known != 0)).any():
+        fixed, reason, more = _without_scale(equations, solver, thermal, products)
+        arrays |= more
+        if reason:
+            lost = thermal & np.isnan(known)
+            solution = fixed
+            values = np.where(lost, np.nan, fixed.values)
+            std = np.where(lost, np.nan, fixed.std)
+    if settings["level_set"] and given["detailed_balance"].values:
+        arrays |= _level_set(equations, settings["level_set"], solver)
+    meaning = "what the density does not determine, and why; empty if nothing"
+    arrays["identifiability"] = ((), np.array(reason, dtype=object), "1", meaning)
+    lagrangian = _lagrangian(equations, values, std, solution.diagnostics, arrays)
+    return lagrangian, _volatility(equations, values, std, solution.covariance)
+
+
+def _without_scale(
+    equations: xr.Dataset, solve: Solver, thermal: np.ndarray, products
+) -> tuple[Solution, str, dict[str, tuple]]:
+    """Solution for the first squared volatility one, as no coefficient gives a scale.
+
+    Also why the density leaves the scale open (empty if it determines it), and arrays
+    for the model.
+    """
+    given = equations.variables
+    known, kind = given["known"].values, given["kind"].values
+    balanced = bool(given["detailed_balance"].values)
+    first = int(np.flatnonzero((kind == "volatility") & (known != 0))[0])
+    fixed = solve(_replaced(known, first, 1.0))
+    score, arrays = np.inf, {}
+    if products is not None and not balanced:
+        score = _scale_score(products(np.where(thermal, 0.0, fixed.values)))
+        meaning = "whether the data tell a common factor of damping and noise"
+        arrays["scale_score"] = ((), score, "1", meaning)
+    if not (balanced or score < LEAST_SCORE_OF_SCALE):
+        return fixed, "", arrays
+    labels = [str(name) for name in given["equation_term"].values]
+    lost = np.flatnonzero(thermal & np.isnan(known))
+    reason = _explanation(labels, fixed, lost, first, balanced, score)
+    log.warning("%s", reason)
+    ratio, std = (np.where(thermal, x, np.nan) for x in (fixed.values, fixed.std))
+    meaning = "coefficient over that of the first squared volatility"
+    arrays["ratio_estimate"] = (("equation_term",), ratio, "mixed", meaning)
+    arrays["ratio_std"] = (("equation_term",), std, "mixed", "its standard error")
+    return fixed, reason, arrays
 
 
 def _scale_score(products: np.ndarray) -> float:
@@ -90,8 +155,8 @@ def _scale_score(products: np.ndarray) -> float:
     return float(pairs.sum() / np.sqrt((pairs**2).sum()))
 
 
-def _explanation(labels, solution, unknown, first: int, balanced: bool, score) -> str:
-    """Which coefficients stay unknown, why, and what is known of them.
+def _explanation(labels, solution, lost, first: int, balanced: bool, score) -> str:
+    """Which coefficients are `lost`, why, and what is known of them.
 
     The `solution` has the squared volatility `first` set to one. Detailed balance
     follows from the structure, or is a finding in the data with that `score`.
@@ -100,10 +165,10 @@ def _explanation(labels, solution, unknown, first: int, balanced: bool, score) -
     level = ", ".join(
         f"{labels[i]} / {labels[first]} = {solution.values[i]:.6g}"
         + (f" +- {errors[i]:.2g}" if errors[i] > 0 else "")
-        for i in np.flatnonzero(unknown)
+        for i in lost
         if i != first
     )
-    names = ", ".join(labels[i] for i in np.flatnonzero(unknown))
+    names = ", ".join(labels[i] for i in lost)
     why = (
         "damping and noise are in detailed balance, the density is exp(-kappa H), and "
         "a common factor of both leaves it unchanged"
@@ -136,13 +201,11 @@ def _level_set(
             f"squared volatility, not for {len(damping)} and {len(noise)}; leave it out"
         )
     terms = [str(term) for term in given["term"].values]
-    of_lagrangian = np.flatnonzero(kind == "lagrangian")
-    places = given["position"].values[of_lagrangian]
     coordinates = [str(name) for name in given["dof"].values]
     for text, value in settings["given"].items():
         (place,) = positions([text], terms, coordinates)
-        (i,) = of_lagrangian[places == place]
-        known = _replaced(known, i, value)
+        of_text = (kind == "lagrangian") & (given["position"].values == place)
+        known = _replaced(known, np.flatnonzero(of_text)[0], value)
     volatility = np.array(settings["volatility"])
     at = np.tile(_replaced(known, damping[0], np.nan), (volatility.size, 1))
     at[:, noise[0]] = volatility**2
@@ -154,77 +217,6 @@ def _level_set(
         "level_dissipation_estimate": (level, values, "mixed", same),
         "level_dissipation_std": (level, std, "mixed", "its standard error"),
     }
-
-
-def stationary_estimate(
-    equations: xr.Dataset,
-    settings: Mapping,
-    solve: Solver,
-    arrays: Mapping[str, tuple] | None = None,
-    products: Callable[[np.ndarray], np.ndarray] | None = None,
-) -> tuple[LagrangianEstimate, VolatilityEstimate]:
-    """Estimate what the density determines, and report what it does not.
-
-    `arrays` are more of them for the model. ``products(coefficients)`` are those of
-    the residuals of each two batches, shape (batch, batch), which test the data.
-    """
-    given = equations.variables
-    known, kind = given["known"].values, given["kind"].values
-    balanced = bool(given["detailed_balance"].values)
-    thermal = np.isin(kind, ["dissipation", "volatility"])
-    arrays, reason = dict(arrays or {}), ""
-    solution = solve(known)
-    values, std, covariance = solution.values, solution.std, solution.covariance
-    if not (thermal & ~np.isnan(known) & (known != 0)).any():
-        fixed, reason, more = _without_scale(equations, solve, thermal, products)
-        arrays |= more
-        if reason:
-            unknown = thermal & np.isnan(known)
-            values = np.where(unknown, np.nan, fixed.values)
-            std = np.where(unknown, np.nan, fixed.std)
-            solution, covariance = fixed, fixed.covariance
-    if settings["level_set"] and balanced:
-        arrays |= _level_set(equations, settings["level_set"], solve)
-    arrays["identifiability"] = (
-        (),
-        np.array(reason, dtype=object),
-        "1",
-        "what the density does not determine, and why; empty if nothing",
-    )
-    lagrangian = _lagrangian(equations, values, std, solution.diagnostics, arrays)
-    return lagrangian, _volatility(equations, values, std, covariance)
-
-
-def _without_scale(
-    equations: xr.Dataset, solve: Solver, thermal: np.ndarray, products
-) -> tuple[Solution, str, dict[str, tuple]]:
-    """Solution for the first squared volatility one, as no coefficient gives a scale.
-
-    Also why the density leaves the scale open (empty if it determines it), and arrays
-    for the model.
-    """
-    given = equations.variables
-    known, kind = given["known"].values, given["kind"].values
-    balanced = bool(given["detailed_balance"].values)
-    first = int(np.flatnonzero((kind == "volatility") & (known != 0))[0])
-    fixed = solve(_replaced(known, first, 1.0))
-    score, arrays = np.inf, {}
-    if products is not None and not balanced:
-        score = _scale_score(products(np.where(thermal, 0.0, fixed.values)))
-        meaning = "whether the data tell a common factor of damping and noise"
-        arrays["scale_score"] = ((), score, "1", meaning)
-    if not (balanced or score < LEAST_SCORE_OF_SCALE):
-        return fixed, "", arrays
-    labels = [str(name) for name in given["equation_term"].values]
-    unknown = thermal & np.isnan(known)
-    reason = _explanation(labels, fixed, unknown, first, balanced, score)
-    log.warning("%s", reason)
-    of_terms = ("equation_term",)
-    ratio, std = (np.where(thermal, x, np.nan) for x in (fixed.values, fixed.std))
-    meaning = "coefficient over that of the first squared volatility"
-    arrays["ratio_estimate"] = (of_terms, ratio, "mixed", meaning)
-    arrays["ratio_std"] = (of_terms, std, "mixed", "its standard error")
-    return fixed, reason, arrays
 
 
 def _lagrangian(equations, found, std, diagnostics, arrays) -> LagrangianEstimate:

@@ -21,6 +21,7 @@ from leastaction.core.system import System
 from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.runge_kutta_gill import stream
 
+CELLS = ("q_bin", "qdot_bin")
 COUNT = """
 @njit(cache=True, nogil=True)
 def count(path, low, per_width, counts):
@@ -189,14 +190,11 @@ def histogram(
         samples = np.ones(batches)
     else:
         filled = [PlaneHistogram(**grid) for _ in range(batches)]
-        stream(
-            system,
-            settings,
-            lambda trajectory, path: filled[trajectory % batches].add(path),
-            example=example,
-            seed=seed,
-            replicate=replicate,
-        )
+
+        def count(trajectory, path):
+            filled[trajectory % batches].add(path)
+
+        stream(system, settings, count, example=example, seed=seed, replicate=replicate)
         counts = [one.counts[0] for one in filled]
         samples = np.full(batches, _samples(settings))
     half = np.arange(grid["bins"]) + 0.5
@@ -204,14 +202,22 @@ def histogram(
         low + half * (high - low) / grid["bins"]
         for low, high in zip(grid["low"], grid["high"], strict=True)
     ]
-    return histogram_dataset(
-        np.array(counts),
-        samples,
-        settings["time_step"],
-        centres,
-        system.coordinates,
-        units,
-        replicate,
+    (name,) = system.coordinates
+    about = {"units": units[name], "long_name": "centre of the cell"}
+    rate = about | {"units": f"({units[name]})/s"}
+    return CONTRACTS["histogram"].dataset(
+        {
+            "count": np.array(counts),
+            "samples": samples,
+            "duration": samples * settings["time_step"],
+        },
+        coords={
+            "replicate": [replicate],
+            "q_bin": ("q_bin", centres[0], about),
+            "qdot_bin": ("qdot_bin", centres[1], rate),
+            "dof": [name],
+            "coordinate_unit": ("dof", [units[name]]),
+        },
     )
 
 
@@ -252,27 +258,26 @@ def _cell_probabilities(system: System, grid: Mapping) -> np.ndarray:
     return np.outer(*np.diff(ndtr(edges / std), axis=0).T)
 
 
-def histogram_dataset(
-    counts, samples, time_step, centres, coordinates, units, replicate=0
-) -> xr.Dataset:
-    """Counts of shape (batch, q_bin, qdot_bin) as a ``histogram``."""
-    (name,) = coordinates
-    about = {"units": units[name], "long_name": "centre of the cell"}
-    rate = about | {"units": f"({units[name]})/s"}
-    return CONTRACTS["histogram"].dataset(
-        {
-            "count": counts,
-            "samples": samples,
-            "duration": np.asarray(samples) * time_step,
-        },
-        coords={
-            "replicate": [replicate],
-            "q_bin": ("q_bin", centres[0], about),
-            "qdot_bin": ("qdot_bin", centres[1], rate),
-            "dof": list(coordinates),
-            "coordinate_unit": ("dof", [units[name]]),
-        },
-    )
+def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
+    """Histogram with `bins` cells along each side, each a square of the given ones.
+
+    None leaves the cells as they are; ValueError if `bins` does not divide them.
+    """
+    given = observations.sizes["q_bin"]
+    if bins is None or bins == given:
+        return observations
+    if given % bins:
+        raise ValueError(
+            f"bins: {given} cells along each side cannot be put together to {bins}; "
+            "choose a divisor, or simulate another histogram"
+        )
+    return observations.coarsen(dict.fromkeys(CELLS, given // bins)).sum()
+
+
+def shares(observations: xr.Dataset) -> np.ndarray:
+    """Share of all samples in every cell, shape (replicate, batch, q_bin, qdot_bin)."""
+    counts = observations.variables["count"].transpose("replicate", "batch", *CELLS)
+    return counts.values / observations.variables["samples"].values[..., None, None]
 
 
 def moments(

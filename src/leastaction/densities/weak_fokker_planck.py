@@ -1,87 +1,38 @@
-"""What acts on a measured density: central differences, and test functions.
+"""Weak form of the stationary Fokker–Planck equation: means of the generator 𝓛.
 
-As published: p = count / (N h²) and the central differences of Yoshida and Yamanaka
-(2020), eq. (17),
+In a stationary state E[𝓛 φ] = 0 for every test function φ. Along a path of length T,
+Itô's formula leaves the mean of 𝓛 φ as a stochastic integral, up to 1/T, so that its
+covariance is known (Itô isometry):
 
 .. math::
 
-    D_i F = \\frac{F[s + e_i] - F[s - e_i]}{2 h_i},
+    \\operatorname{Cov} = \\frac1T \\sum_i θ_i
+        E[B_i\\,∂_{\\dot q} φ_m\\,∂_{\\dot q} φ_n] .
 
-zero in the outer layer.
+On a histogram the test functions are products of bumps (1 − ξ²)⁴ around equally spaced
+centres; their support ends where the histogram ends, so that nothing is cut. A sum over
+cells, Σ P_s f(x_s), differs from the mean by the second moment of a cell. Sheppard's
+correction P_s − Δ_h P_s / 24 takes it off the probabilities, with the five-point
+difference Δ_h, conservative at the edges.
 
-In the weak form means E[f(q, q̇)] of smooth functions come from a histogram. The sum
-Σ P_s f(x_s) over cells differs from the mean by the second moment of a cell, h²/24 in
-each direction, which Sheppard's correction takes off the probabilities,
-
-.. math:: P_s \\to P_s - \\tfrac{1}{24} Δ_h P_s,
-
-with Δ_h the five-point difference, conservative at the edges. The test functions are
-products of bumps (1 − ξ²)⁴ around equally spaced centres; their support ends where the
-histogram ends, so that nothing is cut. Of means of monomials, the test functions are
-monomials.
+Of means of monomials, the test functions are monomials: so are their derivatives, and
+with polynomial terms every mean is one of the recorded moments, without cells.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.core.multi_index import multi_indices
 from leastaction.densities.contracts import CONTRACTS
+from leastaction.densities.fokker_planck import equation_of
+from leastaction.densities.stationary_samples import CELLS, coarsened, shares
 
-CELLS = ("q_bin", "qdot_bin")
 # Of 1 − ξ²: the second derivative of a bump has a continuous slope.
 BUMP_EXPONENT = 4
-
-
-def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
-    """Histogram with `bins` cells along each side, each a square of the given ones.
-
-    None leaves the cells as they are; ValueError if `bins` does not divide them.
-    """
-    given = observations.sizes["q_bin"]
-    if bins is None or bins == given:
-        return observations
-    if given % bins:
-        raise ValueError(
-            f"bins: {given} cells along each side cannot be put together to {bins}; "
-            "choose a divisor, or simulate another histogram"
-        )
-    return observations.coarsen(dict.fromkeys(CELLS, given // bins)).sum()
-
-
-def _shares(observations: xr.Dataset) -> np.ndarray:
-    """Share of all samples in every cell, shape (replicate, batch, q_bin, qdot_bin)."""
-    counts = observations.variables["count"].transpose("replicate", "batch", *CELLS)
-    return counts.values / observations.variables["samples"].values[..., None, None]
-
-
-def central_stencil(
-    observations: xr.Dataset, settings: Mapping, library: Mapping
-) -> xr.Dataset:
-    """Density of every batch, and the matrices of its differences.
-
-    The product of `difference_q`, shape (q_bin, q_bin_other), with a field gives the
-    difference along q.
-    """
-    data = coarsened(observations, settings["bins"])
-    cells = [data.variables[name].values for name in CELLS]
-    h = [x[1] - x[0] for x in cells]
-    return CONTRACTS["density_stencil"].dataset(
-        {
-            "density": _shares(data) / (h[0] * h[1]),
-            "difference_q": central_difference(cells[0].size, h[0]),
-            "difference_qdot": central_difference(cells[1].size, h[1]),
-        },
-        {name: data.variables[name] for name in ("replicate", *CELLS)},
-    )
-
-
-def central_difference(cells: int, step: float) -> np.ndarray:
-    """Matrix of central differences, zero in the first and the last row (eq. 17)."""
-    matrix = (np.eye(cells, k=1) - np.eye(cells, k=-1)) / (2 * step)
-    matrix[[0, -1]] = 0.0
-    return matrix
 
 
 def bump_functions(
@@ -95,7 +46,7 @@ def bump_functions(
     )
     return CONTRACTS["density_tests"].dataset(
         {
-            "probability": sheppard(_shares(data)),
+            "probability": sheppard(shares(data)),
             "duration": data.variables["duration"],
             "bump_q": q,
             "bump_qdot": qdot,
@@ -121,31 +72,60 @@ def bumps(cells: np.ndarray, centres: int, half_width: float) -> np.ndarray:
 
     Equally spaced, of a `half_width` over that of the domain, which they fill exactly.
     """
-    step = cells[1] - cells[0]
-    half = (cells[-1] - cells[0] + step) / 2
+    half = (cells[-1] - cells[0] + (cells[1] - cells[0])) / 2
     middle = (cells[-1] + cells[0]) / 2
     width = half_width * half
     centre = middle + (half - width) * np.linspace(-1, 1, centres)
     xi = (cells - centre[:, None]) / width
     rest = np.clip(1 - xi**2, 0.0, None)
     m = BUMP_EXPONENT
-    return np.stack(
-        [
-            rest**m,
-            -2 * m * xi * rest ** (m - 1) / width,
-            (4 * m * (m - 1) * xi**2 * rest ** (m - 2) - 2 * m * rest ** (m - 1))
-            / width**2,
-        ]
+    slope = -2 * m * xi * rest ** (m - 1)
+    curvature = 4 * m * (m - 1) * xi**2 * rest ** (m - 2) - 2 * m * rest ** (m - 1)
+    return np.stack([rest**m, slope / width, curvature / width**2])
+
+
+def weak_fokker_planck(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    settings: Mapping,
+    library: Mapping,
+) -> xr.Dataset:
+    """Means of the generator's terms on every product of bumps, and their noise."""
+    equation = equation_of(library, observations["dof"].values)
+    given = derivatives.variables
+    velocity, acceleration, diffusion = equation.on_cells(
+        given["q_bin"].values, given["qdot_bin"].values
     )
+    probability = given["probability"].values[0]
+    position, rate = given["bump_q"].values, given["bump_qdot"].values
+
+    def along_qdot(weight, order):
+        return (weight * probability[:, None]) @ rate[order].T
+
+    means = along_qdot(acceleration, 1) + 0.5 * along_qdot(diffusion, 2)
+    moments = position[0] @ means
+    moments[:, 0] += (position[1] @ along_qdot(velocity, 0))[:, 0]
+    batches, terms = moments.shape[:2]
+    moments = moments.reshape(batches, terms, -1).swapaxes(1, 2)
+    slopes = position[0][:, None, :, None] * rate[1][None, :, None, :]
+    slopes = slopes.reshape(moments.shape[1], -1)
+    total = probability.mean(axis=0).ravel()
+    noise = np.zeros((terms, len(slopes), len(slopes)))
+    noisy = [i for i, t in enumerate(equation.terms) if t.kind == "volatility"]
+    for i in noisy:
+        noise[i] = (slopes * (diffusion[i].ravel() * total)) @ slopes.T
+    mean_square = np.array([diffusion[i].ravel() @ total for i in noisy]) / total.sum()
+    duration = [given["duration"].values[0].sum()]
+    values = {"moment": moments, "noise_gram": noise, "duration": duration}
+    return equation.dataset("generator_moments", observations, mean_square, values)
 
 
 def monomial_functions(
     observations: xr.Dataset, settings: Mapping, library: Mapping
 ) -> xr.Dataset:
-    """Exponents of the test functions, and the scale of each coordinate of the state.
+    """Exponents of the test functions, and the root mean square of each coordinate.
 
-    The scale is the root mean square. Monomials without a velocity are left out: they
-    hold no coefficient.
+    Monomials without a velocity are left out: they hold no coefficient.
     """
     powers = observations["exponent"].values
     state = powers.shape[1]
@@ -159,3 +139,111 @@ def monomial_functions(
         },
         {name: observations[name] for name in ("replicate", "state")},
     )
+
+
+class DegreeError(ValueError):
+    """A mean that is not among the recorded moments."""
+
+
+def moment_fokker_planck(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    settings: Mapping,
+    library: Mapping,
+) -> xr.Dataset:
+    """Means of the generator's terms on every monomial, and their noise.
+
+    Test functions are in units of the scale of the state, so that their moments are of
+    one order.
+
+    Raises
+    ------
+    DegreeError
+        If a term is no polynomial, or a mean has a higher degree than the recorded
+        moments.
+    """
+    equation = equation_of(library, observations["dof"].values)
+    given, dof = observations.variables, equation.dof
+    powers, means = given["exponent"].values, given["moment"].values[0]
+    tests = derivatives.variables["test_exponent"].values
+    size = np.prod(derivatives.variables["scale"].values[0] ** tests, axis=1)
+    moments = np.zeros((len(means), len(tests), len(equation.terms)))
+    noise = np.zeros((len(equation.terms), len(tests), len(tests)))
+    mean_square = np.zeros((dof, len(equation.volatility)))
+
+    def recorded(exponents, factor):
+        return _recorded(powers, means, exponents, factor)
+
+    for a in range(dof):
+        factor, rest = _derivative(tests, a)
+        raised = rest + np.eye(2 * dof, dtype=int)[dof + a]
+        moments[:, :, 0] += factor * recorded(raised, factor)
+    for i, term in enumerate(equation.terms):
+        for a in range(dof):
+            factor, rest = _derivative(tests, dof + a)
+            for power, c in _polynomial(term.acceleration[a], equation.state):
+                moments[:, :, i] += c * factor * recorded(rest + power, factor)
+        if term.kind != "volatility":
+            continue
+        a, j = term.position
+        once, rest = _derivative(tests, dof + a)
+        twice, less = _derivative(rest, dof + a)
+        twice = twice * once
+        pair = once[:, None] * once
+        for power, c in _polynomial(term.diffusion[a, a], equation.state):
+            moments[:, :, i] += 0.5 * c * twice * recorded(less + power, twice)
+            both = rest[:, None] + rest + power
+            noise[i] += c * pair * recorded(both, pair).mean(axis=0)
+            mean_square[a, j] += c * recorded(np.array([power]), np.ones(1)).mean()
+    values = {
+        "moment": moments / size[:, None],
+        "noise_gram": noise / (size[:, None] * size),
+        "duration": [float(given["duration"].values[0].sum())],
+    }
+    return equation.dataset("generator_moments", observations, mean_square, values)
+
+
+def _recorded(
+    powers: np.ndarray, means: np.ndarray, asked: np.ndarray, factor: np.ndarray
+) -> np.ndarray:
+    """Means (batch, ...) of monomials `asked` (..., state); zero where `factor` is.
+
+    The exponents mean nothing there. `means` (batch, monomial) are those of `powers`.
+    """
+    used, degree = factor != 0, int(powers.sum(axis=1).max())
+    highest = int(asked.sum(axis=-1)[used].max(initial=0))
+    if highest > degree:
+        raise DegreeError(
+            f"moments up to the degree {highest} are needed, but those up to "
+            f"{degree} are recorded; raise simulate.moments.degree, or lower "
+            "differentiate.degree"
+        )
+    base = (degree + 1) ** np.arange(powers.shape[1])
+    keys = powers @ base
+    order = np.argsort(keys)
+    keys_asked = np.where(used, asked @ base, 0)
+    place = order[np.searchsorted(keys, keys_asked, sorter=order)]
+    return np.where(used, means[:, place], 0.0)
+
+
+def _derivative(powers: np.ndarray, state: int) -> tuple[np.ndarray, np.ndarray]:
+    """Factor and exponents of the derivative of monomials of shape (..., state)."""
+    factor = powers[..., state].astype(float)
+    lower = powers.copy()
+    lower[..., state] = np.maximum(lower[..., state] - 1, 0)
+    return factor, lower
+
+
+@lru_cache(maxsize=512)
+def _polynomial(expression: sp.Expr, state: tuple[sp.Symbol, ...]):
+    """Exponents and coefficients of a polynomial in the state."""
+    if expression == 0:
+        return ()
+    try:
+        polynomial = sp.Poly(expression, *state)
+    except sp.PolynomialError:
+        raise DegreeError(
+            f"{expression} is no polynomial in the state; moments of samples know "
+            "polynomials only"
+        ) from None
+    return tuple((power, float(c)) for power, c in polynomial.terms())

@@ -10,8 +10,10 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from leastaction.densities.figures.density import ORDER, samples_text, surface_and_map
-from leastaction.densities.stationary_parameters import (
+from leastaction.densities.scores import (
+    level_set_error,
     parameters,
+    samples,
     true_coefficients,
     true_level,
 )
@@ -64,19 +66,23 @@ def _errors(axes: Axes, panel: Panel, settings: Mapping) -> None:
     labels: list[str] = []
     for k, name in enumerate(estimators):
         found = parameters(panel.config, panel.models[name])
-        labels = [parameter.label for parameter in found]
-        style = {"color": look(name).color(settings), "marker": look(name).marker}
+        labels = [_label(panel, parameter.label) for parameter in found]
         for i, parameter in enumerate(found):
             x = i + DISTANCE_OF_ESTIMATORS * (k - (len(estimators) - 1) / 2)
             error = np.clip(100 * parameter.error, -LARGEST_ERROR, LARGEST_ERROR)
-            if not range_bar(axes, x, error, **style) and not k:
+            if not range_bar(axes, x, error, **_mark(name, settings)) and not k:
                 centre = {"ha": "center", "fontsize": small(settings)}
                 note(axes, "not identifiable", i, 0.5, AT_X, **centre)
-    axes.set_xticks(range(len(labels)), [_label(panel, n) for n in labels])
+    axes.set_xticks(range(len(labels)), labels)
     axes.set_xlim(-0.6, len(labels) - 0.4)
     _error_axis(axes, settings)
     axes.margins(y=0.1)
     axes.set_ylabel("Relative error (%)")
+
+
+def _mark(name: str, settings: Mapping) -> dict:
+    """Colour and marker of an estimator."""
+    return {"color": look(name).color(settings), "marker": look(name).marker}
 
 
 def _legend(figure: Figure, panels: Sequence[Panel], settings, note: str = "") -> None:
@@ -132,12 +138,6 @@ def samples_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def _samples(panel: Panel) -> float:
-    """Number of samples of one replicate."""
-    given = panel.config["simulate"]
-    return given["duration"] / given["time_step"] * given["trajectories"]
-
-
 def _rms_errors(
     axes, members: Sequence[Panel], name: str, j: int, settings: Mapping
 ) -> None:
@@ -146,17 +146,13 @@ def _rms_errors(
         if name in panel.models:
             error = parameters(panel.config, panel.models[name])[j].error
             rms = 100 * np.sqrt(np.mean(error**2))
-            points.append((_samples(panel), rms, len(error)))
+            points.append((samples(panel.config), rms, len(error)))
     points.sort()
-    if not points:
-        return
-    colour, marker = look(name).color(settings), look(name).marker
-    x, y, _ = zip(*points, strict=True)
-    axes.plot(x, y, color=colour, linewidth=0.9)
-    for samples, error, count in points:
-        face = colour if count > 1 else "white"
-        style = {"color": colour, "markersize": 4.0, "markerfacecolor": face}
-        axes.plot(samples, error, marker=marker, **style)
+    style = _mark(name, settings)
+    axes.plot(*np.reshape(points, (-1, 3)).T[:2], color=style["color"], linewidth=0.9)
+    for x, rms, count in points:
+        face = style["color"] if count > 1 else "white"
+        axes.plot(x, rms, markersize=4.0, markerfacecolor=face, **style)
 
 
 def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -165,8 +161,7 @@ def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     figure, (grid,) = grid_of(settings, 1, len(labels), row=75)
     for k, name in enumerate(ORDER):
         there = [panel for panel in panels if name in panel.models]
-        style = {"color": look(name).color(settings)}
-        bias = {}
+        style, bias = _mark(name, settings), {}
         for panel in there:
             bins = panel.config["simulate"]["histogram"]["bins"]
             found = parameters(panel.config, panel.models[name])
@@ -174,13 +169,12 @@ def bins_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 bias[bins] = [100 * parameter.error[0] for parameter in found]
                 continue
             x = bins * (1 + RELATIVE_DISTANCE * (k - 1))
-            marks = {"marker": look(name).marker, **style}
             for axes, parameter in zip(grid, found, strict=True):
-                range_bar(axes, x, 100 * parameter.error, **marks)
+                range_bar(axes, x, 100 * parameter.error, **style)
         if bias:
             x, y = zip(*sorted(bias.items()), strict=True)
             for axes, errors in zip(grid, np.transpose(y), strict=True):
-                axes.plot(x, errors, linewidth=0.9, **style)
+                axes.plot(x, errors, linewidth=0.9, color=style["color"])
     for axes, label in zip(grid, labels, strict=True):
         axes.set_xscale("log")
         _error_axis(axes, settings, 0.1)
@@ -198,19 +192,22 @@ def objective_independent(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     Of the first panel; enlarged, the minimum of every panel.
     """
-    figure, _, flat = _surface(panels[0], settings, "k", "c")
-    truth, handles = _truth(panels[0]), [_exact(settings)]
+    figure, flat = _surface(panels[0], settings, "k", "c")
+    truth, handles = _Objective(panels[0]).truth, [_exact(settings)]
     near = flat.inset_axes((0.03, 0.04, 0.36, 0.36))
     near.plot(truth["k"], truth["c"], "x", color=settings["truth_color"])
     shown = zip(panels, cycle(("estimate_color", "published_color")), cycle("os"))
     for panel, colour, marker in shown:
         mark = {"color": settings[colour], "marker": marker, "linestyle": "none"}
-        near.plot(*_minimum(panel, "k", "c"), **mark)
-        handles.append(key(f"minimum, {samples_text(_samples(panel))} samples", **mark))
-    near.set_xlim(*(truth["k"] * np.array(ENLARGED)))
-    near.set_ylim(*(truth["c"] * np.array(ENLARGED)))
-    near.set_xticks([])
-    near.set_yticks([])
+        near.plot(*_Objective(panel).minimum("k", "c"), **mark)
+        text = f"minimum, {samples_text(samples(panel.config))} samples"
+        handles.append(key(text, **mark))
+    near.set(
+        xlim=truth["k"] * np.array(ENLARGED),
+        ylim=truth["c"] * np.array(ENLARGED),
+        xticks=[],
+        yticks=[],
+    )
     note(near, "exact ± 5 %", 0.04, 0.9, fontsize=small(settings))
     flat.indicate_inset_zoom(near, edgecolor="0.2", alpha=1.0)
     legend_on_top(figure, handles)
@@ -221,15 +218,16 @@ def objective_independent_finding(panels: Sequence[Panel]) -> str:
     """Where the minimum of Figure 3 lies, by number of samples."""
     found = []
     for panel in panels:
-        truth = _truth(panel)
+        objective = _Objective(panel)
         errors = [
-            f"{value:.4g} ({100 * (value / truth[n] - 1):+.2f} %)".replace("-", "−")
-            for n, value in zip("kc", _minimum(panel, "k", "c"), strict=True)
+            f"{value:.4g} ({100 * (value / objective.truth[n] - 1):+.2f} %)"
+            for n, value in zip("kc", objective.minimum("k", "c"), strict=True)
         ]
+        k, c = (text.replace("-", "−") for text in errors)
         least = np.sqrt(panel.model(BASELINE)["objective"].values[0])
         found.append(
-            f"with {_count(panel)} samples at k = {errors[0]} and "
-            f"c = {errors[1]}, where √E is {least:.2g}"
+            f"with {_count(panel)} samples at k = {k} and c = {c}, where √E is "
+            f"{least:.2g}"
         )
     return f"There is one minimum: {'; '.join(found)}."
 
@@ -237,9 +235,8 @@ def objective_independent_finding(panels: Sequence[Panel]) -> str:
 def objective_dependent(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """√E over noise strength and damping: a ravine along the level set (Fig. 4)."""
     (panel,) = panels
-    figure, _, flat = _surface(panel, settings, "a", "c")
-    truth, red = _truth(panel), settings["truth_color"]
-    a = truth["a"] * np.linspace(*RANGES["a"], POINTS)
+    figure, flat = _surface(panel, settings, "a", "c")
+    a, red = _Objective(panel).range("a"), settings["truth_color"]
     flat.plot(a, true_level(panel.config) * a**2, color=red)
     legend_on_top(figure, [_exact(settings), key("level set $c = a^2/2$", red)])
     return figure
@@ -248,13 +245,12 @@ def objective_dependent(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def objective_dependent_finding(panels: Sequence[Panel]) -> str:
     """How closely the bottom of the ravine of Figure 4 follows the level set."""
     (panel,) = panels
-    form, place, truth = _form(panel)
-    a = truth[place["a"]] ** 0.5 * np.linspace(*RANGES["a"], POINTS)
-    theta = np.tile(truth, (POINTS, 1))
-    theta[:, place["a"]], theta[:, place["c"]] = a**2, 0.0
-    row = form[place["c"]]
-    theta[:, place["c"]] = c = -(theta @ row) / row[place["c"]]
-    lowest = np.sqrt(np.einsum("xi,ij,xj->x", theta, form, theta))
+    objective = _Objective(panel)
+    a = objective.range("a")
+    theta, damping = objective.at(a=a, c=0.0), objective.place["c"]
+    row = objective.form[damping]
+    theta[:, damping] = c = -(theta @ row) / row[damping]
+    lowest = objective.root(theta)
     errors = 100 * (c / (true_level(panel.config) * a**2) - 1)
     off = f"{errors.min():+.1f} to {errors.max():+.1f}".replace("-", "−")
     return (
@@ -265,33 +261,49 @@ def objective_dependent_finding(panels: Sequence[Panel]) -> str:
     )
 
 
-def _truth(panel: Panel) -> dict[str, float]:
-    """True k, c and a of a linear oscillator."""
-    _, place, truth = _form(panel)
-    return {n: np.sqrt(truth[i]) if n == "a" else truth[i] for n, i in place.items()}
+class _Objective:
+    """E = θᵀ G θ of the published residual, for k, c and a of a linear oscillator.
 
+    `truth` are their true values, and `place` their places in `theta`, the true θ.
+    """
 
-def _form(panel: Panel) -> tuple[np.ndarray, dict[str, int], np.ndarray]:
-    """Matrix of E = θᵀ G θ, places of k, c and a² in θ, and its true value."""
-    equation, truth = true_coefficients(panel.config)
-    kinds = [term.kind for term in equation.terms]
-    form = panel.model(BASELINE)["objective_form"].values[0]
-    return form, {name: kinds.index(kind) for name, kind in KIND_OF.items()}, truth
+    def __init__(self, panel: Panel):
+        equation, self.theta = true_coefficients(panel.config)
+        kinds = [term.kind for term in equation.terms]
+        self.form = panel.model(BASELINE)["objective_form"].values[0]
+        self.place = {name: kinds.index(kind) for name, kind in KIND_OF.items()}
+        self.truth = {name: self.theta[i] for name, i in self.place.items()}
+        self.truth["a"] **= 0.5
 
+    def range(self, name: str) -> np.ndarray:
+        """Values of a parameter on an axis."""
+        return self.truth[name] * np.linspace(*RANGES[name], POINTS)
 
-def _minimum(panel: Panel, *free: str) -> np.ndarray:
-    """Values of the `free` parameters at the least E, the others being true."""
-    form, place, truth = _form(panel)
-    found = [place[name] for name in free]
-    rest = np.delete(np.arange(len(truth)), found)
-    return -np.linalg.solve(
-        form[np.ix_(found, found)], form[np.ix_(found, rest)] @ truth[rest]
-    )
+    def at(self, a=None, **values) -> np.ndarray:
+        """θ, shape (..., term), with other values of some parameters."""
+        if a is not None:
+            values["a"] = a**2
+        shape = np.broadcast(*values.values()).shape
+        theta = np.tile(self.theta, (*shape, 1))
+        for name, value in values.items():
+            theta[..., self.place[name]] = value
+        return theta
+
+    def root(self, theta: np.ndarray) -> np.ndarray:
+        """√E, shape (...)."""
+        return np.sqrt(np.einsum("...i,ij,...j->...", theta, self.form, theta))
+
+    def minimum(self, *free: str) -> np.ndarray:
+        """Values of the `free` parameters at the least E, the others being true."""
+        found = [self.place[name] for name in free]
+        rest = np.delete(np.arange(len(self.theta)), found)
+        right = self.form[np.ix_(found, rest)] @ self.theta[rest]
+        return -np.linalg.solve(self.form[np.ix_(found, found)], right)
 
 
 def _count(panel: Panel) -> str:
     """Number of samples, for a finding."""
-    return samples_text(_samples(panel), plain=True)
+    return samples_text(samples(panel.config), plain=True)
 
 
 def _exact(settings: Mapping) -> Line2D:
@@ -301,14 +313,10 @@ def _exact(settings: Mapping) -> Line2D:
 
 def _surface(panel: Panel, settings: Mapping, first: str, second: str):
     """Surface and map of √E over two parameters, with a cross at the true ones."""
-    form, place, truth = _form(panel)
-    exact = _truth(panel)
-    x, y = (exact[n] * np.linspace(*RANGES[n], POINTS) for n in (first, second))
+    objective = _Objective(panel)
+    x, y = objective.range(first), objective.range(second)
     grid = np.meshgrid(x, y, indexing="ij")
-    theta = np.broadcast_to(truth, (POINTS, POINTS, len(truth))).copy()
-    for n, values in zip((first, second), grid, strict=True):
-        theta[..., place[n]] = values**2 if n == "a" else values
-    root = np.sqrt(np.einsum("xyi,ij,xyj->xy", theta, form, theta))
+    root = objective.root(objective.at(**{first: grid[0], second: grid[1]}))
     figure, solid, flat = surface_and_map(settings)
     levels = MaxNLocator(12).tick_values(0.0, root.max())
     colours = {"cmap": "viridis", "vmin": 0.0, "vmax": levels[-1]}
@@ -318,19 +326,19 @@ def _surface(panel: Panel, settings: Mapping, first: str, second: str):
     solid.set_zlim(0, levels[-1])
     filled = flat.contourf(*grid, root, levels, **colours)
     flat.contour(*grid, root, levels, colors="white", linewidths=0.4)
-    bar = figure.colorbar(filled, ax=flat, pad=0.02)
-    bar.set_label(r"$\sqrt{E}$ (SI units)")
-    solid.set_zlabel(r"$\sqrt{E}$ (SI units)")
+    label = r"$\sqrt{E}$ (SI units)"
+    figure.colorbar(filled, ax=flat, pad=0.02).set_label(label)
+    solid.set_zlabel(label)
     cross = {"marker": "x", "linestyle": "none", "color": settings["truth_color"]}
-    place = [exact[first]], [exact[second]]
+    place = [objective.truth[first]], [objective.truth[second]]
     solid.plot(*place, [0.0], zorder=2, **cross)
     flat.plot(*place, **cross)
-    flat.set_title(f"{samples_text(_samples(panel))} samples", loc="center")
+    flat.set_title(f"{samples_text(samples(panel.config))} samples", loc="center")
     flat.set_ylim(y[0], y[-1])
     for axes in (solid, flat):
         axes.set_xlabel(NAMES[first])
         axes.set_ylabel(NAMES[second])
-    return figure, solid, flat
+    return figure, flat
 
 
 def level_set(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -346,16 +354,15 @@ def level_set(panels: Sequence[Panel], settings: Mapping) -> Figure:
         model = panel.models[name]
         a = model["level_volatility"].values[0]
         c = model["level_dissipation_estimate"].values[0]
-        style = {"color": look(name).color(settings), "marker": look(name).marker}
-        style |= {"markersize": 3.6, "markerfacecolor": "none"}
+        style = {"markersize": 3.6, "markerfacecolor": "none"} | _mark(name, settings)
         left.plot(a, c, linestyle="none", **style)
-        right.plot(a, 100 * (c / (ratio * a**2) - 1), linewidth=0.7, **style)
+        error = 100 * level_set_error(panel.config, model)[0]
+        right.plot(a, error, linewidth=0.7, **style)
     fine = np.linspace(0, a.max(), 200)
     red = {"color": settings["truth_color"]}
     left.plot(fine, ratio * fine**2, lw=1.0, zorder=0, **red)
-    place = (0.6 * a.max(), ratio * (0.6 * a.max()) ** 2)
-    offset = {"xytext": (6, -10), "textcoords": "offset points"}
-    left.annotate("exact level set", place, **offset, **red)
+    x = 0.6 * a.max()
+    note(left, "exact level set", x, ratio * x**2, "data", offset=(6, -10), **red)
     left.set_ylabel("Damping $c$ (N s/m)")
     right.set_ylabel("Relative error of $c$ (%)")
     _error_axis(right, settings)
@@ -368,12 +375,11 @@ def level_set(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def level_set_finding(panels: Sequence[Panel]) -> str:
     """Errors of the level set, the largest and the median, by estimator."""
     (panel,) = panels
-    ratio, said = true_level(panel.config), []
+    said = []
     for name in (BASELINE, MAIN):
         model = panel.model(name)
         a = model["level_volatility"].values[0]
-        c = model["level_dissipation_estimate"].values[0]
-        error = 100 * np.abs(c / (ratio * a**2) - 1)
+        error = 100 * np.abs(level_set_error(panel.config, model)[0])
         said.append(
             f"{name} is off by {np.median(error):.2g} % in the median and "
             f"{error.max():.2g} % at worst, at a = {a[error.argmax()]:g}"
