@@ -5,11 +5,11 @@ import pytest
 from density_support import dataset, exact, shares
 
 from leastaction.core.contracts import check
+from leastaction.densities.contracts import coarsened
 from leastaction.densities.fokker_planck_residual import (
     central_difference,
     central_stencil,
 )
-from leastaction.densities.stationary_samples import coarsened
 from leastaction.densities.weak_fokker_planck import bumps, sheppard
 
 

@@ -15,7 +15,7 @@ from stages import validate
 
 from leastaction.core.families import system_from_config
 from leastaction.densities import stationary_samples
-from leastaction.densities.scores import (
+from leastaction.densities.stationary_parameters import (
     parameters,
     true_coefficients,
 )

@@ -1,4 +1,7 @@
-"""Datasets of stationary densities, before and after the model."""
+"""Datasets of stationary densities, before and after the model; cells of histograms."""
+
+import numpy as np
+import xarray as xr
 
 from leastaction.core.contracts import Contract, variables
 
@@ -137,3 +140,27 @@ CONTRACTS = {
     ),
     "density_rollout": Contract("validate", DENSITY_ROLLOUT),
 }
+
+CELLS = ("q_bin", "qdot_bin")
+
+
+def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
+    """Histogram with `bins` cells along each side, each a square of the given ones.
+
+    None leaves the cells as they are; ValueError if `bins` does not divide them.
+    """
+    given = observations.sizes["q_bin"]
+    if bins is None or bins == given:
+        return observations
+    if given % bins:
+        raise ValueError(
+            f"bins: {given} cells along each side cannot be put together to {bins}; "
+            "choose a divisor, or simulate another histogram"
+        )
+    return observations.coarsen(dict.fromkeys(CELLS, given // bins)).sum()
+
+
+def shares(observations: xr.Dataset) -> np.ndarray:
+    """Share of all samples in every cell, shape (replicate, batch, q_bin, qdot_bin)."""
+    counts = observations.variables["count"].transpose("replicate", "batch", *CELLS)
+    return counts.values / observations.variables["samples"].values[..., None, None]

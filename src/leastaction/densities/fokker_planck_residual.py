@@ -33,14 +33,12 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
-from leastaction.densities.contracts import CONTRACTS
-from leastaction.densities.fokker_planck import equation_of
+from leastaction.densities.contracts import CELLS, CONTRACTS, coarsened, shares
 from leastaction.densities.stationary_estimate import (
     Solution,
     stationary_estimate,
     unknown,
 )
-from leastaction.densities.stationary_samples import CELLS, coarsened, shares
 
 # The simplex ends at ten digits of the parameters, whatever the residual.
 SIMPLEX_OPTIONS = {"xatol": 1e-10, "fatol": 0.0, "maxiter": 4000, "maxfev": 8000}
@@ -81,6 +79,8 @@ def stationary_residual(
     library: Mapping,
 ) -> xr.Dataset:
     """Inner products of the columns of all terms, of each two batches."""
+    from leastaction.densities.fokker_planck import equation_of  # imports SymPy
+
     equation = equation_of(library, observations["dof"].values)
     given = derivatives.variables
     density = given["density"].values[0]

@@ -21,7 +21,6 @@ from leastaction.core.system import System
 from leastaction.densities.contracts import CONTRACTS
 from leastaction.densities.runge_kutta_gill import stream
 
-CELLS = ("q_bin", "qdot_bin")
 COUNT = """
 @njit(cache=True, nogil=True)
 def count(path, low, per_width, counts):
@@ -170,18 +169,13 @@ def check(system: System, settings: Mapping) -> None:
 
 
 def histogram(
-    system: System,
-    settings: Mapping,
-    *,
-    example: str,
-    seed: int,
-    replicate: int,
-    units: Mapping[str, str],
+    system: System, settings: Mapping, *, units: Mapping[str, str], **key
 ) -> xr.Dataset:
     """Simulate one replicate and count its states in cells.
 
     Paper: one path of 10⁷ steps after as many that are discarded; here the samples are
-    shared among independent paths, each after a burn-in of many relaxation times.
+    shared among independent paths, each after a burn-in of many relaxation times. The
+    random numbers follow from the `key`: `example`, `seed` and `replicate`.
     """
     check(system, settings)
     grid, batches = settings["histogram"], settings["batches"]
@@ -194,7 +188,7 @@ def histogram(
         def count(trajectory, path):
             filled[trajectory % batches].add(path)
 
-        stream(system, settings, count, example=example, seed=seed, replicate=replicate)
+        stream(system, settings, count, **key)
         counts = [one.counts[0] for one in filled]
         samples = np.full(batches, _samples(settings))
     half = np.arange(grid["bins"]) + 0.5
@@ -212,7 +206,7 @@ def histogram(
             "duration": samples * settings["time_step"],
         },
         coords={
-            "replicate": [replicate],
+            "replicate": [key["replicate"]],
             "q_bin": ("q_bin", centres[0], about),
             "qdot_bin": ("qdot_bin", centres[1], rate),
             "dof": [name],
@@ -258,36 +252,8 @@ def _cell_probabilities(system: System, grid: Mapping) -> np.ndarray:
     return np.outer(*np.diff(ndtr(edges / std), axis=0).T)
 
 
-def coarsened(observations: xr.Dataset, bins: int | None) -> xr.Dataset:
-    """Histogram with `bins` cells along each side, each a square of the given ones.
-
-    None leaves the cells as they are; ValueError if `bins` does not divide them.
-    """
-    given = observations.sizes["q_bin"]
-    if bins is None or bins == given:
-        return observations
-    if given % bins:
-        raise ValueError(
-            f"bins: {given} cells along each side cannot be put together to {bins}; "
-            "choose a divisor, or simulate another histogram"
-        )
-    return observations.coarsen(dict.fromkeys(CELLS, given // bins)).sum()
-
-
-def shares(observations: xr.Dataset) -> np.ndarray:
-    """Share of all samples in every cell, shape (replicate, batch, q_bin, qdot_bin)."""
-    counts = observations.variables["count"].transpose("replicate", "batch", *CELLS)
-    return counts.values / observations.variables["samples"].values[..., None, None]
-
-
 def moments(
-    system: System,
-    settings: Mapping,
-    *,
-    example: str,
-    seed: int,
-    replicate: int,
-    units: Mapping[str, str],
+    system: System, settings: Mapping, *, units: Mapping[str, str], **key
 ) -> xr.Dataset:
     """Simulate one replicate and take means of monomials of its states.
 
@@ -296,9 +262,7 @@ def moments(
     check(system, settings)
     batches, trajectories = settings["batches"], settings["trajectories"]
     filled = MomentSums(trajectories, 2 * system.dof, **settings["moments"])
-    stream(
-        system, settings, filled.add, example=example, seed=seed, replicate=replicate
-    )
+    stream(system, settings, filled.add, **key)
     sums = np.zeros((batches, len(filled.powers)))
     for trajectory in range(trajectories):
         sums[trajectory % batches] += filled.sums(trajectory)
@@ -311,7 +275,7 @@ def moments(
             "duration": np.full(batches, duration),
         },
         coords={
-            "replicate": [replicate],
+            "replicate": [key["replicate"]],
             "state": [s.name for s in system.state],
             "dof": list(system.coordinates),
             "coordinate_unit": ("dof", [units[name] for name in system.coordinates]),

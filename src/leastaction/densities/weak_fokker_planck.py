@@ -23,13 +23,10 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
-import sympy as sp
 import xarray as xr
 
 from leastaction.core.multi_index import multi_indices
-from leastaction.densities.contracts import CONTRACTS
-from leastaction.densities.fokker_planck import equation_of
-from leastaction.densities.stationary_samples import CELLS, coarsened, shares
+from leastaction.densities.contracts import CELLS, CONTRACTS, coarsened, shares
 
 # Of 1 − ξ²: the second derivative of a bump has a continuous slope.
 BUMP_EXPONENT = 4
@@ -91,6 +88,8 @@ def weak_fokker_planck(
     library: Mapping,
 ) -> xr.Dataset:
     """Means of the generator's terms on every product of bumps, and their noise."""
+    from leastaction.densities.fokker_planck import equation_of  # imports SymPy
+
     equation = equation_of(library, observations["dof"].values)
     given = derivatives.variables
     velocity, acceleration, diffusion = equation.on_cells(
@@ -162,6 +161,8 @@ def moment_fokker_planck(
         If a term is no polynomial, or a mean has a higher degree than the recorded
         moments.
     """
+    from leastaction.densities.fokker_planck import equation_of  # imports SymPy
+
     equation = equation_of(library, observations["dof"].values)
     given, dof = observations.variables, equation.dof
     powers, means = given["exponent"].values, given["moment"].values[0]
@@ -235,8 +236,10 @@ def _derivative(powers: np.ndarray, state: int) -> tuple[np.ndarray, np.ndarray]
 
 
 @lru_cache(maxsize=512)
-def _polynomial(expression: sp.Expr, state: tuple[sp.Symbol, ...]):
-    """Exponents and coefficients of a polynomial in the state."""
+def _polynomial(expression, state: tuple):
+    """Exponents and coefficients of a polynomial in the symbols of the state."""
+    import sympy as sp
+
     if expression == 0:
         return ()
     try:

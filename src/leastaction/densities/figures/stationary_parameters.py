@@ -10,7 +10,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from leastaction.densities.figures.density import ORDER, samples_text, surface_and_map
-from leastaction.densities.scores import (
+from leastaction.densities.stationary_parameters import (
     level_set_error,
     parameters,
     samples,
