@@ -113,24 +113,6 @@ def test_a_setting_alone_keeps_the_usual_method(harmonic):
     assert recipe["identify"]["max_terms"] == 2
 
 
-def test_a_unit_with_a_prefix_is_refused(harmonic):
-    wrong = merge(harmonic, {"system": {"parameters": {"k": {"unit": "kN/m"}}}})
-    with pytest.raises(ConfigError, match="'kN/m' is 1000"):
-        check_example(completed(wrong, "x"), "x")
-
-
-def test_noise_beyond_the_scheme_is_refused_at_the_door(harmonic):
-    system = {
-        "coordinates": {"x": {"unit": "m"}, "y": {"unit": "m"}},
-        "parameters": {"b": {"value": 1.0, "unit": "N s^1.5/m"}},
-        "lagrangian": "xdot**2/2 + ydot**2/2",
-        "volatility": {"x": "b*ydot", "y": "b*xdot"},
-    }
-    wrong = {**harmonic, "system": system}
-    with pytest.raises(ConfigError, match="Lévy areas|depends on a velocity"):
-        check_example(completed(wrong, "x"), "x")
-
-
 @pytest.mark.parametrize("name", ["../evil", "two-words", "simulate", "", "7"])
 def test_a_name_that_would_not_do_for_a_folder_is_refused(name):
     with pytest.raises(ConfigError, match="cannot name a"):
@@ -183,6 +165,39 @@ def wave():
     return yaml.safe_load(path.read_text())
 
 
+MARTINGALES = {
+    "differentiate": {"method": "realised_variation"},
+    "assemble": {"method": "martingale_moments"},
+    "identify": {"method": "moment_gmm"},
+}
+PLANE = {
+    "coordinates": {"x": {"unit": "m"}, "y": {"unit": "m"}},
+    "parameters": {"b": {"value": 1.0, "unit": "N s^1.5/m"}},
+    "lagrangian": "xdot**2/2 + ydot**2/2",
+    "volatility": {"x": "b*ydot", "y": "b*xdot"},
+}
+HALTON = {"random": {"phase": {"halton": [0, 1]}}}
+MEAN_SQUARE = {"method": "mean_square_lagrangian", "threshold": 0.1}
+CHANGES = [
+    ({"system": {"parameters": {"k": {"unit": "kN/m"}}}}, "'kN/m' is 1000"),
+    ({"system": PLANE}, "Lévy areas|depends on a velocity"),
+    ({"simulate": {"method": "modal"}}, "'modal' simulates a field"),
+    ({"simulate": {"initial_state": HALTON}}, "'halton' is for method 'runge_kutta'"),
+    (
+        {"estimators": {"recommended": {"identify": {"volatility": MEAN_SQUARE}}}},
+        "needs identify method 'stlsq'",
+    ),
+]
+
+
+@pytest.mark.parametrize(("changes", "message"), CHANGES)
+def test_what_coordinates_cannot_be_is_refused_at_the_door(harmonic, changes, message):
+    if "lagrangian" in changes.get("system", {}):
+        del harmonic["system"]
+    with pytest.raises(ConfigError, match=message):
+        checked(merge(harmonic, changes))
+
+
 FIELD_CHANGES = [
     (
         {"simulate": {"method": "strong_taylor"}},
@@ -198,6 +213,17 @@ FIELD_CHANGES = [
     ({"system": {"volatility": "c*sigma"}}, "volatility is in"),
     ({"system": {"coordinates": {"x": {"unit": "m"}}}}, "exactly one of the keys"),
     ({"system": {"dissipation": "u_t**2"}}, "unknown key 'dissipation'"),
+    (
+        {"estimators": {"recommended": MARTINGALES}},
+        "cannot read what simulate method 'modal'",
+    ),
+    ({"library": {"lagrangian": [{"terms": ["u_t**2", "u*u_t**2"]}]}}, "depend on u_t"),
+    (
+        {"library": {"dissipation": [{"terms": ["u_t**2"]}]}},
+        "dissipation: a field knows none",
+    ),
+    ({"library": {"inertia": "given"}}, "inertia: a field knows none"),
+    ({"library": {"calculus": "stratonovich"}}, "calculus: a field knows none"),
 ]
 
 
@@ -211,29 +237,6 @@ def test_a_system_without_coordinates_and_field_is_refused(wave):
     del wave["system"]["field"]
     with pytest.raises(ConfigError, match="or 'states', got neither"):
         completed(wave, "x")
-
-
-def test_coordinates_are_not_simulated_as_a_field(harmonic):
-    wrong = merge(harmonic, {"simulate": {"method": "modal"}})
-    with pytest.raises(ConfigError, match="'modal' simulates a field"):
-        check_example(completed(wrong, "x"), "x")
-
-
-def test_an_estimator_of_coordinates_cannot_read_a_field(wave):
-    recipe = wave["estimators"]["recommended"]
-    recipe |= {
-        "differentiate": {"method": "realised_variation"},
-        "assemble": {"method": "martingale_moments"},
-        "identify": {"method": "moment_gmm"},
-    }
-    with pytest.raises(ConfigError, match="cannot read what simulate method 'modal'"):
-        check_example(completed(wave, "x"), "x")
-
-
-def test_candidates_of_a_field_with_a_rate_are_refused(wave):
-    wave["library"]["lagrangian"].append({"terms": ["u*u_t**2"]})
-    with pytest.raises(ConfigError, match="depend on u_t"):
-        check_example(completed(wave, "x"), "x")
 
 
 def test_displacements_alone_need_a_method_without_velocities(harmonic):
@@ -297,25 +300,6 @@ def test_a_named_method_is_kept():
     assert with_recommended_methods({"estimators": "none"})
 
 
-def test_a_volatility_method_that_cannot_read_the_data_is_refused(harmonic):
-    wrong = {"method": "mean_square_lagrangian", "threshold": 0.1}
-    harmonic["estimators"] = {"recommended": {"identify": {"volatility": wrong}}}
-    content = completed(harmonic, "x")
-    with pytest.raises(ConfigError, match="needs identify method 'stlsq'"):
-        check_example(content, "x")
-
-
-@pytest.mark.parametrize("key", ["dissipation", "inertia", "calculus"])
-def test_a_field_is_refused_what_it_does_not_know(key):
-    path = ROOT / "config/examples/stochastic_lagrangian/wave.yaml"
-    content = yaml.safe_load(path.read_text())
-    values = {"dissipation": [{"terms": ["u_t**2"]}], "inertia": "given"}
-    content["library"][key] = values.get(key, "stratonovich")
-    content = completed(content, "x")
-    with pytest.raises(ConfigError, match=f"{key}: a field knows none"):
-        check_example(content, "x")
-
-
 @pytest.fixture
 def snapshots():
     path = ROOT / "config/examples/shadow_integration/pendulum.yaml"
@@ -359,12 +343,6 @@ def test_an_unrecorded_channel_is_found_before_any_job(snapshots):
     snapshots["simulate"]["noise"]["channels"] = ["q"]
     with pytest.raises(ConfigError, match="'halton_velocity' needs qddot"):
         checked(snapshots)
-
-
-def test_halton_starts_are_for_motions_without_random_forces(harmonic):
-    harmonic["simulate"]["initial_state"]["random"] = {"phase": {"halton": [0, 1]}}
-    with pytest.raises(ConfigError, match="'halton' is for method 'runge_kutta'"):
-        checked(harmonic)
 
 
 def test_a_kind_of_basis_is_chosen_like_a_method(snapshots):
