@@ -8,17 +8,22 @@ from hypothesis import settings
 from support import OSCILLATOR_LIBRARY, observe, oscillator, recommended
 from xdist.scheduler import LoadScopeScheduling
 
-# Tests that share one finished project, or one untouched copy, run in one process.
+# Tests that share one finished project, one untouched copy, or what takes seconds to
+# compute, run in one process.
 TOGETHER = {
+    "tests/core/test_measured_pendulum.py": "measured pendulum",
     "tests/docs/test_site.py": "site",
     "tests/faults/test_damaged.py": "run",
     "tests/faults/test_disk.py": "run",
     "tests/faults/test_killed.py": "run",
+    "tests/faults/test_recording.py": "imported",
     "tests/slurm/test_faults.py": "slurm",
     "tests/slurm/test_papers.py": "slurm",
+    "tests/workflow/test_blocks.py": "blocks",
     "tests/workflow/test_determinism.py": "finished",
     "tests/workflow/test_outputs.py": "finished",
     "tests/workflow/test_planning.py": "finished",
+    "tests/workflow/test_recordings.py": "recordings",
     "tests/workflow/test_report.py": "finished",
     "tests/workflow/test_refusals.py": "untouched",
 }
