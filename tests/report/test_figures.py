@@ -156,15 +156,24 @@ def test_the_same_data_give_the_same_bytes(name):
     assert svg(draw(name, [panel(ONE)], {})) == svg(draw(name, [panel(ONE)], {}))
 
 
+def stays_on_the_page(figure):
+    """Whether nothing of a drawn figure lies outside of it."""
+    page = figure.bbox
+    boxes = [one.get_tightbbox() for one in (*figure.axes, *figure.legends)]
+    return all(
+        box.x0 >= page.x0 - 1
+        and box.x1 <= page.x1 + 1
+        and box.y0 >= page.y0 - 1
+        and box.y1 <= page.y1 + 1
+        for box in boxes
+    )
+
+
 @pytest.mark.parametrize("name", OF_COORDINATES)
 def test_nothing_is_drawn_outside_the_page(name):
     figure = draw(name, [panel(ONE, 20), panel(TWO, 20)], {"width": 160})
     svg(figure)
-    page = figure.bbox
-    for artist in (*figure.axes, *figure.legends):
-        box = artist.get_tightbbox()
-        assert box.x0 >= page.x0 - 1 and box.x1 <= page.x1 + 1
-        assert box.y0 >= page.y0 - 1 and box.y1 <= page.y1 + 1
+    assert stays_on_the_page(figure)
 
 
 def test_the_response_has_one_row_per_coordinate():
