@@ -145,7 +145,6 @@ def test_the_page_escapes_and_names_what_it_shows(summary):
     assert "Not judged here" not in page
     assert "Not judged here" in papers_page([summary], {figure: picture(20, 10)}, {})
     assert "</script>" not in page[page.index("<main") : page.index("</main>")]
-    assert max(map(len, page.splitlines())) < 10_000
 
 
 def test_every_line_suits_restructuredtext(summary):
