@@ -56,13 +56,13 @@ def test_the_same_formula_holds_in_two_dimensions(rule):
 
 @both_rules
 def test_the_oscillator_has_closed_forms(rule):
-    """Frequencies (2/h) atan(h/2) and (2/h) asin(h/2), and masses, to all orders."""
+    """Frequencies (2/h) atan(h/2) and (2/h) asin(h/2), and masses."""
     frequency = 2 / h * (sp.atan(h / 2) if rule == "midpoint" else sp.asin(h / 2))
     mass = {"midpoint": 1, "trapezoidal": sp.sin(frequency * h) / h}[rule]
     mass = 1 / frequency if rule == "midpoint" else mass / frequency
     exact = mass * (xdot**2 - frequency**2 * x**2) / 2
-    found = modified_lagrangian(OSCILLATOR, ["x"], 8, rule)
-    assert sp.expand(sp.series(exact, h, 0, 10).removeO() - found) == 0
+    found = modified_lagrangian(OSCILLATOR, ["x"], 4, rule)
+    assert sp.expand(sp.series(exact, h, 0, 6).removeO() - found) == 0
 
 
 @both_rules
@@ -180,5 +180,7 @@ def test_what_has_no_modified_lagrangian_is_refused():
         modified_lagrangian(OSCILLATOR, ["x"], 2, "simpson")
     with pytest.raises(ValueError, match="even powers"):
         modified_lagrangian(OSCILLATOR, ["x"], 3)
+    with pytest.raises(ValueError, match="only that of the inverse goes on"):
+        modified_lagrangian(OSCILLATOR, ["x"], 6)
     with pytest.raises(ValueError, match="singular"):
         modified_lagrangian(x * xdot - x**2, ["x"], 2)

@@ -178,7 +178,7 @@ def test_orders_of_the_inverse_modified_lagrangian(n, order, rule):
 
 
 @both_rules
-@pytest.mark.parametrize("n, order", [(1, 2), (1, 4), (1, 6), (2, 4), (3, 2)])
+@pytest.mark.parametrize("n, order", [(1, 2), (1, 4), (2, 4), (3, 2)])
 def test_each_is_the_inverse_of_the_other(n, order, rule):
     """The round trip errs by h^(k + 2), in value and gradient."""
     q, v = states(n)

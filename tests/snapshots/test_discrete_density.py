@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from snapshot_fields import LENGTH, waves
 
-from leastaction.snapshots.discrete_density import DiscreteDensity, StencilBasis
-from leastaction.snapshots.field_evidence import Snapshots
-from leastaction.snapshots.learned_field import LearnedField
-from leastaction.snapshots.von_neumann import (
+from leastaction.snapshots.discrete_density import (
+    DiscreteDensity,
+    StencilBasis,
     Waves,
     inequalities,
     least_distance,
     stabilised,
 )
+from leastaction.snapshots.field_evidence import Snapshots
+from leastaction.snapshots.field_models import LearnedField
 
 STENCILS = [("square", 1), ("square", 3), ("edges", 1), ("edges", 3)]
 DT, DX = 0.2, 0.3

@@ -10,7 +10,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     mean_discrete_mass,
     rule_points,
 )
-from leastaction.snapshots.lagrangian_gaussian_process import euler_lagrange_rows
+from leastaction.snapshots.gaussian_processes import euler_lagrange_rows
 
 H = 0.3
 Q, V = sp.symbols("q1:3"), sp.symbols("v1:3")

@@ -4,18 +4,16 @@ import numpy as np
 import pytest
 import snapshot_support as support
 
+import leastaction as la
 from leastaction.core.contracts import check
-from leastaction.snapshots import (
-    discrete_euler_lagrange,
-    flow_gaussian_process,
-)
-from leastaction.snapshots import lagrangian_gaussian_process as lgp
+from leastaction.snapshots import discrete_euler_lagrange
+from leastaction.snapshots import gaussian_processes as gp
 from leastaction.snapshots.constrained_rows import (
     evidence_maximisation,
     minimum_norm,
 )
 from leastaction.snapshots.discrete_lagrangian import one_step_errors, whitened
-from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
+from leastaction.snapshots.learned_model import LearnedLagrangian
 
 
 def learned(observations, damping="evidence", **changes):
@@ -139,39 +137,39 @@ def test_exact_accelerations_find_the_lagrangian_of_the_motion(pendulum):
     settings = {"length_scale": 5.0, "volume": 100.0, "rule": "midpoint"}
     values = {}
     for name, samples in {
-        "exact": lgp.halton_velocity(recorded, box, {}),
-        "differences": lgp.repeated_central_difference(pendulum, {}, {}),
+        "exact": gp.halton_velocity(recorded, box, {}),
+        "differences": gp.repeated_central_difference(pendulum, {}, {}),
     }.items():
         check(samples, "sampled_motion")
-        equations = lgp.continuous_euler_lagrange(pendulum, samples, settings, {})
+        equations = gp.continuous_euler_lagrange(pendulum, samples, settings, {})
         lagrangian = LearnedLagrangian.from_dataset(minimum_norm(equations, {}))
         assert not lagrangian.shadow
         values[name] = support.misalignment(lagrangian, 0)
     assert values["exact"] < 5e-4 < 1e-2 < values["differences"]
     with pytest.raises(ValueError, match="recorded accelerations"):
-        lgp.halton_velocity(pendulum, box, {})
+        gp.halton_velocity(pendulum, box, {})
 
 
 def test_repeated_differences_are_exact_for_parabolas():
     time = np.arange(7) * 0.1
     path = (2 + 3 * time - 4 * time**2)[None, :, None]
-    q, qdot, qddot = lgp.repeated_differences(path, 0.1)
+    q, qdot, qddot = gp.repeated_differences(path, 0.1)
     np.testing.assert_allclose(q[0, :, 0], path[0, 2:-2, 0])
     np.testing.assert_allclose(qdot[0, :, 0], 3 - 8 * time[2:-2])
     np.testing.assert_allclose(qddot, -8.0)
     with pytest.raises(ValueError, match="five snapshots, got 4"):
-        lgp.repeated_differences(path[:, :4], 0.1)
+        gp.repeated_differences(path[:, :4], 0.1)
 
 
 def test_flow_process_goes_through_its_samples(pendulum):
     recipe = {"variance": 900.0, "length_scale": 1.0, "jitter": 1e-9}
     pendulum = pendulum.isel(trajectory=slice(0, 60))
-    found = flow_gaussian_process.identify(None, recipe, pendulum, {})
-    flow = LearnedFlow.from_dataset(check(found, "learned_flow"))
-    first, second = flow_gaussian_process.flow_pairs(pendulum["q"].values[0], 0.5)
+    found = gp.flow_gaussian_process(None, recipe, pendulum, {})
+    flow = gp.LearnedFlow.from_dataset(check(found, "learned_flow"))
+    first, second = gp.flow_pairs(pendulum["q"].values[0], 0.5)
     wide = recipe | {"length_scale": 100.0, "jitter": 1e-14}
     with pytest.raises(ValueError, match="raise jitter"):
-        flow_gaussian_process.identify(None, wide, pendulum, {})
+        gp.flow_gaussian_process(None, wide, pendulum, {})
     for k in (0, 50):
         one, two = (flow.rollout(first[k], 4, every=every) for every in (1, 2))
         state = np.concatenate([one.positions[1], one.momenta[1]])
@@ -184,7 +182,5 @@ def test_what_does_not_fit_is_refused(pendulum):
     settings = support.RECOMMENDED | {"basis": {"kind": "taylor", "cyclic": ["phi"]}}
     with pytest.raises(ValueError, match=r"\['phi'\] are not coordinates"):
         discrete_euler_lagrange.assemble(pendulum, None, settings, {})
-    with pytest.raises(ValueError, match="'guess'; expected 'evidence'"):
-        learned(
-            pendulum, "guess", basis={"kind": "taylor", "degree": 4, "length_scale": 1}
-        )
+    with pytest.raises(ValueError, match="damping: expected a number, got the text"):
+        la.recipes.snapshots.recommended(damping="guess")

@@ -14,7 +14,8 @@ for q̇. The number of dots beyond L, (0, m) counting m and (1, m) counting m �
 power of h, so that no series in h needs to be kept.
 
 **Algebras.** Expressions and numbers at many points are added, multiplied and
-differentiated by the same lines. An algebra has
+differentiated by the same lines. Their elements can be added, subtracted and
+multiplied, and an algebra has
 
     dof                          number of degrees of freedom n
     velocity()                   q̇, a list of n elements
@@ -22,22 +23,17 @@ differentiated by the same lines. An algebra has
     solve(matrix, right)         a with Σ_j matrix[i][j] a[j] = right[i]
     number(fraction)             the rational number as a factor
     shortened(elements, f, k)    elements as far as k-th derivatives of f are known
-    limited(f, m)                f as far as q⁽ᵐ⁾ and higher derivatives need it
-
-and elements that can be added, subtracted and multiplied. :class:`SeriesAlgebra` makes
-of an algebra that of its power series in h².
 
 Sources: Vermeeren, Numerische Mathematik 137 (2017) 1001; Ober-Blöbaum and Offen,
 Theorems 4.2 and 4.3, Examples 4.1 and 4.2.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import lru_cache, reduce
-from itertools import zip_longest
 from math import factorial, prod
-from operator import add, sub
+from operator import add
 
 import sympy as sp
 
@@ -49,8 +45,8 @@ Slots = tuple[tuple[int, int], ...]
 Terms = dict[Slots, Fraction]
 
 STEP = symbol("h")
-# Orders of h by which L_mod is known better than the motion it is taken along.
-ORDERS_GAINED = 4
+# Beyond it the motion of L itself will not do.
+HIGHEST_ORDER = 4
 
 
 def modified_lagrangian(
@@ -85,7 +81,7 @@ def modified_lagrangian(
     coordinates
         Names of q.
     order
-        Of the truncation, even.
+        Of the truncation: 0, 2 or 4; of the inverse any even one.
     rule
         ``midpoint`` or ``trapezoidal``.
     step
@@ -97,10 +93,11 @@ def modified_lagrangian(
     Raises
     ------
     ValueError
-        If the order is odd or negative, the rule unknown or L_vv singular.
+        If the order is another, the rule unknown or L_vv singular.
     """
-    coefficients = _coefficients(lagrangian, coordinates, order, rule, inverse)
-    return sum(c * step ** (2 * j) for j, c in enumerate(coefficients))
+    algebra, lagrangian = _Expressions(coordinates), sp.sympify(lagrangian)
+    found = modified_coefficients(algebra, lagrangian, order, rule, inverse)
+    return sum(c * step ** (2 * j) for j, c in enumerate(found))
 
 
 def general_coefficient(
@@ -112,20 +109,14 @@ def general_coefficient(
     """
     q, v = symbol("q"), symbol("qdot")
     lagrangian = sp.Function("L")(q, v)
-    found = sp.expand(_coefficients(lagrangian, ["q"], order, rule, inverse)[-1])
+    algebra = _Expressions(["q"])
+    coefficients = modified_coefficients(algebra, lagrangian, order, rule, inverse)
+    found = sp.expand(coefficients[-1])
     names = {lagrangian: symbol("L_00"), v: symbol("v")}
     for derivative in found.atoms(sp.Derivative):
         by = dict(derivative.variable_count)
         names[derivative] = symbol(f"L_{by.get(q, 0)}{by.get(v, 0)}")
     return found.xreplace(names)
-
-
-def _coefficients(
-    lagrangian: sp.Expr, coordinates: Sequence[str], order: int, rule: str, inverse
-) -> list[sp.Expr]:
-    """Coefficients of h⁰, h², ... of L_mod or L_invmod."""
-    series = inverse_modified_coefficients if inverse else modified_coefficients
-    return series(_Expressions(coordinates), sp.sympify(lagrangian), order, rule)
 
 
 class _Expressions:
@@ -155,81 +146,49 @@ class _Expressions:
         """Expressions have all their derivatives."""
         return elements
 
-    def limited(self, expression: sp.Expr, _m: int) -> sp.Expr:
-        """Expressions have all their derivatives."""
-        return expression
-
     def number(self, fraction: Fraction) -> sp.Rational:
         return sp.Rational(fraction.numerator, fraction.denominator)
 
 
-def modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
-    """Coefficients [L, c_2, ...] of L_mod = L + h² c_2 + h⁴ c_4 + ... (Theorem 4.2).
+def modified_coefficients(
+    algebra, lagrangian, order: int, rule: str, inverse: bool = False
+) -> list:
+    """Coefficients [L, c_2, ...] of L_mod = L + h² c_2 + h⁴ c_4, or of L_invmod.
 
-    L_mod is the meshed Lagrangian along the motions of L_mod. For both rules the h²
-    part of the meshed Lagrangian is stationary at q̈ = A, the acceleration of L:
+    L_mod is the meshed Lagrangian along the motions of L_mod (Theorem 4.2). For both
+    rules its h² part is stationary at q̈ = A, the acceleration of L:
 
         24 m_2 = L_vv(A, A) − L_vv(q̈ − A, q̈ − A) + s L_qq(q̇, q̇),
 
     so an error h^(k+2) of the motion is one of h^(k+6) in L_mod. Up to h⁴ the motion of
-    L itself will do: c_2 and c_4 are m_2 and m_4 along it, in any dimension. That of
-    L_mod up to h⁴ gives the coefficients up to h⁸, and so on.
+    L itself will do: c_2 and c_4 are m_2 and m_4 along it, in any dimension.
+
+    The modified motion of L_invmod is that of L (Theorem 4.3). Along it the meshed
+    Lagrangian is a *linear* operator Σ h^k m_k, and Σ h^k m_k[L_invmod] = L gives
+
+        i_k = −m_k[L] − m_{k−2}[i_2] − ... − m_2[i_{k−2}]
+
+    to any order.
     """
-    _check_order(order)
-    first = min(order, ORDERS_GAINED)
-    meshed = [on_shell(terms) for terms in meshed_lagrangian(rule, first)]
-    motion = _motion(algebra, lagrangian, meshed)
-    found = [lagrangian] + [
-        meshed_coefficient(algebra, lagrangian, meshed[k], motion, k)
-        for k in range(2, first + 1, 2)
-    ]
-    while 2 * (len(found) - 1) < order:
-        reached = min(2 * (len(found) - 1) + ORDERS_GAINED, order)
-        found = _along_modified_motion(algebra, found, reached, rule)
-    return found
-
-
-def _along_modified_motion(algebra, found: list, order: int, rule: str) -> list:
-    """Coefficients up to h^order from those up to h^(order − ORDERS_GAINED)."""
-    meshed = meshed_lagrangian(rule, order)
-    terms = order // 2 + 1
-    series = SeriesAlgebra(algebra, terms)
-    motion = _motion(series, Series(found, terms), meshed)
-    lagrangian = Series(found[:1], terms)
-    parts = [
-        meshed_coefficient(series, lagrangian, meshed[2 * k], motion, 2 * k)
-        for k in range(1, terms)
-    ]
-    # That of h^(2k) is a series from there on.
-    of_order = [
-        [p.coefficients[j - k] for k, p in enumerate(parts[:j], start=1)]
-        for j in range(1, terms)
-    ]
-    return found[:1] + [reduce(add, coefficients) for coefficients in of_order]
-
-
-def inverse_modified_coefficients(algebra, lagrangian, order: int, rule: str) -> list:
-    """Coefficients [L, i_2, ...] of L_invmod = L + h² i_2 + h⁴ i_4 ... (Theorem 4.3).
-
-    The modified motion of L_invmod is that of L. Along it the meshed Lagrangian is a
-    *linear* operator Σ h^k m_k, and Σ h^k m_k[L_invmod] = L gives
-
-        i_k = −m_k[L] − m_{k−2}[i_2] − ... − m_2[i_{k−2}],
-
-    to any order and in any dimension.
-    """
-    _check_order(order)
+    if order < 0 or order % 2 or (order > HIGHEST_ORDER and not inverse):
+        raise ValueError(
+            f"truncation after h^{order!r}; the series has even powers, 0, 2, 4, and "
+            "only that of the inverse goes on"
+        )
     off_shell = meshed_lagrangian(rule, order)
-    first = [on_shell(terms) for terms in off_shell]
-    motion = _motion(algebra, lagrangian, [*first, *off_shell[: max(order - 1, 0)]])
+    meshed = [on_shell(terms) for terms in off_shell]
+    more = off_shell[: max(order - 1, 0)] if inverse else ()
+    motion = _motion(algebra, lagrangian, [*meshed, *more])
     found = [lagrangian]
     for k in range(2, order + 1, 2):
-        total = meshed_coefficient(algebra, lagrangian, first[k], motion, k)
-        for j in range(2, k, 2):
-            total = total + meshed_coefficient(
-                algebra, found[j // 2], off_shell[k - j], motion, k - j
-            )
-        found.append(total * algebra.number(Fraction(-1)))
+        total = meshed_coefficient(algebra, lagrangian, meshed[k], motion, k)
+        if inverse:
+            for j in range(2, k, 2):
+                total = total + meshed_coefficient(
+                    algebra, found[j // 2], off_shell[k - j], motion, k - j
+                )
+            total = total * algebra.number(Fraction(-1))
+        found.append(total)
     return found
 
 
@@ -262,16 +221,8 @@ def _motion(algebra, lagrangian, meshed: Sequence[Terms]) -> dict[int, list]:
     if highest >= 2:
         motion[2] = acceleration(algebra, lagrangian)
     for m in range(3, highest + 1):
-        known = {k: [algebra.limited(f, m) for f in x] for k, x in motion.items()}
-        motion[m] = [_rate(algebra, f, known) for f in known[m - 1]]
+        motion[m] = [_rate(algebra, f, motion) for f in motion[m - 1]]
     return motion
-
-
-def _check_order(order: int) -> None:
-    if order < 0 or order % 2:
-        raise ValueError(
-            f"truncation after h^{order!r}; the series has even powers, 0, 2, 4, ..."
-        )
 
 
 def _rate(algebra, function, motion: dict):
@@ -304,90 +255,6 @@ def _contraction(algebra, function, terms: Terms, motion: dict, last=None, run=0
                 part = part * algebra.number(Fraction(1, length))
             parts.append(part)
     return reduce(add, parts)
-
-
-class Series:
-    """Polynomial in h² of at most so many `terms`; absent coefficients are zero."""
-
-    def __init__(self, coefficients: Sequence, terms: int):
-        self.coefficients = list(coefficients[:terms])
-        self.terms = terms
-
-    def __add__(self, other: "Series") -> "Series":
-        pairs = zip_longest(self.coefficients, other.coefficients)
-        total = [b if a is None else a if b is None else a + b for a, b in pairs]
-        return Series(total, min(self.terms, other.terms))
-
-    def __sub__(self, other: "Series") -> "Series":
-        return self + other * -1
-
-    def __mul__(self, other) -> "Series":
-        if not isinstance(other, Series):
-            return self.mapped(lambda a: a * other)
-        terms = min(self.terms, other.terms)
-        product = Series([], terms)
-        for i, a in enumerate(self.coefficients[:terms]):
-            for j, b in enumerate(other.coefficients[: terms - i], start=i):
-                if j < len(product.coefficients):
-                    product.coefficients[j] = product.coefficients[j] + a * b
-                else:
-                    product.coefficients.append(a * b)
-        return product
-
-    def mapped(self, function: Callable) -> "Series":
-        """The same of every coefficient."""
-        return Series([function(a) for a in self.coefficients], self.terms)
-
-
-class SeriesAlgebra:
-    """Series over another algebra, up to h^(2 terms − 2)."""
-
-    def __init__(self, algebra, terms: int):
-        self._algebra = algebra
-        self._terms = terms
-        self.dof = algebra.dof
-
-    def velocity(self) -> list[Series]:
-        """q̇, without powers of h."""
-        return [Series([v], self._terms) for v in self._algebra.velocity()]
-
-    def partial(self, series: Series, slot: int, i: int) -> Series:
-        """∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)."""
-        return series.mapped(lambda f: self._algebra.partial(f, slot, i))
-
-    def number(self, fraction: Fraction):
-        """A rational number as a factor."""
-        return self._algebra.number(fraction)
-
-    def shortened(self, elements: list[Series], function: Series, k: int):
-        """Beside h^k the series end k/2 terms earlier."""
-        first, terms = function.coefficients[0], self._terms - k // 2
-        columns = zip(*(x.coefficients[:terms] for x in elements), strict=True)
-        short = [
-            self._algebra.shortened(list(column), first, k + 2 * j)
-            for j, column in enumerate(columns)
-        ]
-        return [Series(row, terms) for row in zip(*short, strict=True)]
-
-    def limited(self, series: Series, m: int) -> Series:
-        """q⁽ᵐ⁾ occurs beside h^m or, for odd m, h^(m + 1) at the earliest."""
-        return Series(series.coefficients, max(self._terms - (m + 1) // 2, 1))
-
-    def solve(self, matrix: list[list[Series]], right: list[Series]) -> list[Series]:
-        """Solve order by order; beside h² one term fewer is needed."""
-        leading = [[x.coefficients[0] for x in row] for row in matrix]
-        found: list[Series] = [Series([], self._terms - 1) for _ in right]
-        for k in range(self._terms - 1):
-            residual = []
-            for x, row in zip(right, matrix, strict=True):
-                rest = (mass * one for mass, one in zip(row, found, strict=True))
-                known = reduce(sub, rest, x).coefficients
-                zero = x.coefficients[0] * self.number(Fraction(0))
-                residual.append(known[k] if k < len(known) else zero)
-            solved = self._algebra.solve(leading, residual)
-            for series, value in zip(found, solved, strict=True):
-                series.coefficients.append(value)
-        return found
 
 
 def power(slots: Slots) -> int:

@@ -12,7 +12,6 @@ The algebra of :mod:`backward_error` is that of truncated Taylor polynomials
 (:class:`Jet`).
 """
 
-from fractions import Fraction
 from functools import lru_cache
 from math import comb
 
@@ -20,10 +19,7 @@ import numpy as np
 from numba import njit
 
 from leastaction.core.multi_index import factors, multi_indices
-from leastaction.snapshots.backward_error import (
-    inverse_modified_coefficients,
-    modified_coefficients,
-)
+from leastaction.snapshots.backward_error import modified_coefficients
 
 # The Taylor polynomials of these fit into the cache of a core.
 POINTS_PER_BATCH = 1024
@@ -49,7 +45,6 @@ def modified_lagrangian(
     degree = _degree(derivatives, velocity, needed_order(order))
     if not order:
         return derivatives
-    series = inverse_modified_coefficients if inverse else modified_coefficients
     variables = 2 * velocity.shape[1]
     rows = monomials(variables, degree - order)
     result = np.empty((rows, velocity.shape[0]))
@@ -59,7 +54,7 @@ def modified_lagrangian(
         here = np.ascontiguousarray(derivatives[:, block] / scale)
         algebra = Jets(velocity[block], max(degree - 1, 0))
         jet = Jet(here, variables, degree)
-        coefficients = series(algebra, jet, order, rule)
+        coefficients = modified_coefficients(algebra, jet, order, rule, inverse)
         result[:, block] = sum(
             step ** (2 * j) * c.coefficients[:rows] for j, c in enumerate(coefficients)
         )
@@ -132,10 +127,7 @@ def factorials(variables: int, degree: int) -> np.ndarray:
 
 
 class Jet:
-    """Taylor polynomials in 2 n variables, coefficients (monomial, point).
-
-    With ``+``, ``-`` and ``*`` among themselves and numbers.
-    """
+    """Taylor polynomials in 2 n variables, coefficients (monomial, point)."""
 
     __slots__ = ("coefficients", "degree", "variables")
 
@@ -199,21 +191,15 @@ class Jets:
                 values[1 + self.dof + i] = 1.0
             self._velocity.append(Jet(values, self.variables, degree))
 
+    number = float
+
     def velocity(self) -> list[Jet]:
-        """q̇ as jets."""
+        """q̇."""
         return self._velocity
 
     def partial(self, jet: Jet, slot: int, i: int) -> Jet:
         """∂f/∂q_i (slot 0) or ∂f/∂q̇_i (slot 1)."""
         return jet.partial(slot * self.dof + i)
-
-    def number(self, fraction: Fraction) -> float:
-        """A rational number as a factor."""
-        return float(fraction)
-
-    def limited(self, jet: Jet, _m: int) -> Jet:
-        """A jet ends by itself."""
-        return jet
 
     def shortened(self, elements: list[Jet], function: Jet, k: int) -> list[Jet]:
         """As far as k-th derivatives of `function` are known."""

@@ -22,7 +22,7 @@ z makes every Lagrangian of the features invariant along it.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from itertools import pairwise, product
+from itertools import product
 from typing import ClassVar, Self
 
 import numpy as np
@@ -37,9 +37,8 @@ SAMPLES_OF_RADIAL, SAMPLES_OF_WEIGHT_SPACE = 64, 200
 class Basis:
     """Functions of (q, q̇) with all partial derivatives.
 
-    A basis has a `size` (number of functions), `dof`, and :meth:`partial`. For rollouts
-    it has a compiled :meth:`jet`, and to be stored it names the attributes that define
-    it (`VARIABLES`, as in the contract ``shadow_equations``).
+    A basis has a `size` (number of functions), `dof`, and :meth:`partial`; for rollouts
+    a compiled :meth:`jet`; and `VARIABLES`, attributes that define it, for files.
     """
 
     VARIABLES: ClassVar[tuple[str, ...]] = ()
@@ -47,10 +46,7 @@ class Basis:
     dof: int
 
     def partial(self, state: np.ndarray, *axes: int) -> np.ndarray:
-        """Partial derivatives of all functions, a new array (sample, function).
-
-        By the components `axes` of the states (sample, 2 dof), in any order.
-        """
+        """Derivatives by components `axes` of states, new array (sample, function)."""
         raise NotImplementedError
 
     def derivatives(
@@ -70,10 +66,7 @@ class Basis:
 
     def to_dataset(self) -> dict[str, np.ndarray]:
         """Values of its variables in the contract ``shadow_equations``."""
-        return {
-            name: np.asarray(getattr(self, name), dtype=float)
-            for name in self.VARIABLES
-        }
+        return {k: np.asarray(getattr(self, k), dtype=float) for k in self.VARIABLES}
 
     @classmethod
     def from_dataset(cls, dataset: xr.Dataset) -> Self:
@@ -177,7 +170,7 @@ class RadialBasis(Basis):
     def derivatives(
         self, states: np.ndarray, coefficients: np.ndarray, order: int
     ) -> np.ndarray:
-        """Partial derivatives up to `order` of Σ b_j φ_j, shape (index, sample).
+        """As :meth:`Basis.derivatives`.
 
         The kernel is a product over q and q̇, so each derivative is a scalar product
         over the centres of one derivative in q and one in q̇.
@@ -189,32 +182,23 @@ class RadialBasis(Basis):
         left = [place[tuple(row[:n])] for row in rows]
         right = [place[tuple(row[n:])] for row in rows]
         found = np.empty((len(rows), len(states)))
-        for i in range(0, len(states), SAMPLES_OF_RADIAL):
-            tables = self._tables(states[i : i + SAMPLES_OF_RADIAL], order)
-            of_q, of_v = (
-                np.stack(
-                    [
-                        reduce(
-                            np.multiply, (t[k] for t, k in zip(part, row, strict=True))
-                        )
-                        for row in half
-                    ],
-                    axis=1,
-                )
-                for part in (tables[:n], tables[n:])
-            )
-            products = (of_q * coefficients) @ of_v.transpose(0, 2, 1)
-            found[:, i : i + SAMPLES_OF_RADIAL] = products[:, left, right].T
-        return found
 
-    def _tables(self, states: np.ndarray, order: int) -> list[list[np.ndarray]]:
-        """Derivatives of each factor exp(−(z−z_j)²/ε²), (sample, centre), by order."""
-        tables = []
-        for z, centre in zip(states.T, self.centres.T, strict=True):
-            distance = z[:, None] - centre
-            first = np.exp(-self._a * distance**2)
-            tables.append(self._differentiated(first, distance, order))
-        return tables
+        def products(block: np.ndarray, axes: slice) -> np.ndarray:
+            """Derivatives of the factors of some axes, (sample, index, centre)."""
+            distances = block.T[axes, :, None] - self.centres.T[axes, None]
+            tables = [
+                self._differentiated(np.exp(-self._a * d**2), d, order)
+                for d in distances
+            ]
+            each = [[t[k] for t, k in zip(tables, row, strict=True)] for row in half]
+            return np.stack([reduce(np.multiply, one) for one in each], axis=1)
+
+        for i in range(0, len(states), SAMPLES_OF_RADIAL):
+            block = states[i : i + SAMPLES_OF_RADIAL]
+            of_q, of_v = products(block, slice(n)), products(block, slice(n, None))
+            both = (of_q * coefficients) @ of_v.transpose(0, 2, 1)
+            found[:, i : i + SAMPLES_OF_RADIAL] = both[:, left, right].T
+        return found
 
     def _differentiated(self, first, distance: np.ndarray, order) -> list[np.ndarray]:
         """First times derivative over value of exp(−x²/ε²), by order."""
@@ -366,18 +350,29 @@ class WeightSpace(Basis):
     def _tables(self, states: np.ndarray, order: int) -> list[list[np.ndarray]]:
         """Derivatives of the functions of each input, (k, sample), by order."""
         x = (np.asarray(states, dtype=float) - self.centre) @ self.inputs.T
-        return [
-            _one_variable(column, self.degree, self.length_scale, order)
-            for column in x.T
-        ]
+        return [self._one_variable(column, order) for column in x.T]
+
+    def _one_variable(self, x: np.ndarray, order: int) -> list[np.ndarray]:
+        """Derivatives of φ_k(x) = √((2a)^k/k!) x^k exp(−a x²), (k, sample), by order.
+
+        From φ_k' = √(2 a k) φ_{k−1} − 2 a x φ_k; no power of x is ever divided by x.
+        """
+        a, k = 1.0 / self.length_scale**2, np.arange(1, self.degree + 1)[:, None]
+        first = np.exp(-a * x**2)[None]
+        tables = [np.cumprod(np.concatenate([first, np.sqrt(2 * a / k) * x]), axis=0)]
+        for r in range(order):
+            derived = -2 * a * x * tables[r]
+            derived[1:] += np.sqrt(2 * a * k) * tables[r][:-1]
+            if r:
+                derived -= 2 * a * r * tables[r - 1]
+            tables.append(derived)
+        return tables
 
     def _partial(self, tables: list[list[np.ndarray]], axes: Sequence[int]):
         total, samples = None, tables[0][0].shape[1]
         for rows in product(*(np.flatnonzero(self.inputs[:, a]) for a in axes)):
             first, *others = (table[rows.count(i)] for i, table in enumerate(tables))
-            factor = np.prod(
-                [self.inputs[r, a] for r, a in zip(rows, axes, strict=True)]
-            )
+            factor = np.prod(self.inputs[list(rows), list(axes)])
             part = self._products([factor * first, *others])
             total = part if total is None else np.add(total, part, out=total)
         return (np.zeros((self.size, samples)) if total is None else total).T
@@ -399,12 +394,10 @@ class WeightSpace(Basis):
         """From multi-indices of i to those of i + 1 variables: the prefix, and α_i."""
         variables = range(1, len(self.inputs) + 1)
         grown = [multi_indices(i, self.degree, True) for i in variables]
+        room = [self.degree - few.sum(axis=1) + 1 for few in grown]
         return [
-            (
-                np.repeat(np.arange(len(few)), self.degree - few.sum(axis=1) + 1),
-                many[:, -1],
-            )
-            for few, many in pairwise(grown)
+            (np.repeat(np.arange(n.size), n), many[:, -1])
+            for n, many in zip(room, grown[1:], strict=False)
         ]
 
     def jet(self, coefficients: np.ndarray) -> tuple[str, np.ndarray, ...]:
@@ -418,24 +411,6 @@ class WeightSpace(Basis):
             [[a], *recursion, self.inputs.ravel(), self.centre, coefficients]
         )
         return _jet_of_features(d), layout, values, np.empty((3, d, terms))
-
-
-def _one_variable(x: np.ndarray, degree: int, length_scale: float, order: int):
-    """Derivatives of φ_k(x) = √((2a)^k/k!) x^k exp(−a x²), (k, sample), by order.
-
-    From φ_k' = √(2 a k) φ_{k−1} − 2 a x φ_k; no power of x is ever divided by x.
-    """
-    a = 1.0 / length_scale**2
-    k = np.arange(1, degree + 1)[:, None]
-    first = np.exp(-a * x**2)[None]
-    tables = [np.cumprod(np.concatenate([first, np.sqrt(2 * a / k) * x]), axis=0)]
-    for r in range(order):
-        derived = -2 * a * x * tables[r]
-        derived[1:] += np.sqrt(2 * a * k) * tables[r][:-1]
-        if r:
-            derived -= 2 * a * r * tables[r - 1]
-        tables.append(derived)
-    return tables
 
 
 def scaled_inputs(

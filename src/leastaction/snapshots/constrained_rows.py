@@ -167,14 +167,8 @@ def probable(
 ) -> tuple[ConstrainedRows, float, Sequence[np.ndarray]]:
     """Rows, their most probable damping, and the conditions with which L has a mass.
 
-    Parameters
-    ----------
-    rows, count
-        As for :func:`constrained`.
-    conditions
-        C and d.
-    mass
-        Of b, a row that has to be 1 where L would be without mass; None if it is not.
+    `rows` and `count` as for :func:`constrained`, `conditions` are C and d; `mass` of b
+    is a row that has to be 1 where L would be without mass, None if it is not.
     """
     system = constrained(rows, *conditions, count)
     damping = system.most_probable()[0]
@@ -203,26 +197,17 @@ def evidence_maximisation(
 
     The damping is the only thing to choose. Without noise it goes down to what
     round-off allows, with noise it follows the noise, which need not be known.
-
-    Settings: `damping`, ``evidence`` (default), ``held_out`` for the smallest error of
-    one step on every fifth trajectory, or a number relative to the largest singular
-    value.
-
-    Raises
-    ------
-    ValueError
-        If `damping` is none of these.
     """
     positions, (theta, *conditions) = positions_of(observations), _system(equations)
+    given = equations.attrs["time_step"], equations.attrs["rule"]
+    basis = basis_of(equations)
     held = np.arange(len(positions)) % TRAJECTORIES_PER_HELD_OUT == 0
     rows = theta.reshape(len(positions), -1, theta.shape[1])
     others = compressed(rows[~held].reshape(-1, theta.shape[1]))
-    basis = basis_of(equations)
     all_rows = np.concatenate([others, *rows[held]])
     # As many directions in every case, so that cases can be put together.
     room = min(len(all_rows), basis.size - len(conditions[0]))
-    given = equations.attrs["time_step"], equations.attrs["rule"]
-    system, most, conditions = probable(
+    system, damping, conditions = probable(
         all_rows, conditions, lambda b: massive(basis, b, positions, *given), len(theta)
     )
 
@@ -231,19 +216,12 @@ def evidence_maximisation(
         found = one_step_errors(basis, fits, positions[held], *given)
         return np.sqrt((found**2).mean(axis=(1, 2)))
 
-    how = settings["damping"]
-    if how == "evidence":
-        damping = most
-    elif how == "held_out":
+    if settings["damping"] == "held_out":
         learned, dampings = constrained(others, *conditions), system.dampings()
         fits = [learned.coefficients(damping) for damping in dampings]
         damping = float(dampings[np.argmin(errors(fits))])
-    elif isinstance(how, str):
-        raise ValueError(
-            f"damping is {how!r}; expected 'evidence', 'held_out' or a number"
-        )
-    else:
-        damping = float(how) * float(system.singular[0])
+    elif settings["damping"] != "evidence":
+        damping = float(settings["damping"]) * float(system.singular[0])
     fit = damped_coefficients(others, *conditions, damping)
     diagnostics = {
         "damping": damping / system.singular[0],
@@ -257,12 +235,7 @@ def evidence_maximisation(
 
 
 def minimum_norm(equations: xr.Dataset, settings: Mapping) -> xr.Dataset:
-    """Least squares of minimum norm for one case, the conditions among its rows.
-
-    Settings: `cut`, the part of the largest singular value below which the others count
-    as zero; absent or null for the default of NumPy, machine epsilon times the larger
-    dimension.
-    """
+    """Least squares of minimum norm for one case, the conditions among its rows."""
     theta, condition, value = _system(equations)
     rows = np.vstack([theta, condition])
     target = np.concatenate([np.zeros(len(theta)), value])

@@ -272,18 +272,18 @@ CONTRACTS = {
     "learned_flow": Contract(
         "identify with method flow_gaussian_process",
         FLOW,
-        model="snapshots.learned_model:LearnedFlow.from_dataset",
+        model="snapshots.gaussian_processes:LearnedFlow.from_dataset",
     ),
     "shadow_rollout": Contract("validate", ROLLOUT),
     "learned_field": Contract(
         "identify with method discrete_density",
         FIELD,
-        model="snapshots.learned_field:LearnedField.from_dataset",
+        model="snapshots.field_models:LearnedField.from_dataset",
     ),
     "field_law": Contract(
         "identify with method field_regression",
         FIELD_LAW,
-        model="snapshots.field_regression:FieldLaw.from_dataset",
+        model="snapshots.field_models:FieldLaw.from_dataset",
     ),
     "shadow_field_rollout": Contract("validate", FIELD_ROLLOUT),
 }

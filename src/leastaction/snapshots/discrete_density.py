@@ -1,4 +1,4 @@
-"""Discrete Lagrangian densities of a field: stencils, features, rows, symbol.
+"""Discrete Lagrangian densities of a field: stencils, rows, symbol, stability.
 
 A discrete Lagrangian density of snapshots :math:`u_j^n` (layer n, node j, periodic in
 j) is a function of the values on a stencil, a set of offsets o = (l, r) with layer
@@ -31,35 +31,32 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.special import factorial
+from scipy.special import chdtrc, factorial
 
 from leastaction.core.multi_index import factors, multi_indices
 
 STENCILS = ("square", "edges")
 # Edges in space over more cells than this are quadratic.
 WIDEST_CURVED_EDGE = 2
+# Uniform fields about which waves must not grow, and the largest of them over max|u|.
+BASES, LARGEST_BASE = 5, 0.8
+# Of −J₁ dt², below which a step has no safe solution.
+LEAST_MASS = 1e-2
+# A cosine this much beyond 1 is round-off.
+ROUND_OFF = 1e-9
+# Probability of a stable fit as far from the data, below which it is refused: that of
+# five standard deviations of a normal variable.
+LEAST_PROBABILITY = 5.7e-7
 
 
 @dataclass(frozen=True)
 class Block:
-    """Polynomials of linear coordinates on a stencil.
+    """Polynomials of linear coordinates on a stencil."""
 
-    Attributes
-    ----------
-    offsets
-        (layer, cells), shape (offset, 2).
-    coordinates
-        M/σ, shape (coordinate, offset).
-    powers
-        e, shape (function, coordinate).
-    weights
-        Of the functions.
-    """
-
-    offsets: np.ndarray
-    coordinates: np.ndarray
-    powers: np.ndarray
-    weights: np.ndarray
+    offsets: np.ndarray  # (layer, cells), shape (offset, 2)
+    coordinates: np.ndarray  # M/σ, shape (coordinate, offset)
+    powers: np.ndarray  # e, shape (function, coordinate)
+    weights: np.ndarray  # of the functions
 
     def at(self, layers: np.ndarray) -> np.ndarray:
         """Coordinates x of (..., 2, node), two layers; (..., node, coordinate)."""
@@ -68,27 +65,23 @@ class Block:
         return layers[..., layer, node] @ self.coordinates.T
 
     @cached_property
-    def _products(self) -> tuple[tuple[int, ...], ...]:
-        """Coordinates of every monomial, in graded order."""
-        return factors(self.powers.shape[1], int(self.powers.sum(axis=1).max()))
-
-    @cached_property
-    def _lower(self) -> list[tuple[int, int]]:
-        """Every monomial but 1 as one before it times a coordinate."""
-        place = {chosen: i for i, chosen in enumerate(self._products)}
-        return [(place[chosen[:-1]], chosen[-1]) for chosen in self._products[1:]]
+    def _place(self) -> dict[tuple[int, ...], int]:
+        """Places of the monomials, in graded order, by their coordinates."""
+        every = factors(self.powers.shape[1], int(self.powers.sum(axis=1).max()))
+        return {chosen: i for i, chosen in enumerate(every)}
 
     def monomials(self, x: np.ndarray) -> np.ndarray:
         """All monomials up to the degree, (..., monomial)."""
         flat = np.moveaxis(x, -1, 0).reshape(x.shape[-1], -1)
-        found = np.ones((len(self._products), flat.shape[1]))
-        for row, (lower, axis) in zip(found[1:], self._lower, strict=True):
-            np.multiply(found[lower], flat[axis], out=row)
+        found = np.ones((len(self._place), flat.shape[1]))
+        # Each but 1 is one before it times a coordinate.
+        for (*lower, axis), i in list(self._place.items())[1:]:
+            np.multiply(found[self._place[tuple(lower)]], flat[axis], out=found[i])
         return found.T.reshape(*x.shape[:-1], -1)
 
     def derivative(self, *axes: int) -> np.ndarray:
         """Coefficients of ∂φ in monomials, by coordinates; (monomial, function)."""
-        place = {chosen: i for i, chosen in enumerate(self._products)}
+        place = self._place
         found = np.zeros((len(place), len(self.powers)))
         for f, (powers, factor) in enumerate(
             zip(self.powers.tolist(), self.weights, strict=True)
@@ -149,26 +142,15 @@ def _shapes(
 
 @dataclass(frozen=True)
 class StencilBasis:
-    """Features of a discrete Lagrangian density.
+    """Features of a discrete Lagrangian density."""
 
-    Attributes
-    ----------
-    stencil, width, degree
-        Family of stencils, p, and degree of the features.
-    length_scale
-        ℓ of the kernel.
-    time_step, spacing
-        Of the snapshots, s, and of the nodes, m.
-    scales
-        σ of the coordinates, block by block; those of the data by :meth:`scaled_by`.
-    """
-
-    stencil: str
-    width: int
+    stencil: str  # family of stencils
+    width: int  # p
     degree: int
-    length_scale: float
-    time_step: float
-    spacing: float
+    length_scale: float  # ℓ of the kernel
+    time_step: float  # s
+    spacing: float  # of the nodes, m
+    # σ of the coordinates, block by block; those of the data by :meth:`scaled_by`.
     scales: np.ndarray | None = None
 
     @cached_property
@@ -268,15 +250,7 @@ def pairs_of_layers(u: np.ndarray) -> np.ndarray:
 
 
 class DiscreteDensity:
-    """L_d = b · φ: one implicit step of all motions, and its dispersion.
-
-    Parameters
-    ----------
-    basis
-        Features.
-    coefficients
-        b, shape (function,).
-    """
+    """L_d = b · φ, b of shape (function,): its slopes and its dispersion."""
 
     def __init__(self, basis: StencilBasis, coefficients: np.ndarray):
         self.basis, self.coefficients = basis, coefficients
@@ -317,3 +291,101 @@ class DiscreteDensity:
         """Cosine of ω dt of waves θ = k dx about uniform fields, (base, angle)."""
         j0, j1 = self.symbol(base, theta)
         return -j0 / (2 * j1)
+
+
+@dataclass(frozen=True)
+class Waves:
+    """Waves that must not grow.
+
+    Waves e^{i(θj − ωn dt)} about a uniform field have cos ω dt = −J₀/(2J₁)
+    (:meth:`StencilBasis.symbol`). No wave grows, and every step has one solution, if
+
+    .. math::  -J_1 \\ge ε/dt^2, \\qquad -2aJ_1 - J_0 \\ge 0, \\qquad -2J_1 + J_0 \\ge 0
+
+    with a = 1 (Richtmyer and Morton 1967, section 4.7, of leapfrog schemes). About a
+    uniform field at which the potential is concave long waves do grow; there a is the
+    cos ω dt > 1 of the uniform wave, as fitted: no wave grows faster.
+    """
+
+    base: np.ndarray  # uniform fields
+    theta: np.ndarray  # angles k dx of all waves of the nodes
+
+    @classmethod
+    def of(cls, u: np.ndarray) -> "Waves":
+        """Waves of the nodes of snapshots u (..., node), and their range."""
+        largest = LARGEST_BASE * np.abs(u).max()
+        nodes = u.shape[-1]
+        theta = 2 * np.pi / nodes * np.arange(nodes // 2 + 1)
+        return cls(np.linspace(-largest, largest, BASES), theta)
+
+    def growth(self, density: DiscreteDensity) -> np.ndarray:
+        """a, the larger of 1 and cos ω dt of the uniform wave, shape (base, 1)."""
+        (j0,), (j1,) = (j.T for j in density.symbol(self.base, np.zeros(1)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            cosine = -j0 / (2 * j1)
+        return np.where(j1 < 0, np.maximum(cosine, 1.0), 1.0)[:, None]
+
+    def excess(self, density: DiscreteDensity) -> float:
+        """How far |cos ω dt| is beyond its bound; infinite without a mass."""
+        j0, j1 = density.symbol(self.base, self.theta)
+        if (j1 * density.basis.time_step**2 > -LEAST_MASS / 2).any():
+            return np.inf
+        cosine = -j0 / (2 * j1)
+        return float(np.maximum(cosine - self.growth(density), -1 - cosine).max())
+
+
+def inequalities(
+    density: DiscreteDensity, waves: Waves
+) -> tuple[np.ndarray, np.ndarray]:
+    """G and h of the stability conditions G b ≥ h, times dt²."""
+    basis = density.basis
+    j0, j1 = basis.time_step**2 * basis.symbol(waves.base, waves.theta)
+    growth = waves.growth(density)[..., None]
+    rows = np.concatenate([-j1, -2 * growth * j1 - j0, -2 * j1 + j0])
+    least = np.zeros(rows.shape[:2])
+    least[: len(j1)] = LEAST_MASS
+    return rows.reshape(-1, basis.size), least.ravel()
+
+
+def least_distance(rows: np.ndarray, least: np.ndarray) -> np.ndarray | None:
+    """Return the y of least norm with `rows` y ≥ `least`; None if there is none.
+
+    >>> least_distance(np.array([[1.0, 1.0]]), np.array([2.0]))
+    array([1., 1.])
+    """
+    from scipy.optimize import nnls  # slow to import
+
+    size = np.linalg.norm(rows, axis=1)
+    size[size == 0] = 1.0
+    system = np.vstack([(rows / size[:, None]).T, least / size])
+    target = np.zeros(len(system))
+    target[-1] = 1.0
+    weights, rest = nnls(system, target, maxiter=30 * system.shape[1])
+    residual = system @ weights - target
+    if rest < np.sqrt(np.finfo(float).eps):
+        return None
+    return -residual[:-1] / residual[-1]
+
+
+def stabilised(
+    basis: StencilBasis, coefficients: np.ndarray, factor: np.ndarray, waves: Waves
+) -> tuple[np.ndarray, float]:
+    """Stable coefficients nearest to b̂ in the posterior FᵀF, and |y|.
+
+    Data say little about waves that they do not contain, and a fit may break stability
+    there. The stable b that the posterior b ~ N(b̂, FᵀF) prefers is b̂ + Fᵀy with the y
+    of least norm, a problem of least distance programming that non-negative least
+    squares solves (Lawson and Hanson 1974, chapter 23). b̂ itself, and 0, if it is
+    stable; b̂ and infinity if no stable ones are probable.
+    """
+    density = DiscreteDensity(basis, coefficients)
+    if waves.excess(density) <= ROUND_OFF:
+        return coefficients, 0.0
+    rows, least = inequalities(density, waves)
+    y = least_distance(rows @ factor.T, least - rows @ coefficients)
+    if y is None or chdtrc(len(factor), y @ y) < LEAST_PROBABILITY:
+        return coefficients, np.inf
+    moved = coefficients + y @ factor
+    if waves.excess(DiscreteDensity(basis, moved)) > ROUND_OFF:
+        return coefficients, np.inf
+    return moved, float(np.linalg.norm(y))

@@ -10,7 +10,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import time_step
-from leastaction.snapshots.bases import Basis, RadialBasis, WeightSpace, scaled_inputs
+from leastaction.snapshots.bases import RadialBasis, WeightSpace, scaled_inputs
 from leastaction.snapshots.constrained_rows import constrained
 from leastaction.snapshots.contracts import equations_dataset
 from leastaction.snapshots.discrete_lagrangian import (
@@ -50,13 +50,8 @@ def assemble(
         L = \\sum_i b_i φ_i
 
     Nothing but positions is used: a Lagrangian that satisfies them, integrated with the
-    same rule and step, goes through the snapshots without discretisation error.
-
-    Settings: `rule`, ``midpoint`` or ``trapezoidal``; `basis`, ``{kind: radial,
-    length_scale: ε}`` with centres at all pairs of snapshots (published), or ``{kind:
-    taylor, degree, length_scale, cyclic}``, where what is absent or null follows from
-    the data; `normalisation`, ``corner`` (published) with `volume` c, or
-    ``discrete_mass``; `whiten`: decorrelate the rows of a trajectory.
+    same rule and step, goes through the snapshots without discretisation error. Radial
+    functions (published) have their centres at all pairs of snapshots.
 
     Raises
     ------
@@ -64,33 +59,27 @@ def assemble(
         If a cyclic coordinate is not one of the coordinates.
     """
     positions, h = positions_of(observations), time_step(observations)
-    rule, names = settings["rule"], list(map(str, observations["dof"].values))
-    basis = _basis(settings["basis"], positions, h, rule, names)
+    rule, recipe = settings["rule"], settings["basis"]
+    if recipe["kind"] == "radial":
+        centres = pair_states(*pairs(positions), h)
+        basis = RadialBasis(centres, recipe["length_scale"])
+    else:
+        names, hidden = observations["dof"].values.tolist(), recipe.get("cyclic", ())
+        if wrong := sorted(set(hidden) - set(names)):
+            raise ValueError(
+                f"basis.cyclic: {wrong} are not coordinates; these are {names}"
+            )
+        cyclic = tuple(map(names.index, hidden))
+        degree, scale = recipe.get("degree"), recipe.get("length_scale")
+        basis = most_probable_basis(positions, h, rule, degree, cyclic, scale)
     rows = discrete_euler_lagrange(basis, positions, h, rule, settings["whiten"])
     if settings["normalisation"] == "corner":
         conditions = published_conditions(basis, settings["volume"])
     else:
         conditions = mass_conditions(basis, positions, h, rule)
     made = equations_dataset(basis, rows, conditions, observations, rule, shadow=1)
-    given = settings["basis"].get("length_scale") is not None
+    given = recipe.get("length_scale") is not None
     return made.assign_attrs(length_scale_given=int(given))
-
-
-def _basis(
-    recipe: Mapping, positions: np.ndarray, h: float, rule: str, names: list[str]
-) -> Basis:
-    """Basis of a recipe for given positions."""
-    if recipe["kind"] == "radial":
-        centres = pair_states(*pairs(positions), h)
-        return RadialBasis(centres, recipe["length_scale"])
-    wrong = sorted(set(recipe.get("cyclic", ())) - set(names))
-    if wrong:
-        raise ValueError(
-            f"basis.cyclic: {wrong} are not coordinates; these are {names}"
-        )
-    cyclic = tuple(names.index(name) for name in recipe.get("cyclic", ()))
-    degree, scale = recipe.get("degree"), recipe.get("length_scale")
-    return most_probable_basis(positions, h, rule, degree, cyclic, scale)
 
 
 def most_probable_basis(

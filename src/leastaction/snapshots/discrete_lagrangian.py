@@ -40,10 +40,7 @@ def rule_points(rule: str) -> tuple[tuple[float, float], ...]:
 
 
 def positions_of(observations: xr.Dataset) -> np.ndarray:
-    """Snapshots of one case, sorted by their values.
-
-    So no result depends on the order of the trajectories.
-    """
+    """Snapshots of one case, sorted: the order of trajectories does not matter."""
     q = observations["q"].values[0]
     flat = q.reshape(len(q), -1)
     return q[np.lexsort(flat.T[::-1])]
@@ -104,8 +101,7 @@ def discrete_euler_lagrange(
 
     Shape (trajectory, inner time, dof, function); :func:`whitened` if asked for.
     """
-    # Paper: these are the rows of eq. (16); the system of section 2.5.2 has a wrong
-    # sign in its second bracket.
+    # Paper: eq. (16); section 2.5.2 has a wrong sign in its second bracket.
     count, times, n = positions.shape
     if times < 3:
         raise ValueError(
@@ -206,8 +202,7 @@ def massive(
 def corner_momenta(basis: Basis) -> np.ndarray:
     """Sum of all momenta over the corners of the unit cube, over n! 2^(2n)."""
     # Paper: eq. (15) prints a product of momenta, which would not be linear in L; the
-    # authors' code has this sum, with 1/n! in front. A total time derivative satisfies
-    # it, so the mass it leaves can be as small as round-off lets it be.
+    # authors' code has this sum, with 1/n! in front. A total time derivative meets it.
     n = basis.dof
     corners = np.array(list(np.ndindex(*(2,) * (2 * n))), dtype=float)
     total = sum(basis.partial(corners, n + i).sum(axis=0) for i in range(n))

@@ -54,22 +54,10 @@ def row_jacobian(
     time_step: float,
     rule: str,
 ) -> np.ndarray:
-    """J, the derivatives of the rows of a learned L by the positions.
+    """J, derivatives of the rows of a learned L by positions (trajectory, time, dof).
 
-    Parameters
-    ----------
-    basis, coefficients
-        L = Σ b_i φ_i; b has the shape (function,).
-    positions
-        Shape (trajectory, time, dof).
-    time_step, rule
-        h in s, and the quadrature of L_d.
-
-    Returns
-    -------
-    np.ndarray
-        Shape (trajectory, equation, time dof), with the equations of a trajectory in
-        the order of :func:`~.discrete_lagrangian.discrete_euler_lagrange`.
+    Shape (trajectory, equation, time dof), with the equations of a trajectory in the
+    order of :func:`~.discrete_lagrangian.discrete_euler_lagrange`.
     """
     (count, times, n), eye = positions.shape, np.eye(positions.shape[-1])
     whole = np.zeros((count * (times - 1), 2 * n, 2 * n))
@@ -96,14 +84,8 @@ def row_jacobian(
 class Linearisation:
     """The equations of snapshots, linearised about adjusted positions.
 
-    Parameters
-    ----------
-    basis, coefficients
-        L that the Jacobian is taken of.
-    measured, adjusted
-        q and q̂, shape (trajectory, time, dof).
-    time_step, rule
-        h in s, and the quadrature of L_d.
+    The Jacobian is that of L = Σ b_i φ_i; q (`measured`) and q̂ (`adjusted`) have the
+    shape (trajectory, time, dof).
     """
 
     def __init__(
@@ -217,19 +199,10 @@ def errors_in_variables(
 ) -> tuple[Fit, Linearisation]:
     """L by orthogonal distance regression, and the equations that it was learned from.
 
-    Rounds end early where L is so uncertain that positions leave their neighbourhood.
-
-    Parameters
-    ----------
-    line
-        About positions that fit an L that is nearly right.
-    basis
-        Functions φ_i.
-    sums
-        N of shape (function, sum), if b = N z; see
-        :func:`leastaction.snapshots.invariance.invariant_sums`.
-    rescale
-        Whether the length scale is chosen again (:func:`rescaled`).
+    `line` is about positions that fit an L that is nearly right. If there are `sums` N,
+    shape (function, sum), b = N z. `rescale` tells whether the length scale is chosen
+    again (:func:`rescaled`). Rounds end early where L is so uncertain that positions
+    leave their neighbourhood.
     """
     fit = learned(line, basis, sums)
     if rescale:

@@ -14,13 +14,11 @@ GENERAL = ("v", *(f"L_{i}{j}" for i in range(5) for j in range(5 - i)))
 
 def printed_formulas(example: Mapping) -> dict[tuple[str, str, int], tuple]:
     """(Place in the paper, expression) of ``publish.formulas``, by what it is of."""
-    return {
-        (one["rule"], one["kind"], one["order"]): (
-            one["item"],
-            parse(one["printed"], GENERAL),
-        )
-        for one in example.get("publish", {}).get("formulas", ())
-    }
+    found = {}
+    for one in example.get("publish", {}).get("formulas", ()):
+        formula = parse(one["printed"], GENERAL)
+        found[one["rule"], one["kind"], one["order"]] = one["item"], formula
+    return found
 
 
 def problems(example: Mapping, system) -> Iterator[str]:

@@ -37,9 +37,10 @@ from leastaction.snapshots.discrete_density import (
     STENCILS,
     DiscreteDensity,
     StencilBasis,
+    Waves,
+    stabilised,
 )
 from leastaction.snapshots.discrete_lagrangian import positions_of
-from leastaction.snapshots.von_neumann import Waves, stabilised
 
 # What is chosen from, in the order in which neighbours are tried.
 CHOICES = {
@@ -61,9 +62,6 @@ def identify(
     equations: xr.Dataset, settings: Mapping, observations: xr.Dataset, library: Mapping
 ) -> xr.Dataset:
     """Learn the discrete Lagrangian density of a field, for one case.
-
-    Settings: `stencil`, `width`, `degree`, `length_scale`; what is absent or null is
-    chosen.
 
     Raises
     ------
@@ -91,12 +89,10 @@ def learned_field(
     basis: StencilBasis, choice: "Choice", observations: xr.Dataset
 ) -> xr.Dataset:
     """Contract ``learned_field`` of one case, with as much room in every case."""
-    largest = [max(values) for values in (CHOICES["width"], CHOICES["degree"])]
-    width, degree = max(largest[0], basis.width), max(largest[1], basis.degree)
-    room = [
-        replace(basis, stencil=stencil, width=width, degree=degree, scales=None)
-        for stencil in STENCILS
-    ]
+    wide = {
+        name: max(*CHOICES[name], getattr(basis, name)) for name in ("width", "degree")
+    }
+    room = [replace(basis, stencil=s, scales=None, **wide) for s in STENCILS]
     functions = max(one.size for one in room)
     coordinates = max(sum(len(b.coordinates) for b in one.blocks) for one in room)
     fit = choice.fit
@@ -107,12 +103,8 @@ def learned_field(
         "coefficient": _padded(choice.coefficients, functions, 0.0),
         "coordinate_scale": _padded(basis.scales, coordinates, 1.0),
         "stencil": float(STENCILS.index(basis.stencil)),
-        "width": float(basis.width),
-        "degree": float(basis.degree),
-        "length_scale": basis.length_scale,
-        "misfit": fit.misfit,
-        "noise": fit.noise,
-        "log_density": fit.log_density,
+        **{k: float(getattr(basis, k)) for k in ("width", "degree", "length_scale")},
+        **{k: getattr(fit, k) for k in ("misfit", "noise", "log_density")},
         "excess": excess,
         "distance": choice.distance,
     }
@@ -130,23 +122,13 @@ def _padded(values: np.ndarray, size: int, filling: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Fit:
-    """Posterior of b for one basis and one λ.
-
-    Attributes
-    ----------
-    basis, misfit
-        Features and λ.
-    system
-        Decorrelated rows under the condition.
-    damping, log_density
-        μ, and the logarithm of the probability density of the snapshots.
-    """
+    """Posterior of b for one basis and one λ."""
 
     basis: StencilBasis
-    misfit: float
-    system: ConstrainedRows
-    damping: float
-    log_density: float
+    misfit: float  # λ
+    system: ConstrainedRows  # decorrelated rows under the condition
+    damping: float  # μ
+    log_density: float  # of the snapshots
 
     @cached_property
     def coefficients(self) -> np.ndarray:
@@ -162,10 +144,7 @@ class Fit:
 
 @dataclass(frozen=True)
 class Choice:
-    """A fit, its stable coefficients, and their distance |y| from the posterior mean.
-
-    The distance is infinite where no stable ones are probable.
-    """
+    """A fit, and what :func:`stabilised` made of it."""
 
     fit: Fit
     coefficients: np.ndarray
@@ -184,12 +163,9 @@ class Snapshots:
         self.u, self.steps = u, {"time_step": time_step, "spacing": spacing}
         self.waves = Waves.of(u)
         self.count = u[:, 2:].size
-        nodes = u.shape[-1]
         # Real and imaginary part of a wave, but of the longest and the shortest.
-        self._parts = np.full(self.waves.theta.size, 2)
-        self._parts[0] = 1
-        if nodes % 2 == 0:
-            self._parts[-1] = 1
+        ends = 2 * np.arange(self.waves.theta.size) % u.shape[-1] == 0
+        self._parts = np.where(ends, 1, 2)
         self._fits: dict[tuple, Fit | None] = {}
         self._rows: dict[tuple, tuple] = {}
 
@@ -206,20 +182,16 @@ class Snapshots:
         mean = np.array([self.u.mean()])
         return (basis.symbol(mean, self.waves.theta) @ coefficients)[:, 0]
 
-    def fit(
-        self,
-        misfit: float,
-        stencil: str,
-        width: int,
-        degree: int,
-        length_scale: float,
-    ) -> Fit | None:
-        """Posterior of one choice; None if the rows are too few for it."""
-        key = misfit, stencil, width, degree, length_scale
+    def fit(self, misfit: float, stencil: str, *sizes) -> Fit | None:
+        """Posterior of one choice, `sizes` those of a :class:`StencilBasis`.
+
+        None if the rows are too few for it.
+        """
+        key = misfit, stencil, *sizes
         if key not in self._fits:
-            basis = StencilBasis(stencil, width, degree, length_scale, **self.steps)
+            basis = StencilBasis(stencil, *sizes, **self.steps)
             enough = ROWS_PER_FUNCTION * basis.size <= self.count
-            fits = 2 * width < self.u.shape[-1]
+            fits = 2 * basis.width < self.u.shape[-1]
             self._fits[key] = self._fit(basis, misfit) if enough and fits else None
         return self._fits[key]
 
@@ -231,11 +203,9 @@ class Snapshots:
             self._rows[of] = unit, waves, *unit.mass_condition(self.u)
         unit, waves, condition, value = self._rows[of]
         basis = replace(unit, length_scale=basis.length_scale)
-        weights, symbol = (
-            basis.length_scale ** -basis.orders.astype(float),
-            self.five_point,
-        )
+        weights = basis.length_scale ** -basis.orders.astype(float)
         waves, condition = weights * waves, (weights * condition, value)
+        symbol = self.five_point
         for _ in range(ROUNDS if np.isfinite(misfit) else 1):
             white, volume = self._decorrelated(waves, symbol, misfit)
             system = constrained(white, *condition)
@@ -271,13 +241,8 @@ class Snapshots:
         """Fit of the highest density among those that have a stable Lagrangian.
 
         Uphill from the middle for every stencil, then downhill through what was tried:
-        a fit that is moved by y to be stable loses |y|²/2. `given` are `stencil`,
-        `width`, `degree`, `length_scale`, `misfit` that are not to be chosen.
-
-        Raises
-        ------
-        ValueError
-            If the snapshots are too few for the smallest stencil.
+        a fit that is moved by y to be stable loses |y|²/2. `given` are choices that are
+        made already. A ValueError tells of too few snapshots for the smallest stencil.
         """
         steps = {k: (given[k],) if k in given else v for k, v in CHOICES.items()}
         stencils = (given["stencil"],) if "stencil" in given else STENCILS
@@ -305,8 +270,8 @@ class Snapshots:
         at = {k: v.index(FIRST[k]) if FIRST[k] in v else 0 for k, v in steps.items()}
 
         def fit(place: Mapping[str, int]) -> Fit | None:
-            chosen = {k: steps[k][i] for k, i in place.items()}
-            return self.fit(stencil=stencil, **chosen)
+            misfit, *sizes = (steps[k][i] for k, i in place.items())
+            return self.fit(misfit, stencil, *sizes)
 
         best = fit(at)
         while best is None and at["degree"]:

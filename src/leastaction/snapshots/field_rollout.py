@@ -17,7 +17,7 @@ from leastaction.core.method import step
 from leastaction.core.noise_sweep import cases, gathered
 from leastaction.core.periodic_line import spectral_derivatives
 from leastaction.snapshots.contracts import CONTRACTS
-from leastaction.snapshots.field_regression import central
+from leastaction.snapshots.field_models import central
 
 # Steps at both ends of a motion whose mean energies are compared.
 STEPS_OF_ENERGY = 50
@@ -39,14 +39,8 @@ def validate(
 ) -> xr.Dataset:
     """Roll out one replicate, every case of its sweep over noise.
 
-    Settings, in the section `field`: the `steps` of the rollouts, how many `motions`,
-    and the values `low` to `high` of u at which V' is compared. A model that says that
-    it is not stable is not rolled out; its errors are NaN.
-
-    Raises
-    ------
-    ValueError
-        If `settings` have no section `field`.
+    A model that says that it is not stable is not rolled out; its errors are NaN. A
+    ValueError tells that `settings` have no section `field`.
     """
     if "field" not in settings:
         raise ValueError(

@@ -1,12 +1,9 @@
-"""Models that are learned from snapshots without candidates: Lagrangian and flow map.
+"""The model that is learned from snapshots without candidates: a Lagrangian.
 
 A learned Lagrangian L = Σ b_i φ_i is, as a rule, an inverse modified one: what a
 variational integrator of step h needs to show the motion without discretisation error.
 The Lagrangian of the motion itself, its Hamiltonian and its momenta follow by backward
 error analysis, to an order in h (Ober-Blöbaum and Offen, section 2.3).
-
-Both models print themselves, move (`rollout`), have a `hamiltonian`, and
-are read from datasets of one replicate and case (`from_dataset`).
 """
 
 import logging
@@ -15,7 +12,6 @@ from functools import cached_property
 
 import numpy as np
 import xarray as xr
-from numba import njit
 
 from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.symmetries import Symmetry, polynomials, symmetries_of
@@ -42,39 +38,20 @@ GAUGE_DEGREE, RCOND = 4, 1e-10
 class LearnedLagrangian:
     """Lagrangian without terms to read, and the integrator it was learned for.
 
-    Attributes
-    ----------
-    basis
-        Functions φ of (q, q̇).
-    coefficients
-        b, shape (function,).
-    time_step
-        h, s.
-    rule
-        ``midpoint`` or ``trapezoidal``.
-    factor
-        F of the posterior covariance FᵀF of b, shape (direction, function); None if
-        there is no posterior.
-    shadow
-        Whether L is an inverse modified Lagrangian. If not, as for a Lagrangian learned
-        from accelerations, L itself is that of the motion.
-    coordinates
-        Names of q.
-    diagnostics
-        Lines that are printed with the model.
-    symmetries
-        Affine symmetries that were looked for and pass.
+    If it is no `shadow`, as one learned from accelerations, L itself is that of the
+    motion.
     """
 
-    basis: Basis
-    coefficients: np.ndarray
-    time_step: float
+    basis: Basis  # functions φ of (q, q̇)
+    coefficients: np.ndarray  # b, shape (function,)
+    time_step: float  # h, s
     rule: str
+    # F of the posterior covariance FᵀF of b, shape (direction, function).
     factor: np.ndarray | None = None
-    shadow: bool = True
+    shadow: bool = True  # whether L is an inverse modified Lagrangian
     coordinates: tuple[str, ...] = ()
-    diagnostics: tuple[str, ...] = ()
-    symmetries: tuple[Symmetry, ...] = ()
+    diagnostics: tuple[str, ...] = ()  # lines that are printed with the model
+    symmetries: tuple[Symmetry, ...] = ()  # affine ones that were looked for and pass
 
     @classmethod
     def from_dataset(cls, dataset: xr.Dataset) -> "LearnedLagrangian":
@@ -84,6 +61,10 @@ class LearnedLagrangian:
             for name, array in dataset.data_vars.items()
             if array.dims == ("replicate",) and name not in BASIS
         }
+        lines = [
+            f"{array.values[0]:.4g}  {name}: {array.attrs['long_name']}"
+            for name, array in numbers.items()
+        ]
         return cls(
             basis_of(dataset),
             dataset["coefficient"].values[0],
@@ -91,27 +72,19 @@ class LearnedLagrangian:
             str(dataset.attrs["rule"]),
             dataset["factor"].values[0] if "factor" in dataset else None,
             bool(dataset.attrs["shadow"]),
-            _coordinates(dataset),
-            tuple(
-                f"{array.values[0]:.4g}  {name}: {array.attrs['long_name']}"
-                for name, array in numbers.items()
-            ),
+            coordinates_of(dataset),
+            tuple(lines),
             tuple(symmetries_of(dataset.isel(replicate=0))),
         )
 
     def noether(self, symmetry: Symmetry, positions: np.ndarray) -> np.ndarray:
         """p·ξ − F of snapshots (time, dof), discrete momenta; shape (time − 1,).
 
-        F is the polynomial of the basis' degree whose differences are closest to the
-        change of L_d along ξ.
+        F is the polynomial whose differences are closest to the change of L_d along ξ.
         """
         first, second = positions[:-1], positions[1:]
-        before, after = (
-            (p @ self.coefficients).T
-            for p in discrete_momenta(
-                self.basis, first, second, self.time_step, self.rule
-            )
-        )
+        given = self.basis, first, second, self.time_step, self.rule
+        before, after = ((p @ self.coefficients).T for p in discrete_momenta(*given))
         ends = (symmetry.field(second) * after).sum(axis=1)
         change = ends - (symmetry.field(first) * before).sum(axis=1)
         scale = positions.std(axis=0)
@@ -122,8 +95,6 @@ class LearnedLagrangian:
     def main_order(self, orders) -> int:
         """Order, of ascending `orders`, whose momentum starts the motion.
 
-        The last of a shadow Lagrangian.
-
         Paper: the momentum of a Lagrangian that is not a shadow is ∂L/∂q̇ itself.
         """
         return orders[-1] if self.shadow else orders[0]
@@ -133,22 +104,15 @@ class LearnedLagrangian:
     ) -> np.ndarray:
         """Partial derivatives of L^[k], k = `order`, shape (index, sample)."""
         needed = backward.needed_order(order, derivatives)
-        found = backward.modified_lagrangian(
-            self.basis.derivatives(states, self.coefficients, needed),
-            states[:, self.basis.dof :],
-            self.time_step,
-            order,
-            self.rule,
-        )
+        given = self.basis.derivatives(states, self.coefficients, needed)
+        velocity, h = states[:, self.basis.dof :], self.time_step
+        found = backward.modified_lagrangian(given, velocity, h, order, self.rule)
         return found[: backward.monomials(states.shape[1], derivatives)]
 
     def hamiltonian_derivatives(
         self, states: np.ndarray, order: int, derivatives: int = 0
     ) -> np.ndarray:
-        """H^[k] of states and its partial derivatives, shape (index, sample).
-
-        The first row is the value, the next 2 dof rows the gradient in (q, q̇).
-        """
+        """H^[k] of states and its partial derivatives, graded, (index, sample)."""
         n, pieces = self.basis.dof, []
         for i in range(0, len(states), STATES_PER_BATCH):
             some = states[i : i + STATES_PER_BATCH]
@@ -218,16 +182,8 @@ class LearnedLagrangian:
     ) -> Rollout:
         """Motion from a state (q, q̇), `steps` of the step that L was learned for.
 
-        Parameters
-        ----------
-        state
-            Shape (2 dof,).
-        order
-            k of the first momentum ∂L^[k]/∂q̇; by default 2, or 0 if L is no shadow.
-        every
-            Steps between two samples.
-        options
-            Those of :meth:`VariationalIntegrator.rollout`.
+        The first momentum is ∂L^[k]/∂q̇, k = `order`, by default 2, or 0 if L is no
+        shadow; `every` and `options` as for :meth:`VariationalIntegrator.rollout`.
         """
         if order is None:
             order = 2 if self.shadow else 0
@@ -262,10 +218,9 @@ class LearnedLagrangian:
         there = np.isfinite(run.positions[:, 0]) & np.isfinite(run.momenta[:, 0])
         if there.sum() < 2:
             return states
-        rough = np.gradient(run.positions[there], self.time_step, axis=0, edge_order=1)
         at_done = at[at < there.sum()]
         positions, momenta = run.positions[at_done], run.momenta[at_done]
-        rough = rough[at_done]
+        rough = np.gradient(run.positions[there], self.time_step, axis=0)[at_done]
         try:
             if every > 1:
                 # Over many steps a difference quotient is no velocity.
@@ -281,13 +236,7 @@ class LearnedLagrangian:
     def samples(
         self, count: int, rng: np.random.Generator
     ) -> list["LearnedLagrangian"]:
-        """Draws from the posterior.
-
-        Raises
-        ------
-        ValueError
-            If there is no posterior.
-        """
+        """Draws from the posterior; a ValueError if there is none."""
         if self.factor is None or not len(self.factor):
             raise ValueError("this Lagrangian was learned without a posterior")
         draws = rng.standard_normal((count, len(self.factor))) @ self.factor
@@ -318,148 +267,7 @@ class LearnedLagrangian:
     __repr__ = __str__
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class LearnedFlow:
-    """Flow map of a Gaussian process with a squared exponential kernel (GPFlow).
-
-    .. math::  z_{k+1} = \\sum_j c\\, e^{-|z_k - z_j|^2/2ℓ^2} α_j
-
-    It has no Lagrangian and no energy, and an order means nothing to it.
-
-    Attributes
-    ----------
-    samples
-        z_j = (q, q̇), shape (sample, 2 dof).
-    weights
-        α, shape (sample, 2 dof).
-    variance, length_scale
-        c and ℓ.
-    time_step
-        h, s.
-    coordinates
-        Names of q.
-    """
-
-    samples: np.ndarray
-    weights: np.ndarray
-    variance: float
-    length_scale: float
-    time_step: float
-    coordinates: tuple[str, ...] = ()
-
-    @classmethod
-    def from_dataset(cls, dataset: xr.Dataset) -> "LearnedFlow":
-        """Model of one replicate and case, contract ``learned_flow``."""
-        numbers = ("variance", "length_scale", "time_step")
-        return cls(
-            dataset["state_sample"].values[0],
-            dataset["weight"].values[0],
-            *(float(dataset.attrs[name]) for name in numbers),
-            _coordinates(dataset),
-        )
-
-    @property
-    def dof(self) -> int:
-        """Number of degrees of freedom."""
-        return self.samples.shape[1] // 2
-
-    def main_order(self, orders) -> int:
-        """First of the orders, which mean nothing here."""
-        return orders[0]
-
-    def rollout(
-        self,
-        state,
-        steps: int,
-        order: int = 0,
-        every: int = 1,
-        low: np.ndarray | float = -np.inf,
-        high: np.ndarray | float = np.inf,
-    ) -> Rollout:
-        """Motion from a state (q, q̇), with velocities in place of momenta.
-
-        Parameters are those of :meth:`LearnedLagrangian.rollout`; `low` and `high` are
-        the box outside of which the motion counts as escaped.
-        """
-        n = self.dof
-        path = np.full((steps // every + 1, 2 * n), np.nan)
-        box = [np.full(n, side, dtype=float) for side in (low, high)]
-        weights, a = self.variance * self.weights, 0.5 / self.length_scale**2
-        start = np.array(state, dtype=float)
-        done = _iterate(start, self.samples, weights, a, *box, every, path)
-        left = done < (len(path) - 1) * every
-        reason = f"step {done + 1}: the position left the domain" if left else ""
-        return Rollout(path[:, :n], path[:, n:], done, reason, 0.0)
-
-    def further(
-        self, run: Rollout, sample: int, steps: int, order: int, **options
-    ) -> Rollout:
-        """Every step of a rollout from one of its samples on."""
-        state = np.concatenate([run.positions[sample], run.momenta[sample]])
-        return self.rollout(state, steps, order, **options)
-
-    def states(
-        self, run: Rollout, at: np.ndarray, order: int, every: int = 1
-    ) -> np.ndarray:
-        """States (sample, 2 dof) of samples `at` of a rollout."""
-        return np.concatenate([run.positions[at], run.momenta[at]], axis=1)
-
-    def mass(self, state: np.ndarray, order: int) -> np.ndarray:
-        """NaN: a flow map has no mass. Shape (dof, dof)."""
-        return np.full((self.dof, self.dof), np.nan)
-
-    def hamiltonian_derivatives(
-        self, states: np.ndarray, order: int, derivatives: int = 0
-    ) -> np.ndarray:
-        """NaN: a flow map has no Hamiltonian. Shape (index, sample)."""
-        return np.full((1 + derivatives * states.shape[1], len(states)), np.nan)
-
-    def hamiltonian(self, states, order: int = 0) -> np.ndarray:
-        """NaN: a flow map has no Hamiltonian. Shape (sample,)."""
-        return self.hamiltonian_derivatives(np.atleast_2d(states), order)[0]
-
-    def __str__(self) -> str:
-        names = (*self.coordinates, *velocity_names(self.coordinates))
-        return (
-            f"Flow map of ({', '.join(names)}), h = {self.time_step:g} s\n"
-            f"  Gaussian process of {len(self.samples)} states, variance "
-            f"{self.variance:g}, length scale {self.length_scale:g}\n"
-            "It has no Lagrangian and conserves no energy"
-        )
-
-    __repr__ = __str__
-
-
-@njit(cache=True, nogil=True)
-def _iterate(state, samples, weights, a, low, high, every, path):
-    """Steps done in the box; sample k of the path is step k · every."""
-    size, dof = state.size, low.size
-    following = np.empty(size)
-    for i in range(size):
-        path[0, i] = state[i]
-    steps = (path.shape[0] - 1) * every
-    for step in range(1, steps + 1):
-        for i in range(size):
-            following[i] = 0.0
-        for j in range(samples.shape[0]):
-            square = 0.0
-            for i in range(size):
-                square += (state[i] - samples[j, i]) ** 2
-            kernel = np.exp(-a * square)
-            for i in range(size):
-                following[i] += kernel * weights[j, i]
-        for i in range(dof):
-            inside = low[i] <= following[i] <= high[i]
-            if not (inside and np.isfinite(following[i])):
-                return step - 1
-        for i in range(size):
-            state[i] = following[i]
-            if step % every == 0:
-                path[step // every, i] = state[i]
-    return steps
-
-
-def _coordinates(dataset: xr.Dataset) -> tuple[str, ...]:
+def coordinates_of(dataset: xr.Dataset) -> tuple[str, ...]:
     """Coordinates of a model; NetCDF gives a single name back as text."""
     names = dataset.attrs["dof"]
     return (names,) if isinstance(names, str) else tuple(map(str, names))

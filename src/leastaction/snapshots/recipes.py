@@ -74,7 +74,7 @@ class NoDerivatives(Differentiate):
 class RepeatedCentralDifference(Differentiate):
     """Central differences of positions, and central differences of these (LGP)."""
 
-    run = "snapshots.lagrangian_gaussian_process:repeated_central_difference"
+    run = "snapshots.gaussian_processes:repeated_central_difference"
     reads = ("recordings",)
     makes = "sampled_motion"
 
@@ -85,7 +85,7 @@ class RepeatedCentralDifference(Differentiate):
 class HaltonVelocity(Differentiate):
     """Recorded accelerations at velocities of a Halton sequence (LGPExact)."""
 
-    run = "snapshots.lagrangian_gaussian_process:halton_velocity"
+    run = "snapshots.gaussian_processes:halton_velocity"
     reads = ("recordings",)
     makes = "sampled_motion"
     needs_channels = ("qddot",)
@@ -180,7 +180,7 @@ class DiscreteEulerLagrange(Assemble):
 class ContinuousEulerLagrange(Assemble):
     """Euler–Lagrange equations of positions, velocities and accelerations (LGP)."""
 
-    run = "snapshots.lagrangian_gaussian_process:continuous_euler_lagrange"
+    run = "snapshots.gaussian_processes:continuous_euler_lagrange"
     reads = ("sampled_motion",)
     makes = "shadow_equations"
 
@@ -246,7 +246,7 @@ class NoetherSymmetries(Identify):
 class FlowGaussianProcess(Identify):
     """Gaussian process of the flow map (q, q̇) ↦ (q, q̇) one step on (GPFlow)."""
 
-    run = "snapshots.flow_gaussian_process:identify"
+    run = "snapshots.gaussian_processes:flow_gaussian_process"
     reads = ("nothing",)
     makes = "learned_flow"
     returns_to_samples = True
@@ -308,7 +308,7 @@ class FieldRegression(Identify):
     As Rudy, Brunton, Proctor and Kutz; a baseline.
     """
 
-    run = "snapshots.field_regression:identify"
+    run = "snapshots.field_models:field_regression"
     reads = ("nothing",)
     makes = "field_law"
     returns_to_samples = True

@@ -6,7 +6,7 @@ learned motion failed.
 """
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -53,22 +53,12 @@ def validate(
     the factor of ∂H that is closest to ∂H^[k] at the points of a box, so that they are
     in J.
 
-    Settings, in the section `shadow`: the `start` of the long rollout, its `steps`, the
-    `orders` k of backward error analysis, a `box` of states, and the optional checks
-    `potential`, `horizon`, `survival` and `posterior`; `cases` of a sweep over noise
-    beside it.
-
-    For every order k there are the path that starts with the momentum of L^[k]; its
-    largest error, in the first steps and in all; the energy of the truth along it with
-    the velocities of L^[k], its largest deviation and its slope in time; H^[k] along
-    the path of the main order, with the velocities of that order if it is the higher
-    one, and the width of its band; the misalignment of the gradients of H^[k]. The main
-    order is the last of a shadow Lagrangian and the first of another.
-
-    Raises
-    ------
-    ValueError
-        If `settings` have no section `shadow`.
+    For every order k of backward error analysis there are the path that starts with the
+    momentum of L^[k], its errors, and the energy of the truth along it with the
+    velocities of L^[k]; H^[k] along the path of the main order, with the velocities of
+    that order if it is the higher one; the misalignment of the gradients of H^[k]. The
+    main order is the last of a shadow Lagrangian and the first of another. A ValueError
+    tells that `settings` have no section `shadow`.
     """
     if "shadow" not in settings:
         raise ValueError(
@@ -91,23 +81,15 @@ def validate(
 
 
 class Truth:
-    """Motion and Hamiltonian H(q, q̇) of the system behind the data.
-
-    `values` are those that every model is compared with.
-    """
+    """Motion and H(q, q̇) of the system, and `values` that models are compared with."""
 
     def __init__(self, system: System, simulation: Mapping, settings: Mapping):
         self.dof, self.coordinates = system.dof, list(system.coordinates)
         self.time_step = float(simulation["time_step"])
-        self._substeps = substeps_of(simulation)
-        self._motion = motion_of(system)
-        energy = system.hamiltonian
+        self._substeps, self._motion = substeps_of(simulation), motion_of(system)
+        self._system, energy = system, system.hamiltonian
         functions = [energy, *(sp.diff(energy, s) for s in system.state)]
-        functions += list(system.momenta)
-        names = list(system.parameters)
-        self._evaluate = evaluator(functions, system.coordinates, names)
-        self._parameters = system.parameter_values
-        self._system = system
+        self._values = self._evaluator([*functions, *system.momenta])
         self.start, points = np.array(settings["start"], float), _box(settings["box"])
         self.snapshots = min(settings["snapshots"], settings["steps"] + 1)
         fine = self.path(self.start, self.snapshots - 1, STATES_BETWEEN_SNAPSHOTS)
@@ -121,6 +103,12 @@ class Truth:
         }
         if "potential" in settings:
             self.values |= _rest_region(self, settings["potential"])
+
+    def _evaluator(self, functions: list[sp.Expr]) -> Callable:
+        """Values of functions of states, (sample, function)."""
+        system, n = self._system, self.dof
+        evaluate = evaluator(functions, system.coordinates, list(system.parameters))
+        return lambda x: evaluate(x[:, :n], x[:, n:], system.parameter_values)
 
     def path(self, state: np.ndarray, steps: int, between: int = 1) -> np.ndarray:
         """States (sample, 2 dof), h / `between` apart, by the method of the data."""
@@ -141,8 +129,7 @@ class Truth:
 
     def mass(self, state: np.ndarray) -> np.ndarray:
         """∂²L/∂q̇∂q̇ at a state, shape (dof, dof)."""
-        names = list(self._system.state)
-        values = dict(zip(names, map(float, state), strict=True))
+        values = dict(zip(self._system.state, map(float, state), strict=True))
         matrix = self._system.evaluated(self._system.mass_matrix).subs(values)
         return np.array(matrix.tolist(), dtype=float)
 
@@ -153,25 +140,18 @@ class Truth:
         for every order the value and the gradient, shape (1 + 2 dof, sample).
         """
         system, n = self._system, self.dof
-        needed = factors(2 * n, backward.needed_order(max(orders), 2))
         functions = [
             sp.diff(system.lagrangian, *(system.state[i] for i in axes))
             if axes
             else system.lagrangian
-            for axes in needed
+            for axes in factors(2 * n, backward.needed_order(max(orders), 2))
         ]
-        evaluate = evaluator(functions, system.coordinates, list(system.parameters))
-        velocity = states[:, n:]
-        given = evaluate(states[:, :n], velocity, self._parameters).T
+        given, velocity = self._evaluator(functions)(states).T, states[:, n:]
         found = (
             backward.modified_lagrangian(given, velocity, self.time_step, order, rule)
             for order in orders
         )
         return [backward.energy(one, velocity)[: 1 + 2 * n] for one in found]
-
-    def _values(self, states: np.ndarray) -> np.ndarray:
-        n = self.dof
-        return self._evaluate(states[:, :n], states[:, n:], self._parameters)
 
 
 def _grid(low, high, points: int) -> np.ndarray:
@@ -192,10 +172,7 @@ def _spread(box: Mapping, points: int) -> np.ndarray:
 
 
 def _rest_region(truth: Truth, recipe: Mapping) -> dict:
-    """Energy at rest on a grid, and the region below the level.
-
-    The region is the connected part around the lowest of the energy's minima.
-    """
+    """Energy at rest on a grid; the part below the level around its lowest minimum."""
     from scipy.ndimage import label, minimum_filter  # slow to import
 
     positions = _grid(recipe["low"], recipe["high"], recipe["points"])
@@ -224,10 +201,9 @@ def _at_rest(positions: np.ndarray) -> np.ndarray:
 
 
 def _misalignment(found: np.ndarray, true: np.ndarray) -> float:
-    """Mean sine of the angle between gradients, ν of Ober-Blöbaum and Offen.
+    """Mean sine of the angle between gradients (component, sample).
 
-    Of gradients (component, sample): zero if both functions have the same level sets,
-    whatever their scale and sign.
+    ν of Ober-Blöbaum and Offen: zero if both functions have the same level sets.
     """
     with np.errstate(all="ignore"):
         # Where the true gradient vanishes there is no angle.
@@ -248,11 +224,7 @@ def _slope(time: np.ndarray, values: np.ndarray) -> float:
 
 
 class Comparison:
-    """One learned model beside the truth.
-
-    The order `main` starts the motion; the energies of every order are divided by its
-    entry of `scales`.
-    """
+    """One learned model beside the truth; the order `main` starts its motion."""
 
     def __init__(self, dataset: xr.Dataset, truth: Truth, settings: Mapping):
         kind = CONTRACTS[dataset.attrs["contract"]].model
@@ -260,7 +232,7 @@ class Comparison:
         self.settings, self.orders = settings, list(settings["orders"])
         self.domain = settings.get("domain", {})
         self.main = self.model.main_order(self.orders)
-        self.scales: list[float] = []
+        self.scales: dict[int, float] = {}
         self._given = dataset
 
     def dataset(self, rng: np.random.Generator) -> xr.Dataset:
@@ -291,43 +263,36 @@ class Comparison:
             },
         )
 
-    def _scaled(self, states: np.ndarray) -> list[np.ndarray]:
-        """H^[k] of states over its scale, by order."""
-        return [
-            self.model.hamiltonian(states, k) / scale
-            for k, scale in zip(self.orders, self.scales, strict=True)
-        ]
+    def _scaled(self, states: np.ndarray, order: int) -> np.ndarray:
+        """H^[k] of states over its scale."""
+        return self.model.hamiltonian(states, order) / self.scales[order]
 
     def alignment(self) -> dict:
-        """Gradients of H^[k] compared with those of H at the points of the box.
-
-        A scale is the factor c with which ∂H^[k] is closest to c · ∂H.
-        """
+        """Gradients of H^[k] compared with those of H at the points of the box."""
         points, truth = self.truth.values["state_point"], self.truth
         true = truth.gradient(points)
         found = [self.model.hamiltonian_derivatives(points, k, 1) for k in self.orders]
-        self.scales = [float((f[1:] * true).sum() / (true**2).sum()) for f in found]
+        scales = [float((f[1:] * true).sum() / (true**2).sum()) for f in found]
+        self.scales = dict(zip(self.orders, scales, strict=True))
         values = {
             "misalignment": [_misalignment(f[1:], true) for f in found],
-            "scale": self.scales,
+            "scale": scales,
             "hamiltonian_point": [f[0] for f in found],
         }
         rule = getattr(self.model, "rule", None)
         # Derivatives of the truth up to order 6 are many where there are many states.
         if rule and truth.dof == 1:
             given = truth.integrated(points, self.orders, rule)
-            values["misalignment_integrated"] = [
-                _misalignment(f[1:], true) for f in given
-            ]
+            angles = [_misalignment(f[1:], true) for f in given]
+            values["misalignment_integrated"] = angles
             values["hamiltonian_point_integrated"] = [f[0] for f in given]
         return values
 
     def mass(self) -> dict:
         """∂²L^[k]/∂q̇∂q̇ over its scale, in the middle of the box of states."""
         middle = np.mean([self.settings["box"][end] for end in ("low", "high")], axis=0)
-        scaled = zip(self.orders, self.scales, strict=True)
         return {
-            "mass": [self.model.mass(middle, k) / scale for k, scale in scaled],
+            "mass": [self.model.mass(middle, k) / c for k, c in self.scales.items()],
             "mass_true": self.truth.mass(middle),
         }
 
@@ -335,31 +300,23 @@ class Comparison:
         """Long rollouts from the momentum of every order, beside that of the truth.
 
         Positions at the samples `stored`, energies and momenta at the samples `at`.
-        Momenta of the model have a part of its gauge; those of the truth, in the states
-        of the model, have none.
         """
         model, truth, path = self.model, self.truth, self.truth.long_path
         n, steps, short = truth.dof, self.settings["steps"], self.settings["short"] + 1
-        runs = [
-            model.rollout(truth.start, steps, k, **self.domain) for k in self.orders
-        ]
+        of_order = {
+            k: model.rollout(truth.start, steps, k, **self.domain) for k in self.orders
+        }
+        runs = list(of_order.values())
         momenta = np.array([run.momenta for run in runs])
         # NaN after a failure: the error is that of the steps that were done.
         errors = [np.abs(run.positions - path[:, :n]).max(axis=1) for run in runs]
-        states = [
-            model.states(run, at, k) for run, k in zip(runs, self.orders, strict=True)
-        ]
+        states = [model.states(run, at, k) for k, run in of_order.items()]
         energy = np.array([truth.energy(s) for s in states])
         # Paper: H^[0] has the velocities of L^[2], too, and only so a wide band.
-        along = runs[self.orders.index(self.main)]
-        higher = [max(k, self.main) for k in self.orders]
-        on_path = {k: model.states(along, at, k) for k in set(higher)}
-        modified = np.array(
-            [
-                model.hamiltonian(on_path[h], k) / scale
-                for h, k, scale in zip(higher, self.orders, self.scales, strict=True)
-            ]
-        )
+        along = of_order[self.main]
+        higher = {k: max(k, self.main) for k in self.orders}
+        on_path = {k: model.states(along, at, k) for k in set(higher.values())}
+        modified = np.array([self._scaled(on_path[h], k) for k, h in higher.items()])
         time = at * truth.time_step
         change = np.abs(energy - truth.energy(self.truth.start[None])[0])
         return {
@@ -382,10 +339,9 @@ class Comparison:
         }
 
     def snapshots(self) -> dict:
-        """States of the model at the first snapshots of the long rollout.
+        """States of the model at the first snapshots, velocities by L^[k], k = `main`.
 
-        Velocities are those that have the model's momenta by L^[k], k = `main`
-        (Ober-Blöbaum and Offen, section 2.3).
+        As Ober-Blöbaum and Offen, section 2.3.
         """
         count = self.truth.snapshots
         run = self.model.rollout(self.truth.start, count - 1, self.main, **self.domain)
@@ -399,7 +355,8 @@ class Comparison:
         """
         given = self.truth.values
         true, inside = given["potential_true"], given["inside"] > 0
-        found = self._scaled(_at_rest(given["q_rest"]))
+        rest = _at_rest(given["q_rest"])
+        found = [self._scaled(rest, k) for k in self.orders]
         heights = [values - np.mean((values - true)[inside]) for values in found]
         values = {
             "potential_estimate": heights,
@@ -409,31 +366,30 @@ class Comparison:
         if not saddles.size:
             return values
         queried = np.concatenate([_at_rest(saddles), self.truth.start[None]])
-        margins = [e[:-1] - e[-1] for e in self._scaled(queried)]
-        expected = self.truth.energy(queried)
-        values["saddle_margin"] = margins
-        values["saddle_margin_true"] = expected[:-1] - expected[-1]
+        energies = [self._scaled(queried, k) for k in self.orders]
+        energies.append(self.truth.energy(queried))
+        *margins, expected = (e[:-1] - e[-1] for e in energies)
+        values |= {"saddle_margin": margins, "saddle_margin_true": expected}
         if self.truth.dof == 2:
-            values |= self._close_ups(saddles, margins, values["saddle_margin_true"])
+            values |= self._close_ups(saddles, margins, expected)
         return values
 
     def _close_ups(self, saddles: np.ndarray, margins, expected: np.ndarray) -> dict:
         """H^[k] at rest minus that of the start, on small grids around the saddles.
 
-        There a margin decides whether a channel is open. A grid is as wide as the
-        widest channel that the margins of the second order, or of the truth, open.
+        As wide as the widest channel that the margins of order 2, or the true, open.
         """
         order = min(self.orders, key=lambda k: abs(k - 2))
         margins = np.append(margins[self.orders.index(order)], expected)
         if not np.isfinite(margins).all():
             return {}
+        largest, truth = 2 * np.abs(margins).max(), self.truth
         width = CHANNELS_PER_CLOSE_UP * max(
-            np.sqrt(2 * np.abs(margins).max() / _curvature(self.truth, saddle))
-            for saddle in saddles
+            np.sqrt(largest / _curvature(truth, saddle)) for saddle in saddles
         )
         offsets = _grid([-width] * 2, [width] * 2, POINTS_OF_CLOSE_UP)
         rest = _at_rest((saddles[:, None] + offsets).reshape(-1, 2))
-        start, shape = self.truth.start[None], (len(saddles), len(offsets))
+        start, shape = truth.start[None], (len(saddles), len(offsets))
 
         def near(energy, *order):
             return (energy(rest, *order) - energy(start, *order)).reshape(shape)
@@ -441,10 +397,9 @@ class Comparison:
         return {
             "near_offset": offsets,
             "near_estimate": [
-                near(self.model.hamiltonian, k) / scale
-                for k, scale in zip(self.orders, self.scales, strict=True)
+                near(self.model.hamiltonian, k) / c for k, c in self.scales.items()
             ],
-            "near_true": near(self.truth.energy),
+            "near_true": near(truth.energy),
         }
 
     def horizon(self) -> dict:
@@ -462,8 +417,7 @@ class Comparison:
 
     def noether(self) -> dict:
         """Spread of each Noether quantity along the true motion, over its size."""
-        room = self._given.sizes["symmetry"]
-        spread = np.full(room, np.nan)
+        spread = np.full(self._given.sizes["symmetry"], np.nan)
         path = self.truth.long_path[:, : self.truth.dof]
         for i, symmetry in enumerate(self.model.symmetries):
             if symmetry.verdict == "not found":
@@ -475,9 +429,8 @@ class Comparison:
     def survival(self) -> dict:
         """Steps before escape, censored at the end, and the motion of the first start.
 
-        Starts differ by round-off in the first coordinate. Whether one escapes may be a
-        matter of the last bit, so the time of a single one means nothing. Steps beyond
-        a multiple of the stored samples are not done.
+        Starts differ by round-off in the first coordinate: when one escapes may be a
+        matter of the last bit. Steps beyond a multiple of the samples are not done.
         """
         recipe = self.settings["survival"]
         every = max(recipe["steps"] // SAMPLES_OF_PASSAGE, 1)
@@ -499,10 +452,9 @@ class Comparison:
 
     def _passage(self, run, every: int) -> dict:
         """Positions and true energy of a rollout in coarse samples; its last steps."""
-        count, truth = len(run.positions), self.truth
-        states = self.model.states(run, np.arange(count), self.main, every)
-        energy = truth.energy(states)
-        time = truth.time_step * every * np.arange(count)
+        samples, truth = np.arange(len(run.positions)), self.truth
+        energy = truth.energy(self.model.states(run, samples, self.main, every))
+        time = truth.time_step * every * samples
         sample = max(run.steps - STEPS_OF_PASSAGE_END, 0) // every
         before = run.steps - sample * every
         # Its rounding errors differ, but so soon after that does not show.
@@ -521,10 +473,9 @@ class Comparison:
     def posterior(self, rng: np.random.Generator) -> dict:
         """Standard deviation of the learned H^[k] and its error, of one coordinate.
 
-        There H is known up to a monotone function. Each draw is brought to the truth by
-        a polynomial. The posterior knows the noise, not the rest of the series in h:
-        where the next term, by the ratio of the last two, is no small part of the
-        standard deviation, there is none.
+        There H is known up to a monotone function, and each draw is brought to the
+        truth by a polynomial. The posterior knows the noise, not the rest of the series
+        in h: where the next term is no small part of it, none is stated.
         """
         given = self.truth.values
         points, true = given["state_point"], given["hamiltonian_point_true"]
@@ -535,10 +486,10 @@ class Comparison:
             values = model.hamiltonian(points, order)
             return fit(values, true, DEGREE_OF_MONOTONE_MAP)(values)
 
-        series = [matched(self.model, order) for order in self.orders]
-        error = series[self.orders.index(self.main)] - true
+        series = {order: matched(self.model, order) for order in self.orders}
+        error = series[self.main] - true
         std = np.std([matched(draw) for draw in draws], axis=0)
-        if _next_term(series) > LARGEST_SHARE_OF_SERIES * _rms(std):
+        if _next_term(list(series.values())) > LARGEST_SHARE_OF_SERIES * _rms(std):
             std = np.full_like(std, np.nan)
         covered = np.abs(error) <= 2 * std
         return {

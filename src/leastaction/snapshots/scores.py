@@ -4,11 +4,12 @@ A row is there if the rollout holds what it is about. Our own limits are those o
 recommended estimator; of the others the numbers stand beside.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
+import xarray as xr
 
 from leastaction.core.families import system_from_config
 from leastaction.report.case import (
@@ -24,7 +25,6 @@ from leastaction.report.case import (
 )
 from leastaction.report.recovery import HONEST_MODE, MAIN, case_text
 from leastaction.report.verdict import binomial_band, summary_of
-from leastaction.snapshots.field_rows import TABLE as FIELDS
 from leastaction.snapshots.shadow_panel import Learned, cyclic_coordinates, learned_at
 from leastaction.snapshots.symmetry_rows import TABLE as SYMMETRIES
 
@@ -42,10 +42,10 @@ class AtLevel:
     where: str
 
     @property
-    def duration(self) -> float:
+    def duration(self) -> str:
         """Time up to which many starts are followed, s."""
         steps = int(np.nanmax(self.found.rollout["horizon_steps"].values))
-        return steps * self.found.model.attrs["time_step"]
+        return f"{steps * self.found.model.attrs['time_step']:g}"
 
     @property
     def steps(self) -> int:
@@ -56,10 +56,9 @@ class AtLevel:
     @property
     def position_unit(self) -> str:
         """Unit of all positions, in words if they have several or none."""
-        coordinates = self.case.config["system"]["coordinates"]
-        units = {str(entry["unit"]) for entry in coordinates.values()}
-        one = units.pop() if len(units) == 1 else "1"
-        return "units of q" if one == "1" else one
+        coordinates = self.case.config["system"]["coordinates"].values()
+        one, *others = {str(entry["unit"]) for entry in coordinates}
+        return "units of q" if others or one == "1" else one
 
 
 def rows(case: Case) -> Iterator[dict]:
@@ -74,9 +73,8 @@ def rows(case: Case) -> Iterator[dict]:
     targets = case.targets if case.estimator == MAIN else {}
     of_field = "error" in rollout
     for level in map(float, levels):
-        found = learned_at(
-            case.estimator, case.model, rollout, level if swept else None
-        )
+        at_noise = level if swept else None
+        found = learned_at(case.estimator, case.model, rollout, at_noise)
         limits = _limits(targets, level)
         where = f", {case_text(level, HONEST_MODE)}" if level or len(levels) > 1 else ""
         if of_field:
@@ -100,13 +98,11 @@ def _limits(targets: Mapping, level: float) -> dict:
 
 def _misalignment(at: AtLevel) -> Iterator[Found]:
     """By order, unless it is printed; with noise, of the order that counts."""
-    known = {
-        (entry["ours"].get("rollout"), entry["ours"].get("order"))
-        for entry in own_rows(at.case)
-    }
+    printed = [entry["ours"] for entry in own_rows(at.case)]
+    known = [o.get("order") for o in printed if o.get("rollout") == "misalignment"]
     for order in at.found.orders:
         main = order == at.found.main
-        if ("misalignment", order) in known or (at.where and not main):
+        if order in known or (at.where and not main):
             continue
         limit = at.limits.get(f"misalignment_h{order}")
         if main:
@@ -116,34 +112,35 @@ def _misalignment(at: AtLevel) -> Iterator[Found]:
         yield Found(values, str(order), target=target)
 
 
-def _of(name: str, of: Callable = np.asarray) -> Callable:
-    """Variable of the rollout, of the main order if it has several; None without it."""
+def _of(name: str, tell: Callable | None = None) -> Callable:
+    """Variable of the rollout, of the main order if it has several; None without it.
 
-    def values(at: AtLevel) -> np.ndarray | None:
+    Or what `tell(at, values)` makes of it.
+    """
+
+    def values(at: AtLevel) -> np.ndarray | Sequence[Found] | None:
         if name not in at.found.rollout:
             return None
         array = at.found.rollout[name]
-        return of(at.found.at_main(name) if "order" in array.dims else array.values)
+        given = at.found.at_main(name) if "order" in array.dims else array.values
+        told = tell(at, given) if tell else given
+        return [told] if isinstance(told, Found) else told
 
     return values
 
 
-def _coverage(at: AtLevel) -> Iterator[Found]:
-    """Of the replicates that state a standard deviation of H.
-
-    Errors of neighbouring states are correlated, so that the band is that of as many
-    intervals as there are replicates.
-    """
-    if "hamiltonian_coverage" not in at.found.rollout:
-        return
-    shares = at.found.rollout["hamiltonian_coverage"].values
+def _coverage(at: AtLevel, shares: np.ndarray) -> Found | None:
+    """Of the replicates that state a standard deviation of H."""
+    # Errors of neighbouring states are correlated: the band is that of as many
+    # intervals as there are replicates.
     stated = shares[np.isfinite(shares)]
-    if stated.size:
-        note = (
-            f"mean over {stated.size} of {shares.size} replicates, those in which the "
-            "series in h is exact enough; errors of neighbouring states are correlated"
-        )
-        yield Found(stated, note=note, target=binomial_band(stated.size))
+    note = (
+        f"mean over {stated.size} of {shares.size} replicates, those in which the "
+        "series in h is exact enough; errors of neighbouring states are correlated"
+    )
+    if not stated.size:
+        return None
+    return Found(stated, note=note, target=binomial_band(stated.size))
 
 
 # And how far H is off where the posterior tells how far it may be.
@@ -156,21 +153,21 @@ IDENTIFICATION = (
     ),
     Row(
         "error of H, rms over the box",
-        _of("hamiltonian_error", lambda error: np.sqrt((error**2).mean(axis=-1))),
+        _of("hamiltonian_error", lambda _, error: np.sqrt((error**2).mean(axis=-1))),
         unit="J",
         note="after a monotone map to the true H: more is not known of it",
     ),
     Row(
         "share of states whose H is within two standard deviations",
-        _coverage,
+        _of("hamiltonian_coverage", _coverage),
         summary=lambda values: (float(values.mean()), *summary_of(values)[1:]),
     ),
 )
 
 
-def _steps_done(at: AtLevel) -> Iterator[Found]:
-    yield Found(
-        at.found.at_main("steps_done"),
+def _steps_done(at: AtLevel, done: np.ndarray) -> Found:
+    return Found(
+        done,
         unit=f"of {at.steps}",
         summary=lambda done: (float(done.min()), np.nan, np.nan),
         target={"minimum": at.steps} if at.limits else None,
@@ -178,11 +175,10 @@ def _steps_done(at: AtLevel) -> Iterator[Found]:
     )
 
 
-def _position_error(at: AtLevel) -> Iterator[Found]:
+def _position_error(at: AtLevel, error: np.ndarray) -> Found:
     whole = (at.found.at_main("steps_done") == at.steps).all()
     note = "" if whole else "of the steps before it failed"
-    error = at.found.at_main("position_error")
-    yield Found(error, str(at.steps), unit=at.position_unit, note=note)
+    return Found(error, str(at.steps), unit=at.position_unit, note=note)
 
 
 def _energy_band(at: AtLevel) -> Iterator[Found]:
@@ -201,52 +197,41 @@ def _momenta(at: AtLevel) -> Iterator[Found]:
         yield Found(at.found.at_main("momentum_range")[..., a] / size, name)
 
 
-def _horizon_error(at: AtLevel) -> Iterator[Found]:
-    if "horizon_error" in at.found.rollout:
-        errors = at.found.rollout["horizon_error"].values
-        of = f"{at.duration:g} s, median of {errors.shape[-1]} starts"
-        yield Found(errors, of, unit=at.position_unit)
+def _horizon_error(at: AtLevel, errors: np.ndarray) -> Found:
+    of = f"{at.duration} s, median of {errors.shape[-1]} starts"
+    return Found(errors, of, unit=at.position_unit)
 
 
-def _failures(at: AtLevel) -> Iterator[Found]:
-    if "horizon_error" in at.found.rollout:
-        errors = at.found.rollout["horizon_error"].values
-        yield Found(np.isnan(errors), f"{at.duration:g}")
+def _potential_error(at: AtLevel, error: np.ndarray) -> Found:
+    note = f"H^[[{at.found.main}]] at rest over its scale, shifted"
+    return Found(error, note=note)
 
 
-def _potential_error(at: AtLevel) -> Iterator[Found]:
-    if "potential_error" in at.found.rollout:
-        note = f"H^[[{at.found.main}]] at rest over its scale, shifted"
-        yield Found(at.found.at_main("potential_error"), note=note)
+def _saddle_margin(at: AtLevel, margins: np.ndarray) -> Found:
+    listed = ", ".join(f"{value:.3g}" for value in margins[0])
+    return Found(
+        margins.min(axis=-1),
+        corrected=float(at.found.rollout["saddle_margin_true"].min()),
+        note=f"saddles: {listed}; a negative one is an open channel",
+    )
 
 
-def _saddle_margin(at: AtLevel) -> Iterator[Found]:
-    if "saddle_margin" in at.found.rollout:
-        margins = at.found.at_main("saddle_margin")
-        listed = ", ".join(f"{value:.3g}" for value in margins[0])
-        yield Found(
-            margins.min(axis=-1),
-            corrected=float(at.found.rollout["saddle_margin_true"].min()),
-            note=f"saddles: {listed}; a negative one is an open channel",
-        )
-
-
-def _survived(at: AtLevel) -> Iterator[Found]:
-    if "survival_steps" in at.found.rollout:
-        done = at.found.rollout["survival_steps"].values
-        kept = int(at.found.rollout["survival_censored"].values.sum())
-        note = (
-            f"{kept} of {done.size} starts, which differ by round-off, had not escaped "
-            "when they were stopped: for these a lower bound"
-        )
-        yield Found(done, note=note)
+def _survived(at: AtLevel, done: np.ndarray) -> Found:
+    kept = int(at.found.rollout["survival_censored"].values.sum())
+    note = (
+        f"{kept} of {done.size} starts, which differ by round-off, had not escaped "
+        "when they were stopped: for these a lower bound"
+    )
+    return Found(done, note=note)
 
 
 # The long rollout, its energy and momenta, many short ones, the potential, survival.
 MOTION = (
-    Row("steps of the long rollout", _steps_done),
+    Row("steps of the long rollout", _of("steps_done", _steps_done)),
     Row(
-        "largest error of a position, {} steps", _position_error, limit="position_error"
+        "largest error of a position, {} steps",
+        _of("position_error", _position_error),
+        limit="position_error",
     ),
     Row(
         "largest deviation of the true energy",
@@ -256,7 +241,7 @@ MOTION = (
     ),
     Row(
         "drift of the true energy, size",
-        _of("energy_drift", np.abs),
+        _of("energy_drift", lambda _, drift: np.abs(drift)),
         unit="W",
         limit="energy_drift",
         note="slope of a line through the energies along the long rollout",
@@ -275,37 +260,104 @@ MOTION = (
     ),
     Row(
         "largest error of a position up to {}",
-        _horizon_error,
+        _of("horizon_error", _horizon_error),
         limit="horizon_error",
         kind="median",
         note="a start that failed counts as infinite",
     ),
     Row(
         "starts that failed before {} s",
-        _failures,
+        _of("horizon_error", lambda at, e: Found(np.isnan(e), at.duration)),
         limit="failures",
         kind="maximum",
         summary=count,
     ),
     Row(
         "largest error of the potential inside the level",
-        _potential_error,
+        _of("potential_error", _potential_error),
         unit="J",
         limit="potential_error",
     ),
     Row(
         "smallest margin of a saddle over the start",
-        _saddle_margin,
+        _of("saddle_margin", _saddle_margin),
         unit="J",
         limit="saddle_margin",
         kind="minimum",
     ),
     Row(
         "steps before escape",
-        _survived,
+        _of("survival_steps", _survived),
         unit="steps",
         limit="survived_steps",
         kind="minimum",
+    ),
+)
+
+
+def errors_at(rollout: xr.Dataset, step: int) -> np.ndarray:
+    """Error after so many steps, one per replicate; infinite if a motion failed."""
+    return rollout["error"].isel(step=step).fillna(np.inf).values
+
+
+def _field_error(step: int, when: str, limit: str) -> Row:
+    def values(rollout: xr.Dataset) -> np.ndarray | None:
+        last = rollout.sizes["step"] - 1
+        return errors_at(rollout, step) if abs(step) <= last else None
+
+    quantity = f"rms error of unseen motions after {when}"
+    return Row(quantity, values, limit=limit, note="over their rms")
+
+
+def speed_error(rollout: xr.Dataset) -> np.ndarray:
+    """|c²/c²_true − 1|, one per replicate."""
+    return np.abs((rollout["speed_squared"] / rollout["speed_squared_true"]) - 1).values
+
+
+def slope_error(rollout: xr.Dataset) -> np.ndarray | None:
+    """Largest error of V' over its largest value; None where V' is zero."""
+    true = rollout["slope_true"]
+    largest = float(np.abs(true).max())
+    if largest == 0:
+        return None
+    return (np.abs(rollout["slope_estimate"] - true).max("value") / largest).values
+
+
+# The subject of these rows is a rollout.
+FIELDS = (
+    _field_error(50, "50 steps", "field_error_50"),
+    _field_error(200, "200 steps", "field_error_200"),
+    _field_error(-1, "the last step", "field_error"),
+    Row(
+        "relative error of the squared speed of waves",
+        speed_error,
+        limit="wave_speed_error",
+    ),
+    Row(
+        "largest error of V' over its largest value",
+        slope_error,
+        limit="field_slope_error",
+    ),
+    Row(
+        "change of the true energy along the motions",
+        lambda rollout: np.abs(rollout["energy_drift"].values),
+        limit="field_energy_drift",
+        note="mean of the last steps over that of the first, minus 1",
+    ),
+    Row(
+        "fits called stable whose motion failed",
+        lambda rollout: ((rollout["stable"] == 1) & (rollout["failed"] > 0)).values,
+        limit="field_failures",
+        kind="maximum",
+        summary=count,
+    ),
+    Row(
+        "fits refused before their rollout",
+        lambda rollout: (rollout["stable"] == 0).values,
+        limit="fields_refused",
+        kind="minimum",
+        summary=count,
+        note="no stable density is compatible with the data",
     ),
 )
 
@@ -334,20 +386,18 @@ def _printed(kind: str) -> Callable:
     return values
 
 
+DIAGNOSTICS = Literal["rank", "residual_square"]
+SEVERAL = "Order of backward error analysis, where there are several."
 PRINTED = (
     Printed("rollout", "Variable of its rollout.", str, values=_printed("rollout")),
     Printed(
         "model",
         "Diagnostic of the learned model.",
-        Literal["rank", "residual_square"],
+        DIAGNOSTICS,
         values=_printed("model"),
     ),
     Key("estimator", "Whose number it is, of estimators without candidates.", str),
-    Key(
-        "order",
-        "Order of backward error analysis, where there are several.",
-        Literal[ORDERS],
-    ),
+    Key("order", SEVERAL, Literal[ORDERS]),
     Key("unscaled", "In the units of the learned Lagrangian, not in J.", bool),
     Key("factor", "Multiplies it.", default=1),
 )

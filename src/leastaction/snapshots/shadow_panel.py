@@ -42,18 +42,10 @@ class Learned:
         return "shadow" in self.model.attrs
 
     @property
-    def shadow(self) -> bool:
-        """Whether its Lagrangian is an inverse modified one."""
-        return bool(self.model.attrs.get("shadow", False))
-
-    @property
     def main(self) -> int:
-        """Order whose momentum starts its motion.
-
-        The highest of a shadow Lagrangian. Another one is that of the motion itself.
-        """
-        orders = self.rollout["order"].values
-        return int(orders[-1] if self.shadow else orders[0])
+        """Order whose momentum starts its motion: the highest of a shadow."""
+        shadow = self.model.attrs.get("shadow", False)
+        return int(self.rollout["order"].values[-1 if shadow else 0])
 
     @property
     def first(self) -> xr.Dataset:

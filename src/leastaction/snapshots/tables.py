@@ -6,7 +6,7 @@ the quadrature rule (:mod:`backward_error`), and the printed ones, read as expre
 are subtracted from them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import product
 
@@ -43,8 +43,7 @@ def identification(panels: Sequence[Panel]) -> Table:
     """Misalignment ν by estimator and order, with rank and residual.
 
     A row per estimator of every system, and one for its true Lagrangian where it is
-    integrated as well. Printed values, those of ``publish.rows`` that name an
-    estimator, stand in columns of their own.
+    integrated as well. Printed values stand in columns of their own.
     """
     found = [learned(panel) for panel in panels]
     orders = sorted({k for each in found for one in each.values() for k in one.orders})
@@ -53,14 +52,13 @@ def identification(panels: Sequence[Panel]) -> Table:
         rows += [
             _identified(panel, one, orders) for one in each.values() if one.has_energy
         ]
-        rows += _integrated(panel, each.values(), orders)
+        rows += _integrated(panel, each.values())
     columns = ["system", "estimator", "functions"]
     for name in ("rank", "residual squared", *map(_nu, orders)):
         columns += [name, f"{name}, printed"]
     frame = pd.DataFrame(rows, columns=[*columns, "scale"]).fillna("")
-    empty = [name for name in frame if not frame[name].astype(bool).any()]
-    frame = frame.drop(columns=empty)
-    return Table(frame, IDENTIFICATION_NOTE)
+    shown = frame.astype(bool).any()
+    return Table(frame.loc[:, shown], IDENTIFICATION_NOTE)
 
 
 def _nu(order: int) -> str:
@@ -80,23 +78,21 @@ def _identified(panel: Panel, one: Learned, orders: Sequence[int]) -> dict:
     for column, name in (("rank", "rank"), ("residual squared", "residual_square")):
         row[column] = _median(one.model[name]) if name in one.model else ""
         row[f"{column}, printed"] = printed(model=name)
-    for k in one.orders:
-        row[_nu(k)] = _median(one.rollout["misalignment"].sel(order=k))
     for k in orders:
+        nus = one.rollout["misalignment"]
+        row[_nu(k)] = _median(nus.sel(order=k)) if k in one.orders else ""
         row[f"{_nu(k)}, printed"] = printed(rollout="misalignment", order=k)
     return row
 
 
-def _integrated(panel: Panel, found, orders: Sequence[int]) -> list[dict]:
+def _integrated(panel: Panel, found: Iterable[Learned]) -> list[dict]:
     """Row of the true Lagrangian, if the rollouts have integrated it."""
     for one in found:
         if "misalignment_integrated" in one.rollout:
             values = one.first["misalignment_integrated"]
+            # Of order 0 it is round-off.
             nus = {
-                # Of order 0 it is round-off.
-                _nu(k): _median(values.sel(order=k)) if k else "0"
-                for k in one.orders
-                if k in orders
+                _nu(k): _median(values.sel(order=k)) if k else "0" for k in one.orders
             }
             return [{"system": panel.title, "estimator": TRUE} | nus]
     return []
@@ -133,12 +129,8 @@ def modified_lagrangians(panels: Sequence[Panel]) -> Table:
     """Modified and inverse modified Lagrangians: of a general L, and of each system.
 
     A row per rule, kind and order. The first panel with ``publish.formulas`` tells what
-    is printed; for the systems that is evaluated on their Lagrangian.
-
-    Raises
-    ------
-    ValueError
-        If a system has several coordinates.
+    is printed; for the systems that is evaluated on their Lagrangian. A ValueError
+    tells that a system has several coordinates.
     """
     printed = next((found for p in panels if (found := printed_formulas(p.config))), {})
     rows = [_row("any L(q, v)", *case, printed, {}) for case in _CASES]

@@ -27,9 +27,6 @@ from leastaction.snapshots.discrete_lagrangian import (
     quadrature,
 )
 
-# Of the mean discrete mass minus 1 beside the rms of the rows.
-WEIGHT_OF_THE_MASS = 1.0
-
 
 class NetworkResiduals:
     """Residuals and Jacobian of L = Σ b_k tanh(w_k·z + c_k) on positions."""
@@ -57,13 +54,13 @@ class NetworkResiduals:
 
     def residuals(self, parameters: np.ndarray) -> np.ndarray:
         """Rows over the root of their number, then the mean discrete mass minus 1."""
-        return self._evaluate(parameters, False)[0]
+        return self._evaluate(parameters, False)
 
     def jacobian(self, parameters: np.ndarray) -> np.ndarray:
         """Derivatives of the residuals by (b_k, c_k, w_k) of every unit k."""
-        return self._evaluate(parameters, True)[1]
+        return self._evaluate(parameters, True)
 
-    def _evaluate(self, parameters, derived):
+    def _evaluate(self, parameters: np.ndarray, derived: bool) -> np.ndarray:
         b, c, w = self.split(parameters)
         samples, n = len(self._rows[0][0]), self._size // 2
         rows = np.zeros((samples, n))
@@ -77,9 +74,8 @@ class NetworkResiduals:
                 jacobian[..., 0] += first[:, None] * slope
                 jacobian[..., 1] += by_argument
                 jacobian[..., 2:] += by_argument[..., None] * z[:, None, None]
-                jacobian[..., 2:] += (first * b)[:, None, :, None] * alpha[
-                    None, :, None
-                ]
+                outer = (first * b)[:, None, :, None]
+                jacobian[..., 2:] += outer * alpha[None, :, None]
         mass, gradient = -1.0, np.zeros((len(b), self._size + 2))
         for z, beta in self._masses:
             _, _, second, third = tanh_derivatives(z @ w.T + c, 3)
@@ -94,11 +90,9 @@ class NetworkResiduals:
                 2 * image * mean[:, None] + square[:, None] * along
             )
         scale = 1 / np.sqrt(rows.size)
-        residuals = np.append(scale * rows.ravel(), WEIGHT_OF_THE_MASS * mass)
         if not derived:
-            return residuals, None
-        table = scale * jacobian.reshape(rows.size, -1)
-        return residuals, np.vstack([table, WEIGHT_OF_THE_MASS * gradient.ravel()])
+            return np.append(scale * rows.ravel(), mass)
+        return np.vstack([scale * jacobian.reshape(rows.size, -1), gradient.ravel()])
 
 
 def random_layer(positions: np.ndarray, time_step: float, units: int) -> TanhLayer:
@@ -119,8 +113,6 @@ def identify(
     """Network of one case: least squares in all weights, from random ones.
 
     The outer weights begin with the most probable ones of the random layer.
-
-    Settings: `units` of the layer, `evaluations` at most, `rule`.
     """
     positions, h = positions_of(observations), time_step(observations)
     rule, units = settings["rule"], settings["units"]
@@ -130,16 +122,11 @@ def identify(
     system = constrained(rows.reshape(-1, units), *conditions)
     start = system.coefficients(system.most_probable()[0])
     network = NetworkResiduals(positions, h, rule)
+    parameters = np.column_stack([start, layer.offsets, layer.weights]).ravel()
+    until = {"xtol": 1e-15, "ftol": None, "gtol": None}
+    until["max_nfev"] = settings["evaluations"]
     found = least_squares(
-        network.residuals,
-        np.column_stack([start, layer.offsets, layer.weights]).ravel(),
-        network.jacobian,
-        method="trf",
-        x_scale="jac",
-        xtol=1e-15,
-        ftol=None,
-        gtol=None,
-        max_nfev=settings["evaluations"],
+        network.residuals, parameters, network.jacobian, x_scale="jac", **until
     )
     b, c, w = network.split(found.x)
     about = {"units": "mixed", "long_name": "rms of the rows"}

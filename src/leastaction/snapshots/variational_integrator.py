@@ -172,25 +172,13 @@ def jets(states, layout, values, work, gradients, hessians):
 
 @dataclass(frozen=True)
 class Rollout:
-    """A discrete motion; NaN after a failure.
+    """A discrete motion; NaN after a failure."""
 
-    Attributes
-    ----------
-    positions, momenta
-        Shape (sample, dof).
-    steps
-        Steps done.
-    reason
-        Why it stopped before its end; empty if it did not.
-    iterations
-        Newton corrections per step.
-    """
-
-    positions: np.ndarray
-    momenta: np.ndarray
-    steps: int
-    reason: str
-    iterations: float
+    positions: np.ndarray  # (sample, dof)
+    momenta: np.ndarray  # (sample, dof)
+    steps: int  # done
+    reason: str  # why it stopped before its end; empty if it did not
+    iterations: float  # Newton corrections per step
 
     @property
     def complete(self) -> bool:
@@ -254,20 +242,16 @@ class VariationalIntegrator:
         Parameters
         ----------
         position, momentum
-            q₀ and p₀, shape (dof,). p₀ is ∂L^[k]/∂q̇ of the modified Lagrangian.
-        steps
-            How many, a multiple of `every`.
+            q₀ and p₀ = ∂L^[k]/∂q̇ of the modified Lagrangian, shape (dof,).
+        steps, every
+            How many, and how many between two samples.
         velocity
             Rough q̇₀ for the start of the first Newton iteration.
-        every
-            Steps between two samples.
         low, high
             Box outside of which the motion counts as escaped.
-        tolerance
-            Largest correction of a converged step; by default just above the floor that
-            round-off sets (:meth:`tolerance`).
-        iterations
-            Most corrections of a step.
+        tolerance, iterations
+            Largest correction of a converged step, by default :meth:`tolerance`, and
+            most corrections of a step.
 
         Raises
         ------

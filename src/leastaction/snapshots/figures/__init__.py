@@ -6,16 +6,12 @@ EXAMPLE = {
 }
 # Further figures of a file.
 SHARED = {
-    "escape_paths": (
-        "escape_energy",
-        "survival_study",
-        "saddle_channels",
-    ),
+    "alignment": ("shadow_noise_study",),
+    "escape_paths": ("escape_energy", "survival_study", "saddle_channels"),
     "field_motion": ("field_errors", "field_law"),
     "governing_hamiltonian": ("identified_hamiltonian",),
     "shadow_path": (
-        "snapshots",
-        "shadow_energy",
-        "modified_energy",
+        *("snapshots", "shadow_energy", "modified_energy"),
+        "shadow_mechanism_study",
     ),
 }

@@ -56,11 +56,7 @@ def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
     figure, grid = grid_of(settings, *size, row=64, rest=6, sharex=True, sharey=True)
     for panel, row, each in zip(panels, grid, found, strict=True):
         for axes, one in zip(row, each, strict=False):
-            _equipotentials(axes, panel, one)
-            _path(axes, one, settings)
-            lines = [look_of(one.estimator).label, fate(one), printed_time(panel, one)]
-            axes.set_title("\n".join(lines))
-            _square(axes, panel)
+            _path(axes, panel, one, settings)
         for axes in row[1:]:
             axes.set_ylabel("")
         for axes in row[len(each) :]:
@@ -87,23 +83,23 @@ def _every(one: Learned, what: str) -> Line2D:
 def finding(panels: Sequence[Panel]) -> str:
     """Which motions escape, when, and what the paper has."""
     found = [(panel, one) for panel in panels for one in passing(panel, SHOWN)]
-    gone = {name_of(one): _end(one) for _, one in found if not _stays(one)}
+    times = {name_of(one): _end(one) for _, one in found}
     staying = [name_of(one) for _, one in found if _stays(one)]
+    gone = {name: time for name, time in times.items() if name not in staying}
     said = []
     if gone:
-        times = [f"{name} escapes at {seconds(time)}" for name, time in gone.items()]
-        said.append(listed(times))
+        said.append(listed([f"{n} escapes at {seconds(t)}" for n, t in gone.items()]))
     if staying:
-        stop = max(_end(one) for _, one in found)
         verb = "is" if len(staying) == 1 else "are"
-        said.append(f"{listed(staying)} {verb} still inside at {seconds(stop)}")
+        stop = seconds(max(times.values()))
+        said.append(f"{listed(staying)} {verb} still inside at {stop}")
     text = f"In our run {'; '.join(said)}."
     printed = {
-        name_of(one): float(row["printed"])
+        name_of(one): time
         for panel, one in found
-        for row in _printed_times(panel, one)
+        for time in _printed_times(panel, one)
     }
-    ours = {name_of(one): _end(one) for _, one in found if name_of(one) in printed}
+    ours = {name: time for name, time in times.items() if name in printed}
     if printed and not gone.keys() & printed.keys():
         text += " In the paper they escape"
     elif printed and sorted(ours, key=ours.get) != sorted(printed, key=printed.get):
@@ -111,8 +107,7 @@ def finding(panels: Sequence[Panel]) -> str:
     elif printed:
         text += " That is the order of the paper, but the times are not"
     if printed:
-        times = [f"{name} {seconds(time)}" for name, time in printed.items()]
-        text += f" ({', '.join(times)})"
+        text += f" ({', '.join(f'{n} {seconds(t)}' for n, t in printed.items())})"
     lacking = [_lacking(one) for _, one in found if "saddle_margin_true" in one.first]
     if lacking:
         text = text.removesuffix(".") + ". The start lacks only "
@@ -129,10 +124,10 @@ def _end(one: Learned) -> float:
     return float(one.first["survival_time"].values[0])
 
 
-def _printed_times(panel: Panel, one: Learned) -> list[Mapping]:
-    """Rows with the paper's time of the escape, of its own recipes only."""
+def _printed_times(panel: Panel, one: Learned) -> list[float]:
+    """The paper's time of the escape, of its own recipes only."""
     return [
-        row
+        float(row["printed"])
         for row in panel.printed
         if row["ours"].get("rollout") == "survival_time"
         and row["ours"].get("estimator") == one.estimator
@@ -142,8 +137,8 @@ def _printed_times(panel: Panel, one: Learned) -> list[Mapping]:
 
 def printed_time(panel: Panel, one: Learned) -> str:
     """The paper's time of the escape in brackets; empty if it prints none."""
-    times = [seconds(float(row["printed"])) for row in _printed_times(panel, one)]
-    return f"(the paper: {', '.join(times)})" if times else ""
+    times = ", ".join(map(seconds, _printed_times(panel, one)))
+    return f"(the paper: {times})" if times else ""
 
 
 def passing(panel: Panel, wanted: Sequence[str]) -> list[Learned]:
@@ -169,27 +164,15 @@ def seconds(time: float) -> str:
     return f"{time:,.0f} s".replace(",", "\u2009")
 
 
-def _equipotentials(axes: Axes, panel: Panel, one: Learned) -> None:
-    """Thin lines of equal true potential, and its separatrix in black."""
-    grid = _on_grid(one.first["q_rest"], one.first["potential_true"])
-    axes.contour(*grid, _levels(panel), colors="0.78", linewidths=0.5, zorder=1)
-    border = [_separatrix(panel)]
-    axes.contour(*grid, border, colors="black", linewidths=0.7, zorder=1)
-
-
 def _on_grid(places: xr.DataArray, values: xr.DataArray) -> tuple[np.ndarray, ...]:
     """Sides x and y of a grid of positions, and values on it as a map (y, x)."""
     x, y = (np.unique(side) for side in places.values.T)
     return x, y, np.reshape(values.values, (x.size, y.size)).T
 
 
-def _potential(panel: Panel) -> Mapping:
-    return panel.config["validate"]["shadow"]["potential"]
-
-
 def _separatrix(panel: Panel) -> float:
     """Level of the separatrix above the lowest energy at rest, J."""
-    return float(_potential(panel)["below"])
+    return float(panel.config["validate"]["shadow"]["potential"]["below"])
 
 
 def _levels(panel: Panel) -> list[float]:
@@ -202,11 +185,19 @@ def _square(axes: Axes, panel: Panel) -> None:
     name_axes(axes, panel, *panel.truth.coordinates)
 
 
-def _path(axes: Axes, one: Learned, settings: Mapping) -> None:
+def _path(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
+    """Motion over lines of equal true potential, its separatrix in black."""
+    grid = _on_grid(one.first["q_rest"], one.first["potential_true"])
+    axes.contour(*grid, _levels(panel), colors="0.78", linewidths=0.5, zorder=1)
+    border = [_separatrix(panel)]
+    axes.contour(*grid, border, colors="black", linewidths=0.7, zorder=1)
     style = dots(one, settings, 0.9)
     axes.plot(*one.first["passage_q"].values.T, **style, zorder=2)
     end = one.first["passage_end"].values.T
     axes.plot(*end, color=style["color"], linewidth=0.5, zorder=3)
+    lines = [look_of(one.estimator).label, fate(one), printed_time(panel, one)]
+    axes.set_title("\n".join(lines))
+    _square(axes, panel)
 
 
 def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -237,8 +228,10 @@ def escape_energy_finding(panels: Sequence[Panel]) -> str:
     found = {name_of(one): one for panel in panels for one in passing(panel, SHOWN)}
     far = {name: _farthest(one) for name, one in found.items()}
     entries = [f"{plain_scientific(v)} J with {name}" for name, v in far.items()]
-    text = "Until the escape, or the end, the true energy changes by up to "
-    text += f"{listed(entries)}."
+    text = (
+        "Until the escape, or the end, the true energy changes by up to "
+        f"{listed(entries)}."
+    )
     said = []
     if "LSI" in far and "LGP" in far:
         better = far["LSI"] < far["LGP"]
@@ -324,9 +317,8 @@ def survival_quantile(times: np.ndarray, censored: np.ndarray, share: float) -> 
 
 
 def _survival(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
-    first = one.first
-    times = first["survival_time"].values
-    stopped = first["survival_censored"].values > 0
+    times = one.first["survival_time"].values
+    stopped = one.first["survival_censored"].values > 0
     events, share = kaplan_meier(times, stopped)
     style = line_style(one, settings, linewidth=1.2 if times.size > 1 else 0.8)
     end = times.max()
@@ -357,14 +349,13 @@ def _survival_axes(axes: Axes, found: Sequence[Learned], title: str) -> None:
 def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Energy at rest V^[k](q) = H^[k](q, 0) of LSI beside the true potential.
 
-    k = 2 as in the paper, and the highest order for the recommended estimator.
-
-    Left: its contour lines over those of the truth (dashed), shifted to the same mean
-    inside the separatrix. Then a close-up of each saddle: grey is where the motion of
-    the start has not enough energy to be, V^[k] > H^[k](start). A white channel from
-    one side to the other is open. Dashed: the border of the true region. Printed: the
-    margin, V^[k] at the saddle minus H^[k] of the start over the scale, at the position
-    of the true saddle, and for the true potential. First replicate, lowest noise.
+    k = 2 as in the paper, and the highest order for the recommended estimator. Left:
+    its contour lines over those of the truth (dashed), shifted to the same mean inside
+    the separatrix. Then a close-up of each saddle: grey is where the motion of the
+    start has not enough energy to be, V^[k] > H^[k](start). A white channel from one
+    side to the other is open. Dashed: the border of the true region. Printed: the
+    margin, V^[k] at the saddle minus H^[k] of the start over the scale, and the true
+    one. First replicate, lowest noise.
     """
     found = [(panel, one) for panel in panels for one in chosen(panel, SHOWN_CHANNELS)]
     for panel, one in found:
@@ -447,7 +438,7 @@ def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
     axes.contour(x, y, near, levels=[0], **own)
     axes.contour(x, y, true, levels=[0], **TRUE_CONTOURS)
     margin = float(first["saddle_margin"].sel(order=_order(one)))
-    at = _potential(panel)["saddles"][i]
+    at = panel.config["validate"]["shadow"]["potential"]["saddles"][i]
     place = ", ".join(f"{value:.3g}".replace("-", "\u2212") for value in at)
     state = "closed" if margin > 0 else "open"
     text = f"saddle ({place}): {state}\n{_height(margin, scientific)} the start"

@@ -1,6 +1,6 @@
 """Fields learned from snapshots: motion, errors over time, V' and dispersion."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
@@ -18,7 +18,7 @@ from leastaction.report.style import (
     small,
     time_axis,
 )
-from leastaction.snapshots.field_rows import errors_at, slope_error, speed_error
+from leastaction.snapshots.scores import errors_at, slope_error, speed_error
 from leastaction.snapshots.shadow_panel import learned_at
 
 ESTIMATORS = (MAIN, "second_order", "spectral", "finite_differences")
@@ -35,23 +35,20 @@ def levels_of(rollout: xr.Dataset) -> list[float | None]:
     return list(map(float, rollout["noise_level"].values)) if swept else [None]
 
 
-def rollout_at(panel: Panel, estimator: str, level: float | None) -> xr.Dataset | None:
-    """Rollout of an estimator at a level of noise, all replicates."""
-    if estimator not in panel.rollouts:
-        return None
-    found = learned_at(
-        estimator, panel.model(estimator), panel.rollout(estimator), level
-    )
-    return found.rollout if found else None
-
-
-def rollouts(panel: Panel, level: float | None) -> Iterator[tuple[str, xr.Dataset]]:
-    """Estimators of an example with their rollouts at a level of noise."""
+def rollouts(panel: Panel, level: float | None) -> dict[str, xr.Dataset]:
+    """Rollouts of the estimators of an example at a level of noise, all replicates."""
     others = sorted(panel.rollouts.keys() - set(ESTIMATORS))
-    for name in (*ESTIMATORS, *others):
-        rollout = rollout_at(panel, name, level)
-        if rollout is not None:
-            yield name, rollout
+    found = {
+        name: learned_at(name, panel.model(name), panel.rollout(name), level)
+        for name in (*ESTIMATORS, *others)
+        if name in panel.rollouts
+    }
+    return {name: one.rollout for name, one in found.items() if one}
+
+
+def median_text(values: np.ndarray) -> str:
+    """Median over the replicates."""
+    return number_text(float(np.median(values)), DIGITS)
 
 
 def noise_text(panel: Panel, level: float | None) -> str:
@@ -75,7 +72,7 @@ def field_motion(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
         levels = levels_of(panel.rollout(MAIN))
         clean, noisy = (
-            rollout_at(panel, MAIN, level).isel(replicate=0)
+            rollouts(panel, level)[MAIN].isel(replicate=0)
             for level in (levels[0], levels[-1])
         )
         truth = clean["u_true"].values
@@ -122,22 +119,19 @@ def finding(panels: Sequence[Panel]) -> str:
     """How far the prediction is off at its end, by example."""
     parts = []
     for panel in panels:
-        levels = levels_of(panel.rollout(MAIN))
-        rollout = rollout_at(panel, MAIN, levels[0])
-        steps = rollout.sizes["step"] - 1
-        refused = int((rollout["stable"] == 0).sum())
-        if refused:
-            whole = rollout.sizes["replicate"]
-            parts.append(
-                f"{panel.title}: {refused} of {whole} fits are refused before their "
-                "rollout, for no stable density is compatible with the data."
+        rollout = rollouts(panel, levels_of(panel.rollout(MAIN))[0])[MAIN]
+        steps, whole = rollout.sizes["step"] - 1, rollout.sizes["replicate"]
+        if refused := int((rollout["stable"] == 0).sum()):
+            said = (
+                f"{refused} of {whole} fits are refused before their rollout, for no "
             )
-            continue
-        error = number_text(float(np.median(errors_at(rollout, -1))), DIGITS)
-        parts.append(
-            f"{panel.title}: after {steps} steps the prediction from snapshots "
-            f"without noise is off by {error} of the field."
-        )
+            said += "stable density is compatible with the data."
+        else:
+            said = (
+                f"after {steps} steps the prediction from snapshots without noise is "
+            )
+            said += f"off by {median_text(errors_at(rollout, -1))} of the field."
+        parts.append(f"{panel.title}: {said}")
     return " ".join(parts)
 
 
@@ -149,25 +143,20 @@ def field_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """
     levels = [levels_of(panel.rollout(MAIN)) for panel in panels]
     columns = max(map(len, levels))
-    figure, grid = grid_of(
-        settings, len(panels), columns, HEIGHT, REST, sharey="row", sharex="row"
-    )
+    shared = {"sharey": "row", "sharex": "row"}
+    figure, grid = grid_of(settings, len(panels), columns, HEIGHT, REST, **shared)
     drawn: dict[str, None] = {}
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
         for axes, level in zip(row, levels[i], strict=False):
-            for name, rollout in rollouts(panel, level):
+            for name, rollout in rollouts(panel, level).items():
                 drawn[name] = None
                 _error_lines(axes, name, rollout, settings)
             axes.set_title(noise_text(panel, level), fontsize=small(settings))
             axes.set_yscale("log")
         row[0].set_ylabel(f"{panel_title(panels, i)}\nError over rms (1)")
-    legend_on_top(
-        figure,
-        [
-            key(look(n).label, look(n).color(settings), linestyle=look(n).dashes)
-            for n in drawn
-        ],
-    )
+    looks = map(look, drawn)
+    lines = [key(o.label, o.color(settings), linestyle=o.dashes) for o in looks]
+    legend_on_top(figure, lines)
     return figure
 
 
@@ -188,18 +177,14 @@ def field_errors_finding(panels: Sequence[Panel]) -> str:
     for panel in panels:
         levels = levels_of(panel.rollout(MAIN))
         for level in dict.fromkeys((levels[0], levels[-1])):
-            ends = {
-                look(name).label: float(np.median(errors_at(rollout, -1)))
-                for name, rollout in rollouts(panel, level)
-            }
-            told = ", ".join(
-                f"{number_text(error, DIGITS) if np.isfinite(error) else 'no motion'} "
-                f"({name})"
-                for name, error in ends.items()
-            )
-            parts.append(
-                f"{panel.title}, {noise_text(panel, level)}: {told} at the end."
-            )
+            told = []
+            for name, rollout in rollouts(panel, level).items():
+                errors = errors_at(rollout, -1)
+                finite = np.isfinite(np.median(errors))
+                error = median_text(errors) if finite else "no motion"
+                told.append(f"{error} ({look(name).label})")
+            noise = noise_text(panel, level)
+            parts.append(f"{panel.title}, {noise}: {', '.join(told)} at the end.")
     return " ".join(parts)
 
 
@@ -213,7 +198,8 @@ def field_law(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grid = figure.subplots(len(panels), 3, squeeze=False)
     drawn: dict[str, None] = {}
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
-        for name, rollout in rollouts(panel, levels_of(panel.rollout(MAIN))[0]):
+        clean = rollouts(panel, levels_of(panel.rollout(MAIN))[0])
+        for name, rollout in clean.items():
             drawn[name] = None
             _law_lines(row, name, rollout.isel(replicate=0), settings)
         first = rollout.isel(replicate=0)
@@ -230,20 +216,21 @@ def field_law(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes in row[1:]:
             axes.set_yscale("log")
     truth = key("truth", settings["truth_color"], linewidth=2.4)
-    entries = [
-        key(look(n).label, look(n).color(settings), look(n).marker, markersize=3)
-        for n in drawn
-    ]
-    legend_on_top(figure, [truth, *entries])
+    looks = map(look, drawn)
+    marks = [key(o.label, o.color(settings), o.marker, markersize=3) for o in looks]
+    legend_on_top(figure, [truth, *marks])
     return figure
 
 
 def _law_lines(row, name: str, one: xr.Dataset, settings: Mapping) -> None:
-    style = {"color": look(name).color(settings)}
+    style, line = (
+        {"color": look(name).color(settings)},
+        {"linestyle": look(name).dashes},
+    )
     value, slope = one["value"].values, one["slope_estimate"].values
-    row[0].plot(value, slope, linestyle=look(name).dashes, **style)
+    row[0].plot(value, slope, **line, **style)
     error = np.maximum(np.abs(slope - one["slope_true"].values), LEAST_SHOWN)
-    row[1].plot(value, error, linestyle=look(name).dashes, **style)
+    row[1].plot(value, error, **line, **style)
     error = np.abs(one["frequency"] - one["frequency_true"]).values
     shown = np.maximum(error, LEAST_SHOWN)
     row[2].plot(one["wave"], shown, look(name).marker, markersize=3, **style)
@@ -253,14 +240,10 @@ def field_law_finding(panels: Sequence[Panel]) -> str:
     """Errors of c² and V' of the recommended model without noise."""
     parts = []
     for panel in panels:
-        rollout = rollout_at(panel, MAIN, levels_of(panel.rollout(MAIN))[0])
-        speed = number_text(float(np.median(speed_error(rollout))), DIGITS)
+        rollout = rollouts(panel, levels_of(panel.rollout(MAIN))[0])[MAIN]
+        said = f"{panel.title}: c² is off by {median_text(speed_error(rollout))}"
         slope = slope_error(rollout)
-        force = (
-            ""
-            if slope is None
-            else f" and V′ by {number_text(float(np.median(slope)), DIGITS)} of its "
-            "largest value"
-        )
-        parts.append(f"{panel.title}: c² is off by {speed}{force}.")
+        if slope is not None:
+            said += f" and V′ by {median_text(slope)} of its largest value"
+        parts.append(f"{said}.")
     return " ".join(parts)

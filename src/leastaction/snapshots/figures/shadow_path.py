@@ -1,4 +1,4 @@
-"""Motions of learned Lagrangians and their energies: Figures 3 and 4."""
+"""Motions of learned Lagrangians and their energies: Figures 3 and 4, mechanisms."""
 
 from collections.abc import Mapping, Sequence
 
@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from leastaction.report.panel import MAIN, Panel, panel_title
+from leastaction.report.panel import MAIN, Panel, lettered, panel_title
 from leastaction.report.readable import listed, plain_scientific, scientific
 from leastaction.report.style import grid_of, key, legend_on_top, small, time_axis
 from leastaction.snapshots.figures._shared import (
@@ -26,7 +26,12 @@ from leastaction.snapshots.figures._shared import (
     names_of,
     true_energy,
 )
-from leastaction.snapshots.shadow_panel import Learned, chosen, learned
+from leastaction.snapshots.shadow_panel import (
+    Learned,
+    chosen,
+    cyclic_coordinates,
+    learned,
+)
 
 # Samples of the path on the left.
 FIRST_SAMPLES = 60
@@ -45,14 +50,15 @@ WINDOWS_OF_ENERGY = 40
 FIRST_ENERGIES = 81
 SHOWN_ENERGIES = ("published", "recommended")
 ANY_ORDER = r"H^{[\![k]\!]}"
+# Smaller changes of a momentum are round-off.
+LEAST_MOMENTUM = 1e-16
 
 
 def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Path of the long rollout: left its beginning, right its error up to the end.
 
     One row per coordinate, first replicate, lowest noise. The error |q̂ − q| is the
-    largest in each of 200 windows of time. A line that ends has failed there, which is
-    written beside it.
+    largest in each of 200 windows of time; a line that ends has failed there.
     """
     rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
     found = [learned(panel) for panel in panels]
@@ -82,9 +88,8 @@ def _paths(axes: Axes, found: Mapping[str, Learned], name: str, settings) -> Non
     axes.plot(time, truth, color=settings["truth_color"], linewidth=1.6)
     for one in found.values():
         _line(axes, time, _path(one, name).values[:FIRST_SAMPLES], one, settings)
-    low, high = truth.min(), truth.max()
-    margin = 0.25 * (high - low) or 1.0
-    axes.set_ylim(low - margin, high + margin)
+    margin = 0.25 * np.ptp(truth) or 1.0
+    axes.set_ylim(truth.min() - margin, truth.max() + margin)
     time_axis(axes, time)
 
 
@@ -120,10 +125,10 @@ def _failures(found: Mapping[str, Learned]) -> str:
 def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Left the first snapshots in phase space, right the true energy along the rollout.
 
-    One row per coordinate of each panel; the energy stands beside the first. All
-    motions start at the same state (■). Line and dots are the truth; velocities of the
-    models follow from their momenta. The energy is the largest in each of 40 windows of
-    time: single samples of a periodic motion beat with its period.
+    One row per coordinate; the energy stands beside the first. All motions start at the
+    same state (■). Line and dots are the truth; velocities of the models follow from
+    their momenta. The energy is the largest in each of 40 windows of time: single
+    samples of a periodic motion beat with its period.
     """
     rows = [(i, a) for i, p in enumerate(panels) for a in range(p.truth.dof)]
     figure, grid = grid_of(settings, len(rows), 2, row=66, rest=14)
@@ -197,8 +202,8 @@ def _phase_plane(axes: Axes, panel: Panel, found: Sequence[Learned], a: int, set
         states = one.first["state_snapshot"].values[:, [a, n + a]].T
         axes.plot(*states, zorder=3, **_open_mark(one.estimator, settings))
     span = np.ptp(line, axis=1) * 0.12 + 1e-9
-    axes.set_xlim(line[0].min() - span[0], line[0].max() + span[0])
-    axes.set_ylim(line[1].min() - span[1], line[1].max() + span[1])
+    ends = np.transpose([line.min(axis=1) - span, line.max(axis=1) + span])
+    axes.set(xlim=ends[0], ylim=ends[1])
     name = panel.truth.coordinates[a]
     name_axes(axes, panel, name, f"{name}dot")
 
@@ -219,9 +224,8 @@ def shadow_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Left the true energy along every model's motion; right what a model conserves.
 
     Left |H(t) − H(0)| of the true H. Right, of the recommended estimator (or the first
-    that there is), |H^[k] − ⟨H^[k]⟩| along its own motion by the order k, divided by
-    the scale of the learned Lagrangian. Largest values in each of 40 windows of time,
-    first replicate, lowest noise.
+    that there is), |H^[k] − ⟨H^[k]⟩| along its own motion, over the scale of its L.
+    Largest values in each of 40 windows of time, first replicate, lowest noise.
     """
     figure, grid = grid_of(settings, len(panels), 2, row=52, rest=18)
     found = [learned(panel) for panel in panels]
@@ -264,10 +268,8 @@ def modified_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """H^[k](t) − H^[k](0) along the long rollout, one column for each order k (Fig. 4).
 
     Line: its first samples; shaded: the band of the whole rollout. All energies are
-    divided by the scale of the learned Lagrangian, the factor of ∂H that is closest to
-    ∂H^[k]: a learned Lagrangian is known up to a factor, and only so have bands of two
-    of them the same unit. The width of each band stands above it, beside the width
-    before the division.
+    divided by the scale of the learned Lagrangian, which is known up to a factor. The
+    width of each band stands above it, beside the width before the division.
 
     Paper: its bands of 1e-4 and 1e-6 are those of a learned Lagrangian as it is.
     """
@@ -330,3 +332,90 @@ def _modified(axes: Axes, one: Learned, order: int, settings: Mapping) -> None:
         axes.set_title(text, loc="right", fontsize=small(settings))
     time_axis(axes, time[first])
     axes.ticklabel_format(axis="y", scilimits=(-2, 3))
+
+
+def shadow_mechanism_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Two axes per system: errors of many starts, or what a symmetry conserves.
+
+    Left the largest error of a position of each start, sorted; or, with a cyclic
+    coordinate of the truth, |p − p(0)| of the momentum p of the true L in the states of
+    the model, and above it the range of the discrete momentum over the scale of the
+    learned Lagrangian. Right the true energy along the long rollout. First replicate,
+    lowest noise.
+    """
+    found = [learned(panel) for panel in panels]
+    figure, grid = grid_of(settings, len(panels), 2, row=52, rest=10)
+    rows = zip(panels, found, grid, strict=True)
+    for i, (panel, each, (left, right)) in enumerate(rows):
+        cyclic = cyclic_coordinates(panel.truth)[:1]
+        draw = _momentum if cyclic else _starts
+        texts = draw(left, panel, each, *cyclic, settings)
+        left.set_title("\n".join(texts), loc="right", fontsize=small(settings))
+        left.set_title(lettered(panel.title, i))
+        true_energy(right, each.values(), settings)
+        right.set_title(_masses(each), fontsize=small(settings))
+    legend_on_top(figure, line_handles(names_of(found), settings, truth=False))
+    return figure
+
+
+def _starts(axes: Axes, panel: Panel, each, settings: Mapping) -> list[str]:
+    texts = []
+    for one in each.values():
+        if "horizon_error" not in one.rollout:
+            raise ValueError(
+                f"example {panel.example!r}: no start of many; give it "
+                "validate.shadow.horizon, or a cyclic coordinate"
+            )
+        errors = one.first["horizon_error"].values
+        done = np.sort(errors[np.isfinite(errors)])
+        look, colour = look_of(one.estimator), look_of(one.estimator).color(settings)
+        style = {"linestyle": "none", "marker": look.marker, "markersize": 3.4}
+        axes.plot(done, np.arange(1, done.size + 1), color=colour, **style)
+        if done.size:
+            median, failed = np.median(done), np.isnan(errors).sum()
+            axes.axvline(median, color=colour, linewidth=0.8)
+            count = f"{failed} of {errors.size} failed"
+            texts.append(f"median {scientific(median)}, {count}")
+    units = {panel.coordinate_unit(name) for name in panel.truth.coordinates}
+    step = panel.config["simulate"]["time_step"]
+    end = step * panel.config["validate"]["shadow"]["horizon"]["steps"]
+    axes.set_xscale("log")
+    axes.set_xlabel(f"Largest error up to {end:g} s ({', '.join(sorted(units))})")
+    axes.set_ylabel("Starts")
+    return texts
+
+
+def _momentum(axes: Axes, panel, each, name: str, settings: Mapping) -> list[str]:
+    """|p − p(0)| of a cyclic coordinate along the motion; above, the discrete one."""
+    texts = []
+    for one in each.values():
+        first = one.first.sel(order=one.main, dof=name)
+        values = first["momentum_physical"].values
+        time, change = first["time_energy"].values, np.abs(values - values[0])[1:]
+        change = np.maximum(change, LEAST_MOMENTUM)
+        axes.plot(time[1:], change, **dots(one, settings, 2.4))
+        time_axis(axes, time)
+        change = abs(float(first["momentum_range"]) / float(first["scale"]))
+        label = look_of(one.estimator).label
+        texts.append(f"{label}: discrete momentum within {scientific(change)}")
+        if one.failed:
+            texts[-1] += f", failed at step {int(first['steps_done']) + 1}"
+    letter = panel.label(name).strip("$")
+    axes.set_yscale("log")
+    axes.set_ylabel(f"$|p_{{{letter}}} - p_{{{letter}}}(0)|$ (J s)")
+    return texts
+
+
+def _masses(each: Mapping[str, Learned]) -> str:
+    """Mass matrix over its first entry, identified and true."""
+    one = list(each.values())[-1]
+    if "mass" not in one.rollout:
+        return ""
+    case = one.first.sel(order=one.main)
+
+    def text(name):
+        ratios = np.round(case[name].values / case[name].values[0, 0], 4) + 0.0
+        rows = [", ".join(f"{v:.4f}" for v in row) for row in ratios]
+        return "[" + "; ".join(rows) + "]"
+
+    return f"$M/M_{{11}}$ = {text('mass')}\ntrue {text('mass_true')}"
