@@ -9,7 +9,6 @@ import synthetic_shadow as synthetic
 from leastaction.report.style import draw, finding
 from leastaction.snapshots.figures.escape_paths import (
     kaplan_meier,
-    survival_quantile,
 )
 from leastaction.snapshots.shadow_panel import cyclic_coordinates
 
@@ -91,12 +90,6 @@ def test_who_is_stopped_counts_until_then():
     np.testing.assert_allclose(events, [0, 0.8, 3.1, 5.4, 9.2])
     expected = np.cumprod([1, 7 / 8, 4 / 5, 3 / 4, 1 / 2])
     np.testing.assert_allclose(share, expected)
-
-
-def test_a_median_that_was_not_seen_is_not_invented():
-    times, censored = np.array([5.0, 100.0, 100.0, 100.0]), np.array([0, 1, 1, 1])
-    assert survival_quantile(times, censored, 0.75) == 5.0
-    assert np.isinf(survival_quantile(times, censored, 0.5))
 
 
 def test_survival_tells_escapes_and_medians():

@@ -13,7 +13,7 @@ from leastaction.snapshots.constrained_rows import (
     minimum_norm,
 )
 from leastaction.snapshots.discrete_lagrangian import one_step_errors, whitened
-from leastaction.snapshots.learned_model import LearnedLagrangian
+from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
 
 def learned(observations, damping="evidence", **changes):
@@ -165,7 +165,7 @@ def test_flow_process_goes_through_its_samples(pendulum):
     recipe = {"variance": 900.0, "length_scale": 1.0, "jitter": 1e-9}
     pendulum = pendulum.isel(trajectory=slice(0, 60))
     found = gp.flow_gaussian_process(None, recipe, pendulum, {})
-    flow = gp.LearnedFlow.from_dataset(check(found, "learned_flow"))
+    flow = LearnedFlow.from_dataset(check(found, "learned_flow"))
     first, second = gp.flow_pairs(pendulum["q"].values[0], 0.5)
     wide = recipe | {"length_scale": 100.0, "jitter": 1e-14}
     with pytest.raises(ValueError, match="raise jitter"):

@@ -8,8 +8,7 @@ from support import motion_settings, system
 from leastaction import load_model
 from leastaction.core.contracts import check
 from leastaction.core.files import load, save
-from leastaction.snapshots.gaussian_processes import LearnedFlow
-from leastaction.snapshots.learned_model import LearnedLagrangian
+from leastaction.snapshots.learned_model import LearnedFlow, LearnedLagrangian
 
 KEY = {"example": "e", "seed": 1}
 SIMULATION = motion_settings(

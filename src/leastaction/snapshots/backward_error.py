@@ -74,32 +74,17 @@ def modified_lagrangian(
     − 60 L_qq(A, A) are added to it. These displays are for the reader; the code makes
     its terms from the rule.
 
-    Parameters
-    ----------
-    lagrangian
-        L(q, q̇), regular. It may contain undefined functions of q and q̇.
-    coordinates
-        Names of q.
-    order
-        Of the truncation: 0, 2 or 4; of the inverse any even one.
-    rule
-        ``midpoint`` or ``trapezoidal``.
-    step
-        h (s).
-    inverse
-        The inverse modified Lagrangian instead: integrated, it gives motions of L
-        (Theorem 4.3).
-
-    Raises
-    ------
-    ValueError
-        If the order is another, the rule unknown or L_vv singular.
+    L is regular and may contain undefined functions of q and q̇. The inverse modified
+    Lagrangian, if asked for, gives motions of L when it is integrated (Theorem 4.3). A
+    ValueError tells that the order is not 0, 2 or 4 (of the inverse any even one), the
+    rule unknown or L_vv singular.
     """
     algebra, lagrangian = _Expressions(coordinates), sp.sympify(lagrangian)
     found = modified_coefficients(algebra, lagrangian, order, rule, inverse)
     return sum(c * step ** (2 * j) for j, c in enumerate(found))
 
 
+@lru_cache
 def general_coefficient(
     order: int, rule: str = "midpoint", inverse: bool = False
 ) -> sp.Expr:
@@ -220,18 +205,13 @@ def _motion(algebra, lagrangian, meshed: Sequence[Terms]) -> dict[int, list]:
     motion = {1: algebra.velocity()}
     if highest >= 2:
         motion[2] = acceleration(algebra, lagrangian)
+    axes = [(slot, i) for slot in (0, 1) for i in range(algebra.dof)]
     for m in range(3, highest + 1):
-        motion[m] = [_rate(algebra, f, motion) for f in motion[m - 1]]
+        motion[m] = [
+            reduce(add, [algebra.partial(f, s, i) * motion[s + 1][i] for s, i in axes])
+            for f in motion[m - 1]
+        ]
     return motion
-
-
-def _rate(algebra, function, motion: dict):
-    parts = [
-        algebra.partial(function, slot, i) * motion[slot + 1][i]
-        for slot in (0, 1)
-        for i in range(algebra.dof)
-    ]
-    return reduce(add, parts)
 
 
 def _contraction(algebra, function, terms: Terms, motion: dict, last=None, run=0):

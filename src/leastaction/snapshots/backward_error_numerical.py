@@ -1,12 +1,11 @@
 """Backward error analysis at many points, from the partial derivatives of L.
 
-A learned Lagrangian gives its partial derivatives in q and q̇ at points (q, q̇). From
-those up to order k + r follow all partial derivatives up to order r of the modified
-Lagrangian, truncated after h^k, in any dimension and to rounding error: no difference
-quotient, no closed formula. Every function here takes and gives partial derivatives as
-one array (index, point), its rows in graded order (:mod:`leastaction.core.multi_index`)
-of the variables q_1 ... q_n, q̇_1 ... q̇_n; the first row is the value, the next 2 n
-are the gradient. Velocities have the shape (point, dof).
+From the partial derivatives of L at points (q, q̇) up to order k + r follow those up to
+order r of the modified Lagrangian, truncated after h^k, in any dimension and to
+rounding error: no difference quotient, no closed formula. Every function here takes and
+gives partial derivatives as one array (index, point), its rows in graded order
+(:mod:`leastaction.core.multi_index`) of the variables q_1 ... q_n, q̇_1 ... q̇_n: the
+first row is the value, the next 2 n are the gradient. Velocities are (point, dof).
 
 The algebra of :mod:`backward_error` is that of truncated Taylor polynomials
 (:class:`Jet`).
@@ -206,13 +205,12 @@ class Jets:
         return [x.shortened(max(function.degree - k, 0)) for x in elements]
 
     def solve(self, matrix: list[list[Jet]], right: list[Jet]) -> list[Jet]:
-        """Solve by fixed point: every sweep makes one more degree exact.
-
-        A singular ∂²L/∂q̇∂q̇ gives NaN at its point.
-        """
+        """Solve by fixed point: each sweep makes a degree exact; NaN where singular."""
         dofs = range(self.dof)
         here = np.array([[x.coefficients[0] for x in row] for row in matrix])
-        inverse = _inverses(np.moveaxis(here, -1, 0))
+        here = np.moveaxis(here, -1, 0)
+        inverse, regular = np.full_like(here, np.nan), np.linalg.det(here) != 0
+        inverse[regular] = np.linalg.inv(here[regular])
         rest = [[self._resized(x, x.degree, constant=0.0) for x in r] for r in matrix]
         solution = self._applied(inverse, [x.shortened(0) for x in right])
         for d in range(1, right[0].degree + 1):
@@ -239,16 +237,6 @@ class Jets:
         if constant is not None:
             values[0] = constant
         return Jet(values, self.variables, degree)
-
-
-def _inverses(matrices: np.ndarray) -> np.ndarray:
-    try:
-        return np.linalg.inv(matrices)
-    except np.linalg.LinAlgError:
-        inverses = np.full_like(matrices, np.nan)
-        regular = np.linalg.det(matrices) != 0
-        inverses[regular] = np.linalg.inv(matrices[regular])
-        return inverses
 
 
 @lru_cache(maxsize=64)

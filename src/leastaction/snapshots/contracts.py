@@ -272,7 +272,7 @@ CONTRACTS = {
     "learned_flow": Contract(
         "identify with method flow_gaussian_process",
         FLOW,
-        model="snapshots.gaussian_processes:LearnedFlow.from_dataset",
+        model="snapshots.learned_model:LearnedFlow.from_dataset",
     ),
     "shadow_rollout": Contract("validate", ROLLOUT),
     "learned_field": Contract(

@@ -193,10 +193,7 @@ class StencilBasis:
         return np.concatenate([value(block) for block in self.blocks], axis=-1)
 
     def rows(self, u: np.ndarray) -> np.ndarray:
-        """E of every function at all inner snapshots of u (trajectory, time, node).
-
-        Shape (trajectory, time − 2, node, function).
-        """
+        """E at inner snapshots of u, (trajectory, time − 2, node, function)."""
         layers = pairs_of_layers(u)
 
         def of(block: Block) -> np.ndarray:
@@ -209,10 +206,7 @@ class StencilBasis:
         return self._each(of)
 
     def mass_condition(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Mean over the data of Σ_k ∂E_j^n/∂u_k^{n+1} = −1/dt²: one row, and its value.
-
-        No null Lagrangian changes it, for it is made of E alone.
-        """
+        """Mean of Σ_k ∂E_j^n/∂u_k^{n+1} = −1/dt², made of E alone: a row, its value."""
         layers = pairs_of_layers(u)
 
         def of(block: Block) -> np.ndarray:

@@ -5,6 +5,7 @@ rows, the length scale by the evidence of the rows that it gives.
 """
 
 from collections.abc import Callable, Mapping
+from math import comb
 
 import numpy as np
 import xarray as xr
@@ -51,12 +52,8 @@ def assemble(
 
     Nothing but positions is used: a Lagrangian that satisfies them, integrated with the
     same rule and step, goes through the snapshots without discretisation error. Radial
-    functions (published) have their centres at all pairs of snapshots.
-
-    Raises
-    ------
-    ValueError
-        If a cyclic coordinate is not one of the coordinates.
+    functions (published) have their centres at all pairs of snapshots. A ValueError
+    tells of a cyclic coordinate that is not one of the coordinates.
     """
     positions, h = positions_of(observations), time_step(observations)
     rule, recipe = settings["rule"], settings["basis"]
@@ -146,13 +143,12 @@ def highest(
 
 def largest_degree(rows: int, variables: int) -> int:
     """Largest degree with at most a third as many features as rows; 2 at least."""
-    degree, features = 0, 1
+    degree = 2
     while degree < HIGHEST_DEGREE:
-        features = features * (degree + 1 + variables) // (degree + 1)
-        if ROWS_PER_FEATURE * features > rows:
+        if ROWS_PER_FEATURE * comb(degree + 1 + variables, variables) > rows:
             break
         degree += 1
-    return max(degree, 2)
+    return degree
 
 
 def weight_space(

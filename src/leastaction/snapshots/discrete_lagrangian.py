@@ -171,9 +171,8 @@ def mass_conditions(
     basis: Basis, positions: np.ndarray, time_step: float, rule: str
 ) -> tuple[np.ndarray, np.ndarray]:
     """Mean discrete mass 1 and L = 0 at the centre: rows (2, function), values (2,)."""
-    first, second = pairs(positions)
-    mass = mean_discrete_mass(basis, first, second, time_step, rule)
-    middle = pair_states(first, second, time_step).mean(axis=0, keepdims=True)
+    mass = mean_discrete_mass(basis, *pairs(positions), time_step, rule)
+    middle = pair_states(*pairs(positions), time_step).mean(axis=0, keepdims=True)
     middle[:, basis.dof :] = 0.0
     return np.vstack([mass, basis.partial(middle)]), np.array([1.0, 0.0])
 

@@ -24,10 +24,8 @@ def printed_formulas(example: Mapping) -> dict[tuple[str, str, int], tuple]:
 def problems(example: Mapping, system) -> Iterator[str]:
     """What is wrong with ``validate.shadow``, or that a recipe needs it."""
     yield from raised("publish.formulas", lambda: printed_formulas(example))
-    shadow = example["validate"].get("shadow")
-    dof = len(example["system"].get("coordinates", ()))
-    if shadow is not None:
-        yield from _sizes(shadow, dof)
+    if shadow := example["validate"].get("shadow"):
+        yield from _sizes(shadow, len(example["system"].get("coordinates", ())))
     for name, estimator in example["estimators"].items():
         yield from _unfinished(f"estimators.{name}", estimator, example["validate"])
 

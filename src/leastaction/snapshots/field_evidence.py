@@ -63,15 +63,33 @@ def identify(
 ) -> xr.Dataset:
     """Learn the discrete Lagrangian density of a field, for one case.
 
-    Raises
-    ------
-    ValueError
-        If the field is not on a periodic line, or its snapshots are too few.
+    A ValueError tells that it is not on a periodic line, or of too few snapshots.
     """
     u, (dt, dx) = positions_of(observations), grid_of(observations)
     given = {k: v for k, v in settings.items() if k != "method" and v is not None}
-    choice = Snapshots(u, dt, dx).most_probable(given)
-    return learned_field(choice.fit.basis, choice, observations)
+    snapshots = Snapshots(u, dt, dx)
+    choice = snapshots.most_probable(given)
+    fit, basis = choice.fit, choice.fit.basis
+    # As much room in every case.
+    wide = {k: max(*CHOICES[k], getattr(basis, k)) for k in ("width", "degree")}
+    room = [replace(basis, stencil=s, scales=None, **wide) for s in STENCILS]
+    functions = max(one.size for one in room)
+    coordinates = max(sum(len(b.coordinates) for b in one.blocks) for one in room)
+    values = {
+        "coefficient": _padded(choice.coefficients, functions, 0.0),
+        "coordinate_scale": _padded(basis.scales, coordinates, 1.0),
+        "stencil": float(STENCILS.index(basis.stencil)),
+        **{k: float(getattr(basis, k)) for k in ("width", "degree", "length_scale")},
+        **{k: getattr(fit, k) for k in ("misfit", "noise", "log_density")},
+        "excess": snapshots.waves.excess(DiscreteDensity(basis, fit.coefficients)),
+        "distance": choice.distance,
+    }
+    return CONTRACTS["learned_field"].dataset(
+        values,
+        coords={"replicate": observations["replicate"].values},
+        attrs={k: observations.attrs[k] for k in KEPT}
+        | {"time_step": dt, "stencils": list(STENCILS)},
+    )
 
 
 def grid_of(observations: xr.Dataset) -> tuple[float, float]:
@@ -83,37 +101,6 @@ def grid_of(observations: xr.Dataset) -> tuple[float, float]:
         )
     length = float(observations.attrs["domain_length"])
     return time_step(observations), length / observations.sizes["dof"]
-
-
-def learned_field(
-    basis: StencilBasis, choice: "Choice", observations: xr.Dataset
-) -> xr.Dataset:
-    """Contract ``learned_field`` of one case, with as much room in every case."""
-    wide = {
-        name: max(*CHOICES[name], getattr(basis, name)) for name in ("width", "degree")
-    }
-    room = [replace(basis, stencil=s, scales=None, **wide) for s in STENCILS]
-    functions = max(one.size for one in room)
-    coordinates = max(sum(len(b.coordinates) for b in one.blocks) for one in room)
-    fit = choice.fit
-    excess = Waves.of(positions_of(observations)).excess(
-        DiscreteDensity(basis, fit.coefficients)
-    )
-    values = {
-        "coefficient": _padded(choice.coefficients, functions, 0.0),
-        "coordinate_scale": _padded(basis.scales, coordinates, 1.0),
-        "stencil": float(STENCILS.index(basis.stencil)),
-        **{k: float(getattr(basis, k)) for k in ("width", "degree", "length_scale")},
-        **{k: getattr(fit, k) for k in ("misfit", "noise", "log_density")},
-        "excess": excess,
-        "distance": choice.distance,
-    }
-    return CONTRACTS["learned_field"].dataset(
-        values,
-        coords={"replicate": observations["replicate"].values},
-        attrs={k: observations.attrs[k] for k in KEPT}
-        | {"time_step": basis.time_step, "stencils": list(STENCILS)},
-    )
 
 
 def _padded(values: np.ndarray, size: int, filling: float) -> np.ndarray:

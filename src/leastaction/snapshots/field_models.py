@@ -106,11 +106,9 @@ class LearnedField:
             float(about["domain_length"]) / nodes,
             dataset["coordinate_scale"].values[0],
         )
-        coefficients = dataset["coefficient"].values[0, : basis.size]
+        density = DiscreteDensity(basis, dataset["coefficient"].values[0, : basis.size])
         kept = {name: value[name] for name in ("noise", "excess", "distance")}
-        return cls(
-            DiscreteDensity(basis, coefficients), nodes, str(about["field"]), **kept
-        )
+        return cls(density, nodes, str(about["field"]), **kept)
 
     @property
     def stable(self) -> bool:
@@ -203,38 +201,34 @@ class LearnedField:
     def _uniform_step(self, u: np.ndarray) -> np.ndarray:
         """Return f with u^{n−1} = u^{n+1} = u + f about a uniform u^n = u."""
         f = np.zeros_like(u)
-
-        def layers(first, second):
-            return np.repeat(np.stack([first, second], axis=1)[..., None], 2, axis=2)
-
         for _ in range(ITERATIONS):
-            push, _ = self.density.derivatives(layers(u + f, u), 1)
-            slope, matrix = self.density.derivatives(layers(u, u + f), 0, bend=True)
+            layers = np.repeat(np.stack([u, u + f], axis=1)[..., None], 2, axis=2)
+            push, _ = self.density.derivatives(layers[:, ::-1], 1)
+            slope, matrix = self.density.derivatives(layers, 0, bend=True)
             # The other snapshot is the same by reversal of time.
             f = f - (push + slope)[:, 0] / (2 * matrix[:, 0].sum(axis=1))
         return f
 
     def __str__(self) -> str:
         basis = self.density.basis
-        about = [
-            f"Discrete Lagrangian density of {self.field} on {self.nodes} nodes",
-            f"  {basis.size} functions: stencil {basis.stencil}, width {basis.width}, "
-            f"degree {basis.degree}",
-            f"  dt = {basis.time_step:g} s, dx = {basis.spacing:g} m",
-            f"  noise of the snapshots: {self.noise:.3g}",
-            f"  c^2 = {self.speed_squared():.6g} m^2/s^2",
-        ]
         if self.distance == 0:
-            about.append("No wave grows (von Neumann)")
+            stability = "No wave grows (von Neumann)"
         elif self.stable:
-            about.append(
+            stability = (
                 f"Stabilised: as fitted |cos(omega dt)| exceeds its bound by "
                 f"{self.excess:.2g}; this density is {self.distance:.2g} standard "
                 "deviations away, and no wave grows"
             )
         else:
-            about.append("Refused: no stable density is compatible with the data")
-        return "\n".join(about)
+            stability = "Refused: no stable density is compatible with the data"
+        return (
+            f"Discrete Lagrangian density of {self.field} on {self.nodes} nodes\n"
+            f"  {basis.size} functions: stencil {basis.stencil}, width {basis.width}, "
+            f"degree {basis.degree}\n"
+            f"  dt = {basis.time_step:g} s, dx = {basis.spacing:g} m\n"
+            f"  noise of the snapshots: {self.noise:.3g}\n"
+            f"  c^2 = {self.speed_squared():.6g} m^2/s^2\n{stability}"
+        )
 
     __repr__ = __str__
 
@@ -268,11 +262,8 @@ def field_regression(
 ) -> xr.Dataset:
     """Select terms of u_tt, for one case.
 
-    Raises
-    ------
-    ValueError
-        If the field is not on a periodic line, its snapshots are too few, or a term is
-        not arithmetic in u, u_t, u_x, u_xx.
+    A ValueError tells that the field is not on a periodic line, its snapshots are too
+    few, or a term is not arithmetic in u, u_t, u_x, u_xx.
     """
     u, (dt, dx) = positions_of(observations), grid_of(observations)
     if settings["derivatives"] == "spectral":
@@ -318,7 +309,7 @@ class FieldLaw:
         terms, values = dataset["term"].values, dataset["coefficient"].values[0]
         about = dataset.attrs
         return cls(
-            dict(zip(map(str, terms), map(float, values), strict=True)),
+            dict(zip(terms.tolist(), values.tolist(), strict=True)),
             str(about["field"]),
             float(about["domain_length"]),
             int(about["domain_nodes"]),

@@ -55,9 +55,7 @@ A_RULE = Field("midpoint", description="Quadrature of the discrete Lagrangian.")
 A_LENGTH_SCALE = Field(description="Length scale of the kernel, in units of the state.")
 A_VOLUME = Field(1.0, description="Value of the normalisation by corner momenta.")
 CORNER = Field(description="Corner of a box, one number per dimension.")
-SOME_CASES = absent(
-    "Cases of a sweep over noise that this estimator does; all if absent."
-)
+SOME_CASES = absent("Cases of a sweep over noise that it does; all if absent.")
 
 
 class NoDerivatives(Differentiate):
@@ -93,20 +91,15 @@ class HaltonVelocity(Differentiate):
     method: Literal["halton_velocity"] = "halton_velocity"
     low: Corner = CORNER
     high: Corner = CORNER
-    first_index: Integer = Field(
-        3, ge=0, description="Index of the first point of the sequence."
-    )
+    first_index: Integer = Field(3, ge=0, description="First point of the sequence.")
     cases: Cases | None = SOME_CASES
 
     def problems(self, recipe, example: Mapping) -> Iterator[str]:
         """Corners of other dimensions than the velocity."""
         dof = len(example["system"].get("coordinates", ()))
         for corner in ("low", "high"):
-            if len(getattr(self, corner)) != dof:
-                yield (
-                    f"differentiate.{corner}: expected {dof} velocities, got "
-                    f"{len(getattr(self, corner))}"
-                )
+            if (given := len(getattr(self, corner))) != dof:
+                yield f"differentiate.{corner}: expected {dof} velocities, got {given}"
 
 
 class NoEquations(Assemble):
@@ -129,9 +122,7 @@ class Taylor(Settings):
         "many features as equations.",
     )
     length_scale: Positive | None = Field(
-        None,
-        description="Of the kernel, in half widths of the data; null, the most "
-        "probable.",
+        None, description="In half widths of the data; null, the most probable."
     )
     cyclic: Annotated[Names, Unique] = Field(
         [], description="Coordinates that L must not depend on."
@@ -252,13 +243,9 @@ class FlowGaussianProcess(Identify):
     returns_to_samples = True
 
     method: Literal["flow_gaussian_process"] = "flow_gaussian_process"
-    variance: Positive = Field(
-        description="Of the kernel, in squared units of the state."
-    )
+    variance: Positive = Field(description="In squared units of the state.")
     length_scale: Positive = A_LENGTH_SCALE
-    jitter: Share = Field(
-        1e-10, description="Added to the diagonal of the kernel matrix."
-    )
+    jitter: Share = Field(1e-10, description="On the diagonal of the kernel matrix.")
 
 
 class TanhNetwork(Identify):
@@ -296,9 +283,7 @@ class DiscreteDensity(Identify):
         None, description="Total degree of the features; null, the most probable."
     )
     length_scale: Positive | None = Field(
-        None,
-        description="Of the kernel, in root mean squares of the data; null, the most "
-        "probable.",
+        None, description="In root mean squares of the data; null, the most probable."
     )
 
 
@@ -386,9 +371,7 @@ class Shadow(Settings):
     """Rollouts of Lagrangians that are learned without candidates."""
 
     start: list[Number] = Field(
-        min_length=2,
-        description="State (q, qdot) of the long rollout, in the order of the "
-        "coordinates.",
+        min_length=2, description="State (q, qdot) of the long rollout."
     )
     steps: Integer = Field(ge=2, description="Its steps.")
     short: Count = Field(100, description="First steps, whose error is told as well.")
@@ -400,21 +383,12 @@ class Shadow(Settings):
     orders: Annotated[list[Literal[0, 2, 4]], Unique] = Field(
         [0, 2], min_length=1, description="Orders of backward error analysis."
     )
-    box: Box = Field(
-        description="States at which gradients of Hamiltonians are compared."
-    )
+    box: Box = Field(description="States at which gradients are compared.")
     domain: Domain | None = absent("Positions outside of which a motion has escaped.")
-    potential: Potential | None = absent(
-        "The energy at rest on a grid of positions; its error where the true one is "
-        "below a level, in the part around a position."
-    )
+    potential: Potential | None = absent("The energy at rest, compared on a grid.")
     horizon: Horizon | None = absent("Errors of many rollouts at a fixed time.")
-    survival: Survival | None = absent(
-        "Times of escape of starts that differ by round-off."
-    )
-    posterior: Posterior | None = absent(
-        "Draws from the posterior of the Hamiltonian, of one degree of freedom."
-    )
+    survival: Survival | None = absent("Times of escape.")
+    posterior: Posterior | None = absent("Draws from the posterior.")
 
 
 class ShadowRollout(Rollout):

@@ -30,6 +30,7 @@ LARGEST_SHARE_OF_SERIES = 1 / 3
 # √|2 margin/curvature| of the channel.
 POINTS_OF_CLOSE_UP = 41
 CHANNELS_PER_CLOSE_UP = 3.0
+STEP_OF_CURVATURE = 1e-3
 # Stored samples of a very long motion, and steps of its end stored one by one.
 SAMPLES_OF_PASSAGE = 2000
 STEPS_OF_PASSAGE_END = 400
@@ -90,7 +91,9 @@ class Truth:
         self._system, energy = system, system.hamiltonian
         functions = [energy, *(sp.diff(energy, s) for s in system.state)]
         self._values = self._evaluator([*functions, *system.momenta])
-        self.start, points = np.array(settings["start"], float), _box(settings["box"])
+        self.start, box = np.array(settings["start"], float), settings["box"]
+        plane = len(box["low"]) == 2
+        points = _grid(**box) if plane else _spread(box, box["points"])
         self.snapshots = min(settings["snapshots"], settings["steps"] + 1)
         fine = self.path(self.start, self.snapshots - 1, STATES_BETWEEN_SNAPSHOTS)
         self.long_path = self.path(self.start, settings["steps"])
@@ -159,11 +162,6 @@ def _grid(low, high, points: int) -> np.ndarray:
     sides = [np.linspace(a, b, points) for a, b in zip(low, high, strict=True)]
     grid = np.meshgrid(*sides, indexing="ij")
     return np.stack(grid, axis=-1).reshape(-1, len(sides))
-
-
-def _box(box: Mapping) -> np.ndarray:
-    """States (sample, 2 dof) in a box: a grid if it is a plane, else Halton's."""
-    return _grid(**box) if len(box["low"]) == 2 else _spread(box, box["points"])
 
 
 def _spread(box: Mapping, points: int) -> np.ndarray:
@@ -404,10 +402,18 @@ class Comparison:
 
     def horizon(self) -> dict:
         """Errors of many rollouts up to a fixed time."""
-        steps, truth = self.settings["horizon"]["steps"], self.truth
-        starts = _horizon_starts(truth, self.settings["horizon"])
-        errors, done = np.full(len(starts), np.nan), np.zeros(len(starts))
-        for i, start in enumerate(starts):
+        recipe, truth = self.settings["horizon"], self.truth
+        steps, count = recipe["steps"], recipe["starts"]
+        starts = _spread(recipe, 100 * count)
+        if "below" in recipe:
+            starts = starts[truth.energy(starts) < recipe["below"]]
+        if len(starts) < count:
+            raise ValueError(
+                f"validate.shadow.horizon: only {len(starts)} of {count} starts are "
+                f"below {recipe['below']:g} J; move the box"
+            )
+        errors, done = np.full(count, np.nan), np.zeros(count)
+        for i, start in enumerate(starts[:count]):
             run = self.model.rollout(start, steps, self.main, **self.domain)
             done[i] = run.steps
             if run.complete:
@@ -509,25 +515,10 @@ def _rms(values: np.ndarray) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def _curvature(truth: Truth, position: np.ndarray, step: float = 1e-3) -> float:
+def _curvature(truth: Truth, position: np.ndarray) -> float:
     """Smallest magnitude of the curvatures of the energy at rest, by differences."""
-    n = position.size
-    shifts = step * np.eye(n)
+    shifts = STEP_OF_CURVATURE * np.eye(position.size)
     states = _at_rest(np.concatenate([position + shifts, position - shifts]))
-    up, down = np.split(truth.gradient(states)[:n].T, 2)
-    hessian = (up - down) / (2 * step)
+    up, down = np.split(truth.gradient(states)[: position.size].T, 2)
+    hessian = (up - down) / (2 * STEP_OF_CURVATURE)
     return float(np.abs(np.linalg.eigvalsh((hessian + hessian.T) / 2)).min())
-
-
-def _horizon_starts(truth: Truth, recipe: Mapping) -> np.ndarray:
-    """Starts (start, 2 dof): points of a Halton sequence below an energy."""
-    count = recipe["starts"]
-    candidates = _spread(recipe, 100 * count)
-    if "below" in recipe:
-        candidates = candidates[truth.energy(candidates) < recipe["below"]]
-    if len(candidates) < count:
-        raise ValueError(
-            f"validate.shadow.horizon: only {len(candidates)} of {count} starts are "
-            f"below {recipe['below']:g} J; move the box"
-        )
-    return candidates[:count]

@@ -7,7 +7,6 @@ are subtracted from them.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -113,9 +112,9 @@ def _median(values: xr.DataArray) -> str:
     return number_text(float(np.median(values)), DIGITS)
 
 
-ORDERS = (2, 4)
-KINDS = {"modified": False, "inverse": True}
-ABSENT = "not printed"
+# Rule, kind and order of every formula.
+CASES = tuple(product(RULES, ("modified", "inverse"), (2, 4)))
+SHORT = {symbol("L_10"): symbol("w") + symbol("L_11") * symbol("v")}
 FORMULAS_NOTE = (
     "Coefficients of h^2 and h^4 in the modified Lagrangian, of which the numerical "
     "solution is a motion, and in the inverse modified one, whose numerical solution "
@@ -133,7 +132,7 @@ def modified_lagrangians(panels: Sequence[Panel]) -> Table:
     tells that a system has several coordinates.
     """
     printed = next((found for p in panels if (found := printed_formulas(p.config))), {})
-    rows = [_row("any L(q, v)", *case, printed, {}) for case in _CASES]
+    rows = [_row("any L(q, v)", case, printed, {}) for case in CASES]
     for panel in panels:
         if panel.is_field or panel.truth.dof != 1:
             raise ValueError(
@@ -141,48 +140,35 @@ def modified_lagrangians(panels: Sequence[Panel]) -> Table:
                 "with one coordinate; take it out of the table's examples"
             )
         names = readable.names_on_paper(panel.config["system"])
-        rows += [
-            _row(panel.title, *case, printed, names, panel.truth) for case in _CASES
-        ]
+        given = printed, names, panel.truth
+        rows += [_row(panel.title, case, *given) for case in CASES]
     return Table(pd.DataFrame(rows), FORMULAS_NOTE)
 
 
-_CASES = tuple(product(RULES, KINDS, ORDERS))
-_SHORT = {symbol("L_10"): symbol("w") + symbol("L_11") * symbol("v")}
-
-
-def _row(
-    title: str,
-    rule: str,
-    kind: str,
-    order: int,
-    printed: Mapping,
-    names: Mapping,
-    system: System | None = None,
-) -> dict:
+def _row(title: str, case: tuple, printed, names, system: System | None = None) -> dict:
     """Row of a system, or without one of a general L."""
-    item, expression = printed.get((rule, kind, order), ("", None))
-    found = _generated(rule, kind, order)
+    rule, kind, order = case
+    item, expression = printed.get(case, ("", None))
+    found = general_coefficient(order, rule, kind == "inverse")
     if system is None:
-        shown = sp.expand(found.subs(_SHORT))
+        shown = sp.expand(found.subs(SHORT))
     else:
         shown = found = _evaluated(found, system)
         expression = None if expression is None else _evaluated(expression, system)
+    verdict, text = "not printed", ""
+    if expression is not None:
+        text, difference = _formula(expression, names), sp.simplify(found - expression)
+        verdict = f"differs by {_formula(difference, {})}" if difference else "equal"
     return {
         "Lagrangian": title,
         "rule": rule,
         "of": "L_mod" if kind == "modified" else "L_invmod",
         "term": f"h^{order}",
         "generated": _formula(shown, names),
-        "printed": "" if expression is None else _formula(expression, names),
+        "printed": text,
         "where": item,
-        "verdict": _comparison(found, expression),
+        "verdict": verdict,
     }
-
-
-@lru_cache
-def _generated(rule: str, kind: str, order: int) -> sp.Expr:
-    return general_coefficient(order, rule, KINDS[kind])
 
 
 def _evaluated(formula: sp.Expr, system: System) -> sp.Expr:
@@ -193,13 +179,6 @@ def _evaluated(formula: sp.Expr, system: System) -> sp.Expr:
         i, j = int(name[2]), int(name[3])
         values[symbol(name)] = sp.diff(system.lagrangian, q, i, v, j)
     return sp.expand(formula.subs(values, simultaneous=True))
-
-
-def _comparison(found: sp.Expr, printed: sp.Expr | None) -> str:
-    if printed is None:
-        return ABSENT
-    difference = sp.simplify(found - printed)
-    return "equal" if difference == 0 else f"differs by {_formula(difference, {})}"
 
 
 def _formula(expression: sp.Expr, names: Mapping) -> str:

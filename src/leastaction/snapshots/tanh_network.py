@@ -95,15 +95,6 @@ class NetworkResiduals:
         return np.vstack([scale * jacobian.reshape(rows.size, -1), gradient.ravel()])
 
 
-def random_layer(positions: np.ndarray, time_step: float, units: int) -> TanhLayer:
-    """Layer with normal weights in units of the data, from a Halton sequence."""
-    states = pair_states(*pairs(positions), time_step)
-    inputs, centre = scaled_inputs(states)
-    draws = ndtri(halton(1, states.shape[1] + 1, units))
-    weights = draws[:, 1:] @ inputs
-    return TanhLayer(weights, draws[:, 0] - weights @ centre)
-
-
 def identify(
     equations: xr.Dataset | None,
     settings: Mapping,
@@ -116,7 +107,11 @@ def identify(
     """
     positions, h = positions_of(observations), time_step(observations)
     rule, units = settings["rule"], settings["units"]
-    layer = random_layer(positions, h, units)
+    # Normal weights in units of the data, from a Halton sequence.
+    inputs, centre = scaled_inputs(pair_states(*pairs(positions), h))
+    draws = ndtri(halton(1, 2 * positions.shape[-1] + 1, units))
+    weights = draws[:, 1:] @ inputs
+    layer = TanhLayer(weights, draws[:, 0] - weights @ centre)
     rows = discrete_euler_lagrange(layer, positions, h, rule, whiten=True)
     conditions = mass_conditions(layer, positions, h, rule)
     system = constrained(rows.reshape(-1, units), *conditions)

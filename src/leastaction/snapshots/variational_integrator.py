@@ -237,26 +237,13 @@ class VariationalIntegrator:
         tolerance: float | None = None,
         iterations: int = 30,
     ) -> Rollout:
-        """Motion from a position and its momentum.
+        """Motion from q₀ and p₀ = ∂L^[k]/∂q̇ of the modified Lagrangian, shape (dof,).
 
-        Parameters
-        ----------
-        position, momentum
-            q₀ and p₀ = ∂L^[k]/∂q̇ of the modified Lagrangian, shape (dof,).
-        steps, every
-            How many, and how many between two samples.
-        velocity
-            Rough q̇₀ for the start of the first Newton iteration.
-        low, high
-            Box outside of which the motion counts as escaped.
-        tolerance, iterations
-            Largest correction of a converged step, by default :meth:`tolerance`, and
-            most corrections of a step.
-
-        Raises
-        ------
-        ValueError
-            If `steps` is not a multiple of `every`.
+        The first Newton iteration starts from a rough velocity q̇₀. There are `every`
+        steps between two samples (a ValueError if these do not divide `steps`). Outside
+        of the box `low` to `high` the motion counts as escaped. A step has at most
+        `iterations` corrections, the last within a `tolerance`, by default
+        :meth:`tolerance`.
         """
         if steps % every:
             raise ValueError(f"steps {steps} is not a multiple of every = {every}")

@@ -43,10 +43,9 @@ TRUE_CONTOURS = {"colors": "black", "linewidths": 0.6, "linestyles": [TRUTH_DASH
 def escape_paths(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Where models take a motion whose energy is just below that of the saddles.
 
-    Dots: positions in coarse samples of time, from the start to the escape or to the
-    last step. Line: the last 400 steps. Grey: lines of equal potential of the truth;
-    black its separatrix. Above each the fate of the motion, ours and the paper's. First
-    replicate, lowest noise.
+    Dots: positions in coarse samples of time. Line: the last 400 steps. Grey: lines of
+    equal true potential; black its separatrix. Above each the fate of the motion, ours
+    and the paper's. First replicate, lowest noise.
 
     Paper: Figure 7 draws every step as a line and stops at the escape of one draw; when
     that happens is a matter of round-off (:func:`survival_study`).
@@ -226,12 +225,13 @@ def escape_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def escape_energy_finding(panels: Sequence[Panel]) -> str:
     """How far the energies go, and what that has to do with the escapes."""
     found = {name_of(one): one for panel in panels for one in passing(panel, SHOWN)}
-    far = {name: _farthest(one) for name, one in found.items()}
+    far = {}
+    for name, one in found.items():
+        inside = one.first["passage_time"].values < _end(one)
+        change = np.abs(one.first["passage_energy"].values[inside])
+        far[name] = float(np.nanmax(change))
     entries = [f"{plain_scientific(v)} J with {name}" for name, v in far.items()]
-    text = (
-        "Until the escape, or the end, the true energy changes by up to "
-        f"{listed(entries)}."
-    )
+    most = f"by up to {listed(entries)}."
     said = []
     if "LSI" in far and "LGP" in far:
         better = far["LSI"] < far["LGP"]
@@ -246,14 +246,8 @@ def escape_energy_finding(panels: Sequence[Panel]) -> str:
         if drift < 0 and _stays(one) and drift * _end(one) < -_lacking(one):
             fall = plain_scientific(-drift)
             said.append(f"that of {name} falls at {fall} J/s, away from the saddles")
+    text = f"Until the escape, or the end, the true energy changes {most}"
     return f"{text} {'; '.join(said)}." if said else text
-
-
-def _farthest(one: Learned) -> float:
-    """Largest change of the energy before the escape, J."""
-    first = one.first
-    inside = first["passage_time"].values < _end(one)
-    return float(np.nanmax(np.abs(first["passage_energy"].values[inside])))
 
 
 def _lacking(one: Learned) -> float:
@@ -294,12 +288,10 @@ def survival_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def kaplan_meier(
-    times: np.ndarray, censored: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """Times of the events, and the share of survivors just after each.
+def kaplan_meier(times: np.ndarray, censored: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Times of the events from 0 on, and the share of survivors just after each.
 
-    Both begin with time 0. Who is stopped (`censored`) counts until then.
+    Who is stopped (`censored`) counts until then.
     """
     from scipy.stats import CensoredData, ecdf  # a second to import
 
@@ -307,13 +299,6 @@ def kaplan_meier(
     fallen = np.diff(found.probabilities, prepend=1.0) < 0
     events, share = found.quantiles[fallen], found.probabilities[fallen]
     return np.append(0.0, events), np.append(1.0, share)
-
-
-def survival_quantile(times: np.ndarray, censored: np.ndarray, share: float) -> float:
-    """Earliest time at which at most `share` survive; infinite if none was seen."""
-    events, left = kaplan_meier(times, censored)
-    below = left <= share + 1e-12
-    return float(events[np.argmax(below)]) if below.any() else np.inf
 
 
 def _survival(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
@@ -324,11 +309,10 @@ def _survival(axes: Axes, one: Learned, settings: Mapping) -> Line2D:
     end = times.max()
     x, y = np.append(events, end), np.append(share, share[-1])
     axes.step(np.maximum(x, 1e-9), 100 * y, where="post", **style)
-    y = np.full(stopped.sum(), 100 * share[-1])
     ticks = {"color": style["color"], "markersize": 7, "clip_on": False}
-    axes.plot(times[stopped], y, "|", **ticks)
-    median = survival_quantile(times, stopped, 0.5)
-    text = f"median {seconds(median) if np.isfinite(median) else '> ' + seconds(end)}"
+    axes.plot(times[stopped], np.full(stopped.sum(), 100 * share[-1]), "|", **ticks)
+    fallen = events[share <= 0.5 + 1e-12]
+    text = f"median {seconds(fallen[0]) if fallen.size else '> ' + seconds(end)}"
     count = f"{times.size} starts" if times.size > 1 else "1 start"
     name = look_of(one.estimator).label
     return key(f"{name} ({count}): {(~stopped).sum()} escaped, {text}", **style)
@@ -369,19 +353,30 @@ def saddle_channels(panels: Sequence[Panel], settings: Mapping) -> Figure:
     figure, grid = grid_of(settings, len(found), columns, row=52, rest=12)
     handles = []
     for row, (panel, one) in zip(grid, found, strict=True):
-        _whole(row[0], panel, one, settings)
+        order, look = _order(one), look_of(one.estimator)
+        case, colour = one.first.sel(order=order), look.color(settings)
+        own = {"colors": colour, "linewidths": 0.9}
+        drawn = sorted([*_levels(panel), _separatrix(panel)])
+        for of, style in (("estimate", own), ("true", TRUE_CONTOURS)):
+            potential = _on_grid(case["q_rest"], case[f"potential_{of}"])
+            row[0].contour(*potential, levels=drawn, **style)
+        error = scientific(float(case["potential_error"]))
+        row[0].set_title(f"{look.label}\nerror inside ≤ {error} J")
+        _square(row[0], panel)
         for i, axes in enumerate(row[1:]):
-            _close_up(axes, panel, one, i, settings)
-        look, potential = look_of(one.estimator), rf"$V^{{[\![{_order(one)}]\!]}}$"
-        text, colour = f"{potential}, {look.label}", look.color(settings)
+            _close_up(axes, panel, case.isel(saddle=i), own)
+            at = panel.config["validate"]["shadow"]["potential"]["saddles"][i]
+            place = ", ".join(f"{value:.3g}".replace("-", "\u2212") for value in at)
+            margin = float(case["saddle_margin"][i])
+            state = "closed" if margin > 0 else "open"
+            text = f"saddle ({place}): {state}\n{_height(margin, scientific)} the start"
+            axes.set_title(text, fontsize=small(settings))
+        text = rf"$V^{{[\![{order}]\!]}}$, {look.label}"
         handles.append(key(text, colour, linewidth=0.9))
-    margin = float(found[0][1].first["saddle_margin_true"].min())
+    text = f"truth, {_height(_lacking(found[0][1]), scientific)} the start"
     style = {"linewidth": 0.6, "linestyle": TRUTH_DASHES}
-    handles += [
-        key(f"truth, {_height(margin, scientific)} the start", "black", **style),
-        Patch(facecolor=FORBIDDEN, label="not enough energy"),
-    ]
-    legend_on_top(figure, handles)
+    forbidden = Patch(facecolor=FORBIDDEN, label="not enough energy")
+    legend_on_top(figure, [*handles, key(text, "black", **style), forbidden])
     return figure
 
 
@@ -391,12 +386,11 @@ def saddle_channels_finding(panels: Sequence[Panel]) -> str:
     for one in (one for panel in panels for one in chosen(panel, SHOWN_CHANNELS)):
         case = one.first.sel(order=_order(one))
         margins = case["saddle_margin"].values
-        opened = int((margins <= 0).sum())
         said.append(
             f"V[[{_order(one)}]] of {name_of(one)} is within "
             f"{plain_scientific(float(case['potential_error']))} J of the true "
-            f"potential inside the separatrix; {opened} of {margins.size} saddles are "
-            "open to the motion (the lowest lies "
+            f"potential inside the separatrix; {(margins <= 0).sum()} of "
+            f"{margins.size} saddles are open to the motion (the lowest lies "
             f"{_height(margins.min(), plain_scientific)} the energy of the start)"
         )
     true = _height(_lacking(chosen(panels[0], SHOWN_CHANNELS)[0]), plain_scientific)
@@ -413,36 +407,13 @@ def _order(one: Learned) -> int:
     return one.main if ours else SHOWN_ORDER
 
 
-def _whole(axes: Axes, panel: Panel, one: Learned, settings: Mapping) -> None:
-    first, look = one.first, look_of(one.estimator)
-    drawn = sorted([*_levels(panel), _separatrix(panel)])
-    values = first["potential_estimate"].sel(order=_order(one))
-    own = {"colors": look.color(settings), "linewidths": 0.9}
-    places = first["q_rest"]
-    axes.contour(*_on_grid(places, values), levels=drawn, **own)
-    true = _on_grid(places, first["potential_true"])
-    axes.contour(*true, levels=drawn, **TRUE_CONTOURS)
-    error = scientific(float(first["potential_error"].sel(order=_order(one))))
-    axes.set_title(f"{look.label}\nerror inside ≤ {error} J")
-    _square(axes, panel)
-
-
-def _close_up(axes: Axes, panel: Panel, one: Learned, i: int, settings) -> None:
-    first = one.first.isel(saddle=i)
-    near = first["near_estimate"].sel(order=_order(one))
-    x, y, near = _on_grid(first["near_offset"], near)
-    _, _, true = _on_grid(first["near_offset"], first["near_true"])
+def _close_up(axes: Axes, panel: Panel, case: xr.Dataset, own: Mapping) -> None:
+    x, y, near = _on_grid(case["near_offset"], case["near_estimate"])
+    _, _, true = _on_grid(case["near_offset"], case["near_true"])
     if near.max() > 0:
         axes.contourf(x, y, near, levels=[0, near.max()], colors=[FORBIDDEN])
-    own = {"colors": look_of(one.estimator).color(settings), "linewidths": 0.9}
     axes.contour(x, y, near, levels=[0], **own)
     axes.contour(x, y, true, levels=[0], **TRUE_CONTOURS)
-    margin = float(first["saddle_margin"].sel(order=_order(one)))
-    at = panel.config["validate"]["shadow"]["potential"]["saddles"][i]
-    place = ", ".join(f"{value:.3g}".replace("-", "\u2212") for value in at)
-    state = "closed" if margin > 0 else "open"
-    text = f"saddle ({place}): {state}\n{_height(margin, scientific)} the start"
-    axes.set_title(text, fontsize=small(settings))
     axes.set_aspect("equal")
     puts = (axes.set_xlabel, axes.set_ylabel)
     for name, put in zip(panel.truth.coordinates, puts, strict=True):

@@ -48,8 +48,8 @@ def governing_hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def identified_hamiltonian(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Level sets of H by LGPExact, as identified and as it moves (Figure 6).
 
-    H of its Lagrangian itself, H^[2] that its integration conserves, and H^[2] that the
-    integration of the true Lagrangian conserves.
+    H of its Lagrangian itself, H^[2] that its integration conserves, and that of the
+    true Lagrangian.
     """
     wanted = [("published_lgp_exact", 0), ("published_lgp_exact", 2)]
     return _draw(panels, wanted, True, settings, 3)
@@ -98,8 +98,11 @@ def _draw(panels, wanted, integrated: bool, settings: Mapping, columns: int) -> 
             f"not {given}; name it in papers.<paper>.figures.<figure>.examples"
         )
     panel = panels[0]
-    axis, true = _grid(panel)
-    shown = _level_sets(panel, wanted, integrated, true.shape, settings)
+    first = next(iter(learned(panel).values())).rollout
+    axis = [np.unique(side) for side in first["state_point"].values.T]
+    shape = tuple(side.size for side in axis)
+    true = first["hamiltonian_point_true"].values.reshape(shape)
+    shown = _level_sets(panel, wanted, integrated, shape, settings)
     size = (-(-len(shown) // columns), columns)
     figure, grid = grid_of(settings, *size, row=56, rest=8, sharex=True, sharey=True)
     for axes, one in zip(grid.flat, shown, strict=False):
@@ -117,15 +120,6 @@ def _draw(panels, wanted, integrated: bool, settings: Mapping, columns: int) -> 
     ]
     legend_on_top(figure, handles)
     return figure
-
-
-def _grid(panel: Panel) -> tuple[list[np.ndarray], np.ndarray]:
-    """Positions and velocities of the box, and the true H, (position, velocity)."""
-    first = next(iter(learned(panel).values())).rollout
-    points = first["state_point"].values
-    axis = [np.unique(points[:, 0]), np.unique(points[:, 1])]
-    shape = tuple(a.size for a in axis)
-    return axis, first["hamiltonian_point_true"].values.reshape(shape)
 
 
 def _level_sets(panel, wanted, integrated: bool, shape, settings) -> list[tuple]:

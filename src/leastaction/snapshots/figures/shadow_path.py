@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
@@ -66,13 +65,18 @@ def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for (left, right), (i, name) in zip(grid, rows, strict=True):
         panel, label = panels[i], panels[i].label(name)
         unit = panel.coordinate_unit(name)
-        _paths(left, found[i], name, settings)
-        _errors(right, found[i], name, settings)
+        _coordinate(left, right, found[i], name, settings)
         left.set_ylabel(f"{label} ({unit})")
         right.set_ylabel(f"Error of {label} ({unit})")
         if name == panel.truth.coordinates[0]:
             left.set_title(panel_title(panels, i))
-            failures = _failures(found[i])
+            steps = [
+                f"{look_of(one.estimator).label} after "
+                f"{int(one.at_main('steps_done')[0])} steps"
+                for one in found[i].values()
+                if one.failed
+            ]
+            failures = "failed: " + ", ".join(steps) if steps else "none failed"
             right.set_title(failures, loc="right", fontsize=small(settings))
     figure.align_ylabels(grid[:, 0])
     figure.align_ylabels(grid[:, 1])
@@ -81,45 +85,24 @@ def shadow_path(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def _paths(axes: Axes, found: Mapping[str, Learned], name: str, settings) -> None:
-    first = next(iter(found.values())).first
-    time = first["time"].values[:FIRST_SAMPLES]
-    truth = first["q_true"].sel(dof=name).values[:FIRST_SAMPLES]
-    axes.plot(time, truth, color=settings["truth_color"], linewidth=1.6)
+def _coordinate(left: Axes, right: Axes, found, name: str, settings: Mapping) -> None:
+    beginning = slice(FIRST_SAMPLES)
     for one in found.values():
-        _line(axes, time, _path(one, name).values[:FIRST_SAMPLES], one, settings)
-    margin = 0.25 * np.ptp(truth) or 1.0
-    axes.set_ylim(truth.min() - margin, truth.max() + margin)
-    time_axis(axes, time)
-
-
-def _errors(axes: Axes, found: Mapping[str, Learned], name: str, settings) -> None:
-    for one in found.values():
-        error = np.abs(_path(one, name) - one.first["q_true"].sel(dof=name)).values
-        time = one.first["time"].values
+        case = one.first.sel(order=one.main, dof=name)
+        time, truth, path = (case[k].values for k in ("time", "q_true", "q_estimate"))
+        style = line_style(one, settings, linewidth=1.0, zorder=3)
+        left.plot(time[beginning], path[beginning], **style)
         # All start at the same position.
-        middle, largest = largest_by_window(time[1:], error[1:], WINDOWS_OF_PATH)
-        _line(axes, middle, np.maximum(largest, LEAST_ERROR), one, settings)
-    axes.set_yscale("log")
-    time_axis(axes, time)
-
-
-def _path(one: Learned, name: str) -> xr.DataArray:
-    return one.first["q_estimate"].sel(order=one.main, dof=name)
-
-
-def _line(axes: Axes, time, values, one: Learned, settings: Mapping) -> None:
-    axes.plot(time, values, **line_style(one, settings, linewidth=1.0, zorder=3))
-
-
-def _failures(found: Mapping[str, Learned]) -> str:
-    steps = [
-        f"{look_of(one.estimator).label} after "
-        f"{int(one.first['steps_done'].sel(order=one.main))} steps"
-        for one in found.values()
-        if one.failed
-    ]
-    return "failed: " + ", ".join(steps) if steps else "none failed"
+        error = np.abs(path - truth)[1:]
+        middle, largest = largest_by_window(time[1:], error, WINDOWS_OF_PATH)
+        right.plot(middle, np.maximum(largest, LEAST_ERROR), **style)
+    time, truth = time[beginning], truth[beginning]
+    left.plot(time, truth, color=settings["truth_color"], linewidth=1.6)
+    margin = 0.25 * np.ptp(truth) or 1.0
+    left.set_ylim(truth.min() - margin, truth.max() + margin)
+    right.set_yscale("log")
+    time_axis(left, time)
+    time_axis(right, case["time"].values)
 
 
 def snapshots(panels: Sequence[Panel], settings: Mapping) -> Figure:
