@@ -70,13 +70,17 @@ class Block:
         every = factors(self.powers.shape[1], int(self.powers.sum(axis=1).max()))
         return {chosen: i for i, chosen in enumerate(every)}
 
+    @cached_property
+    def _lower(self) -> list[tuple[int, int]]:
+        """Every monomial but 1 as one before it times a coordinate."""
+        return [(self._place[one[:-1]], one[-1]) for one in list(self._place)[1:]]
+
     def monomials(self, x: np.ndarray) -> np.ndarray:
         """All monomials up to the degree, (..., monomial)."""
         flat = np.moveaxis(x, -1, 0).reshape(x.shape[-1], -1)
         found = np.ones((len(self._place), flat.shape[1]))
-        # Each but 1 is one before it times a coordinate.
-        for (*lower, axis), i in list(self._place.items())[1:]:
-            np.multiply(found[self._place[tuple(lower)]], flat[axis], out=found[i])
+        for row, (lower, axis) in zip(found[1:], self._lower, strict=True):
+            np.multiply(found[lower], flat[axis], out=row)
         return found.T.reshape(*x.shape[:-1], -1)
 
     def derivative(self, *axes: int) -> np.ndarray:
