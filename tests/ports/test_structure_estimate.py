@@ -3,10 +3,21 @@
 import numpy as np
 import pytest
 from recipes_of_ports import MOTOR, TANKS, fit, simulated
+from scipy.linalg import eigvalsh
 
 from leastaction.core.families import system_from_config
+from leastaction.core.noise_sweep import recorded
+from leastaction.ports.coefficient_fit import (
+    PredictionErrors,
+    Quadratic,
+    Records,
+    smooth,
+    weak_regression,
+)
+from leastaction.ports.port_structure import Candidates
 from leastaction.ports.recipes import PortRegression
 from leastaction.ports.structure_estimate import ASSUMPTIONS
+from leastaction.ports.structure_search import FreeCoefficients, fitted
 
 
 @pytest.fixture(scope="module")
@@ -31,6 +42,20 @@ def test_everything_unknown_is_found_with_outputs(motor):
     assert {k for k, v in found.items() if v} == {"phi**2", "p**2"}
     assert [*model.gauge_dimension] == list(ASSUMPTIONS)
     assert [*model.gauge_dimension.values()] == [3, 1, 0, 0]
+
+
+def test_whole_motions_tell_at_least_what_windows_do(motor):
+    """No direction has less information, and some have twice as much."""
+    seen = recorded(motor, "independent", 1e-3)
+    records = Records.of(seen, smooth(seen, {}, {}), True)
+    candidates = Candidates.of(["phi", "p"], ["phi**2", "p**2"])
+    q = weak_regression(records, candidates, 60).best
+    windows, whole = (
+        PredictionErrors(records, candidates, samples).quadratic(q).matrix
+        for samples in (100, 400)
+    )
+    ratios = eigvalsh(windows.T @ windows, whole.T @ whole)
+    assert ratios.max() < 1 and ratios.min() < 0.5
 
 
 def test_identified_motion_is_passive(motor):
@@ -76,6 +101,16 @@ def test_dissipation_that_depends_on_the_states_is_refused():
 def test_inputs_that_excite_nothing_are_refused(motor, port, message):
     data = motor.assign(u=(motor["u"].dims, port(motor), motor["u"].attrs))
     assert message in fit(data).refusal
+
+
+def test_coefficients_that_data_leave_open_have_the_least_norm(rng):
+    """Four equations of six unknowns, the same to the last digit every time."""
+    matrix, target = rng.normal(size=(4, 6)), rng.normal(size=4)
+    data, every = Quadratic(matrix, target, 0.0, 10, 100), np.ones(6, dtype=bool)
+    starts = (np.zeros(6), np.ones(6))
+    first, second = (fitted(FreeCoefficients(6), data, s, every) for s in starts)
+    assert np.array_equal(first.theta, second.theta) and first.chi_square < 1e-20
+    assert np.allclose(first.theta, np.linalg.pinv(matrix) @ target)
 
 
 def test_regression_without_structure_tells_no_structure(motor):

@@ -7,18 +7,28 @@ approximation of χ² in the coefficients q = (W, B, Y):
 
 Weak form: with test functions ψ on windows, −∫ψ̇ x dt = W ∫ψ g dt + B ∫ψ u dt, by
 generalised least squares, since the errors of x are white (Messenger and Bortz 2021).
-There g is taken at smoothed states, and their errors bias W. Prediction errors: windows
-with a free initial state are integrated with their sensitivities, and one Gauss–Newton
-step (Bock 1983; Le Cam's one-step estimate) takes that bias away.
+There g is taken at smoothed states, and their errors bias W. Prediction errors: motions
+or windows of them with a free initial state are integrated with their sensitivities;
+Gauss–Newton steps (Bock 1983) take that bias away and, on whole motions, end in the
+maximum likelihood.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import xarray as xr
 
+from leastaction.core import library
+from leastaction.core.contracts import time_step
+from leastaction.core.expressions import to_text
+from leastaction.ports.contracts import CONTRACTS
+from leastaction.ports.dae import runge_kutta_step
 from leastaction.ports.port_structure import Candidates
 
+# Below this share of the rms errors of the integration exceed the noise.
+NOISE_FLOOR = 1e-5
 # Test function (1 − s²)^ORDER, and samples from one window to the next.
 ORDER, SHIFT = 6, 6
 # Directions of q whose information is below this share are not seen by the data.
@@ -27,28 +37,30 @@ LEAST_INFORMATION = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Records:
-    """Motions of one replicate.
+    """Motions of one replicate; no columns of y if outputs are not used."""
 
-    Attributes
-    ----------
-    step
-        Time step, s.
-    x, u, y
-        States, inputs and outputs (trajectory, time, ...); no columns of y if they are
-        not used.
-    smooth
-        Smoothed states.
-    x_std, y_std
-        Standard deviations of the noise, by state and by port.
-    """
-
-    step: float
-    x: np.ndarray
+    step: float  # s
+    x: np.ndarray  # states (trajectory, time, state), and so u and y
     u: np.ndarray
     y: np.ndarray
-    smooth: np.ndarray
-    x_std: np.ndarray
+    smooth: np.ndarray  # smoothed states
+    x_std: np.ndarray  # noise of every state and output
     y_std: np.ndarray
+
+    @classmethod
+    def of(cls, observations: xr.Dataset, found: xr.Dataset, outputs: bool):
+        """Records of one replicate and case, with what was `found` of their noise."""
+        channels = (observations[name].values[0] for name in ("x", "u", "y"))
+        noise = (found[name].values[0] for name in ("x_smooth", "x_std", "y_std"))
+        whole = cls(time_step(observations), *channels, *noise)
+        if outputs:
+            return whole
+        return replace(whole, y=whole.y[..., :0], y_std=whole.y_std[:0])
+
+    @property
+    def points(self) -> np.ndarray:
+        """Smoothed states of all motions, shape (point, state)."""
+        return self.smooth.reshape(-1, self.smooth.shape[2])
 
     @cached_property
     def half_steps(self) -> np.ndarray:
@@ -62,24 +74,13 @@ class Records:
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """χ² near the data's best coefficients: |A q − t|² over `inflation`.
+    """χ² near the data's best coefficients: |A q − t|² over `inflation`."""
 
-    Attributes
-    ----------
-    matrix, target
-        A and t, of full row rank.
-    chi_square, dof
-        χ² at q from which it was formed, without what q can take away, and its degrees
-        of freedom.
-    count
-        Numbers that were measured.
-    """
-
-    matrix: np.ndarray
-    target: np.ndarray
-    chi_square: float
-    dof: int
-    count: int
+    matrix: np.ndarray  # A, of full row rank
+    target: np.ndarray  # t
+    chi_square: float  # at q from which it was formed, less what q can take away
+    dof: int  # its degrees of freedom
+    count: int  # numbers that were measured
 
     @classmethod
     def of(cls, information, score, q, chi_square, count, used) -> "Quadratic":
@@ -143,6 +144,13 @@ def smoothed(x: np.ndarray, std: np.ndarray, windows=(33, 25, 17, 13, 9)) -> np.
     return found
 
 
+def split(q: np.ndarray, states: int, ports: int, functions: int) -> list[np.ndarray]:
+    """W (state, function), B (state, port) and Y (output, function) of q."""
+    ends = [states * functions, states * (functions + ports)]
+    widths = functions, ports, functions
+    return [p.reshape(-1, m) for p, m in zip(np.split(q, ends), widths, strict=True)]
+
+
 def weak_regression(
     records: Records, candidates: Candidates, samples: int
 ) -> Quadratic:
@@ -156,49 +164,38 @@ def weak_regression(
     rows = np.zeros((2, starts.size, times))
     for k, first in enumerate(starts):
         rows[:, k, first : first + samples + 1] = psi, slope
-    g = candidates.values(records.smooth.reshape(-1, n))[0]
-    g = g.reshape(trajectories, times, -1)
+    g = candidates.values(records.points)[0]
+    functions = g.shape[1]
+    beside = np.concatenate([g.reshape(trajectories, times, -1), records.u], axis=2)
     whiten = np.linalg.inv(np.linalg.cholesky(rows[1] @ rows[1].T))
-    left = whiten @ rows[0] @ np.concatenate([g, records.u], axis=2)
-    right = -whiten @ rows[1] @ records.x
+    left, right = whiten @ rows[0] @ beside, -whiten @ rows[1] @ records.x
     left, right = (part.reshape(-1, part.shape[2]) for part in (left, right))
-    functions = g.shape[2]
     size = functions * (n + outputs) + n * ports
+    w, b, of_y = split(np.arange(size), n, ports, functions)
+    y = records.y.reshape(len(g), outputs)
+    equations = [  # coefficients, their regressors, measured, and its noise
+        *((np.r_[w[i], b[i]], left, right[:, i], records.x_std[i]) for i in range(n)),
+        *((of_y[i], g, y[:, i], records.y_std[i]) for i in range(outputs)),
+    ]
     information, score, chi = np.zeros((size, size)), np.zeros(size), 0.0
-    places = np.arange(size)
-    of_b = places[n * functions : n * functions + n * ports].reshape(n, ports)
-    for i, sigma in enumerate(records.x_std):
-        mine = np.r_[i * functions : (i + 1) * functions, of_b[i]]
-        information[np.ix_(mine, mine)] = left.T @ left / sigma**2
-        score[mine] = left.T @ right[:, i] / sigma**2
-        chi += (right[:, i] ** 2).sum() / sigma**2
-    flat = g.reshape(-1, functions)
-    for i, sigma in enumerate(records.y_std):
-        mine = n * (functions + ports) + np.arange(i * functions, (i + 1) * functions)
-        measured = records.y[..., i].ravel()
-        information[np.ix_(mine, mine)] = flat.T @ flat / sigma**2
-        score[mine] = flat.T @ measured / sigma**2
+    for places, columns, measured, sigma in equations:
+        information[np.ix_(places, places)] = columns.T @ columns / sigma**2
+        score[places] = columns.T @ measured / sigma**2
         chi += (measured**2).sum() / sigma**2
     count = right.size + records.y.size
     return Quadratic.of(information, score, np.zeros(size), chi, count, 0)
 
 
-class PredictionErrors:
-    """Errors of predictions from free initial states, on windows of some samples.
+def _parts(state: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """States (window, state), and their sensitivities (window, state, number)."""
+    return state[..., 0].copy(), state[..., 1:].copy()
 
-    Parameters
-    ----------
-    records
-        The motions.
-    candidates
-        Of H.
-    samples
-        Steps of a window.
-    """
+
+class PredictionErrors:
+    """Errors of predictions from free initial states, on windows of `samples` steps."""
 
     def __init__(self, records: Records, candidates: Candidates, samples: int):
         self.records, self.candidates, self.samples = records, candidates, samples
-        self.functions = candidates.tensor.shape[2]
         first = np.arange(0, records.x.shape[1] - samples, samples + 1)
         inner = first[:, None] + np.arange(samples + 1)
         half = 2 * first[:, None] + np.arange(2 * samples + 1)
@@ -210,57 +207,60 @@ class PredictionErrors:
         self.u = u.reshape(-1, 2 * samples + 1, u.shape[3])
         self.start = guess[:, 0].copy()
 
-    def _split(self, q: np.ndarray) -> tuple[np.ndarray, ...]:
-        n, ports, functions = self.x.shape[2], self.u.shape[2], self.functions
-        w, b, y = np.split(q, [n * functions, n * (functions + ports)])
-        return w.reshape(n, -1), b.reshape(n, ports), y.reshape(-1, functions)
-
-    def _rates(self, x, s, u, w, b):
-        """ẋ and the rate of the sensitivities by start, W and B."""
-        n, f, m = x.shape[1], self.functions, u.shape[1]
+    def _rates(self, state: np.ndarray, u: np.ndarray, w: np.ndarray, b: np.ndarray):
+        """Rates of x and, behind it, of its sensitivities by start, W and B."""
+        (n, f), m = w.shape, b.shape[1]
+        x, s = _parts(state)
         g, slopes = self.candidates.values(x)
-        rates = (w @ slopes) @ s
+        rates = np.empty_like(state)
+        rates[..., 0] = g @ w.T + u @ b.T
+        rates[..., 1:] = (w @ slopes) @ s
         for i in range(n):
-            first = n + i * f
-            rates[:, i, first : first + f] += g
-            first = n + n * f + i * m
-            rates[:, i, first : first + m] += u
-        return g @ w.T + u @ b.T, rates
+            of_w, of_b = 1 + n + i * f, 1 + n + n * f + i * m
+            rates[:, i, of_w : of_w + f] += g
+            rates[:, i, of_b : of_b + m] += u
+        return rates
+
+    def _predicted(self, w, b, of_y) -> tuple[np.ndarray, np.ndarray]:
+        """Measured less predicted, and slopes of the latter by start and q."""
+        windows, count, n = self.x.shape
+        outputs, f = of_y.shape
+        sensed = n + w.size + b.size
+        state = np.zeros((windows, n, 1 + sensed))
+        state[..., 0], state[:, :, 1 : 1 + n] = self.start, np.eye(n)
+        residual = np.concatenate([self.x, self.y], axis=2)
+        slope = np.zeros((*residual.shape, sensed + of_y.size))
+        for k in range(count):
+            x, s = _parts(state)
+            residual[:, k, :n] -= x
+            slope[:, k, :n, :sensed] = s
+            if outputs:
+                g, of_g = self.candidates.values(x)
+                residual[:, k, n:] -= g @ of_y.T
+                slope[:, k, n:, :sensed] = (of_y @ of_g) @ s
+                for i in range(outputs):
+                    first = sensed + i * f
+                    slope[:, k, n + i, first : first + f] = g
+            if k < count - 1:
+                u = (self.u[:, 2 * k + i] for i in range(3))
+                state = runge_kutta_step(
+                    lambda one, u: self._rates(one, u, w, b),
+                    state,
+                    self.records.step,
+                    *u,
+                )
+        return residual, slope
 
     def quadratic(self, q: np.ndarray) -> Quadratic | None:
         """χ² near `q`; None if a motion does not stay finite. Moves the starts."""
-        w, b, of_y = self._split(q)
-        windows, count, n = self.x.shape
-        f, h = self.functions, self.records.step
-        sensed = n + w.size + b.size
-        x, s = self.start, np.zeros((windows, n, sensed))
-        s[:, :, :n] = np.eye(n)
-        deviations = np.concatenate([self.records.x_std, self.records.y_std])
-        outputs = len(of_y)
-        residual = np.empty((windows, count, n + outputs))
-        slope = np.zeros((windows, count, n + outputs, sensed + of_y.size))
+        windows, _, n = self.x.shape
+        functions = self.candidates.tensor.shape[2]
         with np.errstate(all="ignore"):
-            for k in range(count):
-                residual[:, k, :n] = self.x[:, k] - x
-                slope[:, k, :n, :sensed] = s
-                if outputs:
-                    g, of_g = self.candidates.values(x)
-                    residual[:, k, n:] = self.y[:, k] - g @ of_y.T
-                    slope[:, k, n:, :sensed] = (of_y @ of_g) @ s
-                    for i in range(outputs):
-                        first = sensed + i * f
-                        slope[:, k, n + i, first : first + f] = g
-                if k == count - 1:
-                    break
-                u0, u1, u2 = (self.u[:, 2 * k + i] for i in range(3))
-                k1, s1 = self._rates(x, s, u0, w, b)
-                k2, s2 = self._rates(x + h / 2 * k1, s + h / 2 * s1, u1, w, b)
-                k3, s3 = self._rates(x + h / 2 * k2, s + h / 2 * s2, u1, w, b)
-                k4, s4 = self._rates(x + h * k3, s + h * s3, u2, w, b)
-                x = x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-                s = s + h / 6 * (s1 + 2 * s2 + 2 * s3 + s4)
+            parts = split(q, n, self.u.shape[2], functions)
+            residual, slope = self._predicted(*parts)
         if not (np.isfinite(slope).all() and np.isfinite(residual).all()):
             return None
+        deviations = np.concatenate([self.records.x_std, self.records.y_std])
         residual = (residual / deviations).reshape(windows, -1)
         slope = (slope / deviations[:, None]).reshape(windows, residual.shape[1], -1)
         basis, upper = np.linalg.qr(slope[:, :, :n])
@@ -278,3 +278,52 @@ class PredictionErrors:
             residual.size,
             self.start.size,
         )
+
+
+def smooth(observations: xr.Dataset, settings: Mapping, library: Mapping) -> xr.Dataset:
+    """Savitzky–Golay states, and the noise of states and outputs."""
+    x, y = (observations[name].values[0] for name in ("x", "y"))
+    x_std, y_std = (
+        np.maximum(noise_std(a), NOISE_FLOOR * np.sqrt((a**2).mean(axis=(0, 1))))
+        for a in (x, y)
+    )
+    return CONTRACTS["smoothed_states"].dataset(
+        {"x_smooth": smoothed(x, x_std), "x_std": x_std, "y_std": y_std},
+        {"replicate": observations["replicate"].values},
+    )
+
+
+def weak_form(
+    observations: xr.Dataset,
+    derivatives: xr.Dataset,
+    settings: Mapping,
+    parts: Mapping,
+) -> xr.Dataset:
+    """Equations of ẋ = W g + B u and y = Y g in weak form."""
+    states = [str(name) for name in observations["state"].values]
+    terms = library.candidates(settings["hamiltonian"], states)
+    candidates = Candidates(tuple(states), terms)
+    records = Records.of(observations, derivatives, settings["outputs"])
+    found = weak_regression(records, candidates, settings["window"])
+    values = {
+        "information": found.matrix.T @ found.matrix,
+        "score": found.matrix.T @ found.target,
+        "chi_square": found.chi_square + found.target @ found.target,
+        "count": found.count,
+        "outputs": int(settings["outputs"]),
+    }
+    coords = {
+        "replicate": observations["replicate"].values,
+        "term": [to_text(term) for term in terms],
+        "function": candidates.functions,
+    }
+    values |= {name: derivatives[name] for name in ("x_smooth", "x_std", "y_std")}
+    return CONTRACTS["port_equations"].dataset(values, coords)
+
+
+def quadratic_of(equations: xr.Dataset) -> Quadratic:
+    """χ² of the weak form."""
+    names = ("information", "score", "chi_square", "count")
+    information, score, chi, count = (equations[name].values[0] for name in names)
+    start = np.zeros(len(score))
+    return Quadratic.of(information, score, start, float(chi), int(count), 0)

@@ -280,7 +280,7 @@ CONTRACTS = {
     "port_structure": Contract(
         "identify with method port_structure or port_regression",
         STRUCTURE,
-        model="ports.structure_model:StructureModel",
+        model="ports.model:StructureModel",
     ),
     "structure_rollout": Contract("validate", STRUCTURE_ROLLOUT),
     "port_rollout": Contract(

@@ -30,15 +30,9 @@ def couple(
 ) -> PortDae:
     """One system of several.
 
-    Parameters
-    ----------
-    systems
-        By name; a state x of system `a` becomes ``a.x``.
-    ports
-        (system, number of its port) of every coupling port; all others stay inputs, in
-        the order of the systems.
-    interconnection
-        Ĉ, shape (coupling port, coupling port), skew-symmetric.
+    A state x of system `a` becomes ``a.x``. The coupling `ports` are (system, number of
+    its port); all others stay inputs, in the order of the systems. The
+    `interconnection` is Ĉ, shape (coupling port, coupling port).
 
     Raises
     ------
@@ -49,17 +43,19 @@ def couple(
     c = np.asarray(interconnection, dtype=float)
     _check(systems, ports, c)
     names, parts = list(systems), list(systems.values())
-    everything = block_diag(*(part.port for part in parts))
+
+    def diagonal(name: str) -> np.ndarray:
+        return block_diag(*(getattr(part, name) for part in parts))
+
     first = np.cumsum([0, *(part.port.shape[1] for part in parts)])
     inner = [int(first[names.index(name)]) + number for name, number in ports]
-    outer = [i for i in range(everything.shape[1]) if i not in inner]
-    coupling = everything[:, inner]
-    structure = block_diag(*(part.structure for part in parts))
+    port = diagonal("port")
+    coupling, free = port[:, inner], np.delete(port, inner, axis=1)
     ends = np.cumsum([0, *(len(part.states) for part in parts)])
     places = [slice(*pair) for pair in itertools.pairwise(ends)]
 
     def linearised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        efforts, slopes = np.empty(x.shape), np.zeros((len(x), *structure.shape))
+        efforts, slopes = np.empty(x.shape), np.zeros((*x.shape, x.shape[1]))
         for part, own in zip(parts, places, strict=True):
             efforts[:, own], slopes[:, own, own] = part.linearised(x[:, own])
         return efforts, slopes
@@ -71,10 +67,10 @@ def couple(
     known = all(part.hamiltonian is not None for part in parts)
     return PortDae(
         states=tuple(f"{n}.{s}" for n, part in systems.items() for s in part.states),
-        flow=block_diag(*(part.flow for part in parts)),
-        structure=structure - coupling @ c @ coupling.T,
-        dissipation=block_diag(*(part.dissipation for part in parts)),
-        port=everything[:, outer],
+        flow=diagonal("flow"),
+        structure=diagonal("structure") - coupling @ c @ coupling.T,
+        dissipation=diagonal("dissipation"),
+        port=free,
         linearised=linearised,
         hamiltonian=hamiltonian if known else None,
     )

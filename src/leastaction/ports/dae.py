@@ -65,6 +65,15 @@ def linearised(x: Sequence, efforts: Iterable, jacobian: Iterable) -> Callable:
     return at
 
 
+def runge_kutta_step(rates: Callable, x: np.ndarray, h: float, *u: np.ndarray):
+    """State after a step h of the classical scheme; u at its start, middle, end."""
+    k1 = rates(x, u[0])
+    k2 = rates(x + h / 2 * k1, u[1])
+    k3 = rates(x + h / 2 * k2, u[1])
+    k4 = rates(x + h * k3, u[2])
+    return x + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+
+
 @dataclass(frozen=True, eq=False)
 class Constraint:
     """g, ∂g and ∂²g of states (point, state), shape (point, constraint, ...)."""
@@ -96,29 +105,19 @@ class SingularDaeError(ValueError):
 class PortDae:
     """One equation.
 
-    Attributes
-    ----------
-    states
-        Names of x.
-    flow, structure, dissipation, port
-        E, J, R (state, state) and B (state, port).
-    linearised
-        z and ∂z/∂x of states (point, state).
-    hamiltonian
-        H of states; None if there is none.
-    constraint
-        Known constraints g(x_d) = 0 whose multipliers are algebraic states; with them
-        the index is 3 and the multipliers follow from d²g/dt² = 0. Else it is 1.
+    With known constraints, whose multipliers are algebraic states, the index is 3 and
+    the multipliers follow from d²g/dt² = 0. Else it is 1.
     """
 
-    states: tuple[str, ...]
-    flow: np.ndarray
+    states: tuple[str, ...]  # names of x
+    flow: np.ndarray  # E, J, R (state, state) and B (state, port)
     structure: np.ndarray
     dissipation: np.ndarray
     port: np.ndarray
+    # z and ∂z/∂x of states (point, state); H of them, None if there is none.
     linearised: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]]
     hamiltonian: Callable[[np.ndarray], np.ndarray] | None = None
-    constraint: Constraint | None = None
+    constraint: Constraint | None = None  # g(x_d) = 0
 
     @cached_property
     def differential(self) -> np.ndarray:
@@ -223,16 +222,10 @@ class PortDae:
             )
 
     def path(self, start: np.ndarray, time: np.ndarray, u: Callable) -> np.ndarray:
-        """States at times, shape (time, state), by the classical Runge–Kutta scheme.
+        """States (time, state) by the classical Runge–Kutta scheme.
 
-        Parameters
-        ----------
-        start
-            First state; its algebraic entries are first guesses.
-        time
-            Uniform times, s.
-        u
-            Input (time, port) of times.
+        The times are uniform, `u` gives inputs (time, port) of times, and the algebraic
+        entries of the `start` are first guesses.
 
         Raises
         ------

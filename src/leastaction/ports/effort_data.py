@@ -41,13 +41,8 @@ def taken(observations: xr.Dataset, values: np.ndarray) -> np.ndarray:
 
 def flow_data(observations: xr.Dataset, scheme: str, flow: np.ndarray) -> xr.Dataset:
     """Dataset of `flow` (fit, order, row), with the scheme whose path it belongs to."""
-    return CONTRACTS["flow_data"].dataset(
-        {"flow": flow, "scheme": scheme},
-        coords={
-            "replicate": observations["replicate"].values,
-            "row": observations["row"].values,
-        },
-    )
+    coords = {name: observations[name].values for name in ("replicate", "row")}
+    return CONTRACTS["flow_data"].dataset({"flow": flow, "scheme": scheme}, coords)
 
 
 def finite_difference(

@@ -158,9 +158,8 @@ def _gradient_defect(dae: PortDae, points: np.ndarray) -> float:
     if dae.hamiltonian is None:
         return np.inf
     nodes, weights = np.polynomial.legendre.leggauss(NODES_PER_LINE)
-    order = np.argsort(points[:, dae.differential[0]])[
-        :: max(1, len(points) // LINES_OF_INTEGRATION)
-    ]
+    every = max(1, len(points) // LINES_OF_INTEGRATION)
+    order = np.argsort(points[:, dae.differential[0]])[::every]
     first = points[order[:-1]]
     last = first.copy()
     last[:, dae.differential] = points[order[1:]][:, dae.differential]

@@ -13,7 +13,6 @@ from leastaction.core.method import step
 from leastaction.core.recipe import raised
 from leastaction.core.simulation import step_count
 from leastaction.ports.coupling import IDENTIFIED, KNOWN, couple, coupling_of
-from leastaction.ports.driven_motions import start_of
 from leastaction.ports.minimal_coordinates import start
 from leastaction.ports.port_structure import Candidates, PortStructure
 from leastaction.ports.recipes import DrivenMotions, MinimalCoordinates
@@ -25,30 +24,26 @@ KNOWN_MATRICES = ("structure", "dissipation", "port")
 
 def problems(example: Mapping, system) -> Iterator[str]:
     """Units, simulation, recipes and validation of a port-Hamiltonian system."""
-    is_port = isinstance(system, PortHamiltonianSystem)
-    scheme = step("simulate", example["simulate"])
-    driven = isinstance(scheme, DrivenMotions)
-    if not is_port or not (driven or isinstance(scheme, MinimalCoordinates)):
+    schemes = {
+        DrivenMotions: (_check_driven, _driven_problems),
+        MinimalCoordinates: (_check_simulation, _port_problems),
+    }
+    scheme = type(step("simulate", example["simulate"]))
+    if not isinstance(system, PortHamiltonianSystem) or scheme not in schemes:
         return
+    check, further = schemes[scheme]
 
-    def check() -> None:
+    def checks() -> None:
         check_port_dimensions(system, declared_units(example["system"]))
-        if driven:
-            _check_driven(system, example["simulate"])
-        else:
-            _check_simulation(system, example["simulate"])
+        check(system, example["simulate"])
 
-    wrong = list(raised("system", check))
-    if driven:
-        yield from wrong or _driven_problems(example, system)
-    else:
-        yield from wrong or _port_problems(example, system)
+    yield from list(raised("system", checks)) or further(example, system)
 
 
 def _check_driven(system: PortHamiltonianSystem, settings: Mapping) -> None:
     """Check flow, starts and inputs."""
     drawn = {symbol(name): 1.0 for name in settings["initial_state"].get("random", {})}
-    start_of(system, settings["initial_state"], drawn)
+    start(system, settings["initial_state"], drawn)
     input_function(system, settings["input"], drawn)
     step_count(settings["duration"], settings["time_step"])
     if system.flow != sp.eye(len(system.states)):
@@ -61,9 +56,8 @@ def _check_driven(system: PortHamiltonianSystem, settings: Mapping) -> None:
 
 def _driven_problems(example: Mapping, system) -> Iterator[str]:
     """What would stop the search of J, R, B and H, or its validation."""
-    samples = step_count(
-        example["simulate"]["duration"], example["simulate"]["time_step"]
-    )
+    simulation = example["simulate"]
+    samples = step_count(simulation["duration"], simulation["time_step"])
     if "structure" not in example["validate"]:
         yield "validate.structure is missing: write {} for free runs as by default"
     for name, recipe in example["estimators"].items():
@@ -192,10 +186,10 @@ def _port_problems(example: Mapping, system: PortHamiltonianSystem) -> Iterator[
 
 
 def _blocks(where: str, recipe: Mapping, system) -> Iterator[str]:
-    named = [state for block in recipe.get("blocks", []) for state in block]
-    multipliers = list(recipe.get("multipliers", []))
     if "blocks" not in recipe:
         return
+    named = [state for block in recipe["blocks"] for state in block]
+    multipliers = recipe["multipliers"]
     for state in [*named, *multipliers]:
         if state not in system.states:
             yield f"{where}.identify: {unknown('state', state, system.states)}"
@@ -214,11 +208,9 @@ def _blocks(where: str, recipe: Mapping, system) -> Iterator[str]:
 
 
 def _steps(where: str, steps) -> Iterator[str]:
-    last = steps[-1]
-    ratios = [step / last for step in steps]
-    if any(abs(ratio - round(ratio)) > 1e-9 for ratio in ratios) or (
-        sorted(steps, reverse=True) != list(steps)
-    ):
+    ratios = np.array(steps) / steps[-1]
+    whole = np.abs(ratios - ratios.round()).max() <= ROUNDING
+    if not whole or sorted(steps, reverse=True) != list(steps):
         yield f"{where}: {steps} must fall and be whole multiples of the last"
 
 

@@ -2,8 +2,10 @@
 
 Zaspel and Günther (2024), section 4.2: the ordinary equation of the chart is solved and
 the other states follow from it. The schemes are the explicit Euler scheme of the paper
-and the eighth-order scheme of Dormand and Prince (DOP853). Training and test samples
-are drawn here, so that every estimator sees the same.
+and the eighth-order scheme of Dormand and Prince (DOP853). Either one path, of which
+training and test samples are drawn here, so that every estimator sees the same; or
+driven motions, with random starts and inputs of their own, whose sensors have noise
+(:mod:`leastaction.core.noise_sweep`; a level is a share of the rms of its channel).
 """
 
 import json
@@ -11,9 +13,11 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 import numpy as np
+import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse, unknown
+from leastaction.core.initial_state import random_names
 from leastaction.core.simulation import generator, step_count
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.system import PortHamiltonianSystem, input_function
@@ -60,10 +64,17 @@ def draw_sets(
     }
 
 
-def start(system: PortHamiltonianSystem, initial_state: Mapping) -> np.ndarray:
-    """Minimal coordinates at t = 0, of a number or an expression for each."""
+def start(
+    system: PortHamiltonianSystem,
+    initial_state: Mapping,
+    drawn: Mapping[sp.Symbol, float] | None = None,
+) -> np.ndarray:
+    """Minimal coordinates at t = 0, of a number or an expression for each.
+
+    Expressions are those in parameters and in the symbols that were `drawn`.
+    """
     given = {k: v for k, v in initial_state.items() if k != "random"}
-    if initial_state.get("random"):
+    if initial_state.get("random") and drawn is None:
         raise ValueError("initial_state.random: the start of this method is not random")
     for name in given:
         if name not in system.coordinates:
@@ -73,9 +84,10 @@ def start(system: PortHamiltonianSystem, initial_state: Mapping) -> np.ndarray:
     missing = [name for name in system.coordinates if name not in given]
     if missing:
         raise ValueError(f"initial_state: {', '.join(missing)} is missing")
-    names = list(system.parameters)
+    drawn = drawn or {}
+    names = [*system.parameters, *map(str, drawn)]
     written = [parse(given[name], names) for name in system.coordinates]
-    return np.array([float(system.evaluated(e)) for e in written])
+    return np.array([float(system.evaluated(e).subs(drawn)) for e in written])
 
 
 def explicit_euler(rates, xi: np.ndarray, time: np.ndarray) -> np.ndarray:
@@ -174,11 +186,94 @@ def simulate(
             "replicate": [replicate],
             "scheme": list(schemes),
             "time": ("time", time, {"units": "s", "long_name": "time"}),
-            "state": list(system.states),
-            "state_unit": ("state", [units[name] for name in system.states]),
-            "port": list(system.inputs),
-            "row": [f"row_{i + 1}" for i in range(len(system.states))],
-            "effort": [f"z_{i + 1}" for i in range(len(system.states))],
+            **_names(system, units),
             **about_sets,
+        },
+    )
+
+
+def _names(system: PortHamiltonianSystem, units: Mapping[str, str]) -> dict:
+    """Coordinates of states, ports and rows."""
+    numbers = range(1, len(system.states) + 1)
+    return {
+        "state": list(system.states),
+        "state_unit": ("state", [units[name] for name in system.states]),
+        "port": list(system.inputs),
+        "row": [f"row_{i}" for i in numbers],
+        "effort": [f"z_{i}" for i in numbers],
+    }
+
+
+def motions(
+    system: PortHamiltonianSystem,
+    settings: Mapping,
+    time: np.ndarray,
+    key: tuple,
+    trajectories: int,
+    larger: float = 1.0,
+) -> tuple[np.ndarray, np.ndarray]:
+    """States (trajectory, time, state) and inputs at half steps, without noise.
+
+    The arguments `key` of :func:`leastaction.core.simulation.generator` lack the
+    trajectory; all inputs are `larger` times what the `settings` say.
+    """
+    draw, starts, inputs = random_names(settings["initial_state"]), [], []
+    for trajectory in range(trajectories):
+        drawn = draw(generator(*key, trajectory))
+        starts.append(start(system, settings["initial_state"], drawn))
+        inputs.append(input_function(system, settings["input"], drawn))
+
+    def given(times: np.ndarray) -> np.ndarray:
+        return larger * np.array([of_time(times) for of_time in inputs])
+
+    def rates(t: float, flat: np.ndarray) -> np.ndarray:
+        u = given(np.array([t]))[:, 0]
+        return system.rates(flat.reshape(trajectories, -1), u).ravel()
+
+    step = time[1] - time[0]
+    half = given(time[0] + step / 2 * np.arange(2 * time.size - 1))
+    path = dop853(rates, np.array(starts).ravel(), time)
+    xi = path.reshape(time.size, trajectories, -1).transpose(1, 0, 2)
+    flat = half[:, ::2].reshape(-1, len(system.inputs))
+    x = system.states_at(xi.reshape(len(flat), -1), flat)
+    return x.reshape(trajectories, time.size, -1), half
+
+
+def driven_motions(
+    system: PortHamiltonianSystem,
+    settings: Mapping,
+    *,
+    example: str,
+    seed: int,
+    replicate: int,
+    units: Mapping[str, str],
+) -> xr.Dataset:
+    """Simulate one replicate: motions without noise, and one draw of the noise."""
+    count, dt = settings["trajectories"], settings["time_step"]
+    time = dt * np.arange(step_count(settings["duration"], dt) + 1)
+    key = seed, example, "simulate", replicate
+    x, half = motions(system, settings, time, key, count)
+    efforts = system.effort_values(x.reshape(-1, x.shape[2]))
+    y = (efforts @ system.numbers(system.port)).reshape(count, time.size, -1)
+    size = time.size, x.shape[2] + y.shape[2]
+    of = (generator(seed, example, "sensor", replicate, i) for i in range(count))
+    drawn = np.array([one.standard_normal(size) for one in of])[None, None]
+    noise = (
+        own * np.sqrt((values**2).mean(axis=(0, 1)))
+        for own, values in zip(np.split(drawn, [x.shape[2]], 4), (x, y), strict=True)
+    )
+    return CONTRACTS["port_motions"].dataset(
+        {
+            "x": x,
+            "u": half[:, ::2],
+            "y": y,
+            **dict(zip(("noise_x", "noise_y"), noise, strict=True)),
+        },
+        {
+            "replicate": [replicate],
+            "time": time,
+            **_names(system, units),
+            "noise_mode": ["independent"],
+            "noise_level": np.array(settings["noise"]["levels"], dtype=float),
         },
     )

@@ -1,6 +1,6 @@
-"""Identified efforts of a port-Hamiltonian system: print, evaluate, simulate."""
+"""Identified port-Hamiltonian equations: print, evaluate, simulate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import numpy as np
@@ -8,17 +8,14 @@ import xarray as xr
 
 from leastaction.ports.dae import PortDae
 from leastaction.ports.effort_data import training_set
+from leastaction.ports.port_structure import Candidates
 
 
 class PortModel:
     """One fit of the efforts z(x), with what was known of the system.
 
-    Parameters
-    ----------
-    dataset
-        One replicate, contract ``effort_process`` or ``effort_gradient``.
-    fit
-        Number of the fit; the largest training set of all times if not given.
+    Of a dataset of one replicate, contract ``effort_process`` or ``effort_gradient``,
+    fit number `fit`: by itself the largest training set of all times.
     """
 
     def __init__(self, dataset: xr.Dataset, fit: int | None = None):
@@ -92,13 +89,10 @@ class PortModel:
 
         Known constraints are part of it only where the efforts were learned with them.
         """
-        known = self.dataset
+        known = ("flow", "structure", "dissipation", "port")
         return PortDae(
-            states=tuple(str(name) for name in known["state"].values),
-            flow=known["flow_matrix"].values,
-            structure=known["structure_matrix"].values,
-            dissipation=known["dissipation_matrix"].values,
-            port=known["port_matrix"].values,
+            tuple(str(name) for name in self.dataset["state"].values),
+            *(self.dataset[f"{name}_matrix"].values for name in known),
             linearised=self._fitted.linearised,
             hamiltonian=self.hamiltonian,
             constraint=getattr(self._fitted, "constraint", None),
@@ -107,13 +101,119 @@ class PortModel:
     def __str__(self) -> str:
         x, y = self.training_data
         error = np.sqrt(((self.transformed(x) - y) ** 2).mean(axis=0))
+        residual = ", ".join(f"{value:.2g}" for value in error)
         lines = [
             f"Port-Hamiltonian model with states {', '.join(self.dae.states)}",
             f"  E dx/dt = (J - R) z(x) + B u; z from {self.training_size} samples",
             *self._fitted.lines(),
-            "  residual of (J - R) z, rms by row: "
-            + ", ".join(f"{value:.2g}" for value in error),
+            f"  residual of (J - R) z, rms by row: {residual}",
         ]
         return "\n".join(lines)
 
     __repr__ = __str__
+
+
+class StructureModel:
+    """What one replicate and case says of J, R, B and H, or why it does not.
+
+    The dataset has the contract ``port_structure``.
+    """
+
+    def __init__(self, dataset: xr.Dataset):
+        self.dataset = dataset
+        self.states = tuple(str(name) for name in dataset["state"].values)
+        terms = [str(text) for text in dataset["term"].values]
+        self.candidates = Candidates.of(self.states, terms)
+
+    def _first(self, name: str):
+        return self.dataset[name].values[0]
+
+    @property
+    def refusal(self) -> str:
+        """Why J, R and H are not told; empty if they are."""
+        return str(self._first("refusal"))
+
+    @property
+    def structure(self) -> np.ndarray:
+        """J; NaN where it is not told."""
+        return self._first("structure_estimate")
+
+    @property
+    def dissipation(self) -> np.ndarray:
+        """R; NaN where it is not told."""
+        return self._first("dissipation_estimate")
+
+    @property
+    def port(self) -> np.ndarray:
+        """B."""
+        return self._first("port_estimate")
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """Coefficients of the candidates of H; NaN where they are not told."""
+        return self._first("coefficient_estimate")
+
+    @property
+    def gauge_dimension(self) -> dict[str, float]:
+        """Dimension of what data leave open at this model, by what is known."""
+        names = self.dataset["assumption"].values.tolist()
+        return dict(zip(names, self._first("gauge_dimension").tolist(), strict=True))
+
+    def rates(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """ẋ of states (point, state) and inputs (point, port)."""
+        g = self.candidates.values(x)[0]
+        return g @ self._first("drift_estimate").T + u @ self.port.T
+
+    @cached_property
+    def dae(self) -> PortDae:
+        """The identified equation, to be simulated or coupled to others.
+
+        Raises
+        ------
+        ValueError
+            If J, R and H are not told.
+        """
+        if self.refusal or np.isnan(self.structure).any():
+            raise ValueError(self.refusal or "this model has no J, R and H")
+        values, weights = self.candidates.values, self.coefficients
+        gradient = np.tensordot(weights, self.candidates.tensor, 1)
+
+        def linearised(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            g, slopes = values(x)
+            return g @ gradient.T, gradient @ slopes
+
+        return PortDae(
+            self.states,
+            np.eye(len(self.states)),
+            self.structure,
+            self.dissipation,
+            self.port,
+            linearised=linearised,
+            hamiltonian=lambda x: self.candidates.energies(x) @ weights,
+        )
+
+    def __str__(self) -> str:
+        lines = [f"Port-Hamiltonian model with states {', '.join(self.states)}"]
+        told = {"J": "structure", "R": "dissipation", "B": "port", "H": "coefficient"}
+        if self.refusal:
+            lines.append(f"  J, R and H are not told: {self.refusal}")
+            told = {"B": "port"}
+        lines += [f"  {entry}" for row in told.items() for entry in self._entries(*row)]
+        dimensions = self.gauge_dimension.items()
+        known = [f"{v:g} ({name})" for name, v in dimensions if np.isfinite(v)]
+        if known:
+            lines.append(f"  open directions of J, R, B and H: {', '.join(known)}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _entries(self, letter: str, name: str) -> Iterator[str]:
+        """Entries that are not zero, with standard errors."""
+        values, errors = self._first(f"{name}_estimate"), self._first(f"{name}_std")
+        for place in map(tuple, np.argwhere(np.nan_to_num(values) != 0)):
+            if letter in "JR" and place[1] < place[0]:
+                continue
+            label = f"{letter}_{''.join(str(i + 1) for i in place)}"
+            if letter == "H":
+                label = f"{self.dataset['term'].values[place[0]]} in H"
+            yield f"{label} = {values[place]:.6g} +- {errors[place]:.2g}"

@@ -134,31 +134,15 @@ def negative_log_likelihood(parameters, square, outputs, transform):
 
 @dataclass(frozen=True, eq=False)
 class StructuredProcess:
-    """Posterior of z and of y = A z, given the hyperparameters.
+    """Posterior of z and of y = A z, given the hyperparameters."""
 
-    Attributes
-    ----------
-    x
-        Inputs, shape (sample, state).
-    y
-        Outputs, shape (sample, task).
-    transformation
-        A, shape (task, task): J − R for efforts of a port-Hamiltonian system.
-    length_scale
-        ℓ, in the units of the inputs.
-    task_vector, task_diagonal
-        v, in the units of z, and d, in their squares.
-    noise
-        Variances σ_j², in squared units of the outputs.
-    """
-
-    x: np.ndarray
-    y: np.ndarray
-    transformation: np.ndarray
-    length_scale: float
-    task_vector: np.ndarray
+    x: np.ndarray  # inputs (sample, state)
+    y: np.ndarray  # outputs (sample, task)
+    transformation: np.ndarray  # A: J − R of a port-Hamiltonian system
+    length_scale: float  # ℓ, in the units of the inputs
+    task_vector: np.ndarray  # v, in the units of z, and d, in their squares
     task_diagonal: np.ndarray
-    noise: np.ndarray
+    noise: np.ndarray  # variances σ_j², in squared units of the outputs
 
     @property
     def task_covariance(self) -> np.ndarray:
@@ -188,11 +172,8 @@ class StructuredProcess:
 
     def jacobian(self, points: np.ndarray) -> np.ndarray:
         """Posterior mean of ∂(A z)/∂x, shape (point, task, state)."""
-        slope = (
-            (self.x[None] - points[:, None, :])
-            * self._kernel(points)[:, :, None]
-            / self.length_scale**2
-        )
+        away = self.x[None] - points[:, None, :]
+        slope = away * self._kernel(points)[:, :, None] / self.length_scale**2
         weights = self._effort_weights @ self.transformation.T
         return np.einsum("pns,nt->pts", slope, weights)
 
@@ -228,24 +209,11 @@ def fit(
 ) -> StructuredProcess:
     """Largest marginal likelihood, by L-BFGS-B from the best of several starts.
 
-    Parameters
-    ----------
-    x
-        Inputs, shape (sample, state).
-    y
-        Outputs, shape (sample, task).
-    transformation
-        A, shape (task, task).
-    random
-        Draws v of all starts but the first, whose v is the first principal direction.
-    noise_floor
-        Least σ_j² over the mean square of the largest output. An output that is zero
-        throughout makes the likelihood unbounded without it.
-    starts
-        Number of starts. With few samples a start may end in the optimum that calls
-        everything noise.
-    iterations
-        Most iterations of the search.
+    Arguments x, y and A are those of :class:`StructuredProcess`. The first start has
+    the first principal direction for v, `random` draws that of all others: with few
+    samples a start may end in the optimum that calls everything noise. The
+    `noise_floor`, the least σ_j² over the mean square of the largest output, bounds the
+    likelihood where an output is zero throughout.
 
     Raises
     ------

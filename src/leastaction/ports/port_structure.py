@@ -35,15 +35,7 @@ ERRORS_OF_ZERO = 2.0
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Candidates φ of H, and the functions g that their gradients consist of.
-
-    Attributes
-    ----------
-    states
-        Names of x.
-    terms
-        Candidates.
-    """
+    """Candidates φ of H, and the functions g that their gradients consist of."""
 
     states: tuple[str, ...]
     terms: tuple[sp.Expr, ...]
@@ -112,27 +104,15 @@ class PortStructure:
     """What is known of J, R, B and H, and the coefficients of what is not.
 
     Every matrix is affine in the unknowns θ: a known part and one pattern per unknown.
-
-    Attributes
-    ----------
-    candidates
-        Of H.
-    known
-        Known parts of J, R (state, state) and B (state, port).
-    patterns
-        The same of every unknown, shape (unknown, ...); zero for those of H.
-    names, kinds
-        Of the unknowns; those of H come last.
-    outputs
-        Whether y is measured.
     """
 
     candidates: Candidates
-    known: tuple[np.ndarray, np.ndarray, np.ndarray]
+    known: tuple[np.ndarray, np.ndarray, np.ndarray]  # of J, R and B
+    # The same of every unknown, shape (unknown, ...); zero for those of H.
     patterns: tuple[np.ndarray, np.ndarray, np.ndarray]
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # of the unknowns; those of H come last
     kinds: np.ndarray
-    outputs: bool = True
+    outputs: bool  # whether y is measured
 
     @classmethod
     def of(
@@ -158,34 +138,35 @@ class PortStructure:
             If a matrix has another shape, or is not skew (J) or symmetric (R).
         """
         n = len(candidates.states)
-        j = _entries("structure", structure, (n, n), -1)
-        r = _entries("dissipation", dissipation, (n, n), 1)
-        b = _entries("port", port, (n, ports), 0)
-        known = tuple(np.where(np.isnan(m), 0.0, m) for m in (j, r, b))
+        given = (
+            ("J", _entries("structure", structure, (n, n), -1), -1),
+            ("R", _entries("dissipation", dissipation, (n, n), 1), 1),
+            ("B", _entries("port", port, (n, ports), 0), 0),
+        )
         found: list[tuple[int, str, int, np.ndarray]] = []
-        for which, (letter, matrix, sign) in enumerate(
-            (("J", j, -1), ("R", r, 1), ("B", b, 0))
-        ):
+        for which, (letter, matrix, sign) in enumerate(given):
             for i, k in np.argwhere(np.isnan(matrix)):
                 if sign and k < i:
                     continue
                 pattern = np.zeros(matrix.shape)
-                pattern[i, k] = 1.0
-                if sign and i != k:
+                if sign:
                     pattern[k, i] = sign
+                pattern[i, k] = 1.0
                 kind = (STRUCTURE, DISSIPATION, PORT)[which]
                 kind = COUPLED_LOSS if which == 1 and i != k else kind
                 found.append((which, f"{letter}_{i + 1}{k + 1}", kind, pattern))
         count = len(found) + len(candidates.terms)
-        patterns = tuple(np.zeros((count, *m.shape)) for m in (j, r, b))
+        patterns = tuple(np.zeros((count, *m.shape)) for _, m, _ in given)
         for place, (which, _, _, pattern) in enumerate(found):
             patterns[which][place] = pattern
-        kinds = [kind for *_, kind, _ in found]
-        kinds += np.where(candidates.several, CROSS, ENERGY).tolist()
-        names = [name for _, name, _, _ in found]
-        names += [to_text(term) for term in candidates.terms]
+        kinds = np.where(candidates.several, CROSS, ENERGY)
         return cls(
-            candidates, known, patterns, tuple(names), np.array(kinds), bool(outputs)
+            candidates,
+            tuple(np.nan_to_num(matrix) for _, matrix, _ in given),
+            patterns,
+            (*(name for _, name, _, _ in found), *map(to_text, candidates.terms)),
+            np.array([*(kind for *_, kind, _ in found), *kinds]),
+            bool(outputs),
         )
 
     @property
@@ -200,12 +181,9 @@ class PortStructure:
 
     def matrices(self, theta: np.ndarray) -> tuple[np.ndarray, ...]:
         """J, R, B and C of the unknowns."""
-        found = (
-            known + np.tensordot(theta, patterns, 1)
-            for known, patterns in zip(self.known, self.patterns, strict=True)
-        )
-        weights = np.tensordot(theta[self.inner :], self.candidates.tensor, 1)
-        return (*found, weights)
+        pairs = zip(self.known, self.patterns, strict=True)
+        found = (known + np.tensordot(theta, patterns, 1) for known, patterns in pairs)
+        return *found, np.tensordot(theta[self.inner :], self.candidates.tensor, 1)
 
     def coefficients(self, theta: np.ndarray) -> np.ndarray:
         """F: the entries of (J − R) C, of B, and if measured of Bᵀ C."""
@@ -250,9 +228,8 @@ def _entries(name: str, given, shape: tuple[int, int], sign: int) -> np.ndarray:
         sizes = {len(given), *(len(row) for row in given)}
         if len(given) != shape[0] or any(len(row) != shape[1] for row in given):
             raise ValueError(f"{name} has rows of {sizes} entries, expected {shape}")
-        found = np.array(
-            [[np.nan if e == UNKNOWN else float(e) for e in row] for row in given]
-        ).reshape(shape)
+        numbers = [[np.nan if e == UNKNOWN else e for e in row] for row in given]
+        found = np.array(numbers, dtype=float).reshape(shape)
     if sign < 0:
         found[np.diag_indices(shape[0])] = 0.0
     if sign and not np.array_equal(found, sign * found.T, equal_nan=True):
@@ -307,16 +284,14 @@ def gauge_dim(
 
     Parameters
     ----------
-    structure
-        What is known, and the candidates.
-    theta
-        Unknowns, exactly zero where the model is pruned.
+    structure, theta
+        What is known and the candidates; unknowns, exactly zero where pruned.
     free
         Unknowns that may move; all if absent.
     nearby
-        Other values of θ that its errors allow. A singular value of the Jacobian counts
-        as zero below twice what the Jacobian of one of these does to its vector: errors
-        of coefficients break the symmetry of an exact H.
+        Other values of θ that its errors allow, which break the symmetry of an exact H:
+        a singular value of the Jacobian counts as zero below twice what the Jacobian of
+        one of these does to its vector.
 
     Examples
     --------

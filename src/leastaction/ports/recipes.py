@@ -70,22 +70,15 @@ from leastaction.core.settings import (
 Scheme = Literal["explicit_euler", "dop853"]
 PortInput = Annotated[
     dict[str, Expression],
-    Field(
-        description="Inputs, expressions in `time` and the parameters; zero if absent."
-    ),
+    Field(description="Expressions in `time` and the parameters; zero if absent."),
 ]
 PortMatrix = Annotated[
     list[list[Expression]],
-    Field(
-        min_length=1,
-        description="Entries are numbers or expressions in parameters.",
-    ),
+    Field(min_length=1, description="Numbers or expressions in parameters."),
 ]
 FallingSteps = Annotated[
     list[Positive],
-    Field(
-        min_length=2, description="Time steps, s, each a whole multiple of the last."
-    ),
+    Field(min_length=2, description="Time steps, s, each a multiple of the last."),
 ]
 
 
@@ -282,7 +275,7 @@ class Levels(Settings):
 class DrivenMotions(Simulate):
     """Motions of a port-Hamiltonian system under random inputs, from random starts."""
 
-    run = "ports.driven_motions:simulate"
+    run = "ports.minimal_coordinates:driven_motions"
     makes = "port_motions"
     simulates = "a port-Hamiltonian system"
 
@@ -302,7 +295,7 @@ class DrivenMotions(Simulate):
 class SmoothedStates(Differentiate):
     """Savitzky–Golay states, by the longest window whose residual is noise."""
 
-    run = "ports.structure_equations:smooth"
+    run = "ports.coefficient_fit:smooth"
     reads = ("port_motions",)
     makes = "smoothed_states"
 
@@ -312,7 +305,7 @@ class SmoothedStates(Differentiate):
 class WeakPortForm(Assemble):
     """ẋ = W g(x) + B u and y = Y g(x) in weak form, g the gradients of candidates."""
 
-    run = "ports.structure_equations:weak_form"
+    run = "ports.coefficient_fit:weak_form"
     reads = ("smoothed_states",)
     makes = "port_equations"
 
@@ -327,21 +320,30 @@ class WeakPortForm(Assemble):
 Entries = Annotated[list[list[Number | Literal["?"]]], Field(min_length=1)]
 
 
-class PortRegression(Identify):
-    """W and B of ẋ = W g(x) + B u with the same terms and no structure: a baseline."""
+class FromMotions(Identify):
+    """Equations of driven motions, by their prediction errors."""
 
-    run = "ports.structure_estimate:regression"
     reads = ("port_equations",)
     makes = "port_structure"
     returns_to_samples = True
 
-    method: Literal["port_regression"] = "port_regression"
     window: Count = Field(
-        100, ge=10, description="Steps of a motion from a free initial state."
+        100,
+        ge=10,
+        description="Steps of a window with a free initial state, where a search "
+        "begins; in the end whole motions are fitted.",
     )
 
 
-class PortStructure(Identify):
+class PortRegression(FromMotions):
+    """W and B of ẋ = W g(x) + B u with the same terms and no structure: a baseline."""
+
+    run = "ports.structure_estimate:regression"
+
+    method: Literal["port_regression"] = "port_regression"
+
+
+class PortStructure(FromMotions):
     """J, R, B and H, each as far as it is unknown, by the sparsest representative.
 
     Of the equivalent ones that with the fewest terms of several states in H, then the
@@ -349,9 +351,6 @@ class PortStructure(Identify):
     """
 
     run = "ports.structure_estimate:identify"
-    reads = ("port_equations",)
-    makes = "port_structure"
-    returns_to_samples = True
 
     method: Literal["port_structure"] = "port_structure"
     structure: Literal["unknown"] | Entries = Field(
@@ -362,9 +361,6 @@ class PortStructure(Identify):
     )
     port: Literal["unknown"] | Entries = Field(
         "unknown", description="Rows of B: numbers, and ? for what is unknown."
-    )
-    window: Count = Field(
-        100, ge=10, description="Steps of a motion from a free initial state."
     )
     seed: Integer = Field(0, description="Of random starts of the search.")
 

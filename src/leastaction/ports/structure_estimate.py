@@ -1,28 +1,33 @@
 """J, R, B and H from driven motions, or the reason why data leave them open.
 
-Weak regression, search of the sparsest structure, prediction errors, and again, until
-the structure stays. Forecasts cannot validate it: with an open gauge the dynamics are
-right and χ² is one, with J, R and H wrong by any factor. So a result is printed only if
-its gauge dimension is zero, R is positive semidefinite, H is convex on the data, and χ²
-does not reject the form.
+Weak regression, search of the sparsest structure, prediction errors on windows, and
+again, until the structure stays; then the same on whole motions. Forecasts cannot
+validate it: with an open gauge the dynamics are right and χ² is one, with J, R and H
+wrong by any factor. So a result is printed only if its gauge dimension is zero, R is
+positive semidefinite, H is convex on the data, and χ² does not reject the form.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 import xarray as xr
 
-from leastaction.ports.coefficient_fit import PredictionErrors, Quadratic, Records
-from leastaction.ports.contracts import CONTRACTS
+from leastaction.ports.coefficient_fit import (
+    PredictionErrors,
+    Quadratic,
+    Records,
+    quadratic_of,
+    split,
+)
+from leastaction.ports.contracts import CONTRACTS, STRUCTURE
 from leastaction.ports.port_structure import (
     Candidates,
     PortStructure,
     gauge_basis,
     gauge_dim,
 )
-from leastaction.ports.structure_equations import quadratic_of, records_of
 from leastaction.ports.structure_search import (
     Fit,
     FreeCoefficients,
@@ -60,21 +65,11 @@ ASSUMPTIONS = ("unknown", "unknown, outputs", "J known, outputs", "found")
 
 @dataclass(frozen=True, eq=False)
 class Settled:
-    """A structure that a further round did not change.
-
-    Attributes
-    ----------
-    fit
-        Its unknowns.
-    data
-        χ² near them, from prediction errors.
-    gap
-        By how much the criterion of the next best set of unknowns is larger.
-    """
+    """A structure that a further round did not change."""
 
     fit: Fit
-    data: Quadratic
-    gap: float = np.inf
+    data: Quadratic  # χ² near it, from prediction errors
+    gap: float  # to the criterion of the next best set of unknowns
 
     @property
     def ratio(self) -> float:
@@ -102,25 +97,36 @@ class Settled:
         return float(chi2.sf(self.fit.chi_square, dof)) if dof > 0 else 1.0
 
 
-def settled(law, data: Quadratic, errors: PredictionErrors, fits: tuple, points):
+def settled(law, data: Quadratic, shots: Sequence[PredictionErrors], fits, points):
     """Prediction errors and search in turn; None if a motion does not stay finite.
 
-    Two functions ``(data, known)`` give `fits` of all unknowns, and sparse ones with
-    the best first, from fits that are known before.
+    The `shots` are windows, whose many free initial states let a search begin far off,
+    then whole motions, whose fit has the maximum likelihood. Two functions ``(data,
+    known)`` give `fits` of all unknowns, and sparse ones with the best first, from fits
+    that are known before.
     """
     whole, sparse = fits
-    known = sorted(whole(data, ()), key=lambda fit: fit.chi_square)
-    for _ in range(ROUNDS):
-        fit = known[0]
-        for _ in range(STEPS):
-            there = _near(errors, law.coefficients(fit.theta), data, fit)
-            if there is None:
-                return None
-            data, fit = there, fitted(law, there, fit.theta, fit.free)
-        before, known = fit, sparse(data, [fit, *known])
-        if np.array_equal(before.free, known[0].free):
+    known, found = sorted(whole(data, ()), key=lambda fit: fit.chi_square), None
+    for errors in shots:
+        for _ in range(ROUNDS):
+            fit = known[0]
+            for _ in range(STEPS):
+                there = _near(errors, law.coefficients(fit.theta), data, fit)
+                if there is None:
+                    return found
+                data, fit = there, fitted(law, there, fit.theta, fit.free)
+            before, known = fit, sparse(data, [fit, *known])
+            if np.array_equal(before.free, known[0].free):
+                break
+        found = Settled(before, data, gap_to_rival(law, data, known, points))
+        if found.rejected:
             break
-    return Settled(before, data, gap_to_rival(law, data, known, points))
+    return found
+
+
+def _shots(records: Records, candidates: Candidates, window: int) -> list:
+    lengths = window, records.x.shape[1] - 1
+    return [PredictionErrors(records, candidates, length) for length in lengths]
 
 
 def _near(errors: PredictionErrors, q: np.ndarray, data: Quadratic, fit: Fit):
@@ -146,16 +152,16 @@ def identify(
         *(settings[key] for key in ("structure", "dissipation", "port")),
         outputs=bool(equations["outputs"].values[0]),
     )
-    points = records.smooth.reshape(-1, records.x.shape[2])[::EVERY]
+    points = records.points[::EVERY]
     random = np.random.default_rng(settings["seed"])
     reason = not_excited(records, candidates, observations["port"].values)
     found = None
     if not reason:
-        errors = PredictionErrors(records, candidates, settings["window"])
+        shots = _shots(records, candidates, settings["window"])
         found = settled(
             law,
             quadratic_of(equations),
-            errors,
+            shots,
             tuple(partial(of, law, points, random) for of in (unpruned, searched)),
             points,
         )
@@ -168,11 +174,11 @@ def regression(
 ) -> xr.Dataset:
     """W and B of ẋ = W g(x) + B u with the same terms and no structure: a baseline."""
     candidates, records = _given(equations, observations)
-    points = records.smooth.reshape(-1, records.x.shape[2])[::EVERY]
+    points = records.points[::EVERY]
     data = quadratic_of(equations)
     law = FreeCoefficients(data.matrix.shape[1])
     every = np.ones(law.kinds.size, dtype=bool)
-    errors = PredictionErrors(records, candidates, settings["window"])
+    shots = _shots(records, candidates, settings["window"])
 
     def whole(data: Quadratic, known) -> list[Fit]:
         return [fitted(law, data, data.best, every)]
@@ -180,7 +186,7 @@ def regression(
     def sparse(data: Quadratic, known) -> list[Fit]:
         return [eliminated(law, data, *whole(data, known), points)]
 
-    found = settled(law, data, errors, (whole, sparse), points)
+    found = settled(law, data, shots, (whole, sparse), points)
     reason = "" if found else "no motion of it stays finite"
     return _dataset(equations, observations, law, found, reason)
 
@@ -189,7 +195,7 @@ def _given(equations: xr.Dataset, observations: xr.Dataset):
     states = [str(name) for name in observations["state"].values]
     texts = [str(text) for text in equations["term"].values]
     outputs = bool(equations["outputs"].values[0])
-    records = records_of(observations, equations, outputs)
+    records = Records.of(observations, equations, outputs)
     return Candidates.of(states, texts), records
 
 
@@ -199,8 +205,8 @@ def not_excited(records: Records, candidates: Candidates, ports) -> str:
     An input that is a combination of the functions g and of the other inputs, as far as
     the noise of the states tells, has no column of B of its own.
     """
-    n, count = records.x.shape[2], records.u.shape[2]
-    g, slopes = candidates.values(records.smooth.reshape(-1, n))
+    count = records.u.shape[2]
+    g, slopes = candidates.values(records.points)
     u = records.u.reshape(-1, count)
     for j in range(count):
         name, own = ports[j], u[:, j]
@@ -283,10 +289,7 @@ def refusal(law: PortStructure, found: Settled | None, points: np.ndarray) -> st
 def gauge_dimensions(law: PortStructure, fit: Fit, spread: np.ndarray) -> list[int]:
     """Gauge dimensions at the pruned model, by the entries of ``ASSUMPTIONS``.
 
-    Parameters
-    ----------
-    spread
-        Covariance of the unknowns.
+    The `spread` is the covariance of the unknowns.
     """
     values, vectors = np.linalg.eigh(spread)
     draws = np.random.default_rng(0).standard_normal((DRAWS, len(values)))
@@ -312,56 +315,46 @@ def _unknowns(wide: PortStructure, law: PortStructure, theta) -> np.ndarray:
 
 def _dataset(equations, observations, law, found: Settled | None, reason: str):
     """Model of one replicate: NaN for what is refused; W and B stay where they can."""
-    n, ports = observations.sizes["state"], observations.sizes["port"]
-    terms, functions = equations.sizes["term"], equations.sizes["function"]
-    structured = isinstance(law, PortStructure)
-    shapes = {
-        **dict.fromkeys(("structure", "dissipation"), (n, n)),
-        "port": (n, ports),
-        "coefficient": (terms,),
-        "drift": (n, functions),
+    coords = {
+        **{key: observations[key] for key in ("replicate", "row", "port")},
+        **{key: observations[key].values for key in ("state", "effort")},
+        **{key: equations[key].values for key in ("term", "function")},
+        "assumption": list(ASSUMPTIONS),
     }
     values = {
-        f"{name}_{what}": np.full(shape, np.nan)
-        for name, shape in shapes.items()
-        for what in ("estimate", "std")
+        name: np.full([len(coords[dim]) for dim in variable.dims[1:]], np.nan)
+        for name, variable in STRUCTURE.items()
     }
-    values["gauge_dimension"] = np.full(len(ASSUMPTIONS), np.nan)
-    ratio = p_value = np.nan
+    values["refusal"] = np.array(reason, dtype=object)
     if found is not None:
-        ratio, p_value, theta = found.ratio, found.p_value, found.fit.theta
-        q, spread = law.coefficients(theta), covariance(law, found)
-        slopes = law.jacobian(theta)
+        theta, spread = found.fit.theta, covariance(law, found)
+        values |= {"chi_square_ratio": found.ratio, "form_p_value": found.p_value}
+        slopes, sizes = (
+            law.jacobian(theta),
+            (*values["port_std"].shape, len(coords["function"])),
+        )
         deviation = np.sqrt(np.einsum("qi,ij,qj->q", slopes, spread, slopes).clip(0))
-        for what, whole in (("estimate", q), ("std", deviation)):
-            w, b, _ = np.split(whole, [n * functions, n * (functions + ports)])
-            values[f"drift_{what}"] = w.reshape(n, functions)
-            values[f"port_{what}"] = b.reshape(n, ports)
-        if structured and not found.rejected:
-            values["gauge_dimension"] = gauge_dimensions(law, found.fit, spread)
-        if structured and not reason:
-            values |= _of_structure(law, theta, spread)
-    return CONTRACTS["port_structure"].dataset(
-        values
-        | {"chi_square_ratio": ratio, "form_p_value": p_value}
-        | {"refusal": np.array(reason, dtype=object)},
-        {
-            **{key: observations[key] for key in ("replicate", "row", "port")},
-            **{key: observations[key].values for key in ("state", "effort")},
-            "term": equations["term"].values,
-            "function": equations["function"].values,
-            "assumption": list(ASSUMPTIONS),
-        },
-    )
+        for what, q in (("estimate", law.coefficients(theta)), ("std", deviation)):
+            values[f"drift_{what}"], values[f"port_{what}"], _ = split(q, *sizes)
+        if isinstance(law, PortStructure):
+            if not found.rejected:
+                dimensions = gauge_dimensions(law, found.fit, spread)
+                values["gauge_dimension"] = dimensions
+            if not reason:
+                values |= _of_structure(law, theta, spread)
+    return CONTRACTS["port_structure"].dataset(values, coords)
 
 
 def _of_structure(law: PortStructure, theta: np.ndarray, spread: np.ndarray) -> dict:
     """J, R and the coefficients of H, with their standard errors."""
     deviations = np.sqrt(np.diag(spread).clip(0))
+    of_j, of_r = (np.tensordot(deviations, np.abs(p), 1) for p in law.patterns[:2])
     j, r, _, _ = law.matrices(theta)
-    found = {"structure_estimate": j, "dissipation_estimate": r}
-    for name, patterns in zip(("structure", "dissipation"), law.patterns, strict=False):
-        found[f"{name}_std"] = np.tensordot(deviations, np.abs(patterns), 1)
-    found["coefficient_estimate"] = theta[law.inner :]
-    found["coefficient_std"] = deviations[law.inner :]
-    return found
+    return {
+        "structure_estimate": j,
+        "structure_std": of_j,
+        "dissipation_estimate": r,
+        "dissipation_std": of_r,
+        "coefficient_estimate": theta[law.inner :],
+        "coefficient_std": deviations[law.inner :],
+    }

@@ -15,9 +15,10 @@ from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.noise_sweep import cases, gathered
 from leastaction.core.simulation import generator
 from leastaction.ports.contracts import CONTRACTS
-from leastaction.ports.driven_motions import motions
+from leastaction.ports.dae import runge_kutta_step
+from leastaction.ports.minimal_coordinates import motions
+from leastaction.ports.model import StructureModel
 from leastaction.ports.port_structure import Candidates
-from leastaction.ports.structure_model import StructureModel
 from leastaction.ports.system import PortHamiltonianSystem
 
 NEW, LARGER = "new", "larger"
@@ -55,10 +56,9 @@ def validate(
 
     def compared(one: xr.Dataset) -> xr.Dataset:
         found = StructureModel(one)
-        values = {**truth, **_compared(one, truth), **_balance(system, found, points)}
-        values |= _free_runs(found, runs, time)
+        values = _compared(one, truth) | _balance(system, found, points)
         return CONTRACTS["structure_rollout"].dataset(
-            values,
+            truth | values | _free_runs(found, runs, time),
             {
                 **{key: one[key] for key in ("replicate", "row", "effort", "port")},
                 "term": one["term"].values,
@@ -69,8 +69,6 @@ def validate(
             },
         )
 
-    if "noise_level" not in model.dims:
-        return compared(model)
     done = {
         (mode, level): compared(model.sel(noise_mode=mode, noise_level=level))
         for mode, level in cases(model, settings.get("cases", {}))
@@ -101,13 +99,12 @@ def _truth(system: PortHamiltonianSystem, model: xr.Dataset, x: np.ndarray) -> d
     weights[np.abs(weights) < ROUNDING * np.abs(weights).max()] = 0.0
     if np.abs(columns @ weights - z).max() > 1e-6 * np.abs(z).max():
         weights[:] = np.nan
-    constant = system.constant
-    shape = system.dissipation.shape
+    loss = np.full(system.dissipation.shape, np.nan)
+    if system.constant:
+        loss = system.numbers(system.dissipation)
     return {
         "structure_true": system.numbers(system.structure),
-        "dissipation_true": system.numbers(system.dissipation)
-        if constant
-        else np.full(shape, np.nan),
+        "dissipation_true": loss,
         "port_true": system.numbers(system.port),
         "coefficient_true": weights,
     }
@@ -122,9 +119,9 @@ def _compared(model: xr.Dataset, truth: Mapping) -> dict:
         error = np.linalg.norm(own - true)
         errors.append(error / size if size else error)
         right &= np.array_equal(own != 0, true != 0) and np.isfinite(error)
-        there = (
-            np.triu(true != 0) if name in ("structure", "dissipation") else true != 0
-        )
+        there = true != 0
+        if name in ("structure", "dissipation"):
+            there = np.triu(there)
         spread = model[f"{name}_std"].values[0][there]
         known = spread > 0
         inside = np.abs(own - true)[there] <= NORMAL_QUANTILE * spread
@@ -171,23 +168,18 @@ def _own_creation(model: StructureModel, points: np.ndarray) -> float:
 
 def _free_runs(model: StructureModel, runs: Mapping, time: np.ndarray) -> dict:
     """Motions of the model by the classical Runge–Kutta scheme; infinite if lost."""
-    errors, shown, true = [], [], []
+    found: dict = {"run_error": [], "x_true": [], "x_estimate": []}
     h = time[1] - time[0]
     for x, half in runs.values():
         path = np.empty_like(x)
         path[:, 0] = x[:, 0]
         with np.errstate(all="ignore"):
             for k in range(time.size - 1):
-                here = path[:, k]
-                u0, u1, u2 = (half[:, 2 * k + i] for i in range(3))
-                k1 = model.rates(here, u0)
-                k2 = model.rates(here + h / 2 * k1, u1)
-                k3 = model.rates(here + h / 2 * k2, u1)
-                k4 = model.rates(here + h * k3, u2)
-                path[:, k + 1] = here + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
+                u = (half[:, 2 * k + i] for i in range(3))
+                path[:, k + 1] = runge_kutta_step(model.rates, path[:, k], h, *u)
             error = ((path - x) ** 2).mean(axis=(0, 1)) / x.var(axis=(0, 1))
-        found = np.sqrt(error.mean())
-        errors.append(found if np.isfinite(found) else np.inf)
-        shown.append(path[0])
-        true.append(x[0])
-    return {"run_error": errors, "x_true": true, "x_estimate": shown}
+        error = np.sqrt(error.mean())
+        found["run_error"].append(error if np.isfinite(error) else np.inf)
+        found["x_true"].append(x[0])
+        found["x_estimate"].append(path[0])
+    return found

@@ -35,21 +35,11 @@ LEAST_CONVEXITY = -1e-9
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """Unknowns of one class that were fitted.
+    """Unknowns of one class that were fitted."""
 
-    Attributes
-    ----------
-    theta
-        Unknowns, zero where they were dropped.
-    free
-        Which are not, shape (unknown,).
-    chi_square
-        Rise of χ² above that of free coefficients, over the inflation.
-    """
-
-    theta: np.ndarray
-    free: np.ndarray
-    chi_square: float
+    theta: np.ndarray  # zero where they were dropped
+    free: np.ndarray  # which were not
+    chi_square: float  # rise of χ² above that of free coefficients, over the inflation
 
 
 def penalty(law, data: Quadratic) -> float:
@@ -68,8 +58,6 @@ def cost(law, data: Quadratic, fit: Fit) -> float:
 
 class FreeCoefficients:
     """W and B without any structure: the unknowns are the coefficients themselves."""
-
-    kinds = None
 
     def __init__(self, size: int):
         self.kinds = np.zeros(size, dtype=int)
@@ -101,6 +89,10 @@ def fitted(law, data: Quadratic, start: np.ndarray, free: np.ndarray) -> Fit:
 
     if not free.any():
         return Fit(theta, free, float((residual(np.zeros(0)) ** 2).sum()))
+    if isinstance(law, FreeCoefficients):  # linear, and its rank may not be full
+        theta[free] = np.linalg.lstsq(data.matrix[:, free], data.target, rcond=None)[0]
+        left = residual(theta[free])
+        return Fit(theta.copy(), free, float(left @ left))
     options = {"method": "lm", "x_scale": "jac", "xtol": 1e-13, "ftol": 1e-11}
     found = least_squares(residual, theta[free], slope, max_nfev=200, **options)
     theta[free] = found.x
@@ -225,12 +217,9 @@ def without_gauge(law: PortStructure, data: Quadratic, fit: Fit, points, random)
 
 def classes(law: PortStructure) -> Iterator[np.ndarray]:
     """Unknowns of the ladder: separable H and diagonal R, either, neither."""
-    seen = []
-    for dropped in ([CROSS, COUPLED_LOSS], [CROSS], [COUPLED_LOSS], []):
-        free = ~np.isin(law.kinds, dropped)
-        if not any(np.array_equal(free, other) for other in seen):
-            seen.append(free)
-            yield free
+    ladder = ([CROSS, COUPLED_LOSS], [CROSS], [COUPLED_LOSS], [])
+    wide = (~np.isin(law.kinds, without) for without in ladder)
+    yield from {free.tobytes(): free for free in wide}.values()
 
 
 def scaled(law: PortStructure, theta: np.ndarray, factors: np.ndarray) -> np.ndarray:
@@ -248,9 +237,7 @@ def scaled(law: PortStructure, theta: np.ndarray, factors: np.ndarray) -> np.nda
     return found
 
 
-def unpruned(
-    law, points: np.ndarray, random, data: Quadratic, known: Sequence[Fit] = ()
-) -> list[Fit]:
+def unpruned(law, points, random, data: Quadratic, known: Sequence[Fit]) -> list[Fit]:
     """Fit of every class of the ladder with all of its unknowns.
 
     Fits that are `known` may serve as starts.
@@ -262,9 +249,7 @@ def unpruned(
     return whole
 
 
-def searched(
-    law, points: np.ndarray, random, data: Quadratic, known: Sequence[Fit] = ()
-) -> list[Fit]:
+def searched(law, points, random, data: Quadratic, known: Sequence[Fit]) -> list[Fit]:
     """Sparse fits of the classes of the ladder, the best first.
 
     A class whose χ² alone exceeds the criterion of a sparse fit is left out.
@@ -277,10 +262,7 @@ def searched(
             for start in (fit, grown(law, data, fit.free)):
                 pruned = eliminated(law, data, start, points)
                 found.append(without_gauge(law, data, pruned, points, random))
-    return sorted(
-        found,
-        key=lambda fit: (not convex(law, fit.theta, points), criterion(fit)),
-    )
+    return sorted(found, key=lambda f: (not convex(law, f.theta, points), criterion(f)))
 
 
 def gap_to_rival(law, data: Quadratic, known: Sequence[Fit], points) -> float:
@@ -301,9 +283,11 @@ def gap_to_rival(law, data: Quadratic, known: Sequence[Fit], points) -> float:
                 start = best.theta.copy()
                 start[k] = start[i]
                 others.append(fitted(law, data, start, free))
-    others = [f for f in others if convex(law, f.theta, points)]
-    rivals = [f for f in others if not np.array_equal(f.free, best.free)]
-    costs = [cost(law, data, fit) for fit in rivals]
+    costs = (
+        cost(law, data, fit)
+        for fit in others
+        if convex(law, fit.theta, points) and not np.array_equal(fit.free, best.free)
+    )
     return min(costs, default=np.inf) - cost(law, data, best)
 
 

@@ -30,40 +30,20 @@ class PortHamiltonianError(ValueError):
 
 @dataclass(frozen=True, eq=False)
 class PortHamiltonianSystem:
-    """One system: matrices, efforts, energy, and the chart of its solutions.
+    """One system: matrices, efforts, energy, and the chart of its solutions."""
 
-    Attributes
-    ----------
-    states, inputs
-        Names of x and u.
-    parameters
-        Value of every other name.
-    flow, structure, dissipation, port
-        E, J, R and B; entries may hold parameters, those of R states, too.
-    efforts
-        z(x), one expression per state.
-    hamiltonian
-        H(x).
-    constraint
-        Expressions in the states that vanish along every solution.
-    chart
-        By state, its expression in minimal coordinates.
-    coordinates
-        Minimal coordinates ξ; without a chart, the states that E differentiates.
-    """
-
-    states: tuple[str, ...]
-    inputs: tuple[str, ...]
-    parameters: Mapping[str, float]
-    flow: sp.Matrix
+    states: tuple[str, ...]  # x
+    inputs: tuple[str, ...]  # u
+    parameters: Mapping[str, float]  # value of every other name
+    flow: sp.Matrix  # E, J, R and B; entries hold parameters, those of R states, too
     structure: sp.Matrix
     dissipation: sp.Matrix
     port: sp.Matrix
-    efforts: sp.Matrix
-    hamiltonian: sp.Expr
-    constraint: tuple[sp.Expr, ...]
-    chart: Mapping[str, sp.Expr]
-    coordinates: tuple[str, ...]
+    efforts: sp.Matrix  # z(x)
+    hamiltonian: sp.Expr  # H(x)
+    constraint: tuple[sp.Expr, ...]  # expressions that vanish along every solution
+    chart: Mapping[str, sp.Expr]  # by state, its expression in minimal coordinates
+    coordinates: tuple[str, ...]  # minimal ones ξ; without a chart, states under E
 
     # The same question that systems of coordinates answer: there is no random force.
     wiener_processes = 0
@@ -93,7 +73,6 @@ class PortHamiltonianSystem:
         if twice:
             raise ValueError(f"{', '.join(twice)}: declared twice; rename one of them")
         known, count = [*states, *parameters], len(states)
-        efforts = _matrix(config, "efforts", known, 1)
         chart = {
             state: parse(text, [*own, *parameters])
             for state, text in (written.get("states") or {}).items()
@@ -102,11 +81,9 @@ class PortHamiltonianSystem:
         if not own:
             own = tuple(s for i, s in enumerate(states) if any(flow[:, i]))
             chart = {name: symbol(name) for name in own}
-        unknown_states = sorted(set(chart) - set(states))
-        if unknown_states:
-            raise ValueError(
-                f"chart: {', '.join(unknown_states)} is no state of {states}"
-            )
+        others = sorted(set(chart) - set(states))
+        if others:
+            raise ValueError(f"chart: {', '.join(others)} is no state of {states}")
         system = cls(
             states=states,
             inputs=inputs,
@@ -115,7 +92,7 @@ class PortHamiltonianSystem:
             structure=_matrix(config, "structure", parameters, count),
             dissipation=_matrix(config, "dissipation", known, count),
             port=_matrix(config, "port", parameters, len(inputs)),
-            efforts=efforts,
+            efforts=_matrix(config, "efforts", known, 1),
             hamiltonian=parse(config["hamiltonian"], known),
             constraint=tuple(parse(t, known) for t in config.get("constraint") or ()),
             chart=chart,
@@ -181,14 +158,10 @@ class PortHamiltonianSystem:
             )
         x = [symbol(s) for s in self.states]
         slopes = self.evaluated(self.efforts.jacobian(x))
-        numbers = self.numbers
-
+        matrices = (self.flow, self.structure, self.dissipation, self.port)
         return PortDae(
-            states=self.states,
-            flow=numbers(self.flow),
-            structure=numbers(self.structure),
-            dissipation=numbers(self.dissipation),
-            port=numbers(self.port),
+            self.states,
+            *map(self.numbers, matrices),
             linearised=linearised(x, self.evaluated(self.efforts), slopes),
             hamiltonian=self._compiled([self.states], sp.Matrix([self.hamiltonian])),
             constraint=Constraint.of(self.states, self.constraint_texts),
@@ -282,12 +255,10 @@ class PortHamiltonianSystem:
         raise ValueError(f"no differentiation index up to {HIGHEST_INDEX} was found")
 
     def __str__(self) -> str:
-        lines = [f"Port-Hamiltonian system of index {self.index}", "Efforts"]
-        lines += [
-            f"  z_{i + 1} = {self.evaluated(e)}" for i, e in enumerate(self.efforts)
-        ]
-        lines += ["Hamiltonian", f"  {self.evaluated(self.hamiltonian)}"]
-        return "\n".join(lines)
+        z = (f"  z_{i} = {self.evaluated(e)}" for i, e in enumerate(self.efforts, 1))
+        energy = f"  {self.evaluated(self.hamiltonian)}"
+        about = f"Port-Hamiltonian system of index {self.index}"
+        return "\n".join([about, "Efforts", *z, "Hamiltonian", energy])
 
 
 def _matrix(config: Mapping, name: str, names, columns: int) -> sp.Matrix:

@@ -8,7 +8,7 @@ import pandas as pd
 from leastaction.ports.scores import curves
 from leastaction.report.tables import Table
 
-BANDS = "inside the 95 % bands"
+INSIDE = "inside the 95 % bands"
 NOTE = (
     "Root mean square errors of (J - R) z on the test samples, in SI units of each "
     "row: medians over the replicates, that is the draws of the training samples. The "
@@ -19,18 +19,10 @@ NOTE = (
 
 
 def effort_errors(panels: Sequence) -> Table:
-    """Root mean square errors on the test samples, medians over the replicates.
+    """Root mean square errors of (J − R) z on the test samples, by component.
 
-    Parameters
-    ----------
-    panels
-        Examples with rollouts of contract ``port_rollout``.
-
-    Returns
-    -------
-    Table
-        One row per example, estimator and training size; a column per component of
-        (J − R) z.
+    A row per example, estimator and size of the training set; the panels have rollouts
+    of contract ``port_rollout``.
     """
     rows = []
     for panel in panels:
@@ -39,18 +31,13 @@ def effort_errors(panels: Sequence) -> Table:
             _, inside = curves(rollout, "coverage")
             for k, size in enumerate(sizes):
                 middle = np.median(errors[:, k], axis=0)
-                rows.append(
-                    {
-                        "system": panel.title,
-                        "estimator": estimator,
-                        "path": str(rollout["scheme"].values),
-                        "training samples": str(size),
-                        **{
-                            f"error of component {j + 1}": value
-                            for j, value in enumerate(middle)
-                        },
-                        BANDS: float(inside[:, k].mean()),
-                    }
-                )
+                about = {
+                    "system": panel.title,
+                    "estimator": estimator,
+                    "path": str(rollout["scheme"].values),
+                    "training samples": str(size),
+                }
+                parts = {f"error of component {j}": e for j, e in enumerate(middle, 1)}
+                rows.append(about | parts | {INSIDE: float(inside[:, k].mean())})
     frame = pd.DataFrame(rows)
-    return Table(frame[[*frame.columns.drop(BANDS), BANDS]], NOTE)
+    return Table(frame[[*frame.columns.drop(INSIDE), INSIDE]], NOTE)

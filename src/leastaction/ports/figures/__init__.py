@@ -1,9 +1,7 @@
 """Figures of port-Hamiltonian models: file ``<name>.py`` draws figure `name`."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from leastaction.report.panel import Panel
+from collections.abc import Iterable, Iterator
+from itertools import cycle
 
 EXAMPLE = {
     "port_recordings": ("effort_errors", "port_motion", "port_energy"),
@@ -18,14 +16,13 @@ SHARED = {
     ),
     "effort_reconstruction": ("effort_extrapolation",),
     "port_motion": ("port_energy",),
-    "structure_runs": ("structure_energy",),
+    "port_structure": ("structure_runs", "structure_energy"),
 }
 # Colours and marks of components.
 COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73")
 MARKERS = ("o", "s", "^", "D", "v")
 
 
-def state_label(panel: "Panel", state: str) -> str:
-    """LaTeX of a state of an example."""
-    entry = panel.config["system"]["states"][state]
-    return f"${entry.get('label') or state}$"
+def colored(entries: Iterable) -> Iterator[tuple]:
+    """(colour, entry) of components, states or scenarios."""
+    return zip(cycle(COMPONENTS), entries, strict=False)

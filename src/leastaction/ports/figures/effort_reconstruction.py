@@ -14,7 +14,8 @@ from matplotlib.patches import Patch
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.expressions import parse
 from leastaction.core.families import declared_units
-from leastaction.core.units import dimension_of, unit
+from leastaction.core.units import dimension_of
+from leastaction.core.units import unit as unit_of
 from leastaction.ports.figures.learning_curves import SIZE, component
 from leastaction.report.panel import BASELINE, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific, unit_label
@@ -38,27 +39,15 @@ NO_BAND = "no band: its variance is lost in round-off"
 
 @dataclass(frozen=True)
 class Effort:
-    """One effort along the recorded path, of the first replicate.
+    """One effort along the recorded path, of the first replicate."""
 
-    Attributes
-    ----------
-    name
-        As in the paper, z_1.
-    unit
-        Mathtext of its unit.
-    time, true, estimate, band
-        Times, truth and identified effort, half width of the 95 % posterior band.
-    chosen
-        Places of the training samples.
-    """
-
-    name: str
-    unit: str
+    name: str  # as in the paper, z_1
+    unit: str  # in mathtext
     time: np.ndarray
     true: np.ndarray
     estimate: np.ndarray
-    band: np.ndarray
-    chosen: np.ndarray
+    band: np.ndarray  # half width of the 95 % posterior band
+    chosen: np.ndarray  # places of the training samples
 
     @property
     def error(self) -> np.ndarray:
@@ -125,9 +114,9 @@ def _along_time(panels: Sequence[Panel], settings: Mapping, pool: str) -> Figure
 
 
 def _draw_effort(axes: Axes, effort: Effort, settings: Mapping) -> None:
+    color = settings["estimate_color"]
     axes.plot(effort.time, effort.true, color=settings["truth_color"], **THICK)
-    line = {"color": settings["estimate_color"], "linewidth": 0.8}
-    axes.plot(effort.time, effort.estimate, **line)
+    axes.plot(effort.time, effort.estimate, color=color, linewidth=0.8)
     chosen = effort.time[effort.chosen], effort.estimate[effort.chosen]
     axes.plot(*chosen, "x", color="0.1", markersize=3)
     axes.set_ylabel(f"{effort.name} ({effort.unit})")
@@ -136,15 +125,14 @@ def _draw_effort(axes: Axes, effort: Effort, settings: Mapping) -> None:
 
 
 def _draw_error(axes: Axes, effort: Effort, settings: Mapping) -> None:
+    color = settings["estimate_color"]
     if effort.has_band:
-        band = -effort.band, effort.band
-        colour = settings["band_color"]
-        axes.fill_between(effort.time, *band, color=colour, linewidth=0)
+        band, filled = (-effort.band, effort.band), settings["band_color"]
+        axes.fill_between(effort.time, *band, color=filled, linewidth=0)
     else:
         note(axes, NO_BAND, 0.02, 0.86, fontsize=small(settings))
         axes.margins(y=0.4)
-    line = {"color": settings["estimate_color"], "linewidth": 0.7}
-    axes.plot(effort.time, effort.error, **line)
+    axes.plot(effort.time, effort.error, color=color, linewidth=0.7)
     axes.ticklabel_format(axis="y", scilimits=(-2, 2))
     axes.set_ylabel(f"Error ({effort.unit})")
 
@@ -152,12 +140,11 @@ def _draw_error(axes: Axes, effort: Effort, settings: Mapping) -> None:
 def _efforts(panel: Panel, pool: str) -> Iterator[Effort]:
     rollout = panel.rollout(BASELINE).isel(replicate=0)
     rollout = rollout.isel(pool_shown=list(rollout["pool_shown"].values).index(pool))
-    units = _units(panel)
-    for j in range(rollout.sizes["effort"]):
+    for j, unit in enumerate(_units(panel)):
         one = rollout.isel(effort=j)
         yield Effort(
             component("effort", j),
-            units[j],
+            unit,
             rollout["time"].values,
             one["effort_true"].values,
             one["effort_estimate"].values,
@@ -169,7 +156,7 @@ def _efforts(panel: Panel, pool: str) -> Iterator[Effort]:
 def _units(panel: Panel) -> list[str]:
     """Unit of every effort, from its formula; equal ones under one name."""
     system = panel.config["system"]
-    declared = {name: unit(text) for name, text in declared_units(system).items()}
+    declared = {name: unit_of(text) for name, text in declared_units(system).items()}
     found: list = []
     for formula in system["efforts"]:
         one = dimension_of(parse(str(formula), tuple(declared)), declared)
@@ -188,9 +175,8 @@ def finding(panels: Sequence[Panel]) -> str:
     (panel,) = panels
     efforts = list(_efforts(panel, ALL))
     rms = [f"{plain_scientific(_rms(e.error))} ({e.plain})" for e in _moving(efforts)]
-    return f"{_largest(efforts)}; in the root mean square {listed(rms)}. " + _held(
-        efforts
-    )
+    worst, held = _largest(efforts), _held(efforts)
+    return f"{worst}; in the root mean square {listed(rms)}. {held}"
 
 
 def effort_extrapolation_finding(panels: Sequence[Panel]) -> str:

@@ -3,8 +3,7 @@
 Zaspel and Günther, Figures 3, 6 and 9.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import cycle
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
-from leastaction.ports.figures import COMPONENTS, MARKERS
+from leastaction.ports.figures import COMPONENTS, MARKERS, colored
 from leastaction.ports.scores import curves
 from leastaction.report.looks import look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
@@ -21,16 +20,17 @@ from leastaction.report.style import grid_of, key, legend_on_top
 
 SAMPLES = "Training samples"
 SCORES = {"row": "transformed_rmse", "effort": "effort_rmse"}
-# Of Figure 9: the derivatives that it compares.
+# Of Figure 9: the derivatives that it compares, in its legend and in its finding.
 DERIVATIVES = {
-    "published_exact": "exact derivative",
-    "published": "Gaussian process on all samples",
-    "published_subset": "Gaussian process on the training set",
-}
-DERIVATIVE_DATA = {
-    "published_exact": "exact derivatives",
-    "published": "derivatives of a Gaussian process on all samples",
-    "published_subset": "those of one on the training set alone",
+    "published_exact": ("exact derivative", "exact derivatives"),
+    "published": (
+        "Gaussian process on all samples",
+        "derivatives of a Gaussian process on all samples",
+    ),
+    "published_subset": (
+        "Gaussian process on the training set",
+        "those of one on the training set alone",
+    ),
 }
 TRAINING_SAMPLES = 64
 NOISY = ("random noise of the derivative", "estimate_color")
@@ -64,8 +64,7 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
             count = values.shape[2]
             for j in range(count):
                 beside = sizes * DISTANCE_OF_MARKS ** (j - (count - 1) / 2)
-                one = {"color": COMPONENTS[j], "marker": MARKERS[j]}
-                _curve(axes, beside, values[:, :, j], edge, **one)
+                _curve(axes, beside, values[:, :, j], edge, COMPONENTS[j], MARKERS[j])
             _name_sizes(axes, sizes)
             axes.set_ylim(bottom=edge)
         _, data = curves(rollout, "target_rmse")
@@ -78,8 +77,8 @@ def learning_curves(panels: Sequence[Panel], settings: Mapping) -> Figure:
         key(f"component {j + 1}", COMPONENTS[j], MARKERS[j], markersize=SIZE)
         for j in range(count)
     ]
-    handles.append(key("error of the derivative data", "0.4", linestyle="--"))
-    handles.append(_below_edge())
+    data = key("error of the derivative data", "0.4", linestyle="--")
+    handles += [data, _below_edge()]
     legend_on_top(figure, handles, min(3, len(handles)))
     return figure
 
@@ -108,7 +107,7 @@ def derivative_influence_finding(panels: Sequence[Panel]) -> str:
     """How the error of the first component of (J − R) z goes, by derivative data."""
     (panel,) = panels
     said = []
-    for estimator, data in DERIVATIVE_DATA.items():
+    for estimator, (_, data) in DERIVATIVES.items():
         sizes, values = curves(panel.rollout(estimator), SCORES["row"])
         mean = values[:, :, 0].mean(axis=0)
         said.append(f"with {data} it {_course(sizes, mean)}")
@@ -136,13 +135,14 @@ def derivative_influence(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for axes, (kind, name) in zip(pair, SCORES.items(), strict=True):
             for estimator in DERIVATIVES:
                 sizes, values = curves(panel.rollout(estimator), name)
-                one = look(estimator, NAMES)
-                color, marker = one.color(settings), one.marker
-                edge = _edge([values])
-                _curve(axes, sizes, values[:, :, 0], edge, color=color, marker=marker)
+                one, edge = look(estimator, NAMES), _edge([values])
+                first = values[:, :, 0]
+                _curve(axes, sizes, first, edge, one.color(settings), one.marker)
             _name_sizes(axes, sizes)
             axes.set_title(f"{panel_title(panels, i)}: {component(kind, 0)}")
-    handles = [_handle(name, settings, label) for name, label in DERIVATIVES.items()]
+    handles = [
+        _handle(name, settings, label) for name, (label, _) in DERIVATIVES.items()
+    ]
     legend_on_top(figure, handles)
     return figure
 
@@ -170,8 +170,7 @@ def effort_errors(panels: Sequence[Panel], settings: Mapping) -> Figure:
                 ends = (f(np.maximum(errors, edge), axis=0) for f in (np.min, np.max))
                 axes.fill_between(sizes, *ends, color=color, alpha=0.12)
             axes.set_ylim(bottom=edge)
-            logarithmic(axes, sizes, "" if j else SAMPLES, base=2)
-            axes.yaxis.set_major_locator(LogLocator(numticks=12))
+            _name_sizes(axes, sizes, "" if j else SAMPLES)
             axes.set_title(component("effort", j))
         if len(panels) > 1:
             row[0].set_title(f"{panel_title(panels, i)}: {component('effort', 0)}")
@@ -230,11 +229,6 @@ def _kind(panel: Panel) -> tuple[str, str]:
     return NOISY if noisy else SMOOTH
 
 
-def colored(entries: Iterable) -> Iterator[tuple]:
-    """(colour, entry) of components, states or scenarios."""
-    return zip(cycle(COMPONENTS), entries, strict=False)
-
-
 def component(kind: str, i: int) -> str:
     """Mathtext of the component `i` (from 0) of z or of (J − R) z."""
     return f"$z_{{JR,{i + 1}}}$" if kind == "row" else f"$z_{{{i + 1}}}$"
@@ -265,8 +259,8 @@ def logarithmic(axes: Axes, ticks, label: str, base: int = 10) -> None:
     axes.set_xlabel(label)
 
 
-def _name_sizes(axes: Axes, sizes) -> None:
-    logarithmic(axes, sizes, SAMPLES, base=2)
+def _name_sizes(axes: Axes, sizes, label: str = SAMPLES) -> None:
+    logarithmic(axes, sizes, label, base=2)
     axes.yaxis.set_major_locator(LogLocator(numticks=12))
 
 

@@ -4,18 +4,16 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from leastaction.ports.figures import COMPONENTS, MARKERS, state_label
-from leastaction.ports.figures.learning_curves import (
-    SIZE,
-    colored,
-    logarithmic,
-)
+from leastaction.ports.figures import COMPONENTS, MARKERS, colored
+from leastaction.ports.figures.learning_curves import SIZE, logarithmic
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.style import grid_of, key, legend_on_top, time_axis
 
 # Errors below are round-off.
 LEAST_ERROR = 1e-12
+TRUE = {"linewidth": 1.4, "alpha": 0.5}
 
 
 def port_motion(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -29,15 +27,12 @@ def port_motion(panels: Sequence[Panel], settings: Mapping) -> Figure:
         for scenario in panel.rollout(MAIN)["scenario"].values
     ]
     figure, grid = grid_of(settings, len(rows), 2, row=44, rest=14)
-    states: list[str] = []
     for (left, right), (i, panel, scenario) in zip(grid, rows, strict=True):
         rollout = panel.rollout(MAIN).isel(replicate=0).sel(scenario=scenario)
         time = rollout["time_forward"].values
         true, own = rollout["x_true"].values, rollout["x_estimate"].values
-        names = [state_label(panel, name) for name in rollout["state"].values]
-        states = names if len(names) > len(states) else states
-        for color, j in colored(range(len(names))):
-            left.plot(time, true[:, j], color=color, linewidth=1.4, alpha=0.5)
+        for color, j in colored(range(true.shape[1])):
+            left.plot(time, true[:, j], color=color, **TRUE)
             left.plot(time, own[:, j], "--", color=color, linewidth=0.9)
             error = np.maximum(np.abs(own[:, j] - true[:, j]), LEAST_ERROR)
             right.plot(time, error, color=color, linewidth=0.7)
@@ -48,13 +43,17 @@ def port_motion(panels: Sequence[Panel], settings: Mapping) -> Figure:
         right.set_ylabel("|Error| (SI units)")
         title = f"{panel_title(panels, i)}, " if panels[1:] else ""
         left.set_title(f"{title}{scenario} input")
-    handles = [key(name, color) for color, name in colored(states)]
-    handles += [
-        key("true", "0.4", linewidth=1.4, alpha=0.5),
-        key("identified", "0.2", linestyle="--"),
-    ]
-    legend_on_top(figure, handles)
+    legend_on_top(figure, motion_keys(panels, **TRUE))
     return figure
+
+
+def motion_keys(panels: Sequence[Panel], **true) -> list[Line2D]:
+    """Legend of the states of the largest system, of truths and of models."""
+    states = max((panel.config["system"]["states"] for panel in panels), key=len)
+    names = (f"${entry.get('label') or name}$" for name, entry in states.items())
+    handles = [key(name, color) for color, name in colored(names)]
+    identified = key("identified", "0.2", linestyle="--")
+    return [*handles, key("true", "0.4", **true), identified]
 
 
 def port_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:

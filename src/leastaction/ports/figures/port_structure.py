@@ -1,6 +1,6 @@
-"""Entries of J, R, B and H that were unknown, with intervals, over the noise."""
+"""J, R, B and H that were unknown: entries, free runs and energy, over the noise."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import sympy as sp
@@ -11,10 +11,20 @@ from matplotlib.ticker import NullLocator
 
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.expressions import parse, symbol
-from leastaction.ports.figures import COMPONENTS, MARKERS
+from leastaction.ports.figures import COMPONENTS, MARKERS, colored
+from leastaction.ports.figures.port_motion import motion_keys
+from leastaction.ports.scores import BLIND, gains
+from leastaction.report.looks import Look
 from leastaction.report.panel import MAIN, Panel, panel_title
-from leastaction.report.readable import listed, plain_scientific
-from leastaction.report.style import grid_of, note
+from leastaction.report.readable import listed, number_text, plain_scientific
+from leastaction.report.style import (
+    grid_of,
+    key,
+    legend_on_top,
+    note,
+    range_bar,
+    time_axis,
+)
 
 MATRICES = {"J": "structure", "R": "dissipation", "B": "port", "H": "coefficient"}
 # Share of the distance of two levels that the marks of one take.
@@ -23,6 +33,11 @@ WIDTH = 0.8
 LINEAR, SHOWN = 1e-8, np.array([1e-6, 1e-4, 1e-2])
 # A matrix of more entries has no names of them.
 MOST_NAMED = 5
+MOTION, TRUE = ("time_forward", "x_true", "x_estimate"), {"alpha": 0.4}
+LOOKS = {
+    MAIN: Look("with structure", "estimate_color", "o"),
+    BLIND: Look("same terms, no structure", "published_color", "D"),
+}
 
 
 def port_structure(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -41,13 +56,9 @@ def port_structure(panels: Sequence[Panel], settings: Mapping) -> Figure:
     return figure
 
 
-def levels_of(rollout: xr.Dataset) -> np.ndarray:
-    """Levels of noise of a rollout."""
-    return np.atleast_1d(rollout["noise_level"].values)
-
-
-def name_levels(axes: Axes, levels: np.ndarray) -> None:
+def _name_levels(axes: Axes, rollout: xr.Dataset) -> None:
     """Levels of noise along x, evenly."""
+    levels = rollout["noise_level"].values
     axes.set_xticks(range(len(levels)), [f"{level:g}" for level in levels])
     axes.set_xlim(-0.5, len(levels) - 0.5)
     axes.set_xlabel("Noise over rms")
@@ -63,8 +74,7 @@ def _entries(axes: Axes, panel: Panel, name: str, letter: str) -> None:
     error = NORMAL_QUANTILE * model[f"{name}_std"].values
     there = np.nan_to_num(true) != 0
     places = np.argwhere(np.triu(there) if letter in "JR" else there)
-    levels = levels_of(rollout)
-    name_levels(axes, levels)
+    _name_levels(axes, rollout)
     axes.axhline(0.0, color="0.3", linewidth=0.6)
     if not places.size or not np.isfinite(found).any():
         text = "zero, and found to be" if np.isfinite(true).all() else "not told"
@@ -75,7 +85,7 @@ def _entries(axes: Axes, panel: Panel, name: str, letter: str) -> None:
         color, marker = COMPONENTS[k % 5], MARKERS[k % 5]
         at = (k - (len(places) - 1) / 2) / max(3, len(places)) * WIDTH
         spread = np.linspace(-0.3, 0.3, len(found)) * WIDTH / max(3, len(places))
-        x = np.arange(len(levels)) + at + spread[:, None]
+        x = np.arange(rollout.sizes["noise_level"]) + at + spread[:, None]
         entry = found[(..., *place)] / true[place] - 1
         bar = error[(..., *place)] / abs(true[place])
         style = {"color": color, "marker": marker, "markersize": 1.6, "linestyle": ""}
@@ -112,7 +122,7 @@ def finding(panels: Sequence[Panel]) -> str:
         if refused.all():
             said.append(f"{start}J, R and H are refused in all {refused.size} fits")
             continue
-        level = levels_of(rollout)[-1]
+        level = rollout["noise_level"].values[-1]
         last = rollout["matrix_error"].sel(matrix=["J", "R", "H"]).values[:, -1]
         text = (
             f"{start}exactly the true entries of J, R, B and H in {right.sum()} of "
@@ -128,3 +138,125 @@ def finding(panels: Sequence[Panel]) -> str:
             text += f"; {refused.sum()} are refused"
         said.append(text)
     return f"We find {listed(said)}."
+
+
+def structure_runs(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Left and middle a free run under new and larger inputs, right errors by noise.
+
+    First replicate and run at the largest noise: true states and those of the models.
+    Right medians and 5–95 % ranges over the replicates; larger inputs hollow.
+    """
+    figure, grid = grid_of(settings, len(panels), 3, row=55, rest=20)
+    for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
+        rollout = panel.rollouts[MAIN].isel(noise_mode=0, noise_level=-1, replicate=0)
+        for axes, scenario in zip(row, rollout["scenario"].values, strict=False):
+            one = rollout.sel(scenario=scenario)
+            time, true, own = (one[name].values for name in MOTION)
+            for color, k in colored(range(true.shape[1])):
+                axes.plot(time, true[:, k], color=color, **TRUE)
+                axes.plot(time, own[:, k], "--", color=color, linewidth=0.8)
+            time_axis(axes, time)
+            axes.set_title(f"{scenario} inputs")
+        row[0].set_ylabel(f"{panel_title(panels, i)}\nStates (SI units)")
+        _errors(row[2], panel, settings)
+    legend_on_top(figure, [*motion_keys(panels, **TRUE), *_keys(settings)], 4)
+    return figure
+
+
+def _keys(settings: Mapping) -> list:
+    return [
+        key(one.label, one.color(settings), one.marker, markersize=3.5)
+        for one in LOOKS.values()
+    ]
+
+
+def _errors(axes: Axes, panel: Panel, settings: Mapping) -> None:
+    """Errors of free runs over the noise."""
+    for estimator, rollout in _present(panel):
+        for k, scenario in enumerate(rollout["scenario"].values):
+            values = rollout["run_error"].sel(scenario=scenario).values
+            _ranges(axes, values, estimator, settings, hollow=bool(k))
+    _name_levels(axes, panel.rollouts[MAIN])
+    axes.set_yscale("log")
+    axes.set_title("error of free runs")
+
+
+def _present(panel: Panel) -> Iterator[tuple[str, xr.Dataset]]:
+    """Rollouts of our estimator and of that without structure."""
+    for name in LOOKS:
+        if name in panel.rollouts:
+            yield name, panel.rollouts[name].isel(noise_mode=0)
+
+
+def _ranges(axes: Axes, values, estimator: str, settings, hollow=False) -> None:
+    """Median and 5–95 % range by level of an array (replicate, level)."""
+    color, marker = LOOKS[estimator].color(settings), LOOKS[estimator].marker
+    shift = (0.08 if estimator == BLIND else -0.08) + (0.2 if hollow else -0.2)
+    style = {"color": color, "marker": marker, "markersize": 3.0}
+    style["markerfacecolor"] = "white" if hollow else color
+    for k, of_level in enumerate(values.T):
+        range_bar(axes, k + shift, of_level, **style)
+
+
+def structure_runs_finding(panels: Sequence[Panel]) -> str:
+    """How much more accurate free runs are with structure than without."""
+    said = []
+    for panel in panels:
+        if BLIND not in panel.rollouts:
+            continue
+        ours, blind = (one.isel(noise_level=-1) for _, one in _present(panel))
+        told = ours["refused"].values == 0
+        if not told.any():
+            said.append(f"{panel.title} is refused")
+            continue
+        ratios = {k: np.median(v[told]) for k, v in gains(ours, blind).items()}
+        new, larger, _ = ratios.values()
+        text = f"{number_text(new, 2)} times smaller under new inputs and "
+        text += f"{number_text(larger, 2)} times under larger ones"
+        said.append(f"{panel.title}: {text}" if panels[1:] else text)
+    if not said:
+        return ""
+    level = panels[0].rollouts[MAIN]["noise_level"].values[-1]
+    return (
+        f"We find that at noise {level:g} of the rms errors of free runs are, beside "
+        f"those of the same terms without structure, {listed(said)}."
+    )
+
+
+def structure_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
+    """Balance of the true energy at states outside the data, over the noise.
+
+    Left the rms of zᵀf + zᵀRz over that of zᵀRz, f the drift of a model, at states
+    drawn from a box wider than the data; right the share of states at which f creates
+    energy. Medians and 5–95 % ranges over the replicates.
+    """
+    figure, grid = grid_of(settings, len(panels), 2, row=55, rest=16)
+    for i, (panel, (left, right)) in enumerate(zip(panels, grid, strict=True)):
+        for estimator, rollout in _present(panel):
+            _ranges(left, rollout["energy_error"].values, estimator, settings)
+            share = 100 * rollout["energy_created"].values
+            _ranges(right, share, estimator, settings)
+        left.set_yscale("log")
+        left.set_ylabel("Imbalance of the energy")
+        right.set_ylabel("States that create energy (%)")
+        right.set_ylim(-1, max(5, right.get_ylim()[1]))
+        for axes in (left, right):
+            _name_levels(axes, panel.rollouts[MAIN])
+        left.set_title(panel_title(panels, i))
+    legend_on_top(figure, _keys(settings))
+    return figure
+
+
+def structure_energy_finding(panels: Sequence[Panel]) -> str:
+    """How far the energy is out of balance, and whether any is created."""
+    said = []
+    for panel in panels:
+        for estimator, rollout in _present(panel):
+            last = rollout.isel(noise_level=-1)
+            error = np.nanmedian(last["energy_error"].values)
+            created = 100 * np.nanmax(last["energy_created"].values)
+            said.append(
+                f"{LOOKS[estimator].label} {plain_scientific(error)}, with energy "
+                f"created at up to {number_text(created, 2)} % of the states"
+            )
+    return f"We find at the largest noise an imbalance {listed(said)}."
