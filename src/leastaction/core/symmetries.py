@@ -80,9 +80,9 @@ class Symmetry:
     @property
     def verdict(self) -> str:
         """``found``, ``undecided``, or ``not found`` of the nearest that L denies."""
-        if self.violation >= self.bound or self.log_odds < -DECISIVE:
-            return "not found"
         compared = not np.isnan(self.log_odds)
+        if self.log_odds < -DECISIVE if compared else self.violation >= self.bound:
+            return "not found"
         sure = self.log_odds > DECISIVE if compared else self.decided
         return "found" if sure else "undecided"
 
@@ -97,6 +97,11 @@ class Symmetry:
         values = np.linalg.eigvals(a)
         turning = np.abs(values.real).max() < 1e-6 * np.abs(values.imag).max()
         return "skew rotation" if turning else "affine map"
+
+    @property
+    def entries(self) -> tuple[float, ...]:
+        """Those of b, then of A row by row."""
+        return *self.offset.tolist(), *self.matrix.ravel().tolist()
 
     def field(self, q: np.ndarray) -> np.ndarray:
         """ξ at positions (..., dof)."""
@@ -221,20 +226,18 @@ class Invariance:
         flat = change.reshape(count, -1)
         self._projected = (flat - left @ (left.T @ flat)).reshape(change.shape)
 
-    def residual(self, symmetry: Symmetry) -> np.ndarray:
-        """P X φ_f of one generator, shape (sample, function)."""
-        theta = self._scaled(symmetry.offset, symmetry.matrix)
-        return np.einsum("saf,a->sf", self._projected, theta)
-
-    def symmetries(
+    def readings(
         self,
         coefficients: np.ndarray,
         factor: np.ndarray,
         size: np.ndarray,
         resolution: float,
         truncation: np.ndarray | float = 0.0,
-    ) -> list[Symmetry]:
-        """Generators that pass, readable where the data allow it; else the nearest.
+    ) -> list[list[Symmetry]]:
+        """Generators that pass, else the nearest, each in several readings.
+
+        The simplest reading comes first, the one as it was computed last; see
+        :func:`simplest`.
 
         Parameters
         ----------
@@ -264,12 +267,8 @@ class Invariance:
             if not self._passes(theta):
                 break
             kept.append(theta)
-        found = []
-        for theta in _echelon(np.array(kept or [vectors[:, 0]])):
-            offset, matrix = self._readable(theta)
-            violation, bound = self._numbers(self._scaled(offset, matrix))
-            found.append(Symmetry(offset, matrix, violation, bound, bound < resolution))
-        return found
+        spanning = _echelon(np.array(kept or [vectors[:, 0]]))
+        return [self._readings(theta, resolution) for theta in spanning]
 
     def _numbers(self, theta: np.ndarray) -> tuple[float, float]:
         """ν and its bound of a generator θ, shape (generator,), in scaled units."""
@@ -297,8 +296,8 @@ class Invariance:
         weight = np.concatenate([np.abs(theta[:n]), np.abs(matrix.ravel())])
         return whole / whole[np.argmax(weight)]
 
-    def _readable(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The simplest b and A that pass: a rotation about 0, readable numbers."""
+    def _readings(self, theta: np.ndarray, resolution: float) -> list[Symmetry]:
+        """Simple b and A near θ: a rotation about 0, readable numbers; θ itself."""
         n, whole = len(self.scale), self._physical(theta)
         nearest = np.array([_nearest(value) for value in whole])
         offset, matrix = nearest[:n], nearest[n:].reshape(n, n)
@@ -306,10 +305,16 @@ class Invariance:
         candidates = [(still, turning), (still, matrix), (offset, matrix)]
         if matrix.any():
             candidates.append((self._best_offset(matrix), matrix))
+        candidates.append((whole[:n], whole[n:].reshape(n, n)))
+        found = {}
         for one in candidates:
-            if any(part.any() for part in one) and self._passes(self._scaled(*one)):
-                return _leading_positive(*one)
-        return _leading_positive(whole[:n], whole[n:].reshape(n, n))
+            if any(part.any() for part in one):
+                violation, bound = self._numbers(self._scaled(*one))
+                symmetry = Symmetry(
+                    *_leading_positive(*one), violation, bound, bound < resolution
+                )
+                found.setdefault(symmetry.entries, symmetry)
+        return list(found.values())
 
     def _best_offset(self, matrix: np.ndarray) -> np.ndarray:
         """Offset b with the smallest violation beside a given A."""
@@ -317,6 +322,12 @@ class Invariance:
         rest = self._scaled(np.zeros(n), matrix)
         pulled = self._violation[:n] @ rest
         return -self.scale * np.linalg.pinv(self._violation[:n, :n]) @ pulled
+
+
+def simplest(readings: Sequence[Symmetry]) -> Symmetry:
+    """The first reading of a generator that is not denied; the last if all are."""
+    passed = (one for one in readings if one.violation < one.bound)
+    return next(passed, readings[-1])
 
 
 def sum_of_squares_quantile(
@@ -395,7 +406,8 @@ def symmetries_of_terms(
     momenta = (gradient[n:] @ coefficients).T
     size = sizes_along(q, momenta, scale, rate, GAUGE_DEGREE)
     known = np.diag(np.nan_to_num(errors))
-    return problem.symmetries(coefficients, known, size, resolution)
+    readings = problem.readings(coefficients, known, size, resolution)
+    return [simplest(some) for some in readings]
 
 
 def total_rates(q: np.ndarray, qdot: np.ndarray, scale: np.ndarray) -> np.ndarray:

@@ -8,24 +8,25 @@ in which a polynomial stays one of the same degree, and P X L = 0 is a condition
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
-import scipy.linalg
 import xarray as xr
 
 from leastaction.core.multi_index import multi_indices
-from leastaction.core.simulation import first_index, halton_starts
 from leastaction.core.symmetries import (
     DECISIVE,
     Invariance,
     Symmetry,
     change_along,
     polynomials,
+    simplest,
     sizes_along,
 )
 from leastaction.snapshots.bases import Basis, WeightSpace, basis_of
-from leastaction.snapshots.constrained_rows import compressed, evidence_maximisation
+from leastaction.snapshots.constrained_rows import evidence_maximisation
 from leastaction.snapshots.contracts import lagrangian_dataset
+from leastaction.snapshots.discrete_euler_lagrange import highest
 from leastaction.snapshots.discrete_lagrangian import (
     discrete_momenta,
     pairs,
@@ -38,18 +39,13 @@ from leastaction.snapshots.errors_in_variables import (
     errors_in_variables,
     learned,
 )
+from leastaction.snapshots.invariant_features import adapted, invariant_sums, moves_all
 
 # Invariant sums are few, so that features of a higher degree are affordable.
 DEGREES_MORE = 2
 # Features of so many of the highest degrees show where the series is cut: terms that
 # are even in something come with every second degree only.
 DEGREES_CUT = 2
-# Of what denies a symmetry, what two further degrees may mend.
-SHARE_MENDED = 0.1
-# Singular values below this part of the largest are conditions that hold already.
-ROUND_OFF = 1e-9
-# Smallest eigenvalue of a metric, over the largest, of features that still resolve.
-FLATTEST_METRIC = 1e-3
 
 
 def identify(
@@ -92,27 +88,26 @@ def identify(
     found = find(fit, line, settings["resolution"])
     decided = [one for one in found if one.verdict == "found"]
     wide = replace(basis, degree=basis.degree + DEGREES_MORE * settings["impose"])
-    invariant = adapted(wide, decided) if settings["impose"] and decided else wide
-    if invariant is wide:
-        b, factor = (_embedded(basis, wide, c) for c in (fit.coefficients, fit.factor))
-    else:
-        sums = invariant_sums(invariant, decided)
-        fit, _ = errors_in_variables(line, invariant, sums)
-        b, factor = fit.coefficients, fit.factor
+    if settings["impose"] and decided:
+        each = [symmetric(decided, one, line) for one in (basis, wide)]
+        fit = max(each, key=evidence)
+    features = replace(fit.basis, degree=wide.degree)
+    b, factor = (
+        _embedded(fit.basis, features, c) for c in (fit.coefficients, fit.factor)
+    )
     # As many rows in every case, so that cases can be put together.
     factor = np.pad(factor, ((0, wide.size - len(factor)), (0, 0)))
     damping = fit.damping / fit.system.singular[0]
     diagnostics = {"damping": damping, "row_error": fit.noise}
     symmetries = _values(found, basis.dof)
-    return lagrangian_dataset(free, b, diagnostics, factor, invariant, symmetries)
+    return lagrangian_dataset(free, b, diagnostics, factor, features, symmetries)
 
 
-def _truncation(fit: Fit, line: Linearisation) -> np.ndarray:
-    """Change of the coefficients where the features of the highest degrees are cut."""
+def _highest_degrees(fit: Fit) -> np.ndarray:
+    """Coefficients of the highest degrees, zero elsewhere: where the series is cut."""
     basis = fit.basis
     degrees = multi_indices(len(basis.inputs), basis.degree, True).sum(axis=1)
-    kept = np.eye(basis.size)[:, degrees <= basis.degree - DEGREES_CUT]
-    return fit.coefficients - learned(line, basis, kept).coefficients
+    return np.where(degrees > basis.degree - DEGREES_CUT, fit.coefficients, 0.0)
 
 
 def _embedded(basis: WeightSpace, wide: WeightSpace, b: np.ndarray) -> np.ndarray:
@@ -159,50 +154,116 @@ def find(fit: Fit, line: Linearisation, resolution: float) -> list[Symmetry]:
     rate = float(np.sqrt(np.mean((speed / scale) ** 2)))
     both = np.concatenate([first, second])
     size = sizes_along(both, np.concatenate(momenta), scale, rate, basis.degree)
-    found = Invariance(scale, change, total).symmetries(
-        fit.coefficients, fit.factor, size, resolution, _truncation(fit, line)
+    readings = Invariance(scale, change, total).readings(
+        fit.coefficients, fit.factor, size, resolution, _highest_degrees(fit)
     )
-    return settled(found, fit, line)
+    passed = [some for some in readings if simplest(some).verdict != "not found"]
+    return settled(passed, fit, line) or [simplest(some) for some in readings]
 
 
-def settled(found: Sequence[Symmetry], fit: Fit, line: Linearisation) -> list[Symmetry]:
+def settled(
+    readings: Sequence[Sequence[Symmetry]], fit: Fit, line: Linearisation
+) -> list[Symmetry]:
     """Symmetries with their odds, the likeliest first, each beside those before it."""
-    passed = [one for one in found if one.verdict != "not found"]
-    alone = [odds([one], fit, line) for one in passed]
-    order = np.argsort([-np.nan_to_num(value, nan=-np.inf) for value in alone])
+    alone = (likely(some, fit, line) for some in readings)
+    each = {one.entries: one for one in alone}.values()
     kept, height, judged = [], 0.0, []
-    for one, value in ((passed[i], alone[i]) for i in order):
-        if kept and value > DECISIVE:
-            value = odds([*kept, one], fit, line) - height
-        judged.append(replace(one, log_odds=float(value)))
-        if value > DECISIVE:
-            kept, height = [*kept, one], height + value
-    return judged or list(found)
+    for one in sorted(each, key=_order):
+        if kept and one.log_odds > DECISIVE:
+            value = odds([*kept, one], fit, line, height)
+            one = replace(one, log_odds=value)
+        judged.append(one)
+        if one.log_odds > DECISIVE:
+            kept, height = [*kept, one], height + one.log_odds
+    return judged
 
 
-def odds(symmetries: Sequence[Symmetry], fit: Fit, line: Linearisation) -> float:
+def likely(readings: Sequence[Symmetry], fit: Fit, line: Linearisation) -> Symmetry:
+    """The simplest reading of a generator that odds decide for; else the likeliest."""
+    judged = []
+    *simple, computed = readings
+    if not simple or simplest(readings) is computed:
+        simple.append(computed)
+    for one in simple:
+        judged.append(replace(one, log_odds=odds([one], fit, line)))
+        if judged[-1].log_odds > DECISIVE:
+            return judged[-1]
+    return max(judged, key=_certainty)
+
+
+def _order(symmetry: Symmetry) -> tuple[bool, float]:
+    """Rotations and translations that odds decide for first, then the likeliest."""
+    likely = _certainty(symmetry) > DECISIVE and symmetry.kind != "affine map"
+    return not likely, -_certainty(symmetry)
+
+
+def _certainty(symmetry: Symmetry) -> float:
+    """Log odds, even where there are none."""
+    return float(np.nan_to_num(symmetry.log_odds, nan=0.0))
+
+
+def odds(
+    symmetries: Sequence[Symmetry], fit: Fit, line: Linearisation, others: float = 0.0
+) -> float:
     """Logarithm of the evidence of L with symmetries over that of L without.
 
     As where they are imposed, features of two degrees more have the symmetries: else
-    what decides without noise is which features mend the truncation. NaN where none
-    have, or where still more degrees would mend a part of what denies the symmetries.
+    what decides without noise is which features mend the truncation. NaN where two
+    degrees more that mend as much again would mend all that denies the symmetries.
+    `others` are the log odds of those symmetries that L without these has.
     """
-    with_them = _evidence(symmetries, fit, line, DEGREES_MORE)
-    denied = fit.log_evidence - with_them
-    if denied > 0:
-        richer = _evidence(symmetries, fit, line, 2 * DEGREES_MORE)
-        if richer - with_them > SHARE_MENDED * denied:
-            return np.nan
-    return -denied
+    without = fit.log_evidence + others
+    wide = replace(fit.basis, degree=fit.basis.degree + DEGREES_MORE)
+    richer = evidence(symmetric(symmetries, wide, line, without + DECISIVE))
+    if richer > without or np.isneginf(richer):
+        return richer - without
+    poorer = evidence(symmetric(symmetries, fit.basis, line))
+    best = max(richer, poorer)
+    return np.nan if richer - poorer > without - best else best - without
 
 
-def _evidence(symmetries, fit: Fit, line: Linearisation, more: int) -> float:
-    """Of L with symmetries and so many degrees more; NaN if no features have these."""
-    wide = replace(fit.basis, degree=fit.basis.degree + more)
-    basis = adapted(wide, symmetries)
-    if basis is wide:
-        return np.nan
-    return learned(line, basis, invariant_sums(basis, symmetries)).log_evidence
+def symmetric(
+    symmetries: Sequence[Symmetry],
+    basis: WeightSpace,
+    line: Linearisation,
+    enough: float = np.inf,
+) -> Fit | None:
+    """The most probable L with symmetries; None if no such L has a mass.
+
+    Its features have the symmetries exactly, about a fixed point, or as a Taylor series
+    about the centre of the data where no fixed point is near, with a length scale of
+    their own. What has `enough` evidence is as good as the best. Else the equations are
+    linearised again about this L: a mode that moves freely has many Lagrangians, and
+    those of another one weigh its errors wrongly.
+    """
+    fits: dict[float, Fit] = {}
+
+    def height(scale: float, features: WeightSpace) -> float:
+        features = replace(features, length_scale=scale)
+        try:
+            fit = learned(line, features, invariant_sums(features, symmetries))
+        except np.linalg.LinAlgError:  # conditions of the mass that nothing meets
+            return -np.inf
+        fits[fit.log_evidence] = fit
+        return fit.log_evidence
+
+    series = basis if moves_all(basis, symmetries) else None
+    for features in (adapted(basis, symmetries), series):
+        if features is not None and max(fits, default=-np.inf) < enough:
+            first = height(basis.length_scale, features)
+            if first < enough:
+                highest(partial(height, features=features), basis.length_scale, first)
+    if not fits:
+        return None
+    best = fits[max(fits)]
+    if best.log_evidence < enough:
+        best, _ = errors_in_variables(line, best.basis, best.sums)
+    return best
+
+
+def evidence(fit: Fit | None) -> float:
+    """Logarithm of the evidence; -inf of no L."""
+    return -np.inf if fit is None else fit.log_evidence
 
 
 def _change(basis: Basis, states: np.ndarray, scale: np.ndarray) -> np.ndarray:
@@ -210,72 +271,3 @@ def _change(basis: Basis, states: np.ndarray, scale: np.ndarray) -> np.ndarray:
     n = basis.dof
     gradient = np.array([basis.partial(states, i) for i in range(2 * n)])
     return change_along(states[:, :n], states[:, n:], gradient, scale)
-
-
-def adapted(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> WeightSpace:
-    """The same features in a metric, about a centre, that symmetries leave unchanged.
-
-    Of x = A (z - c) the metric AᵀA of positions, and that of velocities, is replaced by
-    the nearest W with MᵀW + W M = 0 for the matrices M of the symmetries; it is blind
-    to translations. The basis itself is returned if there is none.
-    """
-    n = basis.dof
-    matrices = [one.matrix for one in symmetries if one.matrix.any()]
-    still = [one.offset for one in symmetries if not one.matrix.any()]
-    inputs, centre = np.zeros((2 * n, 2 * n)), basis.centre.copy()
-    for part in (slice(0, n), slice(n, 2 * n)):
-        given = basis.inputs[:, part]
-        root = _invariant_root(given.T @ given, matrices)
-        if root is None:
-            return basis
-        inputs[part, part] = root
-    for direction in still:
-        seen = inputs[:n, :n] @ direction
-        inputs[:n, :n] -= np.outer(seen, seen @ inputs[:n, :n]) / (seen @ seen)
-    if matrices:
-        moved = [one.field(centre[:n]) for one in symmetries if one.matrix.any()]
-        step = np.linalg.lstsq(np.vstack(matrices), np.concatenate(moved), rcond=None)
-        centre[:n] -= step[0]
-    centre[n:] = 0.0
-    return replace(basis, inputs=inputs, centre=centre)
-
-
-def _invariant_root(metric: np.ndarray, matrices) -> np.ndarray | None:
-    """Root of the nearest invariant metric; None if that is not positive."""
-    n, eye = len(metric), np.eye(len(metric))
-    if matrices:
-        # Of W in one vector, row by row.
-        condition = np.vstack([np.kron(m.T, eye) + np.kron(eye, m.T) for m in matrices])
-        free = scipy.linalg.null_space(condition)
-        metric = (free @ (free.T @ metric.ravel())).reshape(n, n)
-    values, vectors = np.linalg.eigh((metric + metric.T) / 2)
-    if not values[0] > FLATTEST_METRIC * values[-1]:
-        return None
-    return (vectors * np.sqrt(values)) @ vectors.T
-
-
-def invariant_sums(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> np.ndarray:
-    """Orthonormal columns N, shape (function, sum): X L = 0 for L = Σ (N z)_f φ_f.
-
-    The basis is :func:`adapted`, so that a symmetry leaves the total degree of a
-    feature as it is. Each degree is asked alone, at more states than it has features.
-    """
-    n, powers = basis.dof, multi_indices(len(basis.inputs), basis.degree, True)
-    reach = np.sqrt(np.diag(np.linalg.pinv(basis.inputs.T @ basis.inputs)))
-    reach = np.where(reach > 0, reach, 1.0)
-    low, high = basis.centre - reach, basis.centre + reach
-    states = halton_starts(first_index(2 * n), low, high, 2 * basis.size)
-    change = _change(basis, states, np.ones(n)).swapaxes(1, 2)
-    generators = [np.concatenate([s.offset, s.matrix.ravel()]) for s in symmetries]
-    moved = np.concatenate([change @ theta for theta in generators])
-    degrees, blocks = powers.sum(axis=1), []
-    for degree in range(basis.degree + 1):
-        kept = np.flatnonzero(degrees == degree)
-        size = np.abs(np.concatenate([basis.partial(states)[:, kept]])).max()
-        small = compressed(moved[:, kept] / size)
-        _, singular, right = np.linalg.svd(small)
-        rank = int((singular > ROUND_OFF * len(states)).sum())
-        block = np.zeros((basis.size, len(kept) - rank))
-        block[kept] = right[rank:].T
-        blocks.append(block)
-    return np.concatenate(blocks, axis=1)

@@ -1,0 +1,162 @@
+r"""Sums of Taylor features that have given affine symmetries.
+
+With x = A (z − c) and a = 1/ε² the features of :class:`~.bases.WeightSpace` are those
+of harmonic oscillators: ∂/∂x_i = √(2a) (a_i − a_i†) and x_i = a_i†/√(2a) with ladder
+operators a_i φ_α = √α_i φ_{α−e_i}, a_i† φ_α = √(α_i+1) φ_{α+e_i}. The derivative along
+ξ(z) = u + G x, in the coordinates x, is the sparse matrix
+
+.. math::  X = \sum_i \sqrt{2a}\, u_i (a_i - a_i^†)
+               + \sum_{ij} G_{ij}\, a_j^† (a_i - a_i^†),
+
+and L = Σ b_f φ_f has the symmetry if X b = 0. About a centre and in a metric that the
+symmetry leaves unchanged, u = 0 and G is antisymmetric: X keeps the total degree, and
+sums of features up to a degree have the symmetry exactly (:func:`adapted`). About the
+centre of the data, X b = 0 holds up to the degree before the highest: there the sums
+have the symmetry as a Taylor series has, and this is the better choice if the fixed
+point is far from the data.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import scipy.linalg
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from leastaction.core.multi_index import multi_indices
+from leastaction.core.symmetries import Symmetry
+from leastaction.snapshots.bases import WeightSpace
+
+# Of what is one: below this it is round-off.
+ROUND_OFF = 1e-9
+# Smallest eigenvalue of a metric, over the largest, of features that still resolve.
+FLATTEST_METRIC = 1e-3
+
+
+def adapted(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> WeightSpace | None:
+    """The same features in a metric, about a centre, that symmetries leave unchanged.
+
+    Of x = A (z - c) the metric AᵀA of positions, and that of velocities, is replaced by
+    the nearest W with MᵀW + W M = 0 for the matrices M of the symmetries; it is blind
+    to translations. None if there is no such metric or centre.
+    """
+    n, centre = basis.dof, basis.centre.copy()
+    matrices = [one.matrix for one in symmetries if one.matrix.any()]
+    still = [one.offset for one in symmetries if not one.matrix.any()]
+    inputs = np.zeros((2 * n, 2 * n))
+    for part, blind in ((slice(0, n), still), (slice(n, 2 * n), ())):
+        given = basis.inputs[:, part]
+        root = _invariant_root(given.T @ given, matrices, blind)
+        if root is None:
+            return None
+        inputs[part, part] = root
+    if matrices:
+        moved = [one.field(centre[:n]) for one in symmetries if one.matrix.any()]
+        step = np.linalg.lstsq(np.vstack(matrices), np.concatenate(moved), rcond=None)
+        centre[:n] -= step[0]
+        centre[n:] = 0.0
+    found = replace(basis, inputs=inputs, centre=centre)
+    still_moved = [_in_inputs(found, one)[0] for one in symmetries]
+    return None if np.abs(still_moved).max() > ROUND_OFF else found
+
+
+def _invariant_root(metric: np.ndarray, matrices, blind) -> np.ndarray | None:
+    """R with RᵀR the nearest invariant metric, blind to directions; None if flat."""
+    n, eye = len(metric), np.eye(len(metric))
+    if matrices:
+        # Of W in one vector, row by row.
+        condition = np.vstack([np.kron(m.T, eye) + np.kron(eye, m.T) for m in matrices])
+        free = scipy.linalg.null_space(condition)
+        metric = (free @ (free.T @ metric.ravel())).reshape(n, n)
+    values = np.linalg.eigvalsh(metric)
+    if not values[0] > FLATTEST_METRIC * values[-1]:
+        return None
+    for direction in blind:
+        seen = metric @ direction
+        metric = metric - np.outer(seen, seen) / (direction @ seen)
+    values, vectors = np.linalg.eigh(metric)
+    values[: len(blind)] = 0.0
+    return np.sqrt(values)[:, None] * vectors.T
+
+
+def _in_inputs(basis: WeightSpace, symmetry: Symmetry) -> tuple[np.ndarray, np.ndarray]:
+    """Offset u and matrix G of the coordinates x."""
+    a, n = basis.inputs, basis.dof
+    matrix = np.kron(np.eye(2), symmetry.matrix)
+    offset = np.concatenate([symmetry.offset, np.zeros(n)])
+    return a @ (offset + matrix @ basis.centre), a @ matrix @ np.linalg.pinv(a)
+
+
+def moves_all(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> bool:
+    """Whether no symmetry has a fixed point within the half widths of the positions."""
+    for one in symmetries:
+        offset, matrix = _in_inputs(basis, one)
+        fixed = np.linalg.pinv(matrix) @ -offset
+        off = np.abs(matrix @ fixed + offset).max()
+        if off < ROUND_OFF and np.abs(fixed).max() < 1:
+            return False
+    return True
+
+
+def derivative_along(basis: WeightSpace, symmetry: Symmetry) -> sparse.csr_array:
+    """X, shape (function, function); what goes beyond the highest degree is cut."""
+    powers = multi_indices(len(basis.inputs), basis.degree, True)
+    places = (basis.degree + 1) ** np.arange(powers.shape[1])[::-1]
+    keys = powers @ places  # sorted, as multi-indices are
+    lower = []
+    for power, place in zip(powers.T, places, strict=True):
+        kept = np.flatnonzero(power)
+        below = np.searchsorted(keys, keys[kept] - place)
+        shape = (basis.size, basis.size)
+        lower.append(sparse.csr_array((np.sqrt(power[kept]), (below, kept)), shape))
+    offset, matrix = _in_inputs(basis, symmetry)
+    along = sparse.csr_array((basis.size, basis.size))
+    for i, one in enumerate(lower):
+        slope = one - one.T
+        if abs(offset[i]) > ROUND_OFF:
+            along += np.sqrt(2) / basis.length_scale * offset[i] * slope
+        for j in np.flatnonzero(np.abs(matrix[i]) > ROUND_OFF):
+            along += matrix[i, j] * (lower[j].T @ slope)
+    return along
+
+
+def invariant_sums(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> np.ndarray:
+    """Orthonormal columns N, shape (function, sum): X L = 0 for L = Σ (N z)_f φ_f.
+
+    Where a symmetry moves the centre of the features, X L is zero up to the degree
+    before the highest.
+    """
+    powers = multi_indices(len(basis.inputs), basis.degree, True)
+    degrees, conditions = powers.sum(axis=1), []
+    for one in symmetries:
+        moves = np.abs(_in_inputs(basis, one)[0]).max() > ROUND_OFF
+        kept = degrees <= basis.degree - moves
+        conditions.append(derivative_along(basis, one)[kept])
+    # Of a variable that is always zero there are no powers.
+    unseen = powers[:, ~basis.inputs.any(axis=1)].any(axis=1)
+    conditions.append(sparse.eye_array(basis.size, format="csr")[unseen])
+    return null_space(sparse.vstack(conditions, format="csr"))
+
+
+def null_space(matrix: sparse.csr_array) -> np.ndarray:
+    """Orthonormal columns N with M N = 0, for a matrix of parts that do not mix.
+
+    >>> null_space(sparse.csr_array([[1.0, 1.0, 0.0]])).shape
+    (3, 2)
+    """
+    # By pivoted QR, part by part: an SVD of such matrices, whose singular values are
+    # highly degenerate, need not converge in LAPACK's divide and conquer.
+    mixed = abs(matrix).T @ abs(matrix)
+    count, part = connected_components(mixed)
+    blocks = []
+    for columns in (np.flatnonzero(part == k) for k in range(count)):
+        some = matrix[:, columns]
+        dense = some[np.unique(some.nonzero()[0])].toarray()
+        q, r, _ = scipy.linalg.qr(dense.T, pivoting=True)
+        size = np.abs(np.diag(r))
+        rank = int((size > ROUND_OFF * size.max(initial=0.0)).sum())
+        block = np.zeros((matrix.shape[1], len(columns) - rank))
+        block[columns] = q[:, rank:]
+        blocks.append(block)
+    return np.concatenate(blocks, axis=1)
