@@ -13,7 +13,7 @@ from leastaction.snapshots.discrete_lagrangian import (
     mean_discrete_mass,
     pairs,
 )
-from leastaction.snapshots.invariance import adapted, invariant_sums
+from leastaction.snapshots.invariant_features import adapted, invariant_sums
 from leastaction.snapshots.learned_model import LearnedLagrangian
 
 CENTRAL = "(xdot**2 + ydot**2)/2 - (x**2 + y**2)/2 - (x**2 + y**2)**2/4"
@@ -37,7 +37,10 @@ def snapshots(text: str, trajectories=60, duration=1.6, **noise):
 
 
 def learned(text: str, impose=False, **given) -> LearnedLagrangian:
-    data = snapshots(text, **given)
+    return fitted(snapshots(text, **given), impose)
+
+
+def fitted(data, impose=False) -> LearnedLagrangian:
     base = la.recipes.snapshots.recommended()
     identify = {"method": "noether_symmetries", "impose": impose}
     return Recipe(
@@ -70,6 +73,30 @@ def test_odds_decide_where_noise_makes_the_bound_wide(text, verdict):
     assert nearest.violation < nearest.bound and not nearest.decided
     assert nearest.verdict == verdict
     assert abs(nearest.log_odds) > 10 * DECISIVE
+
+
+@pytest.mark.parametrize("level", [0.0, 1e-4])
+def test_a_rotation_about_a_centre_outside_the_data_is_found(level):
+    """No polynomial of 1/r reaches from the centre to a patch of the plane."""
+    system = la.System("(xdot**2 + ydot**2)/2 + 1/sqrt(x**2 + y**2)")
+    box = {
+        "x0": [0.95, 1.25],
+        "y0": [-0.15, 0.15],
+        "u0": [-0.4, 0.4],
+        "v0": [-0.4, 0.4],
+    }
+    data = system.simulate(
+        duration=0.48,
+        time_step=0.06,
+        trajectories=60,
+        initial_state={"x": "x0", "y": "y0", "xdot": "u0", "ydot": "v0"}
+        | {"random": {name: {"uniform": ends} for name, ends in box.items()}},
+        noise={"channels": ["q"], "levels": [level]},
+        seed=4,
+    )
+    (found,) = fitted(data).symmetries
+    assert found.verdict == "found"
+    assert found.noether(("x", "y")) == "x*p_y - y*p_x"
 
 
 def test_a_length_scale_that_was_chosen_again_has_its_own_coefficients():

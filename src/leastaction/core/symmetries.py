@@ -234,10 +234,10 @@ class Invariance:
         resolution: float,
         truncation: np.ndarray | float = 0.0,
     ) -> list[list[Symmetry]]:
-        """Generators that pass, else the nearest, each in several readings.
+        """The nearest generator, then a basis of those that pass if they are several.
 
-        The simplest reading comes first, the one as it was computed last; see
-        :func:`simplest`.
+        Each in several readings: the simplest comes first, the one as it was computed
+        last; see :func:`simplest`.
 
         Parameters
         ----------
@@ -267,7 +267,9 @@ class Invariance:
             if not self._passes(theta):
                 break
             kept.append(theta)
-        spanning = _echelon(np.array(kept or [vectors[:, 0]]))
+        nearest = vectors[:, :1].T
+        several = _echelon(np.array(kept)) if len(kept) > 1 else nearest[:0]
+        spanning = np.concatenate([nearest, several])
         return [self._readings(theta, resolution) for theta in spanning]
 
     def _numbers(self, theta: np.ndarray) -> tuple[float, float]:
@@ -407,7 +409,7 @@ def symmetries_of_terms(
     size = sizes_along(q, momenta, scale, rate, GAUGE_DEGREE)
     known = np.diag(np.nan_to_num(errors))
     readings = problem.readings(coefficients, known, size, resolution)
-    return [simplest(some) for some in readings]
+    return [simplest(some) for some in readings[1:] or readings]
 
 
 def total_rates(q: np.ndarray, qdot: np.ndarray, scale: np.ndarray) -> np.ndarray:

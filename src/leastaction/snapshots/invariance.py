@@ -157,15 +157,18 @@ def find(fit: Fit, line: Linearisation, resolution: float) -> list[Symmetry]:
     readings = Invariance(scale, change, total).readings(
         fit.coefficients, fit.factor, size, resolution, _highest_degrees(fit)
     )
-    passed = [some for some in readings if simplest(some).verdict != "not found"]
-    return settled(passed, fit, line) or [simplest(some) for some in readings]
+    found = settled(readings[1:] or readings, fit, line)
+    if len(readings) == 1 or any(one.verdict == "found" for one in found):
+        return found
+    return settled(readings, fit, line)  # a basis need not hold the nearest itself
 
 
 def settled(
     readings: Sequence[Sequence[Symmetry]], fit: Fit, line: Linearisation
 ) -> list[Symmetry]:
     """Symmetries with their odds, the likeliest first, each beside those before it."""
-    alone = (likely(some, fit, line) for some in readings)
+    passed = [some for some in readings if simplest(some).verdict != "not found"]
+    alone = (likely(some, fit, line) for some in passed)
     each = {one.entries: one for one in alone}.values()
     kept, height, judged = [], 0.0, []
     for one in sorted(each, key=_order):
@@ -175,7 +178,7 @@ def settled(
         judged.append(one)
         if one.log_odds > DECISIVE:
             kept, height = [*kept, one], height + one.log_odds
-    return judged
+    return judged or [simplest(some) for some in readings]
 
 
 def likely(readings: Sequence[Symmetry], fit: Fit, line: Linearisation) -> Symmetry:
