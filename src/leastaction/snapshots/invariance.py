@@ -1,9 +1,9 @@
 """Symmetries of a Lagrangian learned from snapshots: found, and imposed on its fit.
 
 The rules commute with affine maps, so L_d has the affine symmetries of L, and
-:class:`~leastaction.core.symmetries.Invariance` decides on pairs of snapshots. A
-symmetry is imposed exactly: the features are given a metric that it leaves unchanged,
-in which a polynomial stays one of the same degree, and P X L = 0 is a condition.
+:class:`~leastaction.core.symmetries.Invariance` says on pairs of snapshots which ones
+may be there. The odds of the most probable L with a symmetry, a sum of
+:mod:`~leastaction.snapshots.invariant_features`, against L without decide.
 """
 
 from collections.abc import Mapping, Sequence
@@ -61,7 +61,7 @@ def identify(
 
     Settings: `resolution`, the bound of a violation below which a symmetry counts as
     found where no odds can be had; `impose`, whether L is learned again among the
-    Lagrangians that have all symmetries found, with features of two degrees more.
+    Lagrangians that have all symmetries found, with features of up to two degrees more.
 
     Raises
     ------
@@ -71,19 +71,13 @@ def identify(
     free = evidence_maximisation(
         equations, {"damping": "evidence"}, observations, library
     )
-    basis, about = basis_of(free), free.attrs
+    basis = basis_of(free)
     if not isinstance(basis, WeightSpace) or len(basis.inputs) != 2 * basis.dof:
         raise ValueError(
             "noether_symmetries needs Taylor features of all coordinates; leave out "
             "assemble.basis.kind and assemble.basis.cyclic"
         )
-    positions, given = positions_of(observations), (about["time_step"], about["rule"])
-    b = free["coefficient"].values[0]
-    line = Linearisation(basis, b, positions, positions, *given)
-    moved = line.moved(basis, b)
-    line = moved if moved.is_near() else line
-    rescale = not about.get("length_scale_given", 0)
-    fit, line = errors_in_variables(line, basis, rescale=rescale)
+    fit, line = _adjusted(free, basis, positions_of(observations))
     basis = fit.basis
     found = find(fit, line, settings["resolution"])
     decided = [one for one in found if one.verdict == "found"]
@@ -101,6 +95,19 @@ def identify(
     diagnostics = {"damping": damping, "row_error": fit.noise}
     symmetries = _values(found, basis.dof)
     return lagrangian_dataset(free, b, diagnostics, factor, features, symmetries)
+
+
+def _adjusted(
+    free: xr.Dataset, basis: WeightSpace, positions: np.ndarray
+) -> tuple[Fit, Linearisation]:
+    """L by orthogonal distance regression, begun at one with all noise in the rows."""
+    b, about = free["coefficient"].values[0], free.attrs
+    given = about["time_step"], about["rule"]
+    line = Linearisation(basis, b, positions, positions, *given)
+    moved = line.moved(basis, b)
+    line = moved if moved.is_near() else line
+    rescale = not about.get("length_scale_given", 0)
+    return errors_in_variables(line, basis, rescale=rescale)
 
 
 def _highest_degrees(fit: Fit) -> np.ndarray:
@@ -241,21 +248,27 @@ def symmetric(
     """
     fits: dict[float, Fit] = {}
 
-    def height(scale: float, features: WeightSpace) -> float:
+    def height(scale: float, features: WeightSpace, sums: np.ndarray | None) -> float:
         features = replace(features, length_scale=scale)
+        if sums is None:
+            sums = invariant_sums(features, symmetries)
         try:
-            fit = learned(line, features, invariant_sums(features, symmetries))
+            fit = learned(line, features, sums)
         except np.linalg.LinAlgError:  # conditions of the mass that nothing meets
             return -np.inf
         fits[fit.log_evidence] = fit
         return fit.log_evidence
 
+    exact = adapted(basis, symmetries)
+    # A symmetry that does not move the centre has the same sums at all length scales.
+    sums = None if exact is None else invariant_sums(exact, symmetries)
     series = basis if moves_all(basis, symmetries) else None
-    for features in (adapted(basis, symmetries), series):
+    for features, known in ((exact, sums), (series, None)):
         if features is not None and max(fits, default=-np.inf) < enough:
-            first = height(basis.length_scale, features)
+            of_scale = partial(height, features=features, sums=known)
+            first = of_scale(basis.length_scale)
             if first < enough:
-                highest(partial(height, features=features), basis.length_scale, first)
+                highest(of_scale, basis.length_scale, first)
     if not fits:
         return None
     best = fits[max(fits)]
