@@ -10,15 +10,9 @@ Examples
 >>> truth = la.System(
 ...     "xdot**2/2 - x**2/2", dissipation="xdot**2/4", volatility={"x": "1"}
 ... )
->>> data = truth.simulate(
-...     method="gill_moments",
-...     duration=100,
-...     time_step=0.01,
-...     burn_in=20,
-...     trajectories=16,
-...     batches=4,
-...     initial_state={"x": 0, "xdot": 0},
-... )
+>>> start = {"x": 0, "xdot": 0}
+>>> run = {"duration": 100, "time_step": 0.01, "trajectories": 16}
+>>> data = truth.simulate(method="gill_moments", initial_state=start, **run)
 >>> library = {
 ...     "reference": "xdot**2/2",
 ...     "lagrangian": ["xdot**2/2", "-x**2/2"],

@@ -20,7 +20,7 @@ with polynomial terms every mean is one of the recorded moments, without cells.
 """
 
 from collections.abc import Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import xarray as xr
@@ -165,16 +165,13 @@ def moment_fokker_planck(
 
     equation = equation_of(library, observations["dof"].values)
     given, dof = observations.variables, equation.dof
-    powers, means = given["exponent"].values, given["moment"].values[0]
+    means = given["moment"].values[0]
+    recorded = partial(_recorded, given["exponent"].values, means)
     tests = derivatives.variables["test_exponent"].values
     size = np.prod(derivatives.variables["scale"].values[0] ** tests, axis=1)
     moments = np.zeros((len(means), len(tests), len(equation.terms)))
     noise = np.zeros((len(equation.terms), len(tests), len(tests)))
     mean_square = np.zeros((dof, len(equation.volatility)))
-
-    def recorded(exponents, factor):
-        return _recorded(powers, means, exponents, factor)
-
     for a in range(dof):
         factor, rest = _derivative(tests, a)
         raised = rest + np.eye(2 * dof, dtype=int)[dof + a]
