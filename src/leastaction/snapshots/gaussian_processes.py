@@ -17,6 +17,7 @@ from leastaction.core.simulation import halton_starts
 from leastaction.snapshots.bases import Basis, RadialBasis
 from leastaction.snapshots.contracts import CONTRACTS, equations_dataset
 from leastaction.snapshots.discrete_lagrangian import (
+    pairs,
     positions_of,
     published_conditions,
 )
@@ -66,10 +67,8 @@ def halton_velocity(
             "simulate.noise.channels"
         )
     q, qddot = (observations[name].values[0] for name in ("q", "qddot"))
-    samples = q.shape[0] * q.shape[1]
-    qdot = halton_starts(
-        settings["first_index"], settings["low"], settings["high"], samples
-    )
+    first, *box = (settings[name] for name in ("first_index", "low", "high"))
+    qdot = halton_starts(first, *box, q.shape[0] * q.shape[1])
     return _sampled_motion((q, np.reshape(qdot, q.shape), qddot), observations)
 
 
@@ -94,8 +93,8 @@ def continuous_euler_lagrange(
     basis = RadialBasis(np.concatenate([q, qdot], axis=1), settings["length_scale"])
     rows = euler_lagrange_rows(basis, q, qdot, qddot)
     conditions = published_conditions(basis, settings["volume"])
-    rule = settings["rule"]
-    return equations_dataset(basis, rows, conditions, observations, rule, shadow=0)
+    about = observations, settings["rule"]
+    return equations_dataset(basis, rows, conditions, *about, shadow=0)
 
 
 def euler_lagrange_rows(
@@ -123,9 +122,7 @@ def flow_pairs(
             f"pairs of states need four snapshots, got {positions.shape[1]}"
         )
     velocity = (positions[:, 2:] - positions[:, :-2]) / (2 * time_step)
-    states = np.concatenate([positions[:, 1:-1], velocity], axis=2)
-    size = states.shape[2]
-    return states[:, :-1].reshape(-1, size), states[:, 1:].reshape(-1, size)
+    return pairs(np.concatenate([positions[:, 1:-1], velocity], axis=2))
 
 
 def flow_gaussian_process(

@@ -27,8 +27,8 @@ from leastaction.snapshots.variational_integrator import (
 
 log = logging.getLogger(__name__)
 
-# Largest relative correction of a velocity that may be round-off.
-LARGEST_ROUND_OFF_OF_VELOCITIES = 1e-4
+# Of Newton's method for velocities, and its largest correction that may be round-off.
+ITERATIONS, LARGEST_ROUND_OFF = 20, 1e-4
 # Their partial derivatives are held in memory at once.
 STATES_PER_BATCH = 1000
 # Of the polynomial F of a Noether quantity, and what of it is round-off.
@@ -144,7 +144,6 @@ class LearnedLagrangian:
         momenta: np.ndarray,
         guess: np.ndarray,
         order: int,
-        iterations: int = 20,
     ) -> np.ndarray:
         """Velocities whose momenta ∂L^[k]/∂q̇ are given, by Newton's method.
 
@@ -152,7 +151,7 @@ class LearnedLagrangian:
         """
         n, velocity = self.basis.dof, np.array(guess, dtype=float)
         before = np.inf
-        for _ in range(iterations):
+        for _ in range(ITERATIONS):
             states = np.concatenate([positions, velocity], axis=1)
             found = self.modified(states, order, 2)
             residual = momenta - backward.momentum(found, n)
@@ -162,11 +161,11 @@ class LearnedLagrangian:
             size = np.abs(step).max() / max(1.0, np.abs(velocity).max())
             # An ill-conditioned L (large coefficients, small mass) no longer gets
             # nearer at 1e-7, because of round-off.
-            if size <= 1e-12 or before / 2 < size < LARGEST_ROUND_OFF_OF_VELOCITIES:
+            if size <= 1e-12 or before / 2 < size < LARGEST_ROUND_OFF:
                 return velocity
             before = size
         raise RuntimeError(
-            f"velocities of {len(positions)} momenta did not converge in {iterations} "
+            f"velocities of {len(positions)} momenta did not converge in {ITERATIONS} "
             f"iterations (last step {np.abs(step).max():.2g}); the learned mass may be "
             "singular there"
         )
@@ -174,9 +173,8 @@ class LearnedLagrangian:
     @cached_property
     def integrator(self) -> VariationalIntegrator:
         """Compiled variational integrator of L."""
-        return VariationalIntegrator(
-            self.basis, self.coefficients, self.time_step, self.rule
-        )
+        given = self.basis, self.coefficients, self.time_step, self.rule
+        return VariationalIntegrator(*given)
 
     def rollout(
         self, state, steps: int, order: int | None = None, every: int = 1, **options
@@ -241,10 +239,8 @@ class LearnedLagrangian:
         if self.factor is None or not len(self.factor):
             raise ValueError("this Lagrangian was learned without a posterior")
         draws = rng.standard_normal((count, len(self.factor))) @ self.factor
-        return [
-            replace(self, coefficients=self.coefficients + draw, factor=None)
-            for draw in draws
-        ]
+        drawn = self.coefficients + draws
+        return [replace(self, coefficients=b, factor=None) for b in drawn]
 
     def __str__(self) -> str:
         kind = "Inverse modified Lagrangian" if self.shadow else "Lagrangian"
@@ -315,11 +311,10 @@ class LearnedFlow:
         high: np.ndarray | float = np.inf,
     ) -> Rollout:
         """Motion from a state (q, q̇), with velocities in place of momenta."""
-        n = self.dof
+        n, start = self.dof, np.array(state, dtype=float)
         path = np.full((steps // every + 1, 2 * n), np.nan)
         box = [np.full(n, side, dtype=float) for side in (low, high)]
         weights, a = self.variance * self.weights, 0.5 / self.length_scale**2
-        start = np.array(state, dtype=float)
         done = _iterate(start, self.samples, weights, a, *box, every, path)
         left = done < (len(path) - 1) * every
         reason = f"step {done + 1}: the position left the domain" if left else ""
@@ -369,12 +364,10 @@ def _iterate(state, samples, weights, a, low, high, every, path):
     """Steps done in the box; sample k of the path is step k · every."""
     size, dof = state.size, low.size
     following = np.empty(size)
-    for i in range(size):
-        path[0, i] = state[i]
+    path[0] = state
     steps = (path.shape[0] - 1) * every
     for step in range(1, steps + 1):
-        for i in range(size):
-            following[i] = 0.0
+        following[:] = 0.0
         for j in range(samples.shape[0]):
             square = 0.0
             for i in range(size):
@@ -386,10 +379,9 @@ def _iterate(state, samples, weights, a, low, high, every, path):
             inside = low[i] <= following[i] <= high[i]
             if not (inside and np.isfinite(following[i])):
                 return step - 1
-        for i in range(size):
-            state[i] = following[i]
-            if step % every == 0:
-                path[step // every, i] = state[i]
+        state[:] = following
+        if step % every == 0:
+            path[step // every] = state
     return steps
 
 
