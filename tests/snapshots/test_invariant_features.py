@@ -13,7 +13,7 @@ from leastaction.snapshots.invariant_features import (
     adapted,
     derivative_along,
     invariant_sums,
-    moves_all,
+    is_far,
     null_space,
 )
 
@@ -87,11 +87,12 @@ def test_a_series_about_another_centre_has_the_symmetry_up_to_its_degree():
         assert np.log2(errors[0] / errors[1]) == pytest.approx(degree, abs=0.3)
 
 
-def test_only_far_from_a_fixed_point_a_symmetry_moves_all():
+def test_far_is_outside_the_data_for_whatever_turns():
     turn, shift = symmetry(TURN), symmetry(np.zeros((2, 2)), [1, 0])
-    far, near = features(2, 3, [9, 0, 0, 0]), features(2, 3, [0.1, 0, 0, 0])
-    assert moves_all(far, [turn]) and moves_all(near, [shift])
-    assert not moves_all(near, [turn]) and not moves_all(near, [shift, turn])
+    away, near = features(2, 3, [9, 0, 0, 0]), features(2, 3, [0.1, 0, 0, 0])
+    assert is_far(away, [turn]) and is_far(away, [shift, turn])
+    assert not is_far(near, [turn]) and not is_far(near, [shift, turn])
+    assert not is_far(away, [shift])
 
 
 def test_a_squeeze_leaves_no_metric():

@@ -39,7 +39,7 @@ from leastaction.snapshots.errors_in_variables import (
     errors_in_variables,
     learned,
 )
-from leastaction.snapshots.invariant_features import adapted, invariant_sums, moves_all
+from leastaction.snapshots.invariant_features import adapted, invariant_sums, is_far
 
 # Invariant sums are few, so that features of a higher degree are affordable.
 DEGREES_MORE = 2
@@ -126,9 +126,9 @@ def _embedded(basis: WeightSpace, wide: WeightSpace, b: np.ndarray) -> np.ndarra
 
 
 def _values(found: Sequence[Symmetry], dof: int) -> dict[str, np.ndarray]:
-    """Variables of the contract; NaN where there are fewer symmetries."""
+    """Variables of the contract, what was found first; NaN where there are fewer."""
     room = dof * (dof + 1) // 2
-    best = sorted(found, key=lambda one: one.violation)[:room]
+    best = sorted(found, key=lambda one: one.verdict != "found")[:room]
     values = {
         "symmetry_offset": np.full((room, dof), np.nan),
         "symmetry_matrix": np.full((room, dof, dof), np.nan),
@@ -262,7 +262,7 @@ def symmetric(
     exact = adapted(basis, symmetries)
     # A symmetry that does not move the centre has the same sums at all length scales.
     sums = None if exact is None else invariant_sums(exact, symmetries)
-    series = basis if moves_all(basis, symmetries) else None
+    series = basis if is_far(basis, symmetries) else None
     for features, known in ((exact, sums), (series, None)):
         if features is not None and max(fits, default=-np.inf) < enough:
             of_scale = partial(height, features=features, sums=known)

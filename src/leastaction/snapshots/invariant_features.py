@@ -88,15 +88,18 @@ def _in_inputs(basis: WeightSpace, symmetry: Symmetry) -> tuple[np.ndarray, np.n
     return a @ (offset + matrix @ basis.centre), a @ matrix @ np.linalg.pinv(a)
 
 
-def moves_all(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> bool:
-    """Whether no symmetry has a fixed point within the half widths of the positions."""
+def is_far(basis: WeightSpace, symmetries: Sequence[Symmetry]) -> bool:
+    """Whether symmetries turn, but about no point within the half widths of positions.
+
+    Translations alone have features of their own, wherever the data are.
+    """
     for one in symmetries:
         offset, matrix = _in_inputs(basis, one)
         fixed = np.linalg.pinv(matrix) @ -offset
         off = np.abs(matrix @ fixed + offset).max()
         if off < ROUND_OFF and np.abs(fixed).max() < 1:
             return False
-    return True
+    return any(one.matrix.any() for one in symmetries)
 
 
 def derivative_along(basis: WeightSpace, symmetry: Symmetry) -> sparse.csr_array:

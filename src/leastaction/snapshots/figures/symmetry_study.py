@@ -20,7 +20,7 @@ HEIGHT, REST = 15, 26
 
 
 def symmetry_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """What decides about the nearest affine symmetry, and what imposing it gains.
+    """What decides about the likeliest affine symmetry, and what imposing it gains.
 
     A row per system, in it a line per level of noise from above to below, a mark per
     replicate. Left: violation ν of the first generator; its bar ends where ν would be
@@ -51,11 +51,12 @@ def symmetry_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
         gains, at = gains_of(panel)
         right.plot(gains, place[at], "o", color=colours["found"], markersize=2.5)
     odds.set_xscale("symlog", linthresh=10)
+    odds.set_xticks([-1e4, -1e2, 0, 1e2, 1e4])
     for end in (-DECISIVE, DECISIVE):
         odds.axvline(end, color="0.3", linestyle="--", linewidth=0.7)
     for gain, style in ((1.0, "-"), (2.0, "--")):
         right.axvline(gain, color="0.3", linestyle=style, linewidth=0.7)
-    violations.set_xlabel(r"Violation $\nu$ of the nearest symmetry (1)")
+    violations.set_xlabel(r"Violation $\nu$ (1)")
     odds.set_xlabel("Log odds for the symmetry (1)")
     right.set_xlabel("Error without over with it (1)")
     for axes in (violations, right):
