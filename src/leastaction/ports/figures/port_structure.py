@@ -175,7 +175,7 @@ def _errors(axes: Axes, panel: Panel, settings: Mapping) -> None:
     for estimator, rollout in _present(panel):
         for k, scenario in enumerate(rollout["scenario"].values):
             values = rollout["run_error"].sel(scenario=scenario).values
-            _ranges(axes, values, estimator, settings, hollow=bool(k))
+            _ranges(axes, values, estimator, settings, shift=0.4 * k - 0.2)
     _name_levels(axes, panel.rollouts[MAIN])
     axes.set_yscale("log")
     axes.set_title("error of free runs")
@@ -188,14 +188,14 @@ def _present(panel: Panel) -> Iterator[tuple[str, xr.Dataset]]:
             yield name, panel.rollouts[name].isel(noise_mode=0)
 
 
-def _ranges(axes: Axes, values, estimator: str, settings, hollow=False) -> None:
-    """Median and 5–95 % range by level of an array (replicate, level)."""
+def _ranges(axes: Axes, values, estimator: str, settings, shift: float = 0) -> None:
+    """Median and 5–95 % range by level of (replicate, level); hollow right of it."""
     color, marker = LOOKS[estimator].color(settings), LOOKS[estimator].marker
-    shift = (0.08 if estimator == BLIND else -0.08) + (0.2 if hollow else -0.2)
+    inside = "white" if shift > 0 else color
     style = {"color": color, "marker": marker, "markersize": 3.0}
-    style["markerfacecolor"] = "white" if hollow else color
+    shift += 0.08 if estimator == BLIND else -0.08
     for k, of_level in enumerate(values.T):
-        range_bar(axes, k + shift, of_level, **style)
+        range_bar(axes, k + shift, of_level, markerfacecolor=inside, **style)
 
 
 def structure_runs_finding(panels: Sequence[Panel]) -> str:
@@ -238,7 +238,7 @@ def structure_energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
             _ranges(right, share, estimator, settings)
         left.set_yscale("log")
         left.set_ylabel("Imbalance of the energy")
-        right.set_ylabel("States that create energy (%)")
+        right.set_ylabel("States that create true energy (%)")
         right.set_ylim(-1, max(5, right.get_ylim()[1]))
         for axes in (left, right):
             _name_levels(axes, panel.rollouts[MAIN])
