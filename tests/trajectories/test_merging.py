@@ -23,7 +23,6 @@ def test_the_right_structure_reaches_whole_trajectories():
     short = fitted(data, duration=0.5)
     levels = lengthen(data, short)
     assert levels[-1].reached == 1.0
-    assert levels[-1].missing == 0
     assert all(level.fit.converged for level in levels)
     variance = [1 / level.fit.schur[0, 0] for level in levels]
     assert variance[-1] < variance[0] / 10
@@ -75,4 +74,3 @@ def test_reached_is_the_mean_length():
     data = positions()
     fit = fitted(data)
     assert Level(data, fit).reached == pytest.approx(0.5)
-    assert Level(data, fit).missing == 12

@@ -107,26 +107,6 @@ def test_the_model_has_the_accelerations_of_the_system(motion):
     assert "thddot = " in str(model)
 
 
-def test_a_vanishing_denominator_is_reported(motion):
-    model = found(motion)
-    rows = model["coefficient_estimate"].values.copy()
-    names = [str(name) for name in model["implicit_term"].values]
-    rows[0, 0] = 0.0
-    rows[0, 0, [names.index("thddot*cos(th)"), names.index("sin(th)")]] = 1.0
-    model = ImplicitModel(
-        model.assign(
-            coefficient_estimate=(
-                ("replicate", "dof", "implicit_term"),
-                rows,
-                model["support"].attrs,
-            )
-        )
-    )
-    q = np.zeros((3, 2))
-    q[:, 0] = 1.0, 1.5, 1.7
-    assert model.singular(q, np.zeros((3, 2))).tolist() == [False, True, False]
-
-
 def test_any_multiple_and_any_equivalent_form_is_true():
     """φ̈ sin + 2 θ̇φ̇ cos = 0 and the same times sin θ are one law."""
     spherical = system(

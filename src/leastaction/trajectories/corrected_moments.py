@@ -1,14 +1,13 @@
 """Coefficients of a given support, from moments without the bias of noise.
 
-The coefficients are refitted on moments from which the noise of the smoothed states is
-removed. AᵀA of noisy states is biased even if smoothing is not: E[g(z + e)] is not
-g(z). The covariance of e is known, since smoothing is linear and the noise was found
-with it, so the bias is evaluated and subtracted (corrected scores: Nakamura 1990;
-Kanatani 1996).
+AᵀA of noisy states is biased even if smoothing is not: E[g(z + e)] is not g(z). The
+covariance of e is known, since smoothing is linear and the noise was found with it, so
+the bias is evaluated and subtracted (corrected scores: Nakamura 1990; Kanatani 1996).
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 import numpy as np
 import xarray as xr
@@ -112,20 +111,19 @@ def smoothed(
         noise = rates["noise_std"].values[0, a]
         variance = light**2 * ((np.array(basis.weights) * noise**2) @ basis.share)
         values.append([(light * spectrum) @ mode.T for mode in modes])
-        pairs = [(m, modes[: i + 1]) for i, m in enumerate(modes)]
-        lower = [[variance @ (m * n).T for n in earlier] for m, earlier in pairs]
-        spreads.append(_cholesky(lower))
+        spreads.append(
+            _cholesky([[variance @ (m * n).T for n in modes] for m in modes])
+        )
     whole = np.moveaxis(np.array(values), 0, -1)
     return Smoothed(tuple(whole), np.moveaxis(np.array(spreads), 0, -1), used)
 
 
-def _cholesky(lower: list[list[np.ndarray]]) -> np.ndarray:
+def _cholesky(covariance: list[list[np.ndarray]]) -> np.ndarray:
     """Cholesky factors of many matrices; a variance of zero gives zeros."""
-    size = len(lower)
-    root = np.zeros((size, size, *lower[0][0].shape))
-    for i in range(size):
+    root = np.zeros_like(covariance)
+    for i in range(len(root)):
         for j in range(i + 1):
-            rest = lower[i][j] - (root[i, :j] * root[j, :j]).sum(0)
+            rest = covariance[i][j] - (root[i, :j] * root[j, :j]).sum(0)
             if i == j:
                 root[i, i] = np.sqrt(np.maximum(rest, 0.0))
             else:
@@ -149,25 +147,20 @@ def corrected_moments(
     Each trajectory is cut into so many `groups`, which are summed apart.
     """
 
-    def moments(states):
+    def moments(states) -> np.ndarray:
         rows = _rows(equations, columns, replace(motion, states=states))
-        return [_grouped(part, groups) for part in rows]
+        return np.array([_grouped(part, groups) for part in rows])
 
+    found = moments(motion.states)
     if motion.spread is None:
-        return moments(motion.states)
+        return tuple(found)
     dof = motion.states[0].shape[-1]
-    points = 3 * dof
-    mean = np.zeros(())
-    for a in range(dof):
-        for direction in range(3):
-            for sign in (1, -1):
-                moved = [values.copy() for values in motion.states]
-                for order in range(direction, 3):
-                    shift = sign * points**0.5 * motion.spread[order, direction, ..., a]
-                    moved[order][..., a] += shift
-                mean = mean + np.array(moments(moved)) / (2 * points)
-    gram, inertia = 2 * np.array(moments(motion.states)) - mean
-    return gram, inertia
+    points, mean = 3 * dof, 0.0
+    for a, direction, sign in product(range(dof), range(3), (1, -1)):
+        moved = np.array(motion.states)
+        moved[..., a] += sign * points**0.5 * motion.spread[:, direction, ..., a]
+        mean = mean + moments(moved) / (2 * points)
+    return tuple(2 * found - mean)
 
 
 def _rows(equations, columns, motion):
@@ -186,10 +179,8 @@ def _rows(equations, columns, motion):
 
 def _grouped(rows, groups):
     """Sums over the samples of each piece of each trajectory."""
-    parts = [
-        part.reshape(len(part), -1, part.shape[-1])
-        for part in np.array_split(rows, groups, axis=1)
-    ]
+    parts = np.array_split(rows, groups, axis=1)
+    parts = [part.reshape(len(part), -1, part.shape[-1]) for part in parts]
     return np.concatenate([np.swapaxes(part, 1, 2) @ part for part in parts])
 
 
@@ -207,8 +198,8 @@ def null_vectors(
     length = np.sqrt(square)
     scale = np.outer(length, length)
     gram = gram / scale
-    whole = gram + inertia / scale
-    root, white = whitened(gram, whole + ridge * np.eye(len(length)))
+    whole = gram + inertia / scale + ridge * np.eye(len(length))
+    root, white = whitened(gram, whole)
     values, vectors = np.linalg.eigh(white)
     vectors = np.linalg.solve(np.swapaxes(root, 1, 2), vectors[:, :, :1])[..., 0]
     return values[:, 0], vectors / length
@@ -234,9 +225,9 @@ def fitting_states(
     for choice in choices:
         rows = _rows(equations, columns, choice)
         moments = [_grouped(part, 1).sum(0, keepdims=True) for part in rows]
-        ((vector,),) = null_vectors(*moments)[1:]
-        force_left, inertial = (((part @ vector) ** 2).sum() for part in rows)
-        residuals.append(force_left / inertial)
+        vector = null_vectors(*moments)[1][0]
+        left, inertial = (((part @ vector) ** 2).sum() for part in rows)
+        residuals.append(left / inertial)
     return choices[int(np.argmin(residuals))]
 
 
@@ -249,9 +240,9 @@ def refit(
     trajectories are cut into pieces. The coefficient at `fixed` of the support, or of
     the input after it, is one.
 
-    Corrected moments are positive definite in the mean, not always: with much noise and
-    candidates that are nearly the same they may not be. Then nothing but the moments as
-    they are is left; their bias is unknown, and standard errors are infinite.
+    With much noise and candidates that are nearly the same, corrected moments may not
+    be positive definite. Then the moments are taken as they are; their bias is unknown,
+    and standard errors are infinite.
     """
     groups = max(1, -(-LEAST_JACKKNIFE_GROUPS // len(motion.used)))
     gram, inertia = corrected_moments(equations, columns, motion, groups)
@@ -261,21 +252,15 @@ def refit(
         excesses, without = null_vectors(total - gram, inertial - inertia)
     except np.linalg.LinAlgError:
         return _uncorrected(equations, columns, motion, fixed)
-    return Refit(
-        whole / whole[fixed],
-        _jackknife(without / without[:, fixed, None]),
-        float(excess),
-        excesses,
-    )
+    std = _jackknife(without / without[:, fixed, None])
+    return Refit(whole / whole[fixed], std, float(excess), excesses)
 
 
 def _uncorrected(equations, columns, motion, fixed) -> Refit:
     """Null vector of the moments with the bias of noise; its errors are not known."""
-    plain = replace(motion, spread=None)
-    moments = corrected_moments(equations, columns, plain, 1)
-    (vector,) = null_vectors(
-        *(part.sum(0)[None] for part in moments), RIDGE_OF_BIASED_MOMENTS
-    )[1]
+    moments = corrected_moments(equations, columns, replace(motion, spread=None), 1)
+    pair = (part.sum(0)[None] for part in moments)
+    ((vector,),) = null_vectors(*pair, RIDGE_OF_BIASED_MOMENTS)[1:]
     std = np.full(len(vector), np.inf)
     std[fixed] = 0.0
     return Refit(vector / vector[fixed], std, np.inf, np.full(2, np.inf))

@@ -45,32 +45,27 @@ def assemble(
     check(observations, "motion")
     check(derivatives, "rates")
     terms = Library.from_config(library, [str(n) for n in observations["dof"].values])
-    compiled = library_equations(terms)
+    compiled, freedom = library_equations(terms), terms.joint_freedom
     motion = dict(zip(CHANNELS, states(observations, derivatives), strict=True))
     if "input" in observations:
         motion["input"] = kept(observations, derivatives, "input")
     clear = clear_of_switches(compiled, motion["q"], motion["qdot"], derivatives)
-    flat = {n: v[clear] for n, v in motion.items()}
-    count, freedom = len(flat["q"]), terms.joint_freedom
-    independent = gram_matrices(
-        compiled,
-        *(flat[name] for name in CHANNELS),
-        flat.get("input"),
-        freedom.independent,
+    flat = {name: channel[clear] for name, channel in motion.items()}
+    q, qdot, qddot, *driven = flat.values()
+    force = driven[0] if driven else None
+    gram, inertia, moment = gram_matrices(
+        compiled, q, qdot, qddot, force, freedom.independent
     )
-    weights = freedom.reduction[freedom.independent]
-    gram, inertia_gram = (weights.T @ part @ weights for part in independent[:2])
-    moment = independent[2] @ weights
-    chosen = evenly(count, settings["samples"])
-    force = flat.get("input", np.zeros(1))
+    weights, count = freedom.reduction[freedom.independent], len(q)
     values = {
-        "gram": gram / count,
-        "inertia_gram": inertia_gram / count,
-        "input_moment": moment / count,
-        "input_square": (force**2).sum() / len(force),
-        "acceleration_scale": flat["qddot"].std(0),
+        "gram": weights.T @ gram @ weights / count,
+        "inertia_gram": weights.T @ inertia @ weights / count,
+        "input_moment": moment @ weights / count,
+        "input_square": (force**2).sum() / count if driven else 0.0,
+        "acceleration_scale": qddot.std(0),
         "samples": count,
     }
+    chosen = evenly(count, settings["samples"])
     samples = {f"{name}_sample": each[chosen] for name, each in flat.items()}
     return gram_dataset(derivatives, values | samples, terms)
 
@@ -83,15 +78,17 @@ def gram_dataset(
     With the derivatives a method can return to all samples
     (:func:`leastaction.trajectories.joint_spline.states`).
     """
-    values = dict(values)
-    for name, freedom, status in (
-        ("", terms.freedom, terms.status),
-        ("dissipation_", terms.dissipation_freedom, terms.dissipation_freedom.status),
-    ):
-        values[f"{name}status"] = np.array(status, dtype=object)
-        values[f"{name}equivalent"] = np.array(freedom.equivalent, dtype=object)
+    damping = terms.dissipation_freedom
+    words = {
+        "status": terms.status,
+        "equivalent": terms.freedom.equivalent,
+        "dissipation_status": damping.status,
+        "dissipation_equivalent": damping.equivalent,
+    }
+    words = {name: np.array(texts, dtype=object) for name, texts in words.items()}
     columns = [*terms.names, *(f"D: {name}" for name in terms.dissipation_names)]
-    return derivatives.assign(CONTRACTS["gram"].dataset(values)).assign_coords(
+    found = CONTRACTS["gram"].dataset({**values, **words})
+    return derivatives.assign(found).assign_coords(
         column=columns,
         column_other=columns,
         term=terms.names,

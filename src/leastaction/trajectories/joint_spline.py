@@ -33,6 +33,8 @@ FREEDOM_OF_FEW_KNOTS = 0.95
 # choice of the penalty has left no trace.
 PENALTY_OVER_THAT_OF_NOISE = 30.0
 PENALTIES_ON_GRID = 60
+# Of series, in which a smooth motion leaves no trace.
+ORDER_OF_DIFFERENCE = 6
 
 
 @dataclass(frozen=True)
@@ -97,8 +99,7 @@ def demmler_reinsch(
 def _rows(samples, time_step, spacing, derivatives):
     """B-splines in each channel, sparse and dense, and rows of the roughness."""
     at = knots(samples, spacing)
-    times = np.arange(samples, dtype=float)
-    bases = zip(derivatives, design(at, times, derivatives), strict=True)
+    bases = zip(derivatives, design(at, np.arange(samples), derivatives), strict=True)
     dense = [basis / time_step**order for order, basis in bases]
     # The squared derivative is a polynomial of degree 2 between knots.
     inner = np.unique(at)
@@ -130,14 +131,10 @@ def joint_spline(
 
     Parameters
     ----------
-    channels
-        Series of shape (trajectory, time) per channel, SI units.
-    derivatives
-        Order of the derivative of each channel.
-    time_step
-        s between samples.
-    spacing
-        Samples per knot.
+    channels, derivatives
+        Series of shape (trajectory, time) per channel, SI units, and its order.
+    time_step, spacing
+        Seconds between samples; samples per knot.
     inflation
         Above one it guards against fitting noise.
     noise
@@ -146,9 +143,9 @@ def joint_spline(
     Returns
     -------
     coefficients, noise, penalty, steps, resolution
-        Spline coefficients, shape (trajectory, basis); standard deviation of the noise
-        of each channel; λ of each trajectory; the noise ratios of the fit, see
-        :func:`demmler_reinsch`; samples per degree of freedom of each trajectory.
+        Those of the spline, (trajectory, basis); σ of each channel; λ of each
+        trajectory; noise ratios of the fit, see :func:`demmler_reinsch`; samples per
+        degree of freedom of each trajectory.
     """
     samples, given = channels[0].shape[1], noise is not None
     if not given:
@@ -187,18 +184,19 @@ def _residual_noise(channels, basis, spectrum, penalty, before) -> np.ndarray:
     shrink, coefficients = _shrunk(basis, spectrum, penalty)
     # E|y − S y|² = σ² tr(1 − S)² : shrinkage is no projection
     spent = ((shrink * (2 - shrink)) @ basis.share.T).sum(0)
-    fits = (coefficients @ b.T for b in basis.bases)
-    squares = [((y - f) ** 2).sum() for y, f in zip(channels, fits, strict=True)]
+    pairs = zip(channels, basis.bases, strict=True)
+    squares = [((y - coefficients @ b.T) ** 2).sum() for y, b in pairs]
     size = channels[0].size
     left = size - spent
     told = left > SHARE_THAT_TELLS_NOISE * size
     return np.where(told, np.sqrt(squares / np.maximum(left, 1.0)), before)
 
 
-def _difference_noise(series: np.ndarray, order: int = 6) -> float:
+def _difference_noise(series: np.ndarray) -> float:
     """Noise of a series from its high differences, which a smooth motion lacks."""
-    difference = np.diff(series, n=order, axis=1)
-    return float(np.sqrt((difference**2).mean() / math.comb(2 * order, order)))
+    order = ORDER_OF_DIFFERENCE
+    square = np.diff(series, n=order, axis=1) ** 2
+    return float(np.sqrt(square.mean() / math.comb(2 * order, order)))
 
 
 def _steps(noise: np.ndarray) -> tuple[int, ...]:
@@ -209,9 +207,7 @@ def _steps(noise: np.ndarray) -> tuple[int, ...]:
 
 def _cross_validation(spectrum, rest, penalty, count, inflation):
     """λ of each series: the grid minimum, refined by a parabola in log λ."""
-    largest = penalty[-1]
-    smallest = penalty[penalty > 0][0]
-    ends = np.log(1e-3 / largest), np.log(1e2 / smallest)
+    ends = np.log(1e-3 / penalty[-1]), np.log(1e2 / penalty[penalty > 0][0])
     grid = np.linspace(*ends, PENALTIES_ON_GRID)
     stiff = np.exp(grid)[:, None] * penalty
     shrunk = stiff / (1 + stiff)
@@ -290,8 +286,9 @@ def differentiate(
 
 def _padded(values: np.ndarray, room: int) -> np.ndarray:
     """Values with NaN behind them, up to a length of the last axis."""
-    missing = [(0, 0)] * (values.ndim - 1) + [(0, room - values.shape[-1])]
-    return np.pad(values, missing, constant_values=np.nan)
+    whole = np.full((*values.shape[:-1], room), np.nan)
+    whole[..., : values.shape[-1]] = values
+    return whole
 
 
 def spline_of(derivatives: xr.Dataset) -> tuple[np.ndarray, np.ndarray]:

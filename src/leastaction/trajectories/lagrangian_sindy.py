@@ -6,37 +6,28 @@ from functools import lru_cache
 import numpy as np
 import sympy as sp
 import xarray as xr
+from sympy.solvers.ode import homogeneous_order
 
 from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate
-from leastaction.core.euler_lagrange import (
-    symbols,
-    total_derivative,
-    velocity_names,
-)
+from leastaction.core.euler_lagrange import symbols, total_derivative, velocity_names
 from leastaction.core.gauge import gauge_freedom
 from leastaction.core.library import Library
 from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.joint_spline import states
 
 
-def energy_rate(term: sp.Expr, coordinates: Sequence[str]) -> tuple[sp.Expr, ...]:
+def energy_rate(term: sp.Expr, coordinates: Sequence[str]) -> tuple[sp.Expr]:
     """Rate dφ/dt of a candidate along any motion."""
     return (sp.expand(total_derivative(term, coordinates)),)
 
 
 def velocity_degree(term: sp.Expr, coordinates: Sequence[str]) -> int:
     """Degree of a candidate in q̇, −1 if it is not homogeneous."""
-    scale = sp.Dummy("scale", positive=True)
     qdot = symbols(velocity_names(coordinates))
-    scaled = term.subs({v: scale * v for v in qdot}, simultaneous=True)
-    degrees = set()
-    for part in sp.Add.make_args(sp.expand(scaled)):
-        base, exponent = part.as_independent(scale)[1].as_base_exp()
-        known = base in (scale, 1) and exponent.is_Integer
-        degrees.add((int(exponent) if base == scale else 0) if known else -1)
-    return degrees.pop() if len(degrees) == 1 else -1
+    order = homogeneous_order(term, *qdot) if term.has(*qdot) else sp.Integer(0)
+    return int(order) if order is not None and order.is_Integer else -1
 
 
 @lru_cache(maxsize=32)
@@ -67,10 +58,8 @@ def assemble(
     coordinates = [str(name) for name in observations["dof"].values]
     terms = Library.from_config(library, coordinates)
     degrees, used, evaluate = _energies(terms.terms, tuple(coordinates))
-    q, qdot, qddot = (
-        channel.reshape(-1, len(coordinates))
-        for channel in states(observations, derivatives)
-    )
+    motion = states(observations, derivatives)
+    q, qdot, qddot = (channel.reshape(-1, len(coordinates)) for channel in motion)
     rates = evaluate(q, qdot, qddot=qddot)
     count = len(terms.terms)
     gram = np.zeros((count, count))
@@ -102,8 +91,8 @@ def sparse_null_vector(gram: np.ndarray, tolerance: float) -> tuple[np.ndarray, 
     active = np.flatnonzero(length > 0)
     vector, value = np.zeros(0), np.inf
     while active.size:
-        scaled = gram[np.ix_(active, active)] / np.outer(length[active], length[active])
-        values, vectors = np.linalg.eigh(scaled)
+        scale = np.outer(length[active], length[active])
+        values, vectors = np.linalg.eigh(gram[np.ix_(active, active)] / scale)
         value, vector = float(max(values[0], 0.0)), vectors[:, 0]
         large = np.abs(vector) >= tolerance * np.abs(vector).max()
         if large.all():
@@ -116,8 +105,7 @@ def sparse_null_vector(gram: np.ndarray, tolerance: float) -> tuple[np.ndarray, 
 
 def lagrangian_of_energy(energy: np.ndarray, degree: np.ndarray) -> np.ndarray:
     """Legendre transform back: a term of degree k in q̇ is k − 1 times as large in E."""
-    factor = np.where(degree == 1, np.inf, degree - 1.0)
-    return energy / factor
+    return energy / np.where(degree == 1, np.inf, degree - 1.0)
 
 
 def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
@@ -128,13 +116,12 @@ def identify(equations: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     comes from sequential thresholding with a relative tolerance. This is in the spirit
     of their passive method, not their method.
 
-    `tolerance` is that of :func:`sparse_null_vector`. The estimate is scaled to the
-    reference if that is selected, and has no standard errors.
+    The estimate is scaled to the reference if that is selected, and has no standard
+    errors.
     """
     check(equations, "energy_gram")
-    energy, left = sparse_null_vector(
-        equations["gram"].values[0], settings["tolerance"]
-    )
+    gram = equations["gram"].values[0]
+    energy, left = sparse_null_vector(gram, settings["tolerance"])
     coefficients = lagrangian_of_energy(energy, equations["degree"].values)
     given = equations["given"].values
     reference = int(np.flatnonzero(given)[0])

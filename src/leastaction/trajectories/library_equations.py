@@ -46,15 +46,13 @@ def mass_and_force(q, qdot, place, mass, force):
 class LibraryEquations:
     """Left sides of the equations of motion that the candidates of L and D give.
 
-    Column k of candidate D_k of L and of candidate R_j of the Rayleigh function:
-
     .. math::
 
         A_k = \\frac{d}{dt} ∂D_k/∂q̇ − ∂D_k/∂q = m_k(q, q̇)\\, q̈ + f_k(q, q̇), \\qquad
-        A_j = ∂R_j/∂q̇ .
+        A_j = ∂R_j/∂q̇
 
-    Candidates of L come first, then those of D; `active` selects columns by position
-    (default: all, in order). Nothing is evaluated for a column that is not selected.
+    of the candidates D_k of L, then R_j of the Rayleigh function; `active` selects
+    columns by position (default: all), and only these are evaluated.
     """
 
     dof: int
@@ -116,21 +114,8 @@ def gram_matrices(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Sums AᵀA, (m q̈)ᵀ(m q̈) and AᵀQ over samples, in chunks that fit the cache.
 
-    Parameters
-    ----------
-    equations
-        Compiled columns.
-    q, qdot, qddot
-        Shape (samples, dof).
-    force
-        Input Q, shape (samples, dof); zero if omitted.
-    active
-        Positions of the columns wanted.
-
-    Returns
-    -------
-    gram, inertia_gram, input_moment
-        Shapes (active, active), (active, active) and (active,).
+    Motion and input Q (zero if omitted) have the shape (samples, dof), the sums
+    (active, active), the same, and (active,).
     """
     place, size = equations._place(active)
     massive = np.flatnonzero(equations.has_mass & (place >= 0))
@@ -157,26 +142,23 @@ def gram_matrices(
 
 @lru_cache(maxsize=32)
 def _equations(terms, dissipation, coordinates) -> LibraryEquations:
-    dof, count = len(coordinates), len(terms) + len(dissipation)
+    dof = len(coordinates)
     accelerations = acceleration_names(coordinates)
     qddot = symbols(accelerations)
     left = [euler_lagrange(term, coordinates) for term in terms]
     left += [rayleigh_force(term, coordinates) for term in dissipation]
     columns, parts = [], []
-    has_mass = np.zeros(count, dtype=bool)
+    has_mass = np.zeros(len(left), dtype=bool)
     for k, equation in enumerate(left):
         for a, expression in enumerate(equation):
             mass = [sp.expand(expression).coeff(x) for x in qddot]
             inertia = sum((m * x for m, x in zip(mass, qddot, strict=True)), sp.S.Zero)
             force = sp.expand(expression - inertia)
             has_mass[k] |= inertia != 0
-            columns += [
-                (k, f"inertia[n, {a}, massive[{k}]]", inertia),
-                (k, f"column[n, {a}, place[{k}]]", force),
-            ]
-            parts += [
-                (k, f"mass[n, {a}, {b}, place[{k}]]", m) for b, m in enumerate(mass)
-            ]
+            columns.append((k, f"inertia[n, {a}, massive[{k}]]", inertia))
+            columns.append((k, f"column[n, {a}, place[{k}]]", force))
+            for b, m in enumerate(mass):
+                parts.append((k, f"mass[n, {a}, {b}, place[{k}]]", m))
             parts.append((k, f"force[n, {a}, place[{k}]]", force))
     column_shared, column = _guarded(columns)
     part_shared, part = _guarded(parts)
@@ -193,18 +175,16 @@ def _equations(terms, dissipation, coordinates) -> LibraryEquations:
             "part": part,
         },
     )
-    jumping = sorted(
-        {atom.args[0] for e in left for f in e for atom in f.atoms(sp.Abs, sp.sign)},
-        key=sp.default_sort_key,
-    )
+    atoms = {atom for e in left for f in e for atom in f.atoms(sp.Abs, sp.sign)}
+    jumping = sorted({atom.args[0] for atom in atoms}, key=sp.default_sort_key)
     switches = evaluator(jumping, coordinates) if jumping else None
-    return LibraryEquations(dof, count, has_mass, switches, module)
+    return LibraryEquations(dof, len(left), has_mass, switches, module)
 
 
 def _guarded(entries: Sequence[tuple[int, str, sp.Expr]]) -> tuple[str, str]:
     """Shared subexpressions, and assignments under ``if place[k] >= 0``."""
     entries = [entry for entry in entries if entry[2] != 0]
-    targets, values = [t for _, t, _ in entries], [value for *_, value in entries]
+    targets, values = ([entry[i] for entry in entries] for i in (1, 2))
     lines = assignments(targets, values, "shared_").splitlines()
     shared = lines[: len(lines) - len(entries)]
     guarded: list[str] = []

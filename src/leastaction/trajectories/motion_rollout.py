@@ -43,21 +43,15 @@ def validate(
     run = _Run(system, simulation, settings, example, seed, replicate)
     if "noise_level" not in model.dims:
         return run.beside(model)
-    wanted = _in_both(model, settings.get("cases", {}))
+    # Cases that are wanted and that the model has; if there is none, all it has.
+    both, wanted = {}, settings.get("cases", {})
+    for key, name in (("modes", "noise_mode"), ("levels", "noise_level")):
+        both[key] = [v for v in model[name].values if v in wanted.get(key, ())]
     done = {
         (mode, level): run.beside(model.sel(noise_mode=mode, noise_level=level))
-        for mode, level in cases(model, wanted)
+        for mode, level in cases(model, both)
     }
     return gathered(done, same=("q_true", "hamiltonian_true"))
-
-
-def _in_both(model: xr.Dataset, wanted: Mapping) -> dict:
-    """Cases that are wanted and that the model has; if there is none, all it has."""
-    kept = {}
-    for key, name in (("modes", "noise_mode"), ("levels", "noise_level")):
-        there = list(model[name].values)
-        kept[key] = [v for v in there if v in wanted.get(key, there)] or there
-    return kept
 
 
 class _Run:
@@ -90,10 +84,7 @@ class _Run:
             motion.integrate(start, self.samples, self.step, self.substeps, values)
             for start, values in zip(self.starts, self.values, strict=True)
         ]
-        path, acceleration = (
-            np.array(each)[:, :: self.every] for each in zip(*runs, strict=True)
-        )
-        return path, acceleration
+        return tuple(np.array(x)[:, :: self.every] for x in zip(*runs, strict=True))
 
     def beside(self, model: xr.Dataset) -> xr.Dataset:
         """Rollout of one model, and its errors."""
@@ -111,22 +102,17 @@ class _Run:
                 )
         path = np.where(np.isfinite(path).all(axis=(1, 2), keepdims=True), path, np.nan)
         energy, _ = self.energy(path)
-        trained = time <= self.training
-        windows = {"training": trained, "prediction": ~trained}
-        both = path[..., :dof], self.path[..., :dof]
-        errors = {
-            f"trajectory_error_{window}": _median_error(*(x[:, rows] for x in both))
-            for window, rows in windows.items()
-        }
+        q, truth, trained = path[..., :dof], self.path[..., :dof], time <= self.training
         missed = np.linalg.norm(predicted - self.acceleration)
         drift = np.sqrt(np.mean((energy - self.hamiltonian) ** 2))
         return CONTRACTS["motion_rollout"].dataset(
             {
-                "q_true": self.path[..., :dof],
-                "q_estimate": path[..., :dof],
+                "q_true": truth,
+                "q_estimate": q,
                 "hamiltonian_true": self.hamiltonian,
                 "hamiltonian_estimate": energy,
-                **errors,
+                "trajectory_error_training": _median_error(q, truth, trained),
+                "trajectory_error_prediction": _median_error(q, truth, ~trained),
                 "acceleration_error": missed / np.linalg.norm(self.acceleration),
                 "energy_drift": drift / np.abs(self.action / 2).mean(),
                 "diverged": float(np.isnan(path).any(axis=(1, 2)).sum()),
@@ -165,8 +151,9 @@ def _energy(system: System):
     return energy
 
 
-def _median_error(found: np.ndarray, truth: np.ndarray) -> float:
+def _median_error(found: np.ndarray, truth: np.ndarray, rows: np.ndarray) -> float:
     """Median over trajectories of ‖found − truth‖/‖truth‖; NaN counts as infinite."""
+    found, truth = found[:, rows], truth[:, rows]
     with np.errstate(all="ignore"):
         error = np.linalg.norm(found - truth, axis=(1, 2))
         relative = error / np.linalg.norm(truth, axis=(1, 2))

@@ -22,6 +22,8 @@ LEAST_RELATIVE_NOISE = 1e-9
 # A fit has converged when an undamped step would lower χ² by less than this.
 CONVERGED_DECREASE = 0.05
 FIRST_DAMPING = 1e-3
+# Differences that show the noise, and how far two orders of them may disagree.
+HIGHEST_DIFFERENCE, AGREEMENT = 10, 0.02
 LARGEST_DAMPING = 1e8
 # A merge must not raise χ² by more than its mean plus this many standard deviations.
 DEVIATIONS_OF_RISE = 6.0
@@ -54,11 +56,16 @@ class Positions:
     ) -> np.ndarray:
         """Positions of motions from the states of segments, (segment, samples, dof)."""
         steps = steps or self.steps
-        how = self.dt, samples, steps, None if self.force is None else self.force(steps)
-        rows = segments.first, segments.length
+        force = None if self.force is None else self.force(steps)
+        how = self.dt, samples, steps, force, segments.first, segments.length
         with np.errstate(all="ignore"):
-            path = self.equations.rollout(segments.state, c, *how, *rows)
+            path = self.equations.rollout(segments.state, c, *how)
         return path[:, :, : self.dof]
+
+    @property
+    def trajectories(self) -> int:
+        """Number of trajectories."""
+        return len(self.q) // self.samples
 
     def some(self, trajectories: Sequence[int]) -> "Positions":
         """Return the positions of some trajectories."""
@@ -144,9 +151,9 @@ def split(positions: Positions, duration: float) -> Segments:
     wanted = max(duration / positions.dt, 4 * dof)
     count = max(int(samples // wanted), 1)
     edges = np.linspace(0, samples, count + 1).round().astype(int)
-    trajectories = len(positions.q) // samples
-    first = (np.arange(trajectories)[:, None] * samples + edges[:-1]).ravel()
-    length = np.tile(np.diff(edges), trajectories)
+    begins = np.arange(positions.trajectories) * samples
+    first = (begins[:, None] + edges[:-1]).ravel()
+    length = np.tile(np.diff(edges), positions.trajectories)
     return Segments(first, length, np.zeros((len(first), 2 * dof)))
 
 
@@ -166,8 +173,7 @@ def _local_polynomial(positions, segments, count, degree):
     count = min(count, samples)
     degree = min(degree, count - 1)
     row = segments.first % samples
-    begin = np.clip(row - count // 2, 0, samples - count)
-    offset = row - begin
+    offset = row - np.clip(row - count // 2, 0, samples - count)
     state = np.empty((len(segments), 2 * positions.dof))
     for place in np.unique(offset):
         here = np.flatnonzero(offset == place)
@@ -179,20 +185,18 @@ def _local_polynomial(positions, segments, count, degree):
     return state
 
 
-def noise_level(
-    q: np.ndarray, highest: int = 10, agreement: float = 0.02
-) -> np.ndarray:
+def noise_level(q: np.ndarray) -> np.ndarray:
     """Standard deviation of white noise by differences of rising order (Rice 1984).
 
     For q of shape (trajectory, time, dof), shape (dof,). The lowest order is taken
-    whose σ is that of the next one up to `agreement`.
+    whose σ is nearly that of the next one.
     """
     sigma = []
-    for order in range(2, min(highest + 1, q.shape[1] - 1)):
+    for order in range(2, min(HIGHEST_DIFFERENCE + 1, q.shape[1] - 1)):
         difference = np.diff(q, order, axis=1)
         sigma.append(np.sqrt(np.mean(difference**2, (0, 1)) / comb(2 * order, order)))
     sigma = np.array(sigma)
-    agree = np.abs(sigma[1:] / np.maximum(sigma[:-1], 1e-300) - 1) < agreement
+    agree = np.abs(sigma[1:] / np.maximum(sigma[:-1], 1e-300) - 1) < AGREEMENT
     order = np.where(agree.any(axis=0), agree.argmax(axis=0), len(sigma) - 1)
     return np.maximum(sigma[order, np.arange(q.shape[2])], least_noise(q))
 
@@ -251,8 +255,8 @@ def fit_states(
     damping = np.zeros(len(segments))
     for _ in range(most):
         predicted = np.einsum("si,si->s", g, _solve(h, g[..., None])[..., 0])
-        promising = predicted > CONVERGED_DECREASE / 10
-        open_ = np.flatnonzero(promising & (damping < LARGEST_DAMPING))
+        open_ = predicted > CONVERGED_DECREASE / 10
+        open_ = np.flatnonzero(open_ & (damping < LARGEST_DAMPING))
         if not len(open_):
             break
         step = _solve(_damped(h[open_], damping[open_]), g[open_][..., None])[..., 0]
@@ -371,11 +375,8 @@ def eliminated(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Schur complement of the first `free` unknowns, segment by segment.
 
-    Returns
-    -------
-    solved, schur, right
-        H₁₁⁻¹ (H₁₂, g₁), shape (segment, free, rest + 1); H₂₂ − H₂₁ H₁₁⁻¹ H₁₂; and
-        g₂ − H₂₁ H₁₁⁻¹ g₁.
+    H₁₁⁻¹ (H₁₂, g₁), shape (segment, free, rest + 1); H₂₂ − H₂₁ H₁₁⁻¹ H₁₂; and
+    g₂ − H₂₁ H₁₁⁻¹ g₁.
     """
     cross = h[:, :free, free:]
     both = np.concatenate([cross, g[:, :free, None]], axis=2)

@@ -15,6 +15,7 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.library import Library
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.trajectories.corrected_moments import (
     SIGNIFICANT_STANDARD_ERRORS,
     Refit,
@@ -58,7 +59,7 @@ def identify(
 
     1. Candidates that algebra shows to be null, duplicate or dependent are left out.
     2. Backward elimination of ρ(c) = cᵀGc / cᵀKc, then splicing: the best support of
-       every size by the clipped error of the accelerations.
+       every size by the clipped error e of the accelerations.
     3. The size at the largest jump of log e, and further terms that halve e.
     4. Coefficients and standard errors of that support, corrected for the noise of the
        smoothed states. As long as a residual is left that noise does not explain (three
@@ -69,8 +70,7 @@ def identify(
        fit of the terms of both, one of its own is beyond six standard errors, and none
        of the other's (encompassing: Mizon and Richard 1986). If another one is not
        refuted, and leaves no more by three standard errors of the difference
-       (jackknife), the data do not tell the terms, and the coefficients have no
-       standard errors: these would hold for the right terms only.
+       (jackknife), the data do not tell the terms: no standard errors are given.
     6. Scale: with an input it is known. Otherwise the reference of the library has its
        coefficient; if it was not selected, the term with the largest inertial force
        has ½.
@@ -87,8 +87,8 @@ def identify(
     size, jump = size_by_jump(path.errors, settings["halving"])
     force = kept(observations, equations, "input") if ratio.kept else None
     support = path.supports[size]
-    chosen = _chosen(support, columns)
-    motion = fitting_states(compiled, chosen, observations, equations, force)
+    first = _chosen(support, columns)
+    motion = fitting_states(compiled, first, observations, equations, force)
 
     def fitted(support, common=()) -> Refit:
         return _fitted(support, ratio, compiled, columns, terms, motion, common)
@@ -110,28 +110,28 @@ def identify(
     if not equals:
         known = np.isfinite(model.std)
         std[chosen] = np.where(known, model.std, np.nan)[: len(chosen)]
+    criterion = np.full(settings["largest"] + 1, np.nan)
+    for tried, value in {0: 1.0, **path.errors}.items():
+        criterion[tried] = np.log(max(value, 1e-300))
     estimate = lagrangian_estimate(
         equations,
         coefficients,
         _diagnostics(path, ratio, size, jump, model),
         _noise(equations),
         std,
-        _criterion(path.errors, settings["largest"]),
+        criterion,
     )
-    names = [_names(equations, columns, rival) for rival in equals]
-    return replace(estimate, alternatives="; ".join(names))
+    labels = (equations["column"].values[_chosen(rival, columns)] for rival in equals)
+    named = [", ".join(map(str, names)) for names in labels]
+    return replace(estimate, alternatives="; ".join(named))
 
 
-def _certain(model: Refit) -> bool:
-    """Whether no coefficient may be zero, though many supports were tried."""
-    return bool(
-        (np.abs(model.coefficients) > CERTAIN_STANDARD_ERRORS * model.std).all()
-    )
+def _certain(model: Refit) -> np.ndarray:
+    """Which coefficients cannot be zero, though many supports were tried."""
+    return np.abs(model.coefficients) > CERTAIN_STANDARD_ERRORS * model.std
 
 
-def _grown(
-    fitted: Callable, support, around: Callable, sizes: range, halving: float
-) -> tuple[Refit, list]:
+def _grown(fitted, support, around, sizes, halving) -> tuple[Refit, list]:
     """Model and support with the further terms that a residual beyond noise asks for.
 
     ``around(size)`` gives the supports of one term more to try.
@@ -143,22 +143,20 @@ def _grown(
         refits = [(fitted(trial), trial) for trial in around(size)]
         best, trial = min(refits, key=lambda each: each[0].excess)
         left = best.excess - best.excess_std
-        if not _certain(best) or left > model.excess / halving:
+        if not _certain(best).all() or left > model.excess / halving:
             break
         model, support = best, trial
     return model, support
 
 
-def _compared(
-    fitted: Callable, model: Refit, support: tuple, near: Sequence[tuple]
-) -> tuple[Refit, tuple, list[tuple]]:
+def _compared(fitted, model, support, near) -> tuple[Refit, tuple, list[tuple]]:
     """Best of the fits of a support and its rivals, its support, and its equals."""
     if not np.isfinite(model.excess):
         return model, support, []
     tried = [(model, support), *((fitted(rival), rival) for rival in near)]
     size = len(support)
-    larger = [each for each in tried if len(each[1]) > size and _certain(each[0])]
-    alike = [each for each in tried if len(each[1]) == size]
+    larger = [one for one in tried if len(one[1]) > size and _certain(one[0]).all()]
+    alike = [one for one in tried if len(one[1]) == size]
     model, support = min(alike, key=lambda each: each[0].excess)
     equals = [
         rival
@@ -183,15 +181,8 @@ def refuted(fitted: Callable, support: Sequence[int], rival: Sequence[int]) -> b
     coefficients of both together have not.
     """
     both = tuple(sorted({*support, *rival}))
-    model = fitted(both, set(support) & set(rival))
     own = [i for i, k in enumerate(both) if k not in support]
-    sure = CERTAIN_STANDARD_ERRORS * model.std[own]
-    return bool((np.abs(model.coefficients[own]) > sure).any())
-
-
-def _names(equations: xr.Dataset, columns: np.ndarray, support) -> str:
-    """Candidates of a support, as a person lists them."""
-    return ", ".join(map(str, equations["column"].values[_chosen(support, columns)]))
+    return bool(_certain(fitted(both, set(support) & set(rival)))[own].any())
 
 
 def _warn(model: Refit, size: int, jump: float) -> None:
@@ -222,12 +213,7 @@ def free_columns(equations: xr.Dataset) -> np.ndarray:
     """Positions of the candidates that no algebra removes, those of L first.
 
     Nor those whose force is zero at all samples, such as that of a coordinate at rest:
-    they would be null vectors alone.
-
-    Raises
-    ------
-    ValueError
-        If there is none.
+    they would be null vectors alone. :class:`ValueError` if none is left.
     """
     status = [*equations["status"].values, *equations["dissipation_status"].values]
     independent = np.isin(status, ("reference", "independent"))
@@ -256,13 +242,13 @@ def search(
     chosen = np.ix_(columns, columns)
     gram = equations["gram"].values[0][chosen]
     inertia = equations["inertia_gram"].values[0][chosen]
-    square = float(equations["input_square"].values[0])
-    if driven := square > 0:
+    square = equations["input_square"].values
+    if driven := square[0] > 0:
         moment = equations["input_moment"].values[0][columns, None]
-        gram = np.block([[gram, -moment], [-moment.T, np.array([[square]])]])
+        gram = np.block([[gram, -moment], [-moment.T, square[:, None]]])
         inertia = np.pad(inertia, (0, 1))
-    ratio = Ratio.from_moments(gram, inertia, [len(columns)] if driven else [])
-    sampled = [equations[f"{name}_sample"].values[0] for name in ("q", "qdot", "qddot")]
+    ratio = Ratio.from_moments(gram, inertia, (len(columns),) if driven else ())
+    sampled = [equations[f"{name}_sample"].values[0] for name in CHANNELS]
     scale = equations["acceleration_scale"].values[0]
     force = equations["input_sample"].values[0] if driven else None
     error = AccelerationError(compiled, columns, *sampled, scale, force)
@@ -283,7 +269,7 @@ def _fitted(support, ratio, compiled, columns, terms, motion, common) -> Refit:
     chosen = _chosen(support, columns)
     if motion.force is not None:
         return refit(compiled, chosen, motion, len(chosen))
-    allowed = [k in common if common else True for k in support]
+    allowed = [not common or k in common for k in support]
     reference = chosen == terms.reference
     if (reference & allowed).any():
         fixed, value = int(np.argmax(reference)), terms.reference_coefficient
@@ -297,53 +283,37 @@ def _fitted(support, ratio, compiled, columns, terms, motion, common) -> Refit:
     )
 
 
-def _criterion(errors: Mapping[int, float], largest: int) -> np.ndarray:
-    """Log e by size; zero without terms, NaN where no support was tried."""
-    criterion = np.full(largest + 1, np.nan)
-    criterion[0] = 0.0
-    for size, value in errors.items():
-        criterion[size] = np.log(max(value, 1e-300))
-    return criterion
-
-
-def _diagnostics(
-    path: Path, ratio: Ratio, size: int, jump: float, model: Refit
-) -> dict:
+def _diagnostics(path, ratio, size, jump, model) -> dict:
     tau = max(ratio.minimise(path.supports[size])[0], 0.0)
-    trusted = jump >= TRUSTED_JUMP
-    trusted = trusted and not model.unexplained(CERTAIN_STANDARD_ERRORS)
-    return {
-        "jump": (jump, "1", "largest jump of log e, the confidence in the structure"),
+    explained = not model.unexplained(CERTAIN_STANDARD_ERRORS)
+    found = {
+        "jump": (jump, "largest jump of log e, the confidence in the structure"),
         "trusted": (
-            int(trusted),
-            "1",
+            int(jump >= TRUSTED_JUMP and explained),
             "whether the jump is at least 1.5, and noise explains the residual",
         ),
         "acceleration_error": (
             path.errors[size],
-            "1",
             "clipped mean square error of qddot over its variance",
         ),
         "residual_ratio": (
             tau / max(1 - tau, 1e-300),
-            "1",
             "mean square residual over mean square inertial force",
         ),
-        "excess": (model.excess, "1", "residual ratio without the part of noise"),
-        "excess_std": (model.excess_std, "1", "its standard error"),
+        "excess": (model.excess, "residual ratio without the part of noise"),
+        "excess_std": (model.excess_std, "its standard error"),
     }
+    return {name: (value, "1", meaning) for name, (value, meaning) in found.items()}
 
 
 def _noise(equations: xr.Dataset) -> dict:
     """Noise that the smoothing found, one array per channel."""
     if "noise_std" not in equations:
         return {}
+    meaning = "standard deviation of the noise found in"
     return {
-        f"noise_{name}": (
-            ("dof",),
-            equations["noise_std"].sel(channel=name).values[0],
-            "mixed",
-            f"standard deviation of the noise found in {name}",
+        f"noise_{name}": (("dof",), found, "mixed", f"{meaning} {name}")
+        for name, found in zip(
+            equations["channel"].values, equations["noise_std"].values[0].T, strict=True
         )
-        for name in map(str, equations["channel"].values)
     }

@@ -1,14 +1,12 @@
 """Scorecard of noisy motions: laws that were found in a sweep over sensor noise."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.euler_lagrange import velocity_names
 from leastaction.core.expressions import parse
 from leastaction.core.library import Library, canonical
 from leastaction.core.noise_sweep import CHANNELS
@@ -16,6 +14,7 @@ from leastaction.report import law_rows, verdict
 from leastaction.report.case import (
     ADDED,
     COVERAGE,
+    NONE,
     Case,
     Found,
     Key,
@@ -85,12 +84,11 @@ def limit_of(exact: xr.DataArray, mode: str) -> tuple[NoiseLimit, str]:
     """Largest noise of one mode, and what to say about it."""
     limit = largest_noise(exact.sel(noise_mode=mode))
     if np.isnan(limit.level):
-        if limit.lowest == 0:
-            return limit, "fails even without noise"
-        return limit, f"below the lowest level done ({limit.lowest:g})"
-    note = f"every level from {limit.lowest:g} to it has at least half of "
-    note += f"{exact.sizes['replicate']} right"
-    return limit, note + ("; the sweep ends there" if limit.at_end else "")
+        below = f"below the lowest level done ({limit.lowest:g})"
+        return limit, below if limit.lowest else "fails even without noise"
+    count, end = exact.sizes["replicate"], "; the sweep ends there"
+    text = f"every level from {limit.lowest:g} to it has at least half of {count} right"
+    return limit, text + (end if limit.at_end else "")
 
 
 def _printed_limit(case: Case, entry: Mapping) -> Iterator[dict]:
@@ -117,7 +115,7 @@ def _beside_printed(case: Case, entry: Mapping, mode: str, replica: bool) -> dic
         target = {"between": verdict.factor_band(target, entry["printed"])}
     return case.printed(
         entry,
-        (limit.level, np.nan, np.nan),
+        (limit.level, *NONE),
         exact.sizes["replicate"],
         quantity=f"{entry['quantity']}, {mode} noise",
         target=target,
@@ -138,9 +136,8 @@ def _noise_limits(case: Case) -> Iterator[dict]:
     for mode in map(str, exact["noise_mode"].values):
         if mode not in printed:
             limit, note = limit_of(exact, mode)
-            quantity, level = f"{LARGEST}, {mode} noise", (limit.level, np.nan, np.nan)
-            number = exact.sizes["replicate"]
-            yield case.row(ADDED, quantity, "SI units", level, number, note=note)
+            about = f"{LARGEST}, {mode} noise", "SI units", (limit.level, *NONE)
+            yield case.row(ADDED, *about, exact.sizes["replicate"], note=note)
 
 
 def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
@@ -170,7 +167,7 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
     )
     row = case.printed(
         entry,
-        (value, np.nan, np.nan),
+        (value, *NONE),
         case.recovery.sizes["replicate"],
         quantity=f"{entry['quantity']}, {mode} noise",
         corrected=np.nan,
@@ -182,8 +179,7 @@ def equal_data_rows(case: Case, entry: Mapping, mode: str) -> Iterator[dict]:
 
 def ratio(mine: NoiseLimit, theirs: NoiseLimit) -> tuple[float, tuple[float, float]]:
     """Ratio of two limits, and its bounds; NaN if 0/0 or without a limit."""
-    (low, high), (below, above) = mine.between, theirs.between
-    ours, others = [mine.level, low, high], [theirs.level, above, below]
+    ours, others = (mine.level, *mine.between), (theirs.level, *theirs.between[::-1])
     with np.errstate(divide="ignore", invalid="ignore"):
         value, *bounds = map(float, np.divide(ours, others))
     return value, tuple(bounds)
@@ -200,8 +196,7 @@ def keeps_band(target: Mapping, printed: float, low: float, high: float) -> bool
 # Printed Lagrangians
 
 
-@dataclass(frozen=True)
-class PrintedLagrangian:
+class PrintedLagrangian(NamedTuple):
     """One Lagrangian as printed; its entry stands under ``publish.lagrangians``."""
 
     entry: Mapping
@@ -213,17 +208,14 @@ class PrintedLagrangian:
 
 def printed_lagrangians(config: Mapping, truth: Truth) -> list[PrintedLagrangian]:
     """Read ``publish.lagrangians`` of an example."""
-    library = truth.library
-    names = (*library.coordinates, *velocity_names(library.coordinates))
+    library, found = truth.library, []
     true = [library.terms[i] for i in np.flatnonzero(truth.coefficients)]
-    found = []
     for entry in (config.get("publish") or {}).get("lagrangians") or []:
-        terms = [(float(c), parse(text, names)) for c, text in entry["terms"]]
-        functions = [function for _, function in terms]
-        extra = [
-            function not in true or function in functions[:i]
-            for i, function in enumerate(functions)
+        terms = [
+            (float(c), parse(text, library.variables)) for c, text in entry["terms"]
         ]
+        functions = [function for _, function in terms]
+        extra = [f not in true or f in functions[:i] for i, f in enumerate(functions)]
         missing = [function for function in true if function not in functions]
         level = float(entry["noise_level"])
         found.append(PrintedLagrangian(entry, level, terms, extra, missing))
@@ -244,9 +236,8 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
         found = in_reference_scale(found, library)
     true = canonical(true_law(case.truth, driven), library)
     limit, known = one.entry.get("error"), one.entry.get("errata") or {}
-    order = list(map(int, np.flatnonzero(law)))
-    same = _same_terms(found, order)
-    for i in order:
+    same = ((found != 0) == (law != 0)).all(axis=1)
+    for i in map(int, np.flatnonzero(law)):
         if i == library.reference and not driven:
             continue
         yield case.row(
@@ -277,12 +268,6 @@ def _printed_coefficients(case: Case, one: PrintedLagrangian) -> Iterator[dict]:
         )
 
 
-def _same_terms(found: np.ndarray, printed: list[int]) -> np.ndarray:
-    """Replicates with the printed terms and no others, shape (replicate,)."""
-    others = np.delete(found, printed, axis=1)
-    return (found[:, printed] != 0).all(axis=1) & (others == 0).all(axis=1)
-
-
 def _printed_law(case: Case, one: PrintedLagrangian) -> tuple[np.ndarray, np.ndarray]:
     """A printed Lagrangian in independent candidates, as ours are, and its rounding.
 
@@ -298,9 +283,7 @@ def _printed_law(case: Case, one: PrintedLagrangian) -> tuple[np.ndarray, np.nda
     return np.round(canonical(law, library), DECIMALS), rounding
 
 
-def _scaled(
-    law: np.ndarray, rounding: np.ndarray, library: Library
-) -> tuple[np.ndarray, np.ndarray]:
+def _scaled(law, rounding, library: Library) -> tuple[np.ndarray, np.ndarray]:
     """Printed coefficients in the scale of the reference, with the digits they have."""
     own, exact = law[library.reference], library.reference_coefficient
     if own == exact:
@@ -331,9 +314,8 @@ def _wanted(case: Case) -> dict[tuple[str, float], dict]:
     return dict(sorted(found.items()))
 
 
-@dataclass(frozen=True)
-class AtLevel:
-    """One case of the sweep: estimator, and its recovery and model there."""
+class AtLevel(NamedTuple):
+    """One case of the sweep of an estimator."""
 
     case: Case
     mode: str
@@ -352,8 +334,8 @@ def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
         # A limit at a level that this run did not do must not vanish.
         note = "not judged: there is a limit for this level, but the run did not do it"
         if ours:
-            quantity, none = f"right structure{where}", (np.nan, np.nan, np.nan)
-            yield case.row(ADDED, quantity, "1", none, 0, note=note)
+            none = np.nan, *NONE
+            yield case.row(ADDED, f"right structure{where}", "1", none, 0, note=note)
         return
     yield from rows_of(case, STRUCTURE, at, limits if ours else {}, where)
     if ours and level:
@@ -432,11 +414,13 @@ def _trusted(case: Case) -> Iterator[Found]:
     """
     if "trusted" not in case.model:
         return
+    dims = "replicate", "noise_level"
     for mode in map(str, case.recovery["noise_mode"].values):
-        model = case.model.sel(noise_mode=mode)
-        dims = ("replicate", "noise_level")
+        model, recovery = (
+            of.sel(noise_mode=mode) for of in (case.model, case.recovery)
+        )
         trusted = model["trusted"].transpose(*dims).values > 0
-        right = case.recovery["exact"].sel(noise_mode=mode).transpose(*dims).values
+        right = recovery["exact"].transpose(*dims).values
         notes = [
             f"of {int(which.sum())} {word} structures {int(trusted[which].sum())} were "
             "trusted"
@@ -449,8 +433,8 @@ def _trusted(case: Case) -> Iterator[Found]:
                 values = model[name].values
                 low, middle = np.nanmin(values), np.nanmedian(values)
                 notes.append(f"{text}: median {middle:.2g}, least {low:.2g}")
-        replicates = case.recovery.sizes["replicate"]
-        yield Found(trusted, mode, note="; ".join(notes), replicates=replicates)
+        count = recovery.sizes["replicate"]
+        yield Found(trusted, mode, note="; ".join(notes), replicates=count)
 
 
 TRUST = Row(

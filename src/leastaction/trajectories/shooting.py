@@ -57,8 +57,10 @@ TRIED_MISFIT = 4.0
 PRICE_OF_TERM = 30.0
 # Absent terms with a smaller score are not looked at.
 LEAST_SCORE = 8.0
-# Supports fitted in a round, the most promising ones.
-FITS_PER_ROUND = 5
+# Of a search; supports fitted in a round, the most promising ones.
+MOST_ROUNDS, FITS_PER_ROUND = 12, 5
+# Best absent terms and largest kinetic ones whose subsets are compared.
+ABSENT_TERMS_TRIED, REFERENCES_TRIED = 6, 2
 # Sizes beyond the largest start that the search looks at: supports come from both
 # neighbouring sizes.
 SIZES_BEYOND_LARGEST = 2
@@ -83,12 +85,6 @@ class Level:
     fit: Fit
 
     @property
-    def missing(self) -> int:
-        """Merges that are missing to whole trajectories."""
-        trajectories = len(self.positions.q) // self.positions.samples
-        return len(self.fit.segments) - trajectories
-
-    @property
     def reached(self) -> float:
         """Mean length of a segment over the length of a trajectory."""
         return float(self.fit.segments.length.mean() / self.positions.samples)
@@ -102,9 +98,8 @@ class Quadratic:
     g: np.ndarray
     c: np.ndarray
 
-    def scores(self, free: Sequence[int], absent: Sequence[int]) -> np.ndarray:
+    def scores(self, free: np.ndarray, absent: np.ndarray) -> np.ndarray:
         """Decrease of χ² that each absent term promises, the `free` ones refitted."""
-        free, absent = np.asarray(free, dtype=int), np.asarray(absent, dtype=int)
         scale = np.sqrt(np.maximum(np.diag(self.h), 1e-300))
         h = self.h / np.outer(scale, scale)
         g = self.g / scale
@@ -117,13 +112,13 @@ class Quadratic:
         return np.where(left > 1e-9, slope**2 / np.maximum(left, 1e-9), 0.0)
 
     def best_subsets(
-        self, reference: int, pool: Sequence[int], largest: int, best: int
+        self, reference: int, pool: np.ndarray, largest: int, best: int
     ) -> list[tuple[float, tuple[int, ...], np.ndarray]]:
         """The `best` subsets of `pool`: change of χ² + 30 per term, columns, c.
 
         The coefficient of `reference`, which is not among the columns, is given.
         """
-        pool = np.asarray([k for k in pool if k != reference], dtype=int)
+        pool = np.setdiff1d(pool, reference, assume_unique=True)
         scale = np.sqrt(np.maximum(np.diag(self.h)[pool], 1e-300))
         h = self.h[np.ix_(pool, pool)] / np.outer(scale, scale)
         c = self.c[pool] * scale
@@ -158,8 +153,7 @@ def identify(
 
     is minimised over the states x_s of all segments s and the coefficients c.
 
-    1. Start: supports of the smoothed motion
-       (:mod:`leastaction.trajectories.null_vector`), refitted to short
+    1. Start: supports of the smoothed motion (:mod:`.null_vector`), refitted to short
        segments of some trajectories; the best by χ² + 30 per term.
     2. Structure: :func:`search`, on these and then on all trajectories.
     3. :func:`lengthen`, σ estimated anew.
@@ -185,12 +179,17 @@ def identify(
     inertia = np.diag(equations["inertia_gram"].values[0])[columns]
     positions = _positions(observations, terms, columns)
     starts = _starts(equations, settings, terms, columns, inertia)
+    given = positions
     if settings["support"]:
-        levels = _fit_support(positions, settings, starts, inertia)
+        begun = start_states(
+            positions, split(positions, settings["segment"]), starts[0]
+        )
+        positions = enough_steps(positions, begun, starts[0])
+        levels = _lengthened(positions, refit(positions, begun, starts[0], inertia))
         model = quadratic(levels[-1].positions, levels[-1].fit)
     else:
         levels, model = _search(positions, settings, starts, inertia)
-    return estimate(levels, model, positions, equations, terms, columns, inertia)
+    return _estimate(levels, model, given, equations, terms, columns, inertia)
 
 
 def _positions(observations, terms: Library, columns) -> Positions:
@@ -201,15 +200,11 @@ def _positions(observations, terms: Library, columns) -> Positions:
             "shooting: %s never moves; nothing can be learnt about it",
             ", ".join(np.array(terms.coordinates)[still]),
         )
-    time = observations["time"].values
-    of_l = columns[columns < len(terms.terms)]
-    of_d = columns[columns >= len(terms.terms)] - len(terms.terms)
+    time, count = observations["time"].values, len(terms.terms)
+    of_l = [terms.terms[i] for i in columns if i < count]
+    of_d = [terms.dissipation[i - count] for i in columns if i >= count]
     return Positions(
-        variational_equations(
-            [terms.terms[i] for i in of_l],
-            terms.coordinates,
-            [terms.dissipation[i] for i in of_d],
-        ),
+        variational_equations(of_l, terms.coordinates, of_d),
         np.ascontiguousarray(q.reshape(-1, q.shape[2])),
         q.shape[1],
         float(time[1] - time[0]),
@@ -256,23 +251,14 @@ def _places(given: Sequence[str], terms: Library, columns) -> list[int]:
     return sorted(places)
 
 
-def _fit_support(positions, settings, starts, inertia) -> list[Level]:
-    segments = split(positions, settings["segment"])
-    begun = start_states(positions, segments, starts[0])
-    positions = enough_steps(positions, begun, starts[0])
-    fit = refit(positions, begun, starts[0], inertia)
-    return _lengthened(positions, fit)
-
-
 def _search(positions, settings, starts, inertia) -> tuple[list[Level], Quadratic]:
-    trajectories = len(positions.q) // positions.samples
-    few = positions.some(evenly(trajectories, TRAJECTORIES_OF_FIRST_SEARCH))
+    first = evenly(positions.trajectories, TRAJECTORIES_OF_FIRST_SEARCH)
+    few = positions.some(first)
     segments = split(few, settings["segment"])
     few = enough_steps(few, start_states(few, segments, starts[-1]), starts[-1])
     positions = replace(positions, steps=few.steps)
     fit, _ = search(few, best_start(few, segments, starts, inertia), inertia)
-    segments = split(positions, settings["segment"])
-    begun = start_states(positions, segments, fit.c)
+    begun = start_states(positions, split(positions, settings["segment"]), fit.c)
     fit, _ = search(positions, refit(positions, begun, fit.c, inertia), inertia)
     for _ in range(MOST_SEARCHES):
         levels = _lengthened(positions, fit)
@@ -293,8 +279,7 @@ def _lengthened(positions: Positions, fit: Fit) -> list[Level]:
     positions, fit = levels[-1].positions, levels[-1].fit
     halves = divided(positions, fit)
     if halves is not None:
-        fit = fit_jointly(positions, halves, fit.c, fit.active)
-        levels += lengthen(positions, fit)
+        levels += lengthen(positions, fit_jointly(positions, halves, fit.c, fit.active))
     return [*levels[:-1], _accurate(levels[-1])]
 
 
@@ -311,45 +296,36 @@ def _accurate(level: Level) -> Level:
     return Level(positions, fit)
 
 
-def estimate(
-    levels: list[Level],
-    model: Quadratic,
-    given: Positions,
-    equations: xr.Dataset,
-    terms: Library,
-    columns: np.ndarray,
-    inertia: np.ndarray,
-) -> LagrangianEstimate:
-    """Estimate from the last level whose joint fit converged."""
+def _estimate(levels, model, given, equations, terms, columns, inertia):
+    """Estimate from the last level whose joint fit converged.
+
+    Standard errors in the scale of the reference follow by the delta method.
+    """
     converged = [level for level in levels if level.fit.converged]
     level = (converged or levels)[-1]
-    fit, positions = level.fit, level.positions
+    fit = level.fit
     order = references(fit.c, inertia)
     place = int(np.flatnonzero(columns == terms.reference)[0])
-    scaled, position = terms.reference_coefficient, place
+    scaled = terms.reference_coefficient
     if fit.c[place] == 0:
-        scaled, position = 0.5, int(order[0])
-    c, covariance = _scaled(fit, position)
-    c, std = scaled * c, abs(scaled) * np.sqrt(np.diag(covariance))
-    tests = _tests(model, fit, order)
-    diagnostics = _diagnostics(level, levels, given, bool(converged), *tests)
-    whole = np.zeros(len(terms.terms) + len(terms.dissipation))
-    error = np.full(len(whole), np.nan)
-    whole[columns] = c
-    error[columns[fit.c != 0]] = std[fit.c != 0]
-    meaning = "standard deviation of the noise of the positions"
-    arrays = {"noise_std": (("dof",), positions.sigma, "as q", meaning)}
-    return lagrangian_estimate(equations, whole, diagnostics, arrays, error)
-
-
-def _scaled(fit: Fit, position: int) -> tuple[np.ndarray, np.ndarray]:
-    """C / c[position] and its covariance, by the delta method."""
+        scaled, place = 0.5, int(order[0])
     covariance = np.zeros((len(fit.c), len(fit.c)))
     covariance[np.ix_(fit.active, fit.active)] = _covariance(fit)
     jacobian = np.eye(len(fit.c))
-    jacobian[:, position] -= fit.c / fit.c[position]
-    jacobian /= fit.c[position]
-    return fit.c / fit.c[position], jacobian @ covariance @ jacobian.T
+    jacobian[:, place] -= fit.c / fit.c[place]
+    jacobian /= fit.c[place]
+    std = abs(scaled) * np.sqrt(np.diag(jacobian @ covariance @ jacobian.T))
+    diagnostics = _diagnostics(
+        level, levels, given, bool(converged), *_tests(model, fit, order)
+    )
+    present = fit.c != 0
+    whole = np.zeros(len(terms.terms) + len(terms.dissipation))
+    error = np.full(len(whole), np.nan)
+    whole[columns] = scaled * (fit.c / fit.c[place])
+    error[columns[present]] = std[present]
+    meaning = "standard deviation of the noise of the positions"
+    arrays = {"noise_std": (("dof",), level.positions.sigma, "as q", meaning)}
+    return lagrangian_estimate(equations, whole, diagnostics, arrays, error)
 
 
 def _covariance(fit: Fit) -> np.ndarray:
@@ -373,14 +349,14 @@ def _tests(model, fit, order) -> tuple[float, float]:
 
 
 def _diagnostics(level, levels, given, converged, score, wald) -> dict:
-    fit = level.fit
-    freedom = fit.segments.freedom(level.positions.dof).sum() - len(fit.active)
-    excess = float((level.positions.sigma / given.sigma).max())
+    fit, positions = level.fit, level.positions
+    freedom = fit.segments.freedom(positions.dof).sum() - len(fit.active)
+    excess = float((positions.sigma / given.sigma).max())
     at_given = float((fit.square @ given.sigma**-2.0).sum())
     chi2 = at_given / freedom if np.isfinite(at_given) else np.inf
-    price = criterion(level.positions, fit)
-    trusted = converged and excess < MOST_TRUSTED_NOISE
-    trusted = trusted and level.reached > LEAST_TRUSTED_LENGTH
+    refused = len(fit.segments) - positions.trajectories
+    long = level.reached > LEAST_TRUSTED_LENGTH
+    trusted = converged and long and excess < MOST_TRUSTED_NOISE
     if not trusted:
         log.warning(
             "shooting: not to be trusted: segments reached %.2g of a trajectory (right "
@@ -399,11 +375,11 @@ def _diagnostics(level, levels, given, converged, score, wald) -> dict:
         "noise_excess": (excess, "1", "noise over that of differences of positions"),
         "segments": (float(len(fit.segments)), "1", "segments with a free state"),
         "reached": (level.reached, "1", "mean length of a segment over a trajectory"),
-        "refused_merges": (float(level.missing), "1", "merges that the noise forbade"),
-        "steps": (float(level.positions.steps), "1", "integrator steps per sample"),
+        "refused_merges": (float(refused), "1", "merges that the noise forbade"),
+        "steps": (float(positions.steps), "1", "integrator steps per sample"),
         "largest_score": (score, "1", "largest chi2 gain of an absent term"),
         "smallest_wald": (wald, "1", "smallest (c / standard error)^2 of a term"),
-        "criterion_value": (price, "1", "chi2 + 30 per term"),
+        "criterion_value": (criterion(positions, fit), "1", "chi2 + 30 per term"),
     }
 
 
@@ -454,14 +430,14 @@ def lengthen(positions: Positions, fit: Fit) -> list[Level]:
     fit = fit_jointly(positions, fit.segments, fit.c, fit.active)
     levels = [Level(positions, fit)]
     shift, idle = 0, 0
-    while idle < 2 and len(fit.segments) > len(positions.q) // positions.samples:
+    while idle < 2 and len(fit.segments) > positions.trajectories:
         parts, merged = _neighbours(fit.segments, positions.samples, shift)
         if not len(parts):
             idle, shift = idle + 1, 1 - shift
             continue
         positions = enough_steps(positions, merged, fit.c)
-        backward = partial(_backward, positions, fit, parts, merged)
         trial, chi2 = fit_states(positions, merged, fit.c)
+        backward = partial(_backward, positions, fit, parts, merged)
         trial, chi2 = rescued(positions, trial, fit.c, chi2, backward)
         good = chi2 < TRIED_MISFIT * trial.freedom(positions.dof)
         if good.any():
@@ -507,11 +483,9 @@ def _merged(positions, fit, parts, merged) -> tuple[Fit, int]:
 def _neighbours(segments: Segments, samples: int, shift: int):
     """Pairs of neighbours in a trajectory, and the segments that they would make."""
     trajectory = segments.first // samples
-    begin = np.searchsorted(trajectory, trajectory)
-    order = np.arange(len(segments)) - begin
-    left = np.flatnonzero(order % 2 == shift)
-    left = left[left + 1 < len(segments)]
-    left = left[trajectory[left + 1] == trajectory[left]]
+    order = np.arange(len(segments)) - np.searchsorted(trajectory, trajectory)
+    same = trajectory[1:] == trajectory[:-1]
+    left = np.flatnonzero(same & (order[:-1] % 2 == shift))
     parts = np.stack([left, left + 1], axis=1)
     length = segments.length[left] + segments.length[left + 1]
     return parts, Segments(segments.first[left], length, segments.state[left])
@@ -530,20 +504,20 @@ def divided(positions: Positions, fit: Fit) -> Segments | None:
     chosen, half = segments[long], half[long]
     middle = _states_at(positions, chosen, fit.c, half)
     first = Segments(chosen.first, half, chosen.state)
-    first, one = fit_states(positions, first, fit.c)
     second = Segments(chosen.first + half, chosen.length - half, middle)
-    second, other = fit_states(positions, second, fit.c)
+    (first, one), (second, other) = (
+        fit_states(positions, part, fit.c) for part in (first, second)
+    )
     stuck = fit.chi2[long] > one + other + allowed_rise(dof)
     if not stuck.any():
         return None
-    kept = np.setdiff1d(np.arange(len(segments)), long[stuck])
+    kept = np.delete(np.arange(len(segments)), long[stuck])
     return joined([segments[kept], first[stuck], second[stuck]])
 
 
 def _states_at(positions, segments, c, row, direction=1.0) -> np.ndarray:
     """State of each motion `row` samples after (before) the start of the segment."""
-    dt, samples = direction * positions.dt, int(row.max()) + 1
-    how = dt, samples, positions.steps
+    how = direction * positions.dt, int(row.max()) + 1, positions.steps
     with np.errstate(all="ignore"):
         path = positions.equations.rollout(segments.state, c, *how)
     return np.nan_to_num(path[np.arange(len(segments)), row])
@@ -613,27 +587,22 @@ def best_start(
 
 
 def search(
-    positions: Positions,
-    fit: Fit,
-    inertia: np.ndarray,
-    enumerated: int = 6,
-    rounds: int = 12,
-    charts: int = 2,
+    positions: Positions, fit: Fit, inertia: np.ndarray
 ) -> tuple[Fit, Quadratic]:
     """Improve the structure until no subset near the present one is better.
 
-    Each round: scores of the absent terms; all subsets of the present and the
-    `enumerated` best absent terms, on the quadratic model, with each of the `charts`
-    largest kinetic terms for reference; fits of the best five; the best is taken.
+    Each round: scores of the absent terms; all subsets of the present and the best
+    absent terms, on the quadratic model, with each of the two largest kinetic terms for
+    reference; fits of the best five; the best is taken.
     """
     tried = {tuple(np.flatnonzero(fit.c))}
-    for _ in range(rounds):
+    for _ in range(MOST_ROUNDS):
         model = quadratic(positions, fit)
         present = np.flatnonzero(fit.c)
         absent = np.setdiff1d(np.arange(len(fit.c)), present)
-        order = references(fit.c, inertia)[:charts]
+        order = references(fit.c, inertia)[:REFERENCES_TRIED]
         score = model.scores(np.setdiff1d(present, order[:1]), absent)
-        rank = np.argsort(-score, kind="stable")[:enumerated]
+        rank = np.argsort(-score, kind="stable")[:ABSENT_TERMS_TRIED]
         pool = np.concatenate([present, absent[rank[score[rank] > LEAST_SCORE]]])
         base = PRICE_OF_TERM * (len(present) - 1)
         proposals = [

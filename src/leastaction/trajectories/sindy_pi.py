@@ -4,13 +4,13 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.compiled import evaluator
 from leastaction.core.contracts import check
 from leastaction.core.euler_lagrange import (
     acceleration_names,
@@ -32,16 +32,14 @@ BLOCK_ROWS_PER_COLUMN = 16
 MOST_THRESHOLDINGS = 20
 # Share of the variance of an acceleration below which models are equally good.
 NEGLIGIBLE_ERROR = 1e-10
-RELATIVE_ROUNDOFF_OF_DETERMINANT = 1e-9
 log = logging.getLogger(__name__)
 
 
 def held_out(qddot: np.ndarray, which: str = "fifth") -> np.ndarray:
-    """Every fifth trajectory in the order of its root mean square acceleration.
+    """Every fifth trajectory by its rms acceleration, or ``last``, only the last one.
 
     The order of the trajectories in the file has no influence, and slow and fast
-    motions are on both sides. `qddot` has the shape (trajectory, time, dof). If `which`
-    is ``last``, only the last one.
+    motions are on both sides. `qddot` has the shape (trajectory, time, dof).
     """
     if which == "last":
         return np.array([len(qddot) - 1])
@@ -79,25 +77,22 @@ def assemble(
     check(derivatives, "rates")
     coordinates = [str(name) for name in observations["dof"].values]
     terms = ImplicitLibrary.from_config(library, coordinates)
-    motion = states(observations, derivatives)
-    force = np.zeros_like(motion[0])
-    if "input" in observations:
-        force = kept(observations, derivatives, "input")
-    motion = (*motion, force)
-    trajectories, _, dof = motion[0].shape
+    q, qdot, qddot = states(observations, derivatives)
+    driven = "input" in observations
+    force = kept(observations, derivatives, "input") if driven else np.zeros_like(q)
+    motion = {"q": q, "qdot": qdot, "qddot": qddot, "input": force}
+    trajectories, _, dof = q.shape
     least = 2 if settings["held_out"] == "last" else TRAJECTORIES_PER_HELD_OUT
     if trajectories < least:
         raise ValueError(
             f"SINDy-PI holds the {settings['held_out']} trajectory out to choose its "
             f"model, of {least} at least; there are {trajectories}"
         )
-    outside = held_out(motion[2], settings["held_out"])
-    training = [
-        np.delete(channel, outside, axis=0).reshape(-1, dof) for channel in motion
-    ]
-    others = [channel[outside].reshape(-1, dof) for channel in motion]
-    chosen = evenly(len(others[0]), settings["samples"])
-    theta = terms.evaluate(*training)
+    outside = held_out(qddot, settings["held_out"])
+    training = (np.delete(channel, outside, axis=0) for channel in motion.values())
+    theta = terms.evaluate(*(channel.reshape(-1, dof) for channel in training))
+    others = {k: channel[outside].reshape(-1, dof) for k, channel in motion.items()}
+    chosen = evenly(len(others["q"]), settings["samples"])
     if len(theta) < len(terms.terms):
         raise ValueError(
             f"SINDy-PI has {len(theta)} samples for {len(terms.terms)} candidates"
@@ -107,10 +102,7 @@ def assemble(
         {
             "factor": triangular_factor(theta) / np.sqrt(len(theta)),
             "member": np.array([np.isin(every, m) for m in terms.members], "int8"),
-            **{
-                f"{name}_held_out": channel[chosen]
-                for name, channel in zip(RECORDED, others, strict=True)
-            },
+            **{f"{name}_held_out": each[chosen] for name, each in others.items()},
         },
         {
             "replicate": observations["replicate"],
@@ -189,7 +181,7 @@ def held_out_error(
 
 def best_equation(
     factor: np.ndarray,
-    left_hand_sides: list[int],
+    left_hand_sides: Sequence[int],
     values: np.ndarray,
     slope: np.ndarray,
     qddot: np.ndarray,
@@ -200,34 +192,25 @@ def best_equation(
 
     .. math::  score = \\log(error) + cost × (number of terms)
 
-    Parameters
-    ----------
-    factor, values, slope, qddot
-        As for :func:`sparse_relation` and :func:`held_out_error`.
-    left_hand_sides, left_only
-        Columns that are tried on the left-hand side, and those on no right-hand side.
-    settings
-        `thresholds`, ``{smallest, largest, count}`` in geometric steps; `unit_columns`;
-        `term_cost`; `bounded`.
+    Arrays as for :func:`sparse_relation` and :func:`held_out_error`; `left_only` are on
+    no right-hand side.
     """
     grid = settings["thresholds"]
     thresholds = np.geomspace(grid["smallest"], grid["largest"], grid["count"])
     best, lowest, seen, solved = None, np.inf, set(), {}
-    for left in left_hand_sides:
-        for threshold in thresholds:
-            found = sparse_relation(
-                factor, left, threshold, solved, settings["unit_columns"], left_only
-            )
-            key = (left, *np.flatnonzero(found))
-            if key in seen:
-                continue
-            seen.add(key)
-            error = held_out_error(values, slope, qddot, found, settings["bounded"])
-            score = np.log(error + NEGLIGIBLE_ERROR)
-            score += settings["term_cost"] * np.count_nonzero(found)
-            if score < lowest:
-                best = ImplicitEquation(found, left, float(threshold), error)
-                lowest = score
+    how = solved, settings["unit_columns"], left_only
+    for left, threshold in product(left_hand_sides, thresholds):
+        found = sparse_relation(factor, left, threshold, *how)
+        key = (left, *np.flatnonzero(found))
+        if key in seen:
+            continue
+        seen.add(key)
+        error = held_out_error(values, slope, qddot, found, settings["bounded"])
+        score = np.log(error + NEGLIGIBLE_ERROR)
+        score += settings["term_cost"] * np.count_nonzero(found)
+        if score < lowest:
+            best = ImplicitEquation(found, left, float(threshold), error)
+            lowest = score
     return best
 
 
@@ -248,7 +231,7 @@ def identify(
     terms = ImplicitLibrary.from_config(library, coordinates)
     factor = equations["factor"].values[0]
     motion = [equations[f"{name}_held_out"].values[0] for name in RECORDED]
-    values, slopes = (f(*motion) for f in (terms.evaluate, terms.slopes))
+    values, slopes = terms.evaluate(*motion), terms.slopes(*motion)
     qddot = motion[2]
     coefficients = np.zeros((len(coordinates), len(terms.terms)))
     still = [n for n, each in zip(coordinates, qddot.T, strict=True) if not each.var()]
@@ -291,9 +274,7 @@ def identify(
     )
 
 
-def _places(
-    wanted: Sequence[str] | None, terms: ImplicitLibrary, members: Sequence[int]
-) -> list[int]:
+def _places(wanted, terms: ImplicitLibrary, members: Sequence[int]) -> list[int]:
     """Positions among the members of an equation of terms as a person writes them."""
     places = map(terms.position, wanted or ())
     return [members.index(k) for k in places if k in members]
@@ -373,19 +354,6 @@ class ImplicitModel:
             )
         rest = sp.Matrix(self.equations).subs(dict.fromkeys(self._qddot, 0))
         return tuple(self.slopes.LUsolve(-rest))
-
-    def singular(self, q: np.ndarray, qdot: np.ndarray) -> np.ndarray:
-        """Whether the determinant of `slopes` vanishes at a state, or before the next.
-
-        From `q` and `qdot` of a motion, shape (time, dof), shape (time,).
-        """
-        values = self.parameters
-        evaluate = evaluator([self.slopes.det()], self.coordinates, list(values))
-        determinant = evaluate(q, qdot, list(values.values()))[:, 0]
-        scale = np.abs(determinant).max(initial=0.0)
-        found = np.abs(determinant) <= RELATIVE_ROUNDOFF_OF_DETERMINANT * scale
-        found[:-1] |= np.sign(determinant[:-1]) != np.sign(determinant[1:])
-        return found
 
     @property
     def _qddot(self) -> tuple[sp.Symbol, ...]:

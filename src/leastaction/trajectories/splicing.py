@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 import scipy.linalg
@@ -94,16 +95,14 @@ class Ratio:
 
     @classmethod
     def from_moments(
-        cls, gram: np.ndarray, inertia: np.ndarray, kept: Sequence[int] = ()
+        cls, gram: np.ndarray, inertia: np.ndarray, kept: tuple[int, ...] = ()
     ) -> "Ratio":
         """Pair of moment matrices of columns of any length."""
         length = np.sqrt(np.diag(gram))
         length = np.where(length > 0, length, 1.0)
         scale = np.outer(length, length)
-        normal = gram / scale
-        whole = normal + inertia / scale
-        whole = whole + RIDGE_OF_UNIT_COLUMNS * np.eye(len(gram))
-        return cls(normal, whole, length, tuple(kept))
+        ridge = RIDGE_OF_UNIT_COLUMNS * np.eye(len(gram))
+        return cls(gram / scale, gram / scale + inertia / scale + ridge, length, kept)
 
     def minimise(self, support: Sequence[int]) -> tuple[float, np.ndarray]:
         """Smallest τ over coefficients of the unit columns in `support`."""
@@ -146,15 +145,12 @@ def backward_elimination(ratio: Ratio) -> list[list[int]]:
     while len(support) > len(ratio.kept) + 1:
         chosen = np.ix_(support, support)
         root = np.linalg.cholesky(ratio.whole[chosen])
-        left = scipy.linalg.solve_triangular(root, ratio.gram[chosen], lower=True)
-        white = scipy.linalg.solve_triangular(root, left.T, lower=True)
+        solve = partial(scipy.linalg.solve_triangular, root, lower=True)
+        white = solve(solve(ratio.gram[chosen]).T)
         values, vectors = np.linalg.eigh((white + white.T) / 2)
-        every = np.eye(len(support))
-        constraint = scipy.linalg.solve_triangular(root, every, lower=True)
-        squares = (vectors.T @ constraint) ** 2
+        squares = (vectors.T @ solve(np.eye(len(support)))) ** 2
         free = [i for i, column in enumerate(support) if column not in ratio.kept]
-        worst = _cheapest(values, squares, np.array(free))
-        del support[worst]
+        del support[_cheapest(values, squares, np.array(free))]
         path.append(list(support))
     return path
 
@@ -196,11 +192,10 @@ class AccelerationError:
         if force is not None:
             mass = np.concatenate([mass, np.zeros_like(mass[..., :1])], axis=-1)
             rest = np.concatenate([rest, -force[..., None]], axis=-1)
-        # columns first: what one support needs is read in one sweep
-        self.mass = np.ascontiguousarray(np.moveaxis(mass, -1, 0))
-        self.force = np.ascontiguousarray(np.moveaxis(rest, -1, 0))
-        self.qddot = np.ascontiguousarray(qddot, dtype=float)
-        self.scale = np.where(scale > 0, scale, 1.0)
+        # Columns first: what one support needs is read in one sweep.
+        by_column = (np.moveaxis(part, -1, 0) for part in (mass, rest))
+        arrays = map(np.ascontiguousarray, (*by_column, np.asarray(qddot, float)))
+        self.measured = *arrays, np.where(scale > 0, scale, 1.0)
         self.errors = kernel(KERNEL, {}).errors
 
     def __call__(
@@ -209,8 +204,7 @@ class AccelerationError:
         """Errors of supports of one size; sums beyond `limit` are not finished."""
         found = np.zeros(len(supports))
         wanted = np.ascontiguousarray(supports), np.ascontiguousarray(coefficients)
-        measured = self.mass, self.force, self.qddot, self.scale
-        self.errors(*wanted, *measured, limit, found)
+        self.errors(*wanted, *self.measured, limit, found)
         return found
 
 
@@ -260,38 +254,28 @@ def splicing(
             rank([tuple(sorted(support))])
     done: dict[int, tuple] = {}
     for _ in range(MOST_SPLICING_ROUNDS):
-        changed = False
+        before = dict(path.supports)
         for size in sorted(path.supports, reverse=True):
             around = tuple(path.supports.get(size + k) for k in (-1, 0, 1))
-            if done.get(size) == around:
-                continue
-            done[size] = around
-            before = path.supports[size]
-            rank(_neighbours(path, size, range(columns), ratio.kept))
-            changed |= path.supports[size] != before
-        if not changed:
+            if done.get(size) != around:
+                done[size] = around
+                rank(_neighbours(path, size, range(columns), ratio.kept))
+        if path.supports == before:
             break
     return path
 
 
-def _neighbours(
-    path: Path, size: int, columns: Sequence[int], kept: Sequence[int]
-) -> list[tuple[int, ...]]:
+def _neighbours(path, size, columns, kept) -> list[tuple[int, ...]]:
     """Supports of `size`, one swap, addition or removal from the best ones."""
     found = _exchanged(path.supports[size], 1, columns, kept)
-    smaller, larger = path.supports.get(size - 1), path.supports.get(size + 1)
+    smaller, larger = (path.supports.get(size + k, ()) for k in (-1, 1))
     if smaller:
         found += [tuple(sorted((*smaller, c))) for c in columns if c not in smaller]
-    if larger:
-        found += [
-            tuple(c for c in larger if c != old) for old in larger if old not in kept
-        ]
-    return found
+    lost = [old for old in larger if old not in kept]
+    return found + [tuple(c for c in larger if c != old) for old in lost]
 
 
-def _exchanged(
-    present: Sequence[int], count: int, columns: Sequence[int], kept: Sequence[int]
-) -> list[tuple[int, ...]]:
+def _exchanged(present, count, columns, kept) -> list[tuple[int, ...]]:
     """Supports with one term of a given one exchanged for `count` others."""
     absent = [c for c in columns if c not in present]
     return [
@@ -312,17 +296,16 @@ def rivals(
 ) -> list[tuple[int, ...]]:
     """Supports whose error is less than `factor` times that of a given one, best first.
 
-    Those with one term exchanged, the best of its own and of the next size, and those
-    with two terms in exchange for one.
+    Those with one or two terms in exchange for one, the best of its own and of the next
+    size.
     """
     size, columns = len(support) - len(ratio.kept), range(len(ratio.gram))
-    near = set(_exchanged(support, 1, columns, ratio.kept)) - {support}
     ((_, own),) = _ranked([support], ratio, error, 1)
-    close = _ranked(sorted(near), ratio, error, ranked)
-    found = [each for each, value in close if value < factor * own]
-    larger = sorted(_exchanged(support, 2, columns, ratio.kept))
-    two = _ranked(larger, ratio, error, ranked)[:LARGER_RIVALS]
-    found += [each for each, value in two if value < factor * own]
+    found = []
+    for exchanged, most in ((1, None), (2, LARGER_RIVALS)):
+        near = set(_exchanged(support, exchanged, columns, ratio.kept)) - {support}
+        close = _ranked(sorted(near), ratio, error, ranked)[:most]
+        found += [each for each, value in close if value < factor * own]
     others = (path.supports.get(size + more, support) for more in (0, 1))
     return found + [
         each for each in others if not set(support) <= set(each) and each not in found
@@ -360,9 +343,8 @@ def size_by_jump(errors: dict[int, float], halving: float = 2.0) -> tuple[int, f
     The jump, in nats, is the confidence in the size: below 1.5 the data hardly tell it
     from its neighbours.
     """
-    logs = {0: 0.0} | {
-        k: np.log(e + SQUARED_DIGITS_OF_ACCELERATION) for k, e in errors.items()
-    }
+    digits = SQUARED_DIGITS_OF_ACCELERATION
+    logs = {0: 0.0} | {k: np.log(e + digits) for k, e in errors.items()}
     jumps = {k: logs[k - 1] - logs[k] for k in errors if k - 1 in logs}
     size = max(jumps, key=jumps.get)
     jump = jumps[size]

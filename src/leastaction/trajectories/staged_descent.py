@@ -7,6 +7,7 @@ part of the recipe, not of the run.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import xarray as xr
@@ -242,11 +243,10 @@ def descend_residual(
         v = c^{i-1} + \frac{i-1}{i+2} (c^{i-1} - c^{i-2}), \qquad
         c^i = \mathrm{prox}_{\alpha\lambda}(v - \alpha (G v - h))
 
-    The counter i begins again with every epoch, which is an adaptive restart of the
-    momentum. An epoch is therefore a map of c alone: once it changes nothing, neither
-    would the epochs that are left. Returns c and the number of epochs taken; α is at
-    most the reciprocal of the largest eigenvalue of G. Terms that are `free` in the
-    stage, shape (term,), are not penalised.
+    The counter i begins again with every epoch, so that an epoch is a map of c alone:
+    once it changes nothing, neither would those that are left. Returns c and the number
+    of epochs taken; α is at most the reciprocal of the largest eigenvalue of G. Terms
+    that are `free` in the stage, shape (term,), are not penalised.
 
     Paper: eq. (20) thresholds at λ, the published code at α λ, which is the proximal
     operator of eq. (17) and what stands here.
@@ -300,8 +300,6 @@ def identify_by_residual(
     that is left out. Stages end by their number of epochs, not by a tolerance, for
     which the paper has no number where there is noise.
 
-    `stage_terms` counts the terms left after each stage.
-
     Raises
     ------
     ValueError
@@ -311,10 +309,7 @@ def identify_by_residual(
     terms = [str(term) for term in equations["term"].values]
     coordinates = [str(name) for name in equations["dof"].values]
     gram = equations["gram"].values[0]
-
-    def places(texts: Sequence[str]) -> list[int]:
-        return positions(texts, terms, coordinates)
-
+    places = partial(positions, terms=terms, coordinates=coordinates)
     excluded = places(settings["exclude"])
     coefficients = np.zeros(len(gram))
     moment = equations["input_moment"].values[0]
@@ -340,21 +335,16 @@ def identify_by_residual(
     if prior is None:
         square = float(equations["input_square"].values[0])
         loss = square - 2.0 * moment @ coefficients + loss
-    loss = loss / len(coordinates)
-    return lagrangian_estimate(
-        equations,
-        coefficients,
-        {"loss": (loss, "mixed", "mean square of the equations' residual")},
-        {
-            "stage_terms": (("stage",), left, "1", "terms left after the stage"),
-            "stage_epochs": (("stage",), taken, "1", "epochs until nothing changed"),
-        },
-    )
+    meaning, dims = "mean square of the equations' residual", ("stage",)
+    stages = {
+        "stage_terms": (dims, left, "1", "terms left after the stage"),
+        "stage_epochs": (dims, taken, "1", "epochs until nothing changed"),
+    }
+    loss = {"loss": (loss / len(coordinates), "mixed", meaning)}
+    return lagrangian_estimate(equations, coefficients, loss, stages)
 
 
-def _prior(
-    named: str | None, moment: np.ndarray, terms: Sequence[str], coordinate: str
-) -> str | None:
+def _prior(named, moment, terms, coordinate) -> str | None:
     """Prior term: the one `named`; without input, the first velocity's square."""
     if named is not None or moment.any():
         return named
@@ -457,8 +447,6 @@ def identify_by_accelerations(
 
     Paper: one start. The published code divides the tables ∂²φ/∂q̇∂q̇, ∂²φ/∂q∂q̇ and
     ∂φ/∂q by their ranges in the first stage; here m_k and f_k.
-
-    `start_coefficient` (start, term) and `start_loss` (start) tell the end of each.
     """
     check(equations, "gram")
     coordinates = [str(name) for name in equations["dof"].values]
@@ -472,21 +460,14 @@ def identify_by_accelerations(
     mass, force = (np.ascontiguousarray(np.moveaxis(x, 0, -1)) for x in (mass, force))
     qddot = equations["qddot_sample"].values[0].T
     starts = random_starts(equations, settings, (settings["starts"], len(used)))
-    ends = np.zeros((settings["starts"], equations.sizes["column"]))
-    losses = np.full(settings["starts"], np.inf)
-    for i, start in enumerate(starts):
-        ends[i, used], losses[i] = acceleration_descent(
-            mass, force, qddot, start, settings
-        )
-    best = int(np.argmin(losses))
+    fits = [acceleration_descent(mass, force, qddot, one, settings) for one in starts]
+    ends = np.zeros((len(starts), equations.sizes["column"]))
+    ends[:, used], losses = map(np.array, zip(*fits, strict=True))
     meaning = "mean square error of the accelerations"
     end = "coefficients at the end of every start"
-    return lagrangian_estimate(
-        equations,
-        ends[best],
-        {"loss": (losses[best], "mixed", meaning)},
-        {
-            "start_coefficient": (("start", "column"), ends, "mixed", end),
-            "start_loss": (("start",), losses, "mixed", meaning),
-        },
-    )
+    of_starts = {
+        "start_coefficient": (("start", "column"), ends, "mixed", end),
+        "start_loss": (("start",), losses, "mixed", meaning),
+    }
+    loss = {"loss": (losses.min(), "mixed", meaning)}
+    return lagrangian_estimate(equations, ends[losses.argmin()], loss, of_starts)

@@ -1,11 +1,13 @@
 """Table I of xL-SINDy: the Lagrangian that is found at each level of noise."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 
 import numpy as np
 import pandas as pd
+import sympy as sp
 
-from leastaction.core.euler_lagrange import velocity_names
+from leastaction.core.euler_lagrange import symbols, velocity_names
 from leastaction.core.library import canonical, compare
 from leastaction.report import readable
 from leastaction.report.panel import BASELINE, MAIN, Panel
@@ -42,8 +44,7 @@ def lagrangian_by_noise(panels: Sequence[Panel]) -> Table:
     the paper's code, one number for all channels, the recommended one independent
     noise.
     """
-    printed = [printed_lagrangians(p.config, p.law) for p in panels]
-    return _table(panels, {one.level for each in printed for one in each})
+    return _table(panels)
 
 
 def lagrangian_by_every_noise(panels: Sequence[Panel]) -> Table:
@@ -63,29 +64,26 @@ def lagrangian_by_every_noise(panels: Sequence[Panel]) -> Table:
 
 def structures_by_noise(panels: Sequence[Panel]) -> Table:
     """How many data sets give the right structure, by estimator and level of noise."""
-    shares: dict[tuple[str, str], dict[str, str]] = {}
-    levels = set()
+    rows = []
     for title, panel in zip(_titles(panels), panels, strict=True):
         for estimator, found in panel.recoveries.items():
             exact = found["exact"].sel(noise_mode=shown_mode(estimator, found))
-            row = shares.setdefault((title, estimator), {})
-            for level in exact["noise_level"].values:
-                hit = exact.sel(noise_level=level).values
-                row[f"{level:g}"] = f"{int(hit.sum())} of {hit.size}"
-                levels.add(float(level))
-    columns = [f"{level:g}" for level in sorted(levels)]
-    rows = [
-        [title, estimator, *(row.get(level, "") for level in columns)]
-        for (title, estimator), row in shares.items()
-    ]
-    heads = ["system", "estimator", *(f"{LEVEL} = {level}" for level in columns)]
-    return Table(pd.DataFrame(rows, columns=heads), NOTE_OF_STRUCTURES)
+            hits, count = exact.sum("replicate"), exact.sizes["replicate"]
+            shares = {
+                float(hit["noise_level"]): f"{int(hit)} of {count}" for hit in hits
+            }
+            rows.append({"system": title, "estimator": estimator} | shares)
+    levels = sorted({key for row in rows for key in row if isinstance(key, float)})
+    frame = pd.DataFrame(rows, columns=["system", "estimator", *levels]).fillna("")
+    heads = {level: f"{LEVEL} = {level:g}" for level in levels}
+    return Table(frame.rename(columns=heads), NOTE_OF_STRUCTURES)
 
 
-def _table(panels: Sequence[Panel], levels: Collection[float]) -> Table:
+def _table(panels: Sequence[Panel], levels: Collection[float] = ()) -> Table:
+    """Table at some levels, or at those that are printed."""
     printed = [printed_lagrangians(p.config, p.law) for p in panels]
-    titles = _titles(panels)
-    rows = []
+    levels = levels or {one.level for each in printed for one in each}
+    titles, rows = _titles(panels), []
 
     def add(sigma: str, source: str, cells: Sequence[list[str]]) -> None:
         rows.append([sigma, source, *map("\n".join, cells)])
@@ -93,16 +91,15 @@ def _table(panels: Sequence[Panel], levels: Collection[float]) -> Table:
     add("", "true", [_true(panel) for panel in panels])
     for level in sorted(levels):
         sigma = f"{level:g}"
-        cells = [
+        shown = [
             _printed(panel, next((one for one in each if one.level == level), None))
             for panel, each in zip(panels, printed, strict=True)
         ]
-        any_printed = any(cells)
-        if any_printed:
-            add(sigma, "printed", cells)
+        if any(shown):
+            add(sigma, "printed", shown)
         for estimator in (BASELINE, MAIN):
             cells = [_found(panel, estimator, level) for panel in panels]
-            if any(cell != NOT_DONE for cell in cells) or any_printed:
+            if any(cell != NOT_DONE for cell in cells) or any(shown):
                 add(sigma, _source(panels, estimator), cells)
     return Table(pd.DataFrame(rows, columns=[LEVEL, SOURCE, *titles]), NOTE)
 
@@ -119,31 +116,33 @@ def _titles(panels: Sequence[Panel]) -> list[str]:
 def _source(panels: Sequence[Panel], estimator: str) -> str:
     """Name of an estimator with the mode of its noise."""
     models = [p.models[estimator] for p in panels if estimator in p.models]
-    if not models:
-        return estimator
-    return f"{estimator}, {shown_mode(estimator, models[0])} noise"
+    noise = f", {shown_mode(estimator, models[0])} noise" if models else ""
+    return estimator + noise
+
+
+def _text(panel: Panel) -> Callable[[sp.Expr], str]:
+    """Text of a function in the names that a person writes."""
+    names = readable.names_on_paper(panel.config["system"])
+    return partial(readable.function_text, names=names)
 
 
 def _true(panel: Panel) -> list[str]:
     """Terms of the system's own Lagrangian."""
-    library, c = panel.law.library, panel.law.coefficients / panel.law.scale
-    names = readable.names_on_paper(panel.config["system"])
-    return _lines(
-        (c[i], np.nan, readable.function_text(library.terms[i], names), "")
-        for i in _kinetic_first(panel, np.flatnonzero(c))
-    )
+    terms, text = panel.law.library.terms, _text(panel)
+    c = panel.law.coefficients / panel.law.scale
+    order = _kinetic_first(panel, np.flatnonzero(c))
+    return _lines((c[i], np.nan, text(terms[i]), "") for i in order)
 
 
 def _printed(panel: Panel, one: PrintedLagrangian | None) -> list[str]:
     if one is None:
         return []
-    names = readable.names_on_paper(panel.config["system"])
+    text = _text(panel)
     entries = [
-        (c, np.nan, readable.function_text(f, names), EXTRA if extra else "")
+        (c, np.nan, text(f), EXTRA if extra else "")
         for (c, f), extra in zip(one.terms, one.extra, strict=True)
     ]
-    missing = [readable.function_text(f, names) for f in one.missing]
-    return _lines(entries) + [f"{MISSING} {text}" for text in missing]
+    return _lines(entries) + [f"{MISSING} {text(f)}" for f in one.missing]
 
 
 def _found(panel: Panel, estimator: str, level: float) -> list[str]:
@@ -157,19 +156,14 @@ def _found(panel: Panel, estimator: str, level: float) -> list[str]:
     wanted = canonical(true_law(law, driven), law.library)
     result = compare(found, wanted, law.library, fit_scale=not driven)
     std = law_of(case, law, "std")[0]
-    terms = [*law.library.terms, *law.library.dissipation]
-    names = readable.names_on_paper(panel.config["system"])
-
-    def text(i: int) -> str:
-        return readable.function_text(terms[i], names)
-
+    names = [*map(_text(panel), (*law.library.terms, *law.library.dissipation))]
     extra, missing = (found != 0) & (wanted == 0), (found == 0) & (wanted != 0)
     order = _kinetic_first(panel, np.flatnonzero((found != 0) & ~extra))
     lines = _lines(
-        (found[i], std[i], text(i), EXTRA if extra[i] else "")
+        (found[i], std[i], names[i], EXTRA if extra[i] else "")
         for i in (*order, *np.flatnonzero(extra))
     )
-    lines += [f"{MISSING} {text(i)}" for i in np.flatnonzero(missing)]
+    lines += [f"{MISSING} {names[i]}" for i in np.flatnonzero(missing)]
     exact = shown_case(estimator, panel.recoveries[estimator], level)["exact"].values
     verdict = "right" if result.exact else "wrong"
     return [*lines, f"structure {verdict} ({int(exact.sum())}/{exact.size} right)"]
@@ -177,16 +171,11 @@ def _found(panel: Panel, estimator: str, level: float) -> list[str]:
 
 def _kinetic_first(panel: Panel, positions) -> list[int]:
     """Positions of candidates, those with velocities first."""
-    terms = [*panel.law.library.terms, *panel.law.library.dissipation]
-    velocities = set(velocity_names(panel.law.library.coordinates))
-    return sorted(
-        map(int, positions),
-        key=lambda i: (
-            i >= len(panel.law.library.terms),
-            not velocities & {s.name for s in terms[i].free_symbols},
-            i,
-        ),
-    )
+    library = panel.law.library
+    terms = [*library.terms, *library.dissipation]
+    rates = symbols(velocity_names(library.coordinates))
+    order = {i: (i >= len(library.terms), not terms[i].has(*rates)) for i in positions}
+    return sorted(order, key=order.get)
 
 
 def _lines(entries) -> list[str]:

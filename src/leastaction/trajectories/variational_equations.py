@@ -296,9 +296,7 @@ class PolynomialTable:
     """Equations of motion of a whole library as a sparse table of monomials.
 
     Candidates are polynomials in q, q̇ and a few functions of them, such as sin θ. So
-    are their Euler–Lagrange expressions E = H q̈ + C and the derivatives of H and C. For
-    given c, the sum over candidates is taken once, and what is left to evaluate at a
-    state is a handful of monomials.
+    are their Euler–Lagrange expressions E = H q̈ + C and the derivatives of H and C.
 
     The entries of a candidate are numbered: H (dof × dof), C (dof), ∂H/∂(q, q̇)
     (dof × dof × 2 dof), ∂C/∂(q, q̇) (dof × 2 dof).
@@ -325,20 +323,20 @@ class PolynomialTable:
         """
         n = self.dof
         plain, everything = n * n + n, (n * n + n) * (2 * n + 1)
-        used = c[self.candidate] != 0
+        used, of_motion = c[self.candidate] != 0, self.entry < plain
         if active is None:
-            used &= self.entry < plain
+            used &= of_motion
         key, value = self.entry[used], (c[self.candidate] * self.value)[used]
         monomial = self.monomial[used]
         if active is not None:
             position = np.full(self.count, -1)
             position[active] = np.arange(len(active))
             column = position[self.candidate]
-            own = (column >= 0) & (self.entry < plain)
+            own = (column >= 0) & of_motion
             number = everything + plain * column[own] + self.entry[own]
-            key = np.concatenate([key, number])
-            value = np.concatenate([value, self.value[own]])
-            monomial = np.concatenate([monomial, self.monomial[own]])
+            key = np.append(key, number)
+            value = np.append(value, self.value[own])
+            monomial = np.append(monomial, self.monomial[own])
         kept = len(self.left)
         key, inverse = np.unique(key * kept + monomial, return_inverse=True)
         value = np.bincount(inverse, value, len(key)).astype(float)
@@ -423,32 +421,20 @@ class VariationalEquations:
                 f"{np.shape(c)} coefficients given, ({self.table.count},) expected: "
                 "one for each candidate of L, then of the Rayleigh function"
             )
-        sensitive = active is not None
+        sensitive, dof, count = active is not None, len(self.coordinates), len(first)
         plain = self.table.contract(c, None)
         full = self.table.contract(c, active) if sensitive else plain
-        dof, count = len(self.coordinates), len(first)
-        width = 2 * dof + (len(active) if sensitive else 0)
-        kept = count if sensitive else 0
+        unknowns = len(active) if sensitive else 0
+        kept, width = count if sensitive else 0, 2 * dof + unknowns
         h, g = np.empty((kept, width, width)), np.empty((kept, width))
         square = np.empty((count, dof))
-        self.functions.shoot(
-            plain,
-            full,
-            q,
-            np.empty((0, dof)) if force is None else np.ascontiguousarray(force),
-            np.ascontiguousarray(first, dtype=np.int64),
-            np.ascontiguousarray(length, dtype=np.int64),
-            np.ascontiguousarray(start, dtype=float),
-            width - 2 * dof,
-            np.full((count, dof), weight, dtype=float),
-            float(dt),
-            int(steps),
-            sensitive,
-            h,
-            g,
-            square,
-            path,
-        )
+        force = np.empty((0, dof)) if force is None else np.ascontiguousarray(force)
+        rows = (np.ascontiguousarray(each, dtype=np.int64) for each in (first, length))
+        start = np.ascontiguousarray(start, dtype=float)
+        weight = np.full((count, dof), weight, dtype=float)
+        how = weight, float(dt), int(steps), sensitive
+        data = plain, full, q, force, *rows, start, unknowns
+        self.functions.shoot(*data, *how, h, g, square, path)
         return h, g, square
 
 
@@ -467,23 +453,23 @@ def variational_equations(
     table = polynomial_table(terms, coordinates, dissipation)
     dof = len(coordinates)
     base = 1 + 2 * dof
+    constants = {
+        "N": dof,
+        "MASS": dof**2,
+        "PLAIN": dof**2 + dof,
+        "BASE": base + len(table.functions),
+    }
     targets = [f"m[{base + i}]" for i in range(len(table.functions))]
     blocks = {
-        "constants": (
-            f"N = {dof}\nMASS = {dof * dof}\nPLAIN = {dof * dof + dof}\n"
-            f"BASE = {base + len(table.functions)}"
-        ),
+        "constants": "\n".join(f"{name} = {n}" for name, n in constants.items()),
         "state": unpack(_state(dof), "x"),
         "functions": assignments(targets, list(table.functions), "shared_"),
     }
-    functions = kernel(KERNEL, blocks)
-    return VariationalEquations(tuple(coordinates), table, functions)
+    return VariationalEquations(tuple(coordinates), table, kernel(KERNEL, blocks))
 
 
 def polynomial_table(
-    terms: Sequence[sp.Expr],
-    coordinates: Sequence[str],
-    dissipation: Sequence[sp.Expr] = (),
+    terms: Sequence[sp.Expr], coordinates: Sequence[str], dissipation: Sequence[sp.Expr]
 ) -> PolynomialTable:
     """Table of candidates `terms` of L and `dissipation` of the Rayleigh function."""
     dof = len(coordinates)
@@ -499,34 +485,25 @@ def polynomial_table(
     ]
 
     def diff(f: PolyElement, i: int) -> PolyElement:
-        inner = (
-            f.diff(name) * slope
-            for name, slope in zip(names[2 * dof :], slopes[i], strict=True)
-            if slope
-        )
-        return sum(inner, f.diff(names[i]))
+        inner = zip(names[2 * dof :], slopes[i], strict=True)
+        chain = (f.diff(name) * slope for name, slope in inner if slope)
+        return sum(chain, f.diff(names[i]))
 
     rows = []
     for k, expression in enumerate(expressions):
         f = _element(polynomials, _named(expression, functions))
+        momenta = [diff(f, dof + a) for a in range(dof)]
         if k < len(terms):
-            entries = _euler_lagrange_entries(f, diff, names, dof)
+            entries = _euler_lagrange_entries(f, momenta, diff, names)
         else:
-            rest = [diff(f, dof + a) for a in range(dof)]
-            entries = [polynomials.zero] * dof**2 + rest
+            entries = [polynomials.zero] * dof**2 + momenta
         entries += [diff(e, i) for e in entries for i in range(2 * dof)]
         rows += [(k, i, *item) for i, e in enumerate(entries) for item in e.terms()]
-    order, left, right = _products([row[2] for row in rows])
+    order, left, right = _products([row[2] for row in rows], len(names))
     places = np.array([(k, i, order[m]) for k, i, m, _ in rows], dtype=np.int64)
-    return PolynomialTable(
-        dof,
-        len(expressions),
-        tuple(functions),
-        left,
-        right,
-        *places.reshape(-1, 3).T,
-        np.array([float(value) for *_, value in rows]),
-    )
+    value = np.array([float(value) for *_, value in rows])
+    about = dof, len(expressions), tuple(functions), left, right
+    return PolynomialTable(*about, *places.reshape(-1, 3).T, value)
 
 
 def _state(dof: int) -> list[str]:
@@ -534,8 +511,8 @@ def _state(dof: int) -> list[str]:
     return [f"{kind}_{a}" for kind in ("position", "velocity") for a in range(dof)]
 
 
-def _euler_lagrange_entries(f, diff, names, dof):
-    momenta = [diff(f, dof + a) for a in range(dof)]
+def _euler_lagrange_entries(f, momenta, diff, names):
+    dof = len(momenta)
     mass = [diff(p, dof + b) for p in momenta for b in range(dof)]
     rest = [
         sum((diff(p, b) * names[dof + b] for b in range(dof)), -diff(f, a))
@@ -592,11 +569,8 @@ def _element(polynomials, expression):
         ) from None
 
 
-def _products(exponents) -> tuple[dict, np.ndarray, np.ndarray]:
+def _products(exponents, width: int) -> tuple[dict, np.ndarray, np.ndarray]:
     """Number of every monomial and two earlier ones that it is the product of."""
-    if not exponents:
-        return {}, np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
-    width = len(exponents[0])
     order = {(0,) * width: 0}
     for i in range(width):
         order[tuple(int(j == i) for j in range(width))] = i + 1

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import NullLocator
 
 from leastaction.report.panel import BASELINE, MAIN, Panel
 from leastaction.report.recovery import relative_coefficients, shown_mode
@@ -61,11 +61,10 @@ def noise_coefficients(panels: Sequence[Panel], settings: Mapping) -> Figure:
             axes.set_axis_off()
         start += rows
     shown = [n for n in (MAIN, BASELINE) if any(n in p.models for p in panels)]
-    handles = [
-        key("truth", settings["truth_color"], linewidth=1.2),
-        *(key(look_of(n).label + RANGE, **look_of(n).series(settings)) for n in shown),
-    ]
-    legend_on_top(figure, handles)
+    looks = map(look_of, shown)
+    handles = [key(one.label + RANGE, **one.series(settings)) for one in looks]
+    truth = key("truth", settings["truth_color"], linewidth=1.2)
+    legend_on_top(figure, [truth, *handles])
     return figure
 
 
@@ -127,13 +126,8 @@ def _symmetric_scale(axes: Axes, reach: float) -> None:
     ticks = np.concatenate([-powers[::-1], [0.0], powers])
     limit = 1.5 * LINEAR_BELOW * 10.0**top
     axes.set_ylim(-limit, limit)
-    axes.yaxis.set_major_locator(FixedLocator(ticks))
+    axes.set_yticks(ticks, [f"{tick:g}".replace("-", "\u2212") for tick in ticks])
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(_with_minus))
-
-
-def _with_minus(value: float, _) -> str:
-    return f"{value:g}".replace("-", "\u2212")
 
 
 def _wrong(axes: Axes, panel: Panel, levels, settings: Mapping) -> None:
@@ -146,9 +140,7 @@ def _wrong(axes: Axes, panel: Panel, levels, settings: Mapping) -> None:
         x = np.array(places(wrong["noise_level"].values, levels)) + SHIFT[estimator]
         style = look_of(estimator).series(settings)
         axes.plot(x, wrong.mean("replicate"), clip_on=False, **style)
-    axes.set_ylim(bottom=0)
-    if axes.get_ylim()[1] < 1:
-        axes.set_ylim(0, 1)
+    axes.set_ylim(0, max(1, axes.get_ylim()[1]))
     axes.set_title("Missing and extra terms")
     axes.set_ylabel("Mean over replicates (1)")
 
@@ -198,25 +190,23 @@ def _damping(axes: Axes, panel: Panel, settings: Mapping) -> None:
     levels = levels_of([panel])
     names = panel.law.library.dissipation_names
     true = np.flatnonzero(panel.law.dissipation)
-    spread = [1.0]
-    handles = []
+    spread, colour = [1.0], settings["estimate_color"]
+    x = np.array(places(ratio["noise_level"].values, levels))
     for k, j in enumerate(true):
         of_term = ratio.sel(candidate=f"{names[j]} [D]")
-        x = np.array(places(of_term["noise_level"].values, levels))
         values = of_term.transpose("replicate", "noise_level").values
         low, middle, high = np.nanpercentile(values, [5, 50, 95], axis=0)
-        drawn = axes.errorbar(
+        axes.errorbar(
             x + DISTANCE_OF_TERMS * (k - (len(true) - 1) / 2),
             middle,
             yerr=[middle - low, high - middle],
             fmt=MARKERS[k % len(MARKERS)],
-            color=settings["estimate_color"],
+            color=colour,
             markersize=3.8,
-            markerfacecolor=settings["estimate_color"] if k == 0 else "white",
+            markerfacecolor=colour if k == 0 else "white",
             elinewidth=0.9,
             label=f"{panel.label(names[j])}: {_of_damping(panel, names[j])}",
         )
-        handles.append(drawn)
         spread += [*low, *high]
     limit = LIMIT_PERCENT / 100
     axes.axhline(1, color=settings["truth_color"], linewidth=1.2, zorder=1)
@@ -224,7 +214,7 @@ def _damping(axes: Axes, panel: Panel, settings: Mapping) -> None:
     reach = max(1.5 * limit, 1.15 * np.nanmax(np.abs(np.array(spread) - 1)))
     axes.set_ylim(1 - 1.35 * reach, 1 + 1.5 * reach)
     level_axis(axes, levels)
-    axes.legend(handles=handles, loc="upper left", fontsize=small(settings))
+    axes.legend(loc="upper left", fontsize=small(settings))
     exact = panel.recoveries[MAIN]["exact"].sel(noise_mode=shown_mode(MAIN, model))
     for place, level in enumerate(levels):
         hit = exact.sel(noise_level=level).values

@@ -27,7 +27,7 @@ from leastaction.report.style import StyledFigure, grid_of, key, legend_on_top, 
 
 # In mm.
 HEIGHT_OF_METHOD, HEIGHT_OF_REST = 6.5, 40.0
-# Markers of the modes, and how far above or below the line of their method.
+# Modes of the noise: markers, and how far above or below the line of their method.
 MARKS = {"independent": ("o", 0.14), "shared": ("s", -0.14)}
 # Decades from the lowest level to the place of data without noise.
 DECADES_TO_NO_NOISE = 0.8
@@ -37,10 +37,8 @@ ORDER = [
     for name in (MAIN, BASELINE, "sindy_pi", "lagrangian_sindy")
     for data in ("", SMOOTHED)
 ]
-MODES = {"independent": "independent noise", "shared": "shared noise"}
 NOMINAL_COVERAGE = 95.0
 ACCEPTED_COVERAGE = (90.0, 99.0)
-# Look of a method.
 look_of = partial(look, labels={BASELINE: "xL-SINDy"})
 # By the recorded channels: label, colour, marker, shift.
 CHANNELS = {
@@ -87,8 +85,8 @@ def noise_limits(panels: Sequence[Panel], settings: Mapping) -> Figure:
     grid[0].set_yticks(range(len(methods)), [look_of(m).label for m in methods])
     grid[0].set_ylim(len(methods) - 0.5, -0.5)
     handles = [
-        key(MODES[mode], "0.3", marker, markersize=3.6, linewidth=0.7, **_face(marker))
-        for mode, (marker, _) in MARKS.items()
+        key(f"{mode} noise", "0.3", m, markersize=3.6, linewidth=0.7, **_face(m, "0.3"))
+        for mode, (m, _) in MARKS.items()
     ]
     handles += [
         key("printed in the paper", settings["truth_color"], linewidth=1.6),
@@ -110,11 +108,7 @@ def finding(panels: Sequence[Panel]) -> str:
             if method in panel.recoveries
         ]
         said.append(f"{panel.title.lower()}: {', '.join(limits)}")
-    ours = [
-        _limit_text(_limit_of(panel, MAIN))
-        for panel in panels
-        if MAIN in panel.recoveries
-    ]
+    ours = [_limit_text(panel, MAIN) for panel in panels if MAIN in panel.recoveries]
     return (
         f"{_compared(panels)}Largest noise with the right structure (xL-SINDy with the "
         "shared noise of the paper's code), in brackets the paper's, which for "
@@ -123,26 +117,23 @@ def finding(panels: Sequence[Panel]) -> str:
     )
 
 
-def _limit_of(panel: Panel, method: str) -> NoiseLimit:
+def _limit_text(panel: Panel, method: str) -> str:
     """Largest noise of the kind that stands for a method."""
     found = panel.recoveries[method]
-    return largest_noise(found["exact"].sel(noise_mode=shown_mode(method, found)))
+    limit = largest_noise(found["exact"].sel(noise_mode=shown_mode(method, found)))
+    if np.isnan(limit.level):
+        return "none"
+    return ("≥ " if limit.at_end else "") + _level_text(limit.level)
 
 
 def _beside_printed(panel: Panel, method: str) -> str:
-    text = f"{look_of(method).label} {_limit_text(_limit_of(panel, method))}"
+    text = f"{look_of(method).label} {_limit_text(panel, method)}"
     printed = [_level_text(float(r["printed"])) for r in panel.printed_limits(method)]
     return f"{text} ({listed(printed)})" if printed else text
 
 
 def _level_text(level: float) -> str:
     return f"{level:g}" if level >= 1e-3 else plain_scientific(level, 1)
-
-
-def _limit_text(limit: NoiseLimit) -> str:
-    if np.isnan(limit.level):
-        return "none"
-    return ("≥ " if limit.at_end else "") + _level_text(limit.level)
 
 
 def _compared(panels: Sequence[Panel]) -> str:
@@ -173,7 +164,7 @@ def _mode_of(panel: Panel, method: str, mode: str) -> xr.Dataset | None:
     return found.sel(noise_mode=mode)
 
 
-def _face(marker: str, colour: str = "0.3") -> dict:
+def _face(marker: str, colour: str) -> dict:
     return {"markerfacecolor": colour if marker == "o" else "white"}
 
 
@@ -193,9 +184,9 @@ def _limit(axes: Axes, y: float, limit: NoiseLimit, least: float, marker: str, c
 
 
 def _printed(axes: Axes, y: float, panel: Panel, method: str, settings) -> None:
+    style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 4}
     for row in panel.printed_limits(method):
         x = np.log10(float(row["printed"]))
-        style = {"color": settings["truth_color"], "linewidth": 1.6, "zorder": 4}
         axes.plot([x, x], [y - 0.36, y + 0.36], solid_capstyle="butt", **style)
 
 
@@ -234,12 +225,11 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     if not levels:
         raise ValueError("success_study: no panel has a sweep over noise")
     swept = [found for panel in panels for found in panel.recoveries.values()]
-    modes = [m for m in MODES if any(m in found["noise_mode"] for found in swept)]
+    modes = [m for m in MARKS if any(m in found["noise_mode"] for found in swept)]
     size, shared = (2 * len(modes), len(panels)), {"sharex": True, "sharey": "row"}
     figure, grid = grid_of(settings, *size, row=42, rest=14, **shared)
     for j, panel in enumerate(panels):
-        for i, mode in enumerate(modes):
-            top, bottom = grid[2 * i : 2 * i + 2, j]
+        for mode, top, bottom in zip(modes, grid[::2, j], grid[1::2, j], strict=True):
             for k, method in enumerate(methods):
                 case = _mode_of(panel, method, mode)
                 if case is None:
@@ -252,8 +242,8 @@ def success_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
             level_axis(bottom, levels)
         grid[0, j].set_title(panel_title(panels, j))
     for mode, top, bottom in zip(modes, grid[::2], grid[1::2], strict=True):
-        top[0].set(ylabel=f"Right structure (%)\n{MODES[mode]}", ylim=(-6, 106))
-        error = f"Worst coefficient error (%)\n{MODES[mode]}"
+        top[0].set(ylabel=f"Right structure (%)\n{mode} noise", ylim=(-6, 106))
+        error = f"Worst coefficient error (%)\n{mode} noise"
         bottom[0].set(ylabel=error, yscale="log")
         mark_infinite(bottom)
     for axes in grid[:-1].flat:
@@ -307,17 +297,16 @@ def channel_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 def _of_channels(column, panel: Panel, levels, settings: Mapping) -> None:
     _, colour, marker, shift = CHANNELS[panel.channels]
     style = {"color": settings[colour], "marker": marker} | STYLE
-    found = panel.recoveries[MAIN]
-    mode = shown_mode(MAIN, found)
-    case = found.sel(noise_mode=mode)
+    mode = shown_mode(MAIN, panel.recoveries[MAIN])
+    case = panel.recoveries[MAIN].sel(noise_mode=mode)
     x = np.array(places(case["noise_level"].values, levels)) + shift
     share_of_exact(column[0], x, case, style)
     median_error(column[1], x, case, style)
     covered = coverage(panel.model(MAIN), panel.config, panel.law)
     if covered is not None:
-        stated = covered.sel(noise_mode=mode).stack(interval=("replicate", "candidate"))
-        hits = stated.sum("interval").values
-        counts = stated.count("interval").values
+        stated = covered.sel(noise_mode=mode)
+        hits = stated.sum(("replicate", "candidate")).values
+        counts = stated.count(("replicate", "candidate")).values
         # Without noise an interval is as long as round-off: it says nothing.
         shown = (case["noise_level"].values > 0) & (counts > 0)
         share_bars(column[2], x[shown], hits[shown], counts[shown], **style)

@@ -1,12 +1,12 @@
 """Trajectories of truth and models from the same start: Figure 3 of xL-SINDy."""
 
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 
 import numpy as np
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
@@ -49,16 +49,14 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """
     rows = [(i, name) for i, p in enumerate(panels) for name in p.truth.coordinates]
     columns = max(len(levels_shown(panel)) for panel in panels)
-    figure, grid = grid_of(settings, len(rows), columns, row=30, rest=18, sharex=True)
+    shared = {"sharex": True, "sharey": "row"}
+    figure, grid = grid_of(settings, len(rows), columns, row=30, rest=18, **shared)
     for line, (row, (i, name)) in enumerate(zip(grid, rows, strict=True)):
         panel = panels[i]
         for axes, level in zip(row, levels_shown(panel), strict=False):
             _draw(axes, panel, name, level, settings)
             if line == 0:
                 note(axes, level_text(level), 0.5, 1, offset=(0, 14), ha="center")
-        for axes in row[1:]:
-            axes.sharey(row[0])
-            axes.tick_params(labelleft=False)
         row[0].set_ylabel(f"{panel.label(name)} ({panel.coordinate_unit(name)})")
         if name == panel.truth.coordinates[0]:
             row[0].set_title(panel_title(panels, i))
@@ -67,9 +65,8 @@ def trajectories(panels: Sequence[Panel], settings: Mapping) -> Figure:
     figure.align_ylabels(grid[:, 0])
     shown = [m for m in reversed(THIRDS) if any(m in p.rollouts for p in panels)]
     handles = [key("truth", settings["truth_color"], **TRUTH)]
-    handles += [
-        key(look_of(m).label, look_of(m).color(settings), linewidth=1.3) for m in shown
-    ]
+    for one in map(look_of, shown):
+        handles.append(key(one.label, one.color(settings), linewidth=1.3))
     legend_on_top(figure, handles)
     return figure
 
@@ -78,10 +75,7 @@ def finding(panels: Sequence[Panel]) -> str:
     """How far the drawn motions leave the truth at the middle level."""
     middle = [levels_shown(p)[len(levels_shown(p)) // 2] for p in panels]
     far = {
-        method: [
-            _farthest(panel, method, level)
-            for panel, level in zip(panels, middle, strict=True)
-        ]
+        method: list(map(_farthest, panels, repeat(method), middle))
         for method in reversed(THIRDS)
         if all(method in panel.rollouts for panel in panels)
     }
@@ -167,14 +161,6 @@ def _case(panel: Panel, method: str, level: float) -> xr.Dataset | None:
     return None if found is None else shown_case(method, found, level)
 
 
-def _handles(panels: Sequence[Panel], settings: Mapping, text="") -> list[Line2D]:
-    shown = [m for m in reversed(DASHES) if any(m in p.rollouts for p in panels)]
-    return [
-        key("truth", settings["truth_color"], linewidth=1.6),
-        *(key(look_of(m).label + text, **_style(m, settings)) for m in shown),
-    ]
-
-
 def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
     """Relative change |H(t) − H(0)| / max |H| of the true energy, by noise level.
 
@@ -203,8 +189,10 @@ def energy(panels: Sequence[Panel], settings: Mapping) -> Figure:
         if len(panels) > 1:
             row[0].set_title(panel_title(panels, i))
     band = {"facecolor": settings["estimate_color"], "alpha": 0.15}
+    shown = [m for m in reversed(DASHES) if any(m in p.rollouts for p in panels)]
     handles = [
-        *_handles(panels, settings, ", median"),
+        key("truth", settings["truth_color"], linewidth=1.6),
+        *(key(f"{look_of(m).label}, median", **_style(m, settings)) for m in shown),
         Patch(label="recommended, 5–95 % of the paths", **band),
         key("end of training", "black", linewidth=0.8),
     ]
