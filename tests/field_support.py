@@ -90,5 +90,5 @@ def model_of(system, coefficients, sigma, replicates=1):
             "alternatives": ("replicate", [""] * replicates),
         },
         coords={"replicate": np.arange(replicates), "term": terms, "dof": ["u"]},
-        attrs=domain_attributes(system),
+        attrs=domain_attributes(system.field, system.domain),
     )

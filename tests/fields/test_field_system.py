@@ -12,7 +12,7 @@ NONLINEAR = "u_t**2/2 - u_x**2/2 - u_x**4/4 - u**2*u_x**2/3 - u_xx**2*u_x**2/5 +
 
 @pytest.mark.parametrize("system", [string(), cantilever()], ids=["string", "beam"])
 def test_stiffness_is_symmetric_and_positive(system):
-    stiffness = system.stiffness
+    stiffness = system.discrete_potential.stiffness
     np.testing.assert_array_equal(stiffness, stiffness.T)
     assert np.linalg.eigvalsh(stiffness)[0] > 0
     omega, phi = system.modes
@@ -56,18 +56,27 @@ def test_force_is_the_slope_of_the_energy(rng):
         / (2 * step)
         for e in np.eye(9)
     ]
-    np.testing.assert_allclose(system.force(u), -np.array(slope), rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(
+        system.discrete_potential.force(u), -np.array(slope), rtol=1e-6, atol=1e-6
+    )
     hessian = system.discrete_potential.hessian(u)
-    bend = (system.force(u + step * u) - system.force(u - step * u)) / (2 * step)
+    bend = (
+        system.discrete_potential.force(u + step * u)
+        - system.discrete_potential.force(u - step * u)
+    ) / (2 * step)
     np.testing.assert_allclose(hessian @ u, -bend, rtol=1e-5, atol=1e-5)
 
 
 def test_force_of_a_quadratic_density_is_its_stiffness(rng):
     system = cantilever()
     u = rng.standard_normal((3, 20))
-    np.testing.assert_allclose(system.force(u), -u @ system.stiffness, rtol=1e-9)
+    np.testing.assert_allclose(
+        system.discrete_potential.force(u),
+        -u @ system.discrete_potential.stiffness,
+        rtol=1e-9,
+    )
     kinetic = (system.mass * u**2).sum(axis=1) / 2
-    potential = np.einsum("ij,jk,ik->i", u, system.stiffness, u) / 2
+    potential = np.einsum("ij,jk,ik->i", u, system.discrete_potential.stiffness, u) / 2
     np.testing.assert_allclose(system.energy(u, u), kinetic + potential)
 
 

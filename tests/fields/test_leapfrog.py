@@ -12,7 +12,9 @@ def test_displacements_obey_the_two_step_recursion():
     h = 1e-3
     u = observe(system, "leapfrog", steps=200, time_step=h)["u"].values[0]
     second = u[:, 2:] - 2 * u[:, 1:-1] + u[:, :-2]
-    kick = (second - h**2 * system.force(u[:, 1:-1]) / system.mass) / h
+    kick = (
+        second - h**2 * system.discrete_potential.force(u[:, 1:-1]) / system.mass
+    ) / h
     # What is left is white: sigma dW, independent from step to step and node to node.
     scaled = kick / (system.sigma * np.sqrt(h))
     flat = scaled.reshape(-1, 6)

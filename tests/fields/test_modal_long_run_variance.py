@@ -33,7 +33,7 @@ def test_noise_that_depends_on_the_field_is_not_taken_for_constant():
     for k in range(whole.shape[1]):
         whole[:, k] = u
         noise = 4 * np.sqrt(1 + 2 * u**2) * rng.standard_normal(u.shape)
-        v += dt * truth.force(u) / truth.mass + np.sqrt(dt) * noise
+        v += dt * truth.discrete_potential.force(u) / truth.mass + np.sqrt(dt) * noise
         u = u + dt * v
     paths = paths.assign(u=(paths["u"].dims, whole[None]))
     library = LIBRARY | {"volatility": [{"terms": ["1", "u**2", "u_x**2"]}]}

@@ -14,6 +14,7 @@ at a free end are natural, so that nothing has to be imposed there.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import product
 
 import numpy as np
 import sympy as sp
@@ -49,11 +50,9 @@ SAMPLES_PER_BATCH = 250
 class Operator:
     """Linear map from nodal values to a derivative at quadrature points."""
 
-    # Shape (point, node), m^-order.
-    matrix: np.ndarray
-    # Quadrature weight and position of each point, m.
-    weights: np.ndarray
-    positions: np.ndarray
+    matrix: np.ndarray  # (point, node), m^-order
+    weights: np.ndarray  # of the quadrature at each point, m
+    positions: np.ndarray  # m
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ class Domain:
 
     An end is ``"fixed"`` (u = 0; a hinge, for a beam), ``"clamped"`` (u = u_x = 0) or
     ``"free"`` (natural); only a free one carries a node. If both are ``"periodic"``,
-    the first node is at 0, and at the length again. The length is in m.
+    the first node is at 0, and at the length (m) again.
     """
 
     length: float
@@ -89,14 +88,9 @@ class Domain:
 
     @classmethod
     def from_config(cls, config: Mapping, prefix: str = "") -> "Domain":
-        """Domain of the ``system.domain`` section of an example."""
+        """Domain of the section ``system.domain``, or of a dataset's attributes."""
         types = {"length": float, "nodes": int, "left": str, "right": str}
         return cls(**{name: of(config[prefix + name]) for name, of in types.items()})
-
-    @classmethod
-    def from_attributes(cls, attributes: Mapping) -> "Domain":
-        """Domain that a dataset of a field names in its attributes."""
-        return cls.from_config(attributes, "domain_")
 
     @property
     def periodic(self) -> bool:
@@ -150,15 +144,18 @@ class Domain:
 def _operator(domain: Domain, order: int, points_of: int) -> Operator:
     if points_of == 0:
         return Operator(np.eye(domain.nodes), domain.cell, domain.x)
-    if domain.periodic:
-        return _periodic_operator(domain, order, points_of)
-    dx, ends = domain.dx, (domain.left, domain.right)
-    # Values at all points, ends at rest included.
+    dx, here, ends = domain.dx, np.eye(domain.nodes), (domain.left, domain.right)
+    # Values at all points: with ends at rest, or with the neighbours around the line.
     at_rest = [int(end != "free") for end in ends]
-    values = np.pad(np.eye(domain.nodes), [at_rest, (0, 0)])
+    values = np.pad(here, [at_rest, (0, 0)])
+    if domain.periodic:
+        values = np.vstack([here[-1:], here, here[:1]])
     if points_of == 1:
-        total = values[1:] + values[:-1]
-        matrix = total / 2 if order == 0 else (values[1:] - values[:-1]) / dx
+        values = values[int(domain.periodic) :]
+        matrix = (
+            (values[1:] + values[:-1]) / 2,
+            (values[1:] - values[:-1]) / dx,
+        )[order]
         weights = np.full(len(matrix), dx)
         return Operator(matrix, weights, dx * (np.arange(len(matrix)) + 0.5))
     # Beyond a clamped end the field is mirrored.
@@ -172,19 +169,8 @@ def _operator(domain: Domain, order: int, points_of: int) -> Operator:
     weights = np.full(len(matrix), dx)
     weights[0] /= 1 + clamped[0]
     weights[-1] /= 1 + clamped[1]
-    return Operator(matrix, weights, dx * (np.arange(len(matrix)) + 1 - clamped[0]))
-
-
-def _periodic_operator(domain: Domain, order: int, points_of: int) -> Operator:
-    dx, here = domain.dx, np.eye(domain.nodes)
-    after, before = (np.roll(here, shift, axis=1) for shift in (1, -1))
-    matrices = {
-        1: ((here + after) / 2, (after - here) / dx),
-        2: (here, (after - before) / (2 * dx), (after - 2 * here + before) / dx**2),
-    }
-    weights = np.full(domain.nodes, dx)
-    positions = domain.x + (dx / 2 if points_of == 1 else 0.0)
-    return Operator(matrices[points_of][order], weights, positions)
+    first = 0 if clamped[0] or domain.periodic else 1
+    return Operator(matrix, weights, dx * (np.arange(len(matrix)) + first))
 
 
 @dataclass(frozen=True)
@@ -204,10 +190,7 @@ class Potential:
         jet = displacements(self.field)
         if not self.density.is_polynomial(*jet):
             return False
-        return {sum(powers) for powers in sp.Poly(self.density, *jet).monoms()} <= {
-            0,
-            2,
-        }
+        return {*map(sum, sp.Poly(self.density, *jet).monoms())} <= {0, 2}
 
     @cached_property
     def _groups(self) -> list[tuple[sp.Expr, list[Operator]]]:
@@ -248,11 +231,9 @@ class Potential:
         for term, operators in self._groups:
             used = displacements(self.field)[: len(operators)]
             at_points = [operator.matrix @ u for operator in operators]
-            for s, left in zip(used, operators, strict=True):
-                for r, right in zip(used, operators, strict=True):
-                    bend = sp.diff(term, s, r)
-                    if bend == 0:
-                        continue
+            pairs = product(zip(used, operators, strict=True), repeat=2)
+            for (s, left), (r, right) in pairs:
+                if (bend := sp.diff(term, s, r)) != 0:
                     value = sp.lambdify(used, bend, "numpy")(*at_points)
                     weighted = (value * left.weights)[:, None] * right.matrix
                     hessian += left.matrix.T @ weighted
@@ -280,17 +261,11 @@ class PointEvaluator:
     """Functions of the jet (u, u_t, u_x, u_xx) at the points of one spatial order."""
 
     def __init__(
-        self,
-        expressions: Sequence[sp.Expr],
-        field: str,
-        domain: Domain,
-        points_of: int,
+        self, expressions: Sequence[sp.Expr], field: str, domain: Domain, points_of: int
     ):
-        self._count = len(expressions)
-        self._table = _rows(
-            [domain.operator(k, points_of) for k in range(points_of + 1)]
-        )
-        jet = [(jet_symbol(field, k), k, "u") for k in range(points_of + 1)]
+        self._count, orders = len(expressions), range(points_of + 1)
+        self._table = _rows([domain.operator(k, points_of) for k in orders])
+        jet = [(jet_symbol(field, k), k, "u") for k in orders]
         jet.append((jet_symbol(field, 0, 1), 0, "u_t"))
         used = [s for s in jet if any(e.has(s[0]) for e in expressions)]
         there = {s: sp.Symbol(f"at_{s}", real=True) for s, _, _ in used}
@@ -299,8 +274,7 @@ class PointEvaluator:
             for s, order, array in used
         ]
         targets = [f"values[{i}, k, p]" for i in range(self._count)]
-        moved = [e.subs(there) for e in expressions]
-        values = assignments(targets, moved, "shared_")
+        values = assignments(targets, [e.subs(there) for e in expressions], "shared_")
         blocks = {"jet": "\n".join(gather), "values": values}
         self._functions = kernel(KERNEL, blocks)
 
@@ -327,16 +301,10 @@ class PointEvaluator:
 
 def _rows(operators) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Nonzero entries of the operators, row by row: (start, node, entry)."""
-    start, node, entry = [], [], []
-    for operator in operators:
-        first = [len(node)]
-        for row in operator.matrix:
-            nonzero = np.flatnonzero(row)
-            node += list(nonzero)
-            entry += list(row[nonzero])
-            first.append(len(node))
-        start.append(first)
-    return np.array(start), np.array(node), np.array(entry, dtype=float)
+    matrices = np.array([operator.matrix for operator in operators])
+    ends = np.count_nonzero(matrices, axis=2).cumsum().reshape(matrices.shape[:2])
+    start = np.hstack([np.append(0, ends[:-1, -1])[:, None], ends])
+    return start, matrices.nonzero()[2], matrices[matrices != 0]
 
 
 class ModalForces:
@@ -350,7 +318,7 @@ class ModalForces:
     def __init__(
         self, terms: Sequence[sp.Expr], field: str, domain: Domain, phi: np.ndarray
     ):
-        self.terms, self._modes = len(terms), phi.shape[1]
+        self.terms = len(terms)
         self._phi = domain.cell[:, None] * phi
         self._linear, self._diagonal, self._nonlinear = {}, {}, []
         curved: dict[int, list] = {}
@@ -365,7 +333,7 @@ class ModalForces:
                 if slope != 0:
                     curved.setdefault(points, []).append((i, order, slope))
         for points, parts in curved.items():
-            operators = [domain.operator(order, points) for order in range(points + 1)]
+            operators = (domain.operator(order, points) for order in range(points + 1))
             weighted = [o.weights[:, None] * (o.matrix @ phi) for o in operators]
             evaluate = PointEvaluator([s for _, _, s in parts], field, domain, points)
             place = [(i, weighted[order]) for i, order, _ in parts]
@@ -386,23 +354,17 @@ class ModalForces:
         """What the nonlinear forces need of the field, whatever the test functions."""
         return [evaluate(u) for evaluate, _ in self._nonlinear]
 
-    def __call__(self, u: np.ndarray, spare: int = 0, slopes=None):
+    def __call__(self, u: np.ndarray, *more):
         """Modal displacements (sample, mode), and :meth:`forces` for them."""
         q = u @ self._phi
-        return q, self.forces(u, q, spare, slopes)
+        return q, self.forces(u, q, *more)
 
-    def forces(
-        self,
-        u: np.ndarray,
-        q: np.ndarray,
-        spare: int = 0,
-        slopes: Sequence[np.ndarray] | None = None,
-    ) -> np.ndarray:
+    def forces(self, u: np.ndarray, q: np.ndarray, spare: int = 0, slopes=None):
         """Forces (term, sample, mode), and `spare` rows for the caller to fill.
 
         `slopes` are those of another instance with the same terms, if known.
         """
-        forces = np.empty((self.terms + spare, len(u), self._modes))
+        forces = np.empty((self.terms + spare, *q.shape))
         for i, eigenvalues in self._diagonal.items():
             np.multiply(q, eigenvalues, out=forces[i])
         for i, projected in self._linear.items():
@@ -459,6 +421,12 @@ class NodeEvaluator:
         return found
 
 
+def is_linear(expression: sp.Expr) -> bool:
+    """Whether an expression is linear in the jet, up to a constant."""
+    jet = expression.free_symbols
+    return all(sp.diff(expression, a, b) == 0 for a in jet for b in jet)
+
+
 def count_functions(
     terms: Sequence[sp.Expr], strides: Sequence[int], field: str, domain: Domain
 ) -> int:
@@ -468,8 +436,7 @@ def count_functions(
     as often as they are independent: once for a constant, and one time less than there
     are springs for the slopes between two fixed ends, whose sum vanishes.
     """
-    jet = (*displacements(field), jet_symbol(field, 0, 1))
-    total = 0
+    jet, total = (*displacements(field), jet_symbol(field, 0, 1)), 0
     for term, stride in zip(terms, strides, strict=True):
         if stride == 0:
             continue
@@ -477,7 +444,7 @@ def count_functions(
         rows = len(domain.operator(points).weights[::stride])
         if not term.free_symbols:
             rows = 1
-        elif all(sp.diff(term, a, b) == 0 for a in jet for b in jet):
+        elif is_linear(term):
             matrix = sum(
                 float(sp.diff(term, s)) * domain.operator(k, points).matrix
                 for k, s in enumerate(jet[: points + 1])

@@ -7,7 +7,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.expressions import symbol
+from leastaction.core.euler_lagrange import symbols
 from leastaction.core.initial_state import initial_expressions, random_names
 from leastaction.core.simulation import check_finite, generator, step_count
 from leastaction.fields.contracts import CONTRACTS
@@ -38,16 +38,13 @@ def field_ensemble(
     steps = step_count(settings["duration"], settings["time_step"])
     dt, n = settings["time_step"], settings["trajectories"]
     draw = field_initial_states(settings["initial_state"], system)
-    generators = [
-        generator(seed, example, "simulate", replicate, trajectory)
-        for trajectory in range(n)
-    ]
+    key = seed, example, "simulate", replicate
+    generators = [generator(*key, trajectory) for trajectory in range(n)]
     starts = np.array([draw(rng) for rng in generators])
-    u = np.empty((1, n, steps + 1, system.dof))
-    u_t = np.empty_like(u)
+    u, u_t = np.empty((2, n, steps + 1, system.dof))
     with np.errstate(over="ignore", invalid="ignore"):
-        paths(system, starts, generators, dt, u[0], u_t[0])
-    check_finite(u[0], u_t[0], dt, replicate)
+        paths(system, starts, generators, dt, u, u_t)
+    check_finite(u, u_t, dt, replicate)
     unit = units[system.field]
     return CONTRACTS["field_observations"].dataset(
         {"u": u, "u_t": u_t},
@@ -56,15 +53,14 @@ def field_ensemble(
             "time": np.arange(steps + 1) * dt,
             "node": node_coordinate(system.domain),
         },
-        attrs=domain_attributes(system),
+        attrs=domain_attributes(system.field, system.domain),
         units={"u": unit, "u_t": f"({unit})/s"},
     )
 
 
-def domain_attributes(system: FieldSystem) -> dict:
+def domain_attributes(field: str, domain: Domain) -> dict:
     """Attributes that carry the field and its domain from file to file."""
-    domain = {f"domain_{name}": value for name, value in asdict(system.domain).items()}
-    return {"field": system.field, **domain}
+    return {"field": field, **{f"domain_{k}": v for k, v in asdict(domain).items()}}
 
 
 def node_coordinate(domain: Domain) -> tuple:
@@ -80,21 +76,15 @@ def field_initial_states(
     As :func:`initial_states`, with expressions in the position ``x`` and the ``length``
     of the domain, too; ``draw`` refuses a state that moves an end that is fixed.
     """
-    x, length = symbol("x"), symbol("length")
-    domain = system.domain
-    expressions = [
-        system.evaluated(e).subs(length, domain.length)
-        for e in initial_expressions(settings, system, PLACES)
-    ]
+    domain, (x, length) = system.domain, symbols(PLACES)
+    drawn_symbols = symbols(settings.get("random", {}))
     draw_names = random_names(settings)
-    drawn_symbols = [symbol(name) for name in settings.get("random", {})]
-    functions = [sp.lambdify([x, *drawn_symbols], e, "numpy") for e in expressions]
+    laws = map(system.evaluated, initial_expressions(settings, system, PLACES))
+    laws = [law.subs(length, domain.length) for law in laws]
+    functions = [sp.lambdify([x, *drawn_symbols], law, "numpy") for law in laws]
     ends = {"left": 0.0, "right": domain.length}
-    held = {
-        side: at
-        for side, at in ends.items()
-        if getattr(domain, side) not in ("free", "periodic")
-    }
+    free = ("free", "periodic")
+    held = {s: at for s, at in ends.items() if getattr(domain, s) not in free}
     places = np.append(domain.x, list(held.values()))
 
     def draw(rng: np.random.Generator) -> np.ndarray:
@@ -117,10 +107,8 @@ def domain_and_library(
     dataset: xr.Dataset, library: Mapping
 ) -> tuple[Domain, FieldLibrary]:
     """Domain of a field that `dataset` names, and the candidates of its density."""
-    field = str(dataset.attrs["field"])
-    return Domain.from_attributes(dataset.attrs), FieldLibrary.from_config(
-        library, field
-    )
+    terms = FieldLibrary.from_config(library, str(dataset.attrs["field"]))
+    return Domain.from_config(dataset.attrs, "domain_"), terms
 
 
 def one_by_one(ensemble: xr.DataArray) -> Iterator[np.ndarray]:
@@ -131,7 +119,4 @@ def one_by_one(ensemble: xr.DataArray) -> Iterator[np.ndarray]:
 
 def mean_of_paths(ensemble: xr.DataArray) -> np.ndarray:
     """Mean over the trajectories of the one replicate of an `ensemble`."""
-    total = np.zeros(ensemble.shape[2:])
-    for path in one_by_one(ensemble):
-        total += path
-    return total / ensemble.sizes["trajectory"]
+    return sum(one_by_one(ensemble)) / ensemble.sizes["trajectory"]

@@ -9,9 +9,7 @@
     + S\\,\\dot W(x, t), \\qquad
     \\mathcal L = \\tfrac12\\rho\\,u_t^2 - V(u, u_x, u_{xx}).
 
-The truth behind simulated data and the model identified from data are both a
-:class:`FieldSystem`, as discrete systems are both a
-:class:`~leastaction.core.system.System`.
+Truth and identified model are both a :class:`FieldSystem`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -49,14 +47,11 @@ class FieldSystem:
     `parameters` are in SI units.
     """
 
-    # Name of u.
-    field: str
+    field: str  # name of u
     domain: Domain
     parameters: Mapping[str, float]
-    # Density of L in (u, u_t, u_x, u_xx), J/m.
-    lagrangian: sp.Expr
-    # Intensity S of the random force density, the unit of ρ u_tt times s^0.5. S/ρ is
-    # the volatility of the acceleration of a node with a full cell.
+    lagrangian: sp.Expr  # density in (u, u_t, u_x, u_xx), J/m
+    # Intensity S of the random force density, the unit of ρ u_tt times s^0.5.
     volatility: sp.Expr = sp.Integer(0)
 
     @classmethod
@@ -76,11 +71,11 @@ class FieldSystem:
         }
         names = declared_names(field, parameters)
         system = cls(
-            field=field,
-            domain=Domain.from_config(config["domain"]),
-            parameters=parameters,
-            lagrangian=parsed("lagrangian", config["lagrangian"], names),
-            volatility=parsed("volatility", config.get("volatility", "0"), parameters),
+            field,
+            Domain.from_config(config["domain"]),
+            parameters,
+            parsed("lagrangian", config["lagrangian"], names),
+            parsed("volatility", config.get("volatility", "0"), parameters),
         )
         system.check()
         return system
@@ -155,13 +150,9 @@ class FieldSystem:
     ) -> "FieldSystem":
         """Field with an identified density; noise of the same intensity everywhere."""
         parameters["sigma"] = float(model["volatility_estimate"].values[0])
-        return cls(
-            field=str(model.attrs["field"]),
-            domain=Domain.from_attributes(model.attrs),
-            parameters=parameters,
-            lagrangian=lagrangian,
-            volatility=symbol("sigma"),
-        )
+        domain = Domain.from_config(model.attrs, "domain_")
+        (field,) = cls.coordinates_of(model)
+        return cls(field, domain, parameters, lagrangian, symbol("sigma"))
 
     @property
     def dof(self) -> int:
@@ -194,16 +185,14 @@ class FieldSystem:
         """u_tt without noise, in (u, u_x, u_xx, u_xxx, u_xxxx), from the density."""
         kinetic = self.kinetic * jet_symbol(self.field, 0, 2)
         (equation,) = density_euler_lagrange(self.lagrangian, self.coordinates)
-        rest = kinetic - equation
-        return sp.expand(rest / self.kinetic)
+        return sp.expand((kinetic - equation) / self.kinetic)
 
     @cached_property
     def equations_of_motion(self) -> tuple[sp.Eq]:
         """u_tt = acceleration + S/ρ Ẇ."""
         noise = self.volatility / self.kinetic * symbol("Wdot")
-        return (
-            sp.Eq(symbol(f"{self.field}_tt"), sp.expand(self.acceleration + noise)),
-        )
+        u_tt = jet_symbol(self.field, 0, 2)
+        return (sp.Eq(u_tt, sp.expand(self.acceleration + noise)),)
 
     def evaluated(self, expression: sp.Expr) -> sp.Expr:
         """`expression` with the parameter values put in."""
@@ -231,8 +220,8 @@ class FieldSystem:
 
         So that the noise of the modes is independent and equal, :attr:`modal_sigma`.
         """
-        domain = self.domain
-        return self.volatility_of_acceleration * np.sqrt(domain.dx / domain.cell)
+        share = self.domain.dx / self.domain.cell
+        return self.volatility_of_acceleration * np.sqrt(share)
 
     @property
     def modal_sigma(self) -> float:
@@ -251,15 +240,6 @@ class FieldSystem:
         density = sp.expand(self.evaluated(self.potential))
         return Potential(density, self.field, self.domain)
 
-    @property
-    def stiffness(self) -> np.ndarray:
-        """K, shape (node, node); ValueError if the density is not quadratic."""
-        return self.discrete_potential.stiffness
-
-    def force(self, u: np.ndarray) -> np.ndarray:
-        """Force on each node, −∂(potential energy)/∂u; shape (..., node)."""
-        return self.discrete_potential.force(u)
-
     def energy(self, u: np.ndarray, u_t: np.ndarray) -> np.ndarray:
         """Hamiltonian of states of shape (..., node), J: shape (...)."""
         kinetic = (self.mass / 2 * u_t**2).sum(axis=-1)
@@ -277,8 +257,8 @@ class FieldSystem:
                 f"lagrangian: the coefficient of {self.names[1]}**2/2 is "
                 f"{self.mass_density:g}; it must be positive"
             )
-        root = np.sqrt(self.mass)
-        values, vectors = np.linalg.eigh(self.stiffness / np.outer(root, root))
+        root, stiffness = np.sqrt(self.mass), self.discrete_potential.stiffness
+        values, vectors = np.linalg.eigh(stiffness / np.outer(root, root))
         largest = np.abs(values).max()
         if values[0] < -RELATIVE_ROUNDOFF_OF_EIGENVALUES * largest:
             raise IllPosedError(

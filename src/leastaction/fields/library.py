@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 
 import numpy as np
 import sympy as sp
@@ -58,16 +60,13 @@ def density_euler_lagrange(
     It vanishes for divergences, such as constants, u_t, u_x, u_xx and u u_x.
     """
     (field,) = coordinates
+    jet = partial(jet_symbol, field)
     u, u_t, u_x, u_xx = (symbol(name) for name in density_names(field))
 
     def total(expression: sp.Expr, x: int, t: int) -> sp.Expr:
         """Total derivative along x or t on the jet of the field."""
-        parts = (
-            sp.diff(expression, jet_symbol(field, a, b))
-            * jet_symbol(field, a + x, b + t)
-            for a in range(5)
-            for b in range(3)
-        )
+        places = product(range(5), range(3))
+        parts = (sp.diff(expression, jet(a, b)) * jet(a + x, b + t) for a, b in places)
         return sum(parts, sp.Integer(0))
 
     expression = (

@@ -11,21 +11,17 @@ O((ω dt)²). With the terms fixed, faster modes join, and with them the dispers
     \\qquad \\operatorname{Cov} g = γ_0 \\sum Z_k Z_k^T
         + γ_1 \\sum (Z_k Z_{k+1}^T + Z_{k+1} Z_k^T) .
 
-The residual of overlapping second differences is a moving average of order one with
+The residual r of overlapping second differences is a moving average of order one with
 autocovariances γ₀, γ₁ (ratio ¼ for data that are exact in time, 0 for leapfrog, ½ for
-average acceleration), and its long-run variance γ₀ + 2γ₁ is that of the noise for all
-of them. J(c, ρ) = gᵀ Cov⁻¹ g is minimised; subsets compete as in
+average acceleration). J(c, ρ) = gᵀ Cov⁻¹ g is minimised; subsets compete as in
 :mod:`leastaction.core.gmm`. If ρ comes out with a standard error above
-`dispersion_error`, the modes are too slow to tell, ρ does not matter, and the estimate
-on the well-resolved modes stands.
+`dispersion_error`, the modes are too slow to tell, and the estimate on the
+well-resolved modes stands.
 
-The volatility follows from the long-run variance of the residual r, which does not
-depend on how time was discretised,
+The volatility S of a node with a full cell follows from the long-run variance of r,
+which does not depend on how time was discretised:
 
 .. math::  γ_0 + 2 γ_1 = S^2\\,dx\\,dt .
-
-S is the volatility of a node with a full cell dx; nodes with a smaller cell get
-S √(dx/cell), so that the noise of every mode of unit mass is S √dx.
 
 The form of S² follows from the same residual at the nodes: with P the projector on the
 modes used, the node a has E[r_a² | state] ∝ Σ_b P_ab² S²(state_b).
@@ -70,16 +66,13 @@ log = logging.getLogger(__name__)
 class DispersiveMoments:
     """Moments of some of the modes, as a function of the coefficients and of ρ."""
 
-    # Σ Z Xᵀ of the reference, (instrument,), of dt F and of dt δ²F, (instrument, term).
-    reference: np.ndarray
-    force: np.ndarray
-    curvature: np.ndarray
-    # Σ Z Zᵀ and Σ X Xᵀ at lag 0, and at lags ±1 together.
-    instruments: np.ndarray
-    increments: np.ndarray
-    # Number of second differences, and coefficient of the reference.
-    samples: float
-    scale: float
+    reference: np.ndarray  # Σ Z Xᵀ of the reference, (instrument,)
+    force: np.ndarray  # the same of dt F, (instrument, term)
+    curvature: np.ndarray  # and of dt δ²F
+    instruments: np.ndarray  # Σ Z Zᵀ at lag 0, and at lags ±1 together
+    increments: np.ndarray  # Σ X Xᵀ
+    samples: float  # number of second differences
+    scale: float  # coefficient of the reference
 
     @classmethod
     def of(cls, library: xr.Dataset, groups: int) -> "DispersiveMoments":
@@ -104,18 +97,9 @@ class DispersiveMoments:
         """Moments of every candidate at dispersion ρ, shape (instrument, term)."""
         return self.force + (NUMEROV + rho) * self.curvature
 
-    def combination(self, c: np.ndarray, rho: float) -> np.ndarray:
-        """Weights of all columns in the residual."""
-        return np.concatenate([[self.scale], c, (NUMEROV + rho) * c])
-
-    @property
-    def reference_variance(self) -> float:
-        """Mean square of the reference column in the residual."""
-        return float(self.scale**2 * self.increments[0][0, 0] / self.samples)
-
     def noise(self, c: np.ndarray, rho: float) -> tuple[float, float]:
         """Autocovariances γ₀, γ₁ of the residual."""
-        weights = self.combination(c, rho)
+        weights = np.concatenate([[self.scale], c, (NUMEROV + rho) * c])
         zero, both = (weights @ gram @ weights for gram in self.increments)
         return zero / self.samples, both / (2 * self.samples)
 
@@ -161,10 +145,10 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     dispersive = bool(fit.support) and free.rho_std < settings["dispersion_error"]
     if dispersive:
         fit = free
-    deterministic = fit.noise[0] <= NOISE_ROUNDOFF * slow.reference_variance
-    scheme = scheme_name(
-        (free.rho, free.rho_std) if dispersive else None, fit.noise[1] / fit.noise[0]
-    )
+    reference_variance = slow.scale**2 * slow.increments[0][0, 0] / slow.samples
+    deterministic = bool(fit.noise[0] <= NOISE_ROUNDOFF * reference_variance)
+    ratio = fit.noise[1] / fit.noise[0]
+    scheme = scheme_name((free.rho, free.rho_std) if dispersive else None, ratio)
     log.info("the samples look like those of: %s", scheme)
     given = np.zeros(library.sizes["candidate"])
     scale = library.attrs["reference_coefficient"]
@@ -176,29 +160,16 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         np.flatnonzero(library["used"].values),
     )
     statistics = ("j_statistic", "j_degrees", "j_p_value", "converged")
+    turn = float(library["largest_turn"].values[0, int(dispersive)])
+    used = "whether modes that show the dispersion are in the estimate"
+    named = "time scheme whose samples look like these"
     diagnostics = {name: estimate.diagnostics[name] for name in statistics} | {
         "dispersion": (free.rho, "1", "dispersion rho of the samples"),
         "dispersion_std": (free.rho_std, "1", "its standard error"),
-        "dispersion_used": (
-            int(dispersive),
-            "1",
-            "whether modes that show the dispersion are in the estimate",
-        ),
-        "largest_turn": (
-            float(library["largest_turn"].values[0, int(dispersive)]),
-            "rad",
-            "largest omega dt of the modes in the estimate",
-        ),
-        "residual_autocorrelation": (
-            fit.noise[1] / fit.noise[0],
-            "1",
-            "gamma_1 / gamma_0 of the residual",
-        ),
-        "scheme": (
-            np.array(scheme, dtype=object),
-            "1",
-            "time scheme whose samples look like these",
-        ),
+        "dispersion_used": (int(dispersive), "1", used),
+        "largest_turn": (turn, "rad", "largest omega dt of the modes in the estimate"),
+        "residual_autocorrelation": (ratio, "1", "gamma_1 / gamma_0 of the residual"),
+        "scheme": (np.array(scheme, dtype=object), "1", named),
     }
     return replace(estimate, diagnostics=diagnostics)
 
@@ -279,10 +250,11 @@ def volatility(
         count, pairs = count + r.size, pairs + r[1:].size
         squares.add(path, r, settings["decimate"])
     gamma = sums / (count, pairs)
-    per_area = 1 / (time_step(observations) * residual.dx)
-    variance = max((gamma[0] + 2 * gamma[1]) * per_area, 0.0)
+    long_run = gamma[0] + 2 * gamma[1]
+    per_area = 1 / (residual.time_step * residual.domain.dx)
+    variance = max(long_run * per_area, 0.0)
     spread = 6 * gamma[0] ** 2 + 16 * gamma[1] ** 2 + 16 * gamma[0] * gamma[1]
-    relative = np.sqrt(spread / count) / max(gamma[0] + 2 * gamma[1], 1e-300)
+    relative = np.sqrt(spread / count) / max(long_run, 1e-300)
     coefficients, std = squares.select(settings["max_terms"], variance / gamma[0])
     varying = [i for i, term in enumerate(terms) if term.free_symbols]
     return VolatilityEstimate(
@@ -300,19 +272,17 @@ class _Residual:
 
     def __init__(self, observations, estimate, library):
         self.domain, terms = domain_and_library(observations, library)
-        self.field, self.dx = terms.field, self.domain.dx
+        self.field, self.time_step = terms.field, time_step(observations)
+        told = {name: value for name, (value, *_) in estimate.diagnostics.items()}
         _, phi = test_functions(terms, self.domain)
         turn = turn_per_sample(observations["u"], self.domain.cell[:, None] * phi)
-        largest = estimate.diagnostics["largest_turn"][0]
-        self.phi = phi[:, turn <= largest * (1 + 1e-9)]
+        self.phi = phi[:, turn <= told["largest_turn"] * (1 + 1e-9)]
         chosen = [i for i in terms.independent if estimate.coefficients[i] != 0]
         self._coefficients = estimate.coefficients[chosen]
         self._forces = ModalForces(
             [terms.terms[i] for i in chosen], self.field, self.domain, self.phi
         )
-        self.time_step = time_step(observations)
-        used = estimate.diagnostics["dispersion_used"][0]
-        rho = estimate.diagnostics["dispersion"][0] if used else 0.0
+        rho = told["dispersion"] if told["dispersion_used"] else 0.0
         self._curvature = NUMEROV + rho
         self._kinetic = 2 * terms.reference_coefficient
 
@@ -335,7 +305,6 @@ class _Squares:
 
     def __init__(self, terms, residual: _Residual):
         domain, phi = residual.domain, residual.phi
-        self._residual, self._terms = residual, terms
         self._candidates = NodeEvaluator(terms, residual.field, domain)
         unit = np.sqrt(domain.cell)[:, None] * phi
         nodes = slice(0, None, -(-domain.nodes // phi.shape[1]))
@@ -352,7 +321,7 @@ class _Squares:
         r = residual[at] @ self._test
         earlier, before = path[:-3:decimate], path[1:-2:decimate]
         values = self._candidates(before, (before - earlier) / self._dt)
-        both = np.empty((len(self._terms) + 1, r.size))
+        both = np.empty((len(values) + 1, r.size))
         both[:-1] = (values @ self._spread).reshape(len(values), -1)
         both[-1] = np.square(r).ravel()
         self._gram += both @ both.T
@@ -360,7 +329,7 @@ class _Squares:
 
     def select(self, max_terms: int, scale: float):
         """Coefficients of S² and their errors; the squares times `scale` are S²."""
-        unit = np.append(np.ones(len(self._terms)), scale)
+        unit = np.append(np.ones(len(self._gram) - 1), scale)
         coefficients, covariance = variance_function.select(
             self._gram * np.outer(unit, unit), max_terms, self._count
         )

@@ -27,14 +27,12 @@ functions of the state at the *first* of the three samples has mean zero:
         − \\sum_i c_i\\,dt\\,\\big(F_i + (\\tfrac1{12} + ρ)\\,δ^2 F_i\\big)_k
         \\Big)\\Big] = 0 ,
 
-κ the coefficient of the reference κ u_t². ρ is 0 for data that are exact in time,
-−1/12 for leapfrog and +1/6 for Newmark's average acceleration: dispersion of second
-order in ω dt. The columns dt F_i and dt δ²F_i are kept apart, so that it can be
-estimated.
+κ the coefficient of the reference κ u_t², and ρ the dispersion of the time scheme. The
+columns dt F_i and dt δ²F_i are kept apart, so that it can be estimated.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
@@ -139,14 +137,13 @@ def turn_per_sample(u: xr.DataArray, test: np.ndarray) -> np.ndarray:
     """
     triples = u.sizes["trajectory"] * (u.sizes["time"] - 2)
     step = max(1, triples // MOST_TRIPLES_OF_SAMPLES)
-    first = second = 0.0
+    squares = np.zeros((2, test.shape[1]))
     for path in one_by_one(u):
         start = np.arange(0, len(path) - 2, step)
-        before = path[start + 1] - path[start]
-        after = path[start + 2] - path[start + 1]
-        first = first + np.square(before @ test).sum(axis=0)
-        second = second + np.square((after - before) @ test).sum(axis=0)
-    return np.sqrt(second / first)
+        before, after = np.diff([path[start + k] for k in range(3)], axis=0)
+        pair = before, after - before
+        squares += [np.square(rise @ test).sum(axis=0) for rise in pair]
+    return np.sqrt(squares[1] / squares[0])
 
 
 def assemble(
@@ -164,25 +161,22 @@ def assemble(
     check(derivatives, "modal_basis")
     domain, terms = domain_and_library(observations, library)
     used = terms.independent
-    phi = derivatives["phi"].values[0]
-    group = derivatives["group"].values[0]
-    turn = derivatives["turn"].values[0]
-    top = used.index(terms.names.index(derivatives.attrs["operator"]))
-    sums = [
-        _Sums(
-            ModalForces(
-                [terms.terms[i] for i in used], terms.field, domain, phi[:, group == g]
-            ),
-            top,
-            np.square(turn[group == g] / turn[group < GROUPS].max()),
-            time_step(observations),
-            settings["decimate"],
-        )
-        for g in range(GROUPS)
-    ]
-    _add_paths(sums, observations["u"])
+    phi, group, turn = (derivatives[k].values[0] for k in ("phi", "group", "turn"))
+    chosen, names = [terms.terms[i] for i in used], [terms.names[i] for i in used]
+    top = names.index(derivatives.attrs["operator"])
+    how = top, time_step(observations), settings["decimate"]
+    sums = []
+    for g in range(GROUPS):
+        forces = ModalForces(chosen, terms.field, domain, phi[:, group == g])
+        kappa = np.square(turn[group == g] / turn[group < GROUPS].max())
+        sums.append(_Sums(forces, kappa, *how))
+    for path in one_by_one(observations["u"]):
+        for start in range(0, len(path) - 2, SAMPLES_PER_BATCH):
+            batch = path[start : start + SAMPLES_PER_BATCH + 2]
+            slopes = sums[0].forces.slopes(batch)
+            for total in sums:
+                total.add(batch, slopes)
     found = [total.values() for total in sums]
-    names = [terms.names[i] for i in used]
     powers = [f"{names[top]} (omega dt)^{2 * power}" for power in TURN_POWERS]
     return CONTRACTS["modal_moments"].dataset(
         {name: [values[name] for values in found] for name in found[0]}
@@ -206,16 +200,6 @@ def assemble(
     )
 
 
-def _add_paths(sums: Sequence["_Sums"], u: xr.DataArray) -> None:
-    """Add all trajectories, batch by batch; all sums share slopes of one batch."""
-    for path in one_by_one(u):
-        for start in range(0, len(path) - 2, SAMPLES_PER_BATCH):
-            batch = path[start : start + SAMPLES_PER_BATCH + 2]
-            slopes = sums[0].forces.slopes(batch)
-            for total in sums:
-                total.add(batch, slopes)
-
-
 class _Sums:
     """Moments, Grams of Z and X at two lags, and the numbers of their summands.
 
@@ -223,7 +207,7 @@ class _Sums:
     sum of products f_{k−1} f_{k−1+l} at the lags l = 0, 1, 2.
     """
 
-    def __init__(self, forces, top, kappa, dt, decimate):
+    def __init__(self, forces, kappa, top, dt, decimate):
         self.forces, self.top, self.kappa = forces, top, kappa
         self.dt, self.decimate, self.terms = dt, decimate, forces.terms
         instruments = self.terms + len(TURN_POWERS)
@@ -246,10 +230,8 @@ class _Sums:
         for lag in range(3):
             self.lagged[lag] += z @ _flat(f[:, lag : lag + steps]).T
         self.samples += second.size
-        zero, one = (
-            self._columns(second, f, slice(lag, steps - 1 + lag, self.decimate))
-            for lag in (0, 1)
-        )
+        places = (slice(lag, steps - 1 + lag, self.decimate) for lag in (0, 1))
+        zero, one = (self._columns(second, f, at) for at in places)
         self.pairs += zero.shape[1]
         self.x_gram += (zero @ zero.T, zero @ one.T)
 

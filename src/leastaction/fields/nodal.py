@@ -1,11 +1,9 @@
 """The paper's recipe: every node of a field is identified by itself.
 
 The candidates of a field are functions at single points, D_i(u, u_x, u_xx) at the
-point p. Each acts on the few nodes around it. What those nodes need of it are the
-ensemble means of its slopes, E[∂D_i/∂u], E[∂D_i/∂u_x] and E[∂D_i/∂u_xx] at p; no
-library of all candidates at all nodes is formed (Tripura et al., section 4.5 and 4.6,
-Algorithm 1). Each node then has its own equation, with the candidates at the points
-around it,
+point p, that act on the few nodes around it. What those nodes need of it are the
+ensemble means of its slopes (Tripura et al., section 4.5 and 4.6, Algorithm 1). Each
+node then has its own equation, with the candidates at the points around it,
 
 .. math::
 
@@ -19,7 +17,7 @@ its [θ, target], which leaves every least-squares problem as it is: that of seq
 thresholded least squares (Algorithm 3). The volatility is the mean square residual.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 import sympy as sp
@@ -33,12 +31,17 @@ from leastaction.fields.contracts import CONTRACTS
 from leastaction.fields.domain import (
     HIGHEST_DERIVATIVE,
     SAMPLES_PER_BATCH,
-    Domain,
     ModalForces,
     NodeEvaluator,
     PointEvaluator,
+    is_linear,
 )
-from leastaction.fields.ensemble import domain_and_library, mean_of_paths, one_by_one
+from leastaction.fields.ensemble import (
+    domain_and_library,
+    domain_attributes,
+    mean_of_paths,
+    one_by_one,
+)
 from leastaction.fields.library import density_candidates, jet_symbol, spatial_order
 
 # In `slot_term`, where a node has fewer candidates than another.
@@ -69,12 +72,12 @@ def differentiate(
     parts, labels = [], []
     for points in range(HIGHEST_DERIVATIVE + 1):
         slopes = [
-            (i, order, sp.diff(terms.terms[i], jet_symbol(terms.field, order)))
+            (i, order, slope)
             for i in terms.at_points
             if spatial_order(terms.terms[i], terms.field) == points
             for order in range(points + 1)
+            if (slope := sp.diff(terms.terms[i], jet_symbol(terms.field, order))) != 0
         ]
-        slopes = [slope for slope in slopes if slope[2] != 0]
         functions = [slope for *_, slope in slopes]
         mean = _mean_slopes(functions, terms.field, domain, points, u, mean_path)
         for (i, order, _), values in zip(slopes, mean, strict=True):
@@ -98,46 +101,27 @@ def differentiate(
             "time": ("time", time[1:-1], observations["time"].attrs),
             "node": observations["node"],
         },
-        attrs={
-            name: value
-            for name, value in observations.attrs.items()
-            if name == "field" or name.startswith("domain_")
-        },
+        attrs=domain_attributes(terms.field, domain),
     )
 
 
-def _mean_slopes(
-    slopes: Sequence[sp.Expr],
-    field: str,
-    domain: Domain,
-    points: int,
-    u: xr.DataArray,
-    mean_path: np.ndarray,
-) -> list[np.ndarray]:
+def _mean_slopes(slopes, field, domain, points, u, mean_path) -> list[np.ndarray]:
     """Ensemble means of functions of the jet, each of shape (time, point).
 
     Those that are linear in the field need nothing but its own mean, `mean_path`.
     """
     means = {}
     for linear in (True, False):
-        chosen = [i for i, slope in enumerate(slopes) if _is_linear(slope) is linear]
+        chosen = [i for i, slope in enumerate(slopes) if is_linear(slope) is linear]
         if not chosen:
             continue
         evaluate = PointEvaluator([slopes[i] for i in chosen], field, domain, points)
-        if linear:
-            sums = evaluate(mean_path)
-        else:
-            sums = evaluate.zeros(len(mean_path))
-            for path in one_by_one(u):
-                evaluate.add(sums, path[1:-1])
-            sums /= u.sizes["trajectory"]
-        means |= dict(zip(chosen, sums, strict=True))
+        paths = [mean_path] if linear else (path[1:-1] for path in one_by_one(u))
+        sums, count = evaluate.zeros(len(mean_path)), u.sizes["trajectory"]
+        for path in paths:
+            evaluate.add(sums, path)
+        means |= dict(zip(chosen, sums / (1 if linear else count), strict=True))
     return [means[i] for i in range(len(slopes))]
-
-
-def _is_linear(slope: sp.Expr) -> bool:
-    jet = slope.free_symbols
-    return all(sp.diff(slope, a, b) == 0 for a in jet for b in jet)
 
 
 def assemble(
@@ -153,8 +137,7 @@ def assemble(
     """
     check(derivatives, "nodal_derivatives")
     domain, terms = domain_and_library(derivatives, library)
-    names = ("slope_term", "slope_order", "slope_point")
-    labels = [derivatives[name].values for name in names]
+    labels = [derivatives[f"slope_{k}"].values for k in ("term", "order", "point")]
     slope = derivatives["mean_slope"].values[0]
     acceleration = derivatives["acceleration"].values[0]
     # What a slope at one point adds to θ of every node.
@@ -162,10 +145,8 @@ def assemble(
     for j, (i, order, point) in enumerate(zip(*labels, strict=True)):
         operator = domain.operator(order, spatial_order(terms.terms[i], terms.field))
         weights[j] = -operator.weights[point] * operator.matrix[point] / domain.cell
-    nodes = [
-        _equation(slope, weights[:, a], labels, acceleration[:, a])
-        for a in range(domain.nodes)
-    ]
+    pairs = zip(weights.T, acceleration.T, strict=True)
+    nodes = [_equation(slope, w, labels, of_node) for w, of_node in pairs]
     width = max(len(slots) for slots, _ in nodes)
     triangle = np.zeros((domain.nodes, width + 1, width))
     target = np.zeros((domain.nodes, width + 1))
@@ -249,6 +230,10 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     coefficients = np.where(often, mean, 0.0)
     coefficients[reference] = scale
     each[:, reference], share[:, reference] = scale, 1.0
+    dims, found_by_node = ("node", "term"), "coefficient of L that the node finds"
+    selected_share = (
+        "share of the candidates of this term at the node that are selected"
+    )
     return LagrangianEstimate(
         terms=[str(term) for term in library["term"].values],
         coefficients=coefficients,
@@ -258,18 +243,8 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
         noise_covariance=np.zeros((0, 0)),
         noise_std=np.zeros((0, 0)),
         by_node={
-            "node_coefficient_estimate": (
-                ("node", "term"),
-                each,
-                "mixed",
-                "coefficient of L that the node finds",
-            ),
-            "node_support": (
-                ("node", "term"),
-                share,
-                "1",
-                "share of the candidates of this term at the node that are selected",
-            ),
+            "node_coefficient_estimate": (dims, each, "mixed", found_by_node),
+            "node_support": (dims, share, "1", selected_share),
         },
     )
 
@@ -297,16 +272,11 @@ def volatility(
     varying = [i for i, t in enumerate(terms) if t.free_symbols and strides[i]]
     evaluate = NodeEvaluator([terms[i] for i in varying], field, domain)
     chosen = [i for i in lagrangian.at_points if estimate.coefficients[i] != 0]
-    forces = ModalForces(
-        [lagrangian.terms[i] for i in chosen],
-        field,
-        domain,
-        np.diag(1 / domain.cell),
-    )
+    at_points, each = [lagrangian.terms[i] for i in chosen], np.diag(1 / domain.cell)
     square, mean = _mean_squares(
         observations,
         evaluate,
-        forces,
+        ModalForces(at_points, field, domain, each),
         estimate.coefficients[chosen],
         2 * estimate.coefficients[lagrangian.reference],
         domain.cell / domain.dx,
@@ -315,7 +285,8 @@ def volatility(
     coefficients[0, varying] = stlsq(
         mean.reshape(len(varying), -1).T, square.ravel(), settings["threshold"]
     )
-    at_nodes = np.sqrt(square.mean(axis=0))
+    at_nodes, unit = np.sqrt(square.mean(axis=0)), "(units of u_tt) s^0.5"
+    meaning = "volatility of a full cell, from this node"
     return VolatilityEstimate(
         volatility=np.sqrt([np.square(at_nodes).mean()]),
         std=np.full(1, np.nan),
@@ -323,14 +294,7 @@ def volatility(
         coefficients=coefficients,
         coefficient_std=np.full_like(coefficients, np.nan),
         constant=np.ones(1, dtype=bool),
-        by_node={
-            "node_volatility": (
-                ("node",),
-                at_nodes,
-                "(units of u_tt) s^0.5",
-                "volatility of a full cell, from this node",
-            )
-        },
+        by_node={"node_volatility": (("node",), at_nodes, unit, meaning)},
     )
 
 

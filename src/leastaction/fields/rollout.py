@@ -11,13 +11,12 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.comparison import comparison
-from leastaction.core.expressions import parse, symbol
+from leastaction.core.expressions import parse
 from leastaction.core.model import IdentifiedModel
 from leastaction.core.simulation import generator
 from leastaction.fields import schemes
 from leastaction.fields.ensemble import field_initial_states, node_coordinate
 from leastaction.fields.field_system import FieldSystem
-from leastaction.fields.library import density_names
 
 log = logging.getLogger(__name__)
 
@@ -34,11 +33,8 @@ def validate(
 ) -> xr.Dataset:
     """Roll out one replicate over `lengths` training durations, by exact modes.
 
-    Mean and standard deviation over the ensemble, of truth and model, at every node and
-    stored time; their mean Hamiltonian, that of the mean path, its growth by Itô's
-    formula; relative errors of the mean over the training and the prediction window;
-    `diverged`, the number of trajectories that the model has no motion for (all or
-    none). The truth has a quadratic density.
+    The model has a motion for all trajectories, or for none: they count as `diverged`.
+    The truth has a quadratic density.
     """
     replicate = int(model["replicate"].values[0])
     training = simulation["duration"]
@@ -59,8 +55,7 @@ def validate(
         for run in runs:
             run.add(start, normals)
     # ρ of a Lagrangian in which the reference has its given coefficient, over ours.
-    _, u_t, *_ = names = density_names(system.field)
-    reference = parse(library["reference"], names).diff(symbol(u_t), 2)
+    reference = parse(library["reference"], system.names).diff(system.state[1], 2)
     scale = float(reference) / system.mass_density
     truth = runs[0].statistics(scale)
     nothing = {name: np.full_like(values, np.nan) for name, values in truth.items()}

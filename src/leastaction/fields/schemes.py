@@ -1,14 +1,13 @@
 """Time schemes of a field: exact in its modes, Newmark's method, and leapfrog.
 
-Linear one-step schemes work mode by mode. With Φᵀ M Φ = 1 a quadratic density gives
-independent oscillators p̈ = −ω² p + s Ẇ of equal noise s, and every one-step scheme is
+With Φᵀ M Φ = 1 a quadratic density gives independent oscillators p̈ = −ω² p + s Ẇ of
+equal noise s, and every linear one-step scheme is
 
 .. math::
 
     (p, \\dot p)_{n+1} = A (p, \\dot p)_n + s B \\xi_n, \\qquad \\xi_n \\sim N(0, 1_2)
 
-with 2×2 matrices A(ω, h) and B(ω, h) that are all that tells schemes apart. The exact
-one has A = E and B Bᵀ = q,
+with 2×2 matrices A(ω, h) and B(ω, h). The exact one has A = E and B Bᵀ = q,
 
 .. math::
 
@@ -40,16 +39,14 @@ Leapfrog is Störmer–Verlet, kicked by the noise, on the nodes themselves,
     v_{n+1} = v_{n+1/2} + \\tfrac{dt}{2} a(u_{n+1}) .
 
 The displacements are those of the symplectic Euler–Maruyama scheme,
-u_{n+1} − 2u_n + u_{n−1} = dt² a(u_n) + dt σ ΔW_n, whose velocities it centres. It is
-symplectic, of order 2 without noise (Hairer, Lubich and Wanner 2006, section I.1.4),
-and stable for ω dt < 2. It needs forces only, so the density may be nonlinear.
+u_{n+1} − 2u_n + u_{n−1} = dt² a(u_n) + dt σ ΔW_n. It is symplectic, of order 2 without
+noise (Hairer, Lubich and Wanner 2006, section I.1.4), and stable for ω dt < 2. It needs
+forces only, so the density may be nonlinear.
 
-Paper: Tripura et al. name the Euler–Maruyama scheme of order 0.5. The explicit scheme
-multiplies the energy of every mode by 1 + (ω dt)² per step: the beam overflows after
-some 300 steps.
+Paper: Tripura et al. name the explicit Euler–Maruyama scheme; see the README.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 
 import numpy as np
@@ -164,40 +161,28 @@ def covariance(omega: np.ndarray, time_step: float) -> np.ndarray:
 def noise(omega: np.ndarray, time_step: float) -> np.ndarray:
     """Matrix B, the lower triangular root of :func:`covariance`: (2, 2, mode)."""
     (q_pp, q_pv), (_, q_vv) = covariance(omega, time_step)
-    root = np.zeros((2, 2, q_pp.size))
-    root[0, 0] = np.sqrt(q_pp)
-    root[1, 0] = q_pv / root[0, 0]
-    root[1, 1] = np.sqrt(np.clip(q_vv - root[1, 0] ** 2, 0.0, None))
-    return root
+    first = np.sqrt(q_pp)
+    cross = q_pv / first
+    rest = np.sqrt(np.clip(q_vv - cross**2, 0.0, None))
+    return np.array([[first, np.zeros_like(first)], [cross, rest]])
 
 
 def newmark_transition(omega: np.ndarray, time_step: float) -> np.ndarray:
     """Matrix A of Newmark's method, mode by mode, shape (2, 2, mode)."""
     quarter = (omega * time_step / 2) ** 2
     diagonal = (1 - quarter) / (1 + quarter)
-    return np.array(
-        [
-            [diagonal, time_step / (1 + quarter)],
-            [-(omega**2) * time_step / (1 + quarter), diagonal],
-        ]
-    )
+    push = -(omega**2) * time_step / (1 + quarter)
+    return np.array([[diagonal, time_step / (1 + quarter)], [push, diagonal]])
 
 
 def newmark_noise(omega: np.ndarray, time_step: float) -> np.ndarray:
     """Matrix B of Newmark's method, shape (2, 2, mode); only ΔW counts, not ΔZ."""
     root = np.sqrt(time_step) / (1 + (omega * time_step / 2) ** 2)
-    result = np.zeros((2, 2, root.size))
-    result[0, 0], result[1, 0] = time_step / 2 * root, root
-    return result
+    none = np.zeros_like(root)
+    return np.array([[time_step / 2 * root, none], [root, none]])
 
 
-def advance(
-    transition: np.ndarray,
-    noise: np.ndarray,
-    normals: np.ndarray,
-    position: np.ndarray,
-    velocity: np.ndarray,
-) -> None:
+def advance(transition, noise, normals, position, velocity) -> None:
     """Fill rows 1, 2, ... of `position` and `velocity` (steps + 1, mode) from row 0.
 
     By A and s B of each mode, shape (2, 2, mode), and `normals` (steps, mode, 2).
@@ -206,39 +191,24 @@ def advance(
 
 
 def _modal_paths(
-    transition: Callable,
-    noise: Callable,
-    system: FieldSystem,
-    starts: np.ndarray,
-    generators: Sequence[np.random.Generator],
-    time_step: float,
-    u: np.ndarray,
-    u_t: np.ndarray,
+    transition, noise, system, starts, generators, time_step, u, u_t
 ) -> None:
     """Paths by A and B as functions of (ω, dt), shape (2, 2, mode)."""
     omega, phi = system.modes
     to_modes = system.mass[:, None] * phi
-    transition = transition(omega, time_step)
-    noise = system.modal_sigma * noise(omega, time_step)
-    steps = u.shape[1] - 1
-    position, velocity = np.empty((2, steps + 1, omega.size))
-    normals = np.empty((steps, omega.size, 2))
+    step = transition(omega, time_step)
+    kick = system.modal_sigma * noise(omega, time_step)
+    position, velocity = np.empty((2, u.shape[1], omega.size))
+    normals = np.empty((u.shape[1] - 1, omega.size, 2))
     for trajectory, rng in enumerate(generators):
         position[0], velocity[0] = starts[trajectory] @ to_modes
         rng.standard_normal(out=normals)
-        advance(transition, noise, normals, position, velocity)
+        advance(step, kick, normals, position, velocity)
         np.matmul(position, phi.T, out=u[trajectory])
         np.matmul(velocity, phi.T, out=u_t[trajectory])
 
 
-def _leapfrog_paths(
-    system: FieldSystem,
-    starts: np.ndarray,
-    generators: Sequence[np.random.Generator],
-    time_step: float,
-    u: np.ndarray,
-    u_t: np.ndarray,
-) -> None:
+def _leapfrog_paths(system, starts, generators, time_step, u, u_t) -> None:
     """Paths of all trajectories side by side."""
     check("leapfrog", system, starts, time_step)
     kick = np.sqrt(time_step) * system.sigma
@@ -248,12 +218,12 @@ def _leapfrog_paths(
         u_t[trajectory, 1:] *= kick
     position, velocity = starts[:, 0].copy(), starts[:, 1].copy()
     u[:, 0], u_t[:, 0] = position, velocity
-    half = time_step / 2 / system.mass
-    push = half * system.force(position)
+    half, force = time_step / 2 / system.mass, system.discrete_potential.force
+    push = half * force(position)
     for n in range(1, u.shape[1]):
         velocity += push
         velocity += u_t[:, n]
         position += time_step * velocity
-        push = half * system.force(position)
+        push = half * force(position)
         velocity += push
         u[:, n], u_t[:, n] = position, velocity

@@ -14,6 +14,7 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
+from leastaction.core.noise_sweep import CHANNELS
 from leastaction.core.periodic_line import spectral_derivatives
 from leastaction.core.runge_kutta import substeps_of
 from leastaction.core.sensor_noise import recordings
@@ -62,28 +63,15 @@ def simulate(
             f"simulate.integration_step ({settings['integration_step']:g} s)"
         )
     nodes = states[..., :: settings["refinement"]]
-    channels = dict(zip(("q", "qdot", "qddot"), nodes, strict=True))
-    names = node_names(system)
+    channels = dict(zip(CHANNELS, nodes, strict=True))
+    names = [f"{system.field}_{i}" for i in range(system.dof)]
     node_units = dict.fromkeys(names, units[system.field])
-    return recordings(
-        channels,
-        settings["noise"],
-        time,
-        key,
-        names,
-        node_units,
-        domain_attributes(system),
-    )
+    about = names, node_units, domain_attributes(system.field, system.domain)
+    return recordings(channels, settings["noise"], time, key, *about)
 
 
 def check(system: FieldSystem) -> None:
-    """Refuse a line that is not periodic.
-
-    Raises
-    ------
-    ValueError
-        With what to write.
-    """
+    """Refuse, with a :class:`ValueError`, a line that is not periodic."""
     if not system.domain.periodic:
         raise ValueError(
             f"method spectral needs a periodic line, but its ends are "
@@ -92,28 +80,16 @@ def check(system: FieldSystem) -> None:
         )
 
 
-def node_names(system: FieldSystem) -> list[str]:
-    """Names of the nodes as degrees of freedom, ``u_0``, ``u_1``, ..."""
-    return [f"{system.field}_{i}" for i in range(system.dof)]
-
-
 def refined(system: FieldSystem, refinement: int) -> FieldSystem:
     """The same field on so many times as many nodes."""
-    domain = system.domain
-    return replace(system, domain=replace(domain, nodes=refinement * domain.nodes))
+    nodes = refinement * system.domain.nodes
+    return replace(system, domain=replace(system.domain, nodes=nodes))
 
 
 class Motion:
-    """Motion u_tt = a(u, u_x, u_xx, ...) of a field without noise.
+    """Motion u_tt = a(u, u_x, u_xx, ...) of a field on a periodic line without noise.
 
-    Parameters
-    ----------
-    system
-        On a periodic line.
-    time_step
-        Between two samples, s.
-    substeps
-        Steps of the method between them.
+    With `substeps` steps of the method between two samples, `time_step` (s) apart.
     """
 
     def __init__(self, system: FieldSystem, time_step: float, substeps: int):

@@ -1,17 +1,12 @@
 """Which time scheme made the samples of a field."""
 
-import math
 from collections.abc import Mapping
 
 import numpy as np
 import xarray as xr
 
-EXACT, LEAPFROG, NEWMARK, UNKNOWN = (
-    "exact",
-    "leapfrog",
-    "Newmark average acceleration",
-    "unknown",
-)
+EXACT, LEAPFROG, UNKNOWN = "exact", "leapfrog", "unknown"
+NEWMARK = "Newmark average acceleration"
 # Time scheme by `simulate.method`.
 SCHEME_OF = {"modal": EXACT, "leapfrog": LEAPFROG, "newmark": NEWMARK}
 # Dispersion ρ: samples obey Δ²q/dt² = F + (1/12 + ρ) δ²F.
@@ -35,8 +30,8 @@ def scheme_name(dispersion: tuple[float, float] | None, autocorrelation: float) 
     else:
         value, table = autocorrelation, AUTOCORRELATION
         tolerance = LARGEST_DEVIATION["autocorrelation"]
-    nearest = min(table, key=lambda name: math.fabs(table[name] - value))
-    return nearest if math.fabs(table[nearest] - value) <= tolerance else UNKNOWN
+    nearest = min(table, key=lambda name: abs(table[name] - value))
+    return nearest if abs(table[nearest] - value) <= tolerance else UNKNOWN
 
 
 def true_scheme(config: Mapping) -> str:
