@@ -7,6 +7,7 @@ import sympy as sp
 from leastaction.core.model import simulate
 from leastaction.core.symmetries import (
     PROBABILITY,
+    Symmetry,
     noether_quantity,
     sum_of_squares_quantile,
     symmetries_of_terms,
@@ -74,6 +75,13 @@ def test_noether_quantity_is_constant_along_the_motion(name):
     )
     assert np.ptp(values) < 1e-4 * np.abs(values).max()
     assert np.ptp(q) > 0.1
+
+
+def test_a_constant_force_is_no_part_of_a_momentum():
+    x, xdot = state = sp.symbols("x xdot")
+    q, qdot = np.random.default_rng(0).standard_normal((2, 200, 1))
+    move = Symmetry(np.ones(1), np.zeros((1, 1)), 0, 0, True)
+    assert noether_quantity(xdot**2 - 3 * x, move, q, qdot, state) == 2 * xdot
 
 
 def test_large_errors_decide_nothing():

@@ -14,15 +14,16 @@ import leastaction
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import parse
 from leastaction.core.model import simulate
-from leastaction.recordings import input_dynamics
+from leastaction.recordings import cross_validated_shooting, input_dynamics
 from leastaction.recordings.candidates import smooth_friction
 from leastaction.recordings.error_bars import absent_term
-from leastaction.recordings.input_dynamics import Unknown
+from leastaction.recordings.input_dynamics import InputDynamics, Unknown
 from leastaction.recordings.inputs import Inputs
 from leastaction.recordings.leave_one_out import (
     ERROR_RATIO_OF_TERM,
     PRICE_OF_GAIN,
     LeaveOneOut,
+    Problem,
 )
 from leastaction.recordings.measured_rollout import force_error
 from leastaction.recordings.recorded_library import stribeck_losses
@@ -311,12 +312,14 @@ def test_oscillators_that_nothing_connects_have_a_scale_each():
     assert "one for every group" in found.to_markdown()
 
 
-def slide(seed, ripple=1.0, step=2e-3, count=8000):
+def slide(seed, ripple=1.0, step=2e-3, count=8000, stribeck=0.0):
     """A slide under a position controller, 95 kg, as of a machine tool.
 
-    A coloured force of `ripple` newtons acts that no column records. Returns times,
-    positions and forces.
+    A coloured force of `ripple` newtons acts that no column records. Friction is
+    viscous and dry; it differs by direction, or falls by `stribeck` beyond 0.02 m/s.
+    Returns times, positions and forces.
     """
+    uneven = 0.0 if stribeck else 40.0
     rng = np.random.default_rng(seed)
     time = step * np.arange(count)
     wanted = 0.1 * np.sin(2 * np.pi * time / 4) + 0.03 * np.sin(2 * np.pi * time / 1.3)
@@ -329,7 +332,8 @@ def slide(seed, ripple=1.0, step=2e-3, count=8000):
         path.append(x)
         forces.append(force)
         for _ in range(20):
-            friction = 200 * v - 40 * abs(v) + 20 * np.tanh(v / 1e-3)
+            dry = 20 + stribeck * np.exp(-abs(v) / 0.02)
+            friction = 200 * v - uneven * abs(v) + dry * np.tanh(v / 5e-4)
             v += (force + hidden[k] - friction) / 95 * step / 20
             x += v * step / 20
     return time, np.array(path) + 1e-6 * rng.standard_normal(count), np.array(forces)
@@ -392,6 +396,37 @@ def test_a_short_record_with_a_force_on_one_of_two_coordinates():
     (told,) = [line for line in str(found).splitlines() if "Force error" in line]
     assert told.startswith("Force error: x ") and told.count("%") == 1
     assert any("main periods" in text for text in found.warnings)
+
+
+def test_a_friction_that_falls_with_the_velocity():
+    """Its scale is one of five that are tried."""
+    falling = {"also": {"stribeck": {"xdot": [0.005, 0.1]}}}
+    found = learned(*slide(1, stribeck=15.0, count=4000), falling)
+    terms = law(found.model)
+    (name,) = [term for term in terms if "exp" in term]
+    assert name == "D 1/50 - exp(-50*abs(xdot))/50"
+    value, std = terms[name]
+    assert abs(value - 15) < found.interval_factor * std < 8
+
+
+def test_a_law_is_sought_until_its_lags_are_those_it_was_sought_with(monkeypatch):
+    """A friction that the first law lacks looks like a lag of 7 s."""
+    told = {10.0: (7.0, True), 7.0: (1.3, False), 0.0: (1.2, False)}
+    starts = []
+
+    def dynamics(kept, present, found, unknowns, start):
+        starts.append(*start)
+        lag, seen = told[starts[-1]]
+        one = np.ones(1)
+        return InputDynamics(lag * one, 0.5 * one, 0 * one, np.array([seen]))
+
+    monkeypatch.setattr(cross_validated_shooting, "input_dynamics", dynamics)
+    whole = Problem(*[None] * 7, driven=False, definite=None, touched=None)
+    found = SimpleNamespace(positions=None)
+    climbs = cross_validated_shooting._through_inputs(
+        whole, found, lambda problem, moved: (problem, moved), [], np.array([10.0])
+    )
+    assert starts == [10.0, 7.0, 0.0] and climbs[2].values == [1.2]
 
 
 def test_an_input_recorded_late_is_found():

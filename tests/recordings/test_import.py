@@ -253,6 +253,24 @@ def test_few_named_trajectories_are_taken(tmp_path):
     assert {type(x) for x in found.label.values} == {str}
 
 
+def test_a_steady_driven_record_is_no_extrapolation(tmp_path):
+    """Its force in kilonewtons is one in newtons; the end held out is as large."""
+    time, angle = swing(0.5, duration=40.0)
+    angle = angle * np.exp(0.05 * time) * (1 + 0.02 * np.sin(time))
+    table = [[0, t, x, np.sin(t)] for t, x in zip(time, angle, strict=True)]
+    write(tmp_path, table, "run,t,theta,push")
+    given = rig(trajectory=None, inputs={"theta": "push [kN m]"})
+    found = imported(given, tmp_path)
+    assert list(found["held_out"]) == [0, 1]
+    assert "amplitude" not in warnings(found)
+    assert list(found["input_unit"].values) == ["N*m"]
+    size = np.abs(found["input"].values).max()
+    assert size == pytest.approx(1000, rel=1e-2)
+    free = [[0, t, x] for t, x in zip(time, angle * np.exp(-0.05 * time), strict=True)]
+    write(tmp_path, free)
+    assert "has an amplitude outside those" in warnings(imported(rig(), tmp_path))
+
+
 def test_rates_may_be_mixed(tmp_path):
     table = []
     for run, rate in enumerate((100.0, 40.0, 250.0)):

@@ -447,7 +447,10 @@ def noether_quantity(
     values = sp.lambdify(state, change, "numpy")(*np.hstack([q, qdot]).T)
     scale = q.std(axis=0)
     total = total_rates(q, qdot, scale)[:, :-1]
-    found = np.linalg.lstsq(total, np.broadcast_to(values, len(q)), rcond=None)[0]
+    values = np.broadcast_to(values, len(q))
+    found = np.linalg.lstsq(total, values, rcond=None)[0]
+    if ((values - total @ found) ** 2).sum() > (values**2).sum() / 2:
+        found = np.zeros_like(found)  # a constant force is no total derivative
     size = np.abs(total * found).max() if len(found) else 0.0
     momentum = sp.lambdify(state, list(momenta), "numpy")(*np.hstack([q, qdot]).T)
     least = max(float(np.abs(np.asarray(p)).max()) for p in momentum)

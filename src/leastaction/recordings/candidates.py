@@ -15,8 +15,9 @@ from leastaction.trajectories.variational_equations import (
     variational_equations,
 )
 
-# Coulomb friction turns around within this fraction of the rms velocity.
-SLIDING_WIDTH_OF_RMS = 0.01
+# Coulomb friction turns around within this fraction of the rms velocity; of a driven
+# motion within a smaller one, since its short windows see every reversal.
+SLIDING_WIDTH_OF_RMS, SLIDING_WIDTH_OF_DRIVEN = 0.01, 0.005
 # Share of the samples with an indefinite mass matrix that a law may have.
 LARGEST_INDEFINITE_SHARE = 0.01
 # Prices, in terms, of one that imitates a simpler one, and of one that imitates many.
@@ -58,11 +59,12 @@ def distinct_forces(
 
 
 def sliding_equations(
-    terms: Library, columns: np.ndarray, equations: xr.Dataset
+    terms: Library, columns: np.ndarray, equations: xr.Dataset, driven: bool
 ) -> tuple[VariationalEquations, float]:
     """Compiled motions in which Coulomb friction |v| is √(v² + w²) − w."""
     rms = np.sqrt((equations["qdot"].values[0] ** 2).mean())
-    width = one_two_five(SLIDING_WIDTH_OF_RMS * float(rms))
+    share = SLIDING_WIDTH_OF_DRIVEN if driven else SLIDING_WIDTH_OF_RMS
+    width = one_two_five(share * float(rms))
     of_l = columns[columns < len(terms.terms)]
     of_d = columns[columns >= len(terms.terms)] - len(terms.terms)
     return (

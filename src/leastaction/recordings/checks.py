@@ -41,6 +41,8 @@ LEAST_MENTIONED_JITTER = 1e-3
 SMALL_ANGLE = 0.35
 # Largest over smallest swing that tells Coulomb from viscous losses.
 LEAST_RATIO_OF_AMPLITUDES = 2.0
+# An amplitude beyond those learned from by this factor is an extrapolation.
+EXTRAPOLATED = 1.1
 # Main periods of a swing that has one amplitude.
 PERIODS_OF_SWING = 3.0
 
@@ -334,44 +336,36 @@ def warnings_of(
             clock,
             settings["excitation"] == "random",
         )
-    trained = [q for q, h in zip(series["q"], held, strict=True) if not h]
-    scale = np.concatenate(trained).std(axis=0)
-    size = np.array(
-        [np.mean(np.ptp(q, axis=0) / scale) for q in _swings(trained, clock)]
-    )
-    few = len(size) < 2 or size.max() < LEAST_RATIO_OF_AMPLITUDES * size.min()
-    if few and settings["excitation"] != "random":
+    learned = [q for q, h in zip(series["q"], held, strict=True) if not h]
+    scale = np.concatenate(learned).std(axis=0)
+    sizes = [
+        np.array([np.mean(np.ptp(part, axis=0) / scale) for part in _swings(q, clock)])
+        for q in series["q"]
+    ]
+    trained = np.concatenate([own for own, h in zip(sizes, held, strict=True) if not h])
+    few = len(trained) < 2 or trained.max() < LEAST_RATIO_OF_AMPLITUDES * trained.min()
+    if few and not channels["input"] and settings["excitation"] != "random":
         texts.append(
-            f"amplitudes differ by a factor of {size.max() / size.min():.2g} only: "
-            "Coulomb and viscous losses are then hard to tell apart; add swings of "
-            "another size (twice and more)"
+            f"amplitudes differ by a factor of {trained.max() / trained.min():.2g} "
+            "only: Coulomb and viscous losses are then hard to tell apart; add swings "
+            "of another size (twice and more)"
         )
-    if held.any():
-        scale = np.concatenate(series["q"]).std(axis=0)
-        sizes = np.array([np.mean(np.ptp(q, axis=0) / scale) for q in series["q"]])
-        low, high = sizes[~held].min(), sizes[~held].max()
-
-        def label_of(number: int) -> str:
-            return kept[number].label if number < len(kept) else "(end of the longest)"
-
-        for number in np.flatnonzero(held):
-            if not low <= sizes[number] <= high:
-                texts.append(
-                    f"the held-out trajectory {label_of(number)} has an amplitude "
-                    "outside those learned from: its prediction is an extrapolation"
-                )
+    for number in np.flatnonzero(held):
+        low, high = sizes[number].min(), sizes[number].max()
+        if low * EXTRAPOLATED < trained.min() or high > EXTRAPOLATED * trained.max():
+            label = kept[number].label if number < len(kept) else "(end of the longest)"
+            texts.append(
+                f"the held-out trajectory {label} has an amplitude outside those "
+                "learned from: its prediction is an extrapolation"
+            )
     return texts
 
 
-def _swings(series: Sequence[np.ndarray], clock: Clock) -> list[np.ndarray]:
+def _swings(q: np.ndarray, clock: Clock) -> list[np.ndarray]:
     """Parts of some main periods, so that one decaying record is many amplitudes."""
-    found = []
-    for q in series:
-        columns = [q[:, a] for a in range(q.shape[1])]
-        main = min(spectrum([y], clock.step).main for y in columns)
-        count = max(int(len(q) * clock.step * main / PERIODS_OF_SWING), 1)
-        found += np.array_split(q, count)
-    return found
+    main = min(spectrum([y], clock.step).main for y in q.T)
+    count = max(int(len(q) * clock.step * main / PERIODS_OF_SWING), 1)
+    return np.array_split(q, count)
 
 
 def _sensor_warnings(

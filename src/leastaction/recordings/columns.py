@@ -184,10 +184,10 @@ def columns_of(settings: Mapping) -> dict[str, dict[str, Column]]:
         for section, channel in CHANNELS.items()
     }
     coordinates = found["q"]
-    for name, entry in settings["inputs"].items():
-        if entry.get(GAIN) is not None and name in coordinates:
-            given = found["input"][name]
-            found["input"][name] = _amplified(given, entry[GAIN], coordinates[name])
+    for name, given in found["input"].items():
+        if name in coordinates:
+            gain = settings["inputs"][name].get(GAIN)
+            found["input"][name] = _as_force(given, gain, coordinates[name])
     for section, channel in CHANNELS.items():
         for name in found[channel]:
             if name not in coordinates:
@@ -293,9 +293,12 @@ def _refuse_unlike(given: Column, weights, coordinates: Mapping[str, Column]) ->
             )
 
 
-def _amplified(given: Column, gain, coordinate: Column) -> Column:
-    """An input as a generalised force, by its gain in SI units, if that is known."""
+def _as_force(given: Column, gain, coordinate: Column) -> Column:
+    """An input in the unit of a generalised force, by its gain in SI units if any."""
     unit = FORCES.get(coordinate.unit, f"J/({coordinate.unit})")
+    if gain is None:
+        same = registry()(unit).dimensionality == registry()(given.unit).dimensionality
+        return replace(given, unit=unit if same else given.unit)
     known = 1.0 if gain == UNKNOWN else float(gain)
     return replace(given, factor=known * given.factor, unit=unit)
 

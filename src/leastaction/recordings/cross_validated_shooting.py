@@ -68,6 +68,8 @@ from leastaction.trajectories.null_vector import search as null_vector_path
 from leastaction.trajectories.splicing import Ratio
 
 log = logging.getLogger(__name__)
+# Searches for a law whose lags are those that it was sought with.
+MOST_CLIMBS = 4
 # Samples that the laws to begin with are compared on.
 SAMPLES_OF_STARTS = 6000
 # Windows that grew by more and are lost are tried once more at the geometric mean.
@@ -107,7 +109,8 @@ def identify(
     observations = training(observations)
     terms = Library.from_config(library, [str(n) for n in equations["dof"].values])
     columns = distinct_forces(terms, free_columns(equations), equations)
-    compiled, width = sliding_equations(terms, columns, equations)
+    driven = "input" in observations
+    compiled, width = sliding_equations(terms, columns, equations, driven)
     found = recording(observations, equations, compiled)
     whole = Problem(
         found.positions,
@@ -117,7 +120,7 @@ def identify(
         columns >= len(terms.terms),
         feeding_losses(terms, columns),
         prices(terms, columns),
-        found.positions.force is not None,
+        driven,
         definite_test(terms, columns, equations),
         touched(terms, columns),
     )
@@ -127,7 +130,7 @@ def identify(
 
     names = [str(name) for name in equations["column"].values[columns]]
     rise = partial(climb, begin=begin, largest=settings["largest"], names=names)
-    unknowns = unknowns_of(observations, found.inputs) if whole.driven else []
+    unknowns = unknowns_of(observations, found.inputs) if driven else []
     start = np.array(json.loads(equations.attrs["input_start"]))
     found, climbed, dynamics = _through_inputs(whole, found, rise, unknowns, start)
     kept, present, quadratic, reached = climbed
@@ -155,27 +158,26 @@ def _through_inputs(
 ) -> tuple[Recording, tuple, InputDynamics | None]:
     """The law by windows that grow, with the lags of the inputs that it has.
 
-    It is sought with those to begin with, and again with those that are seen in it. The
-    recording with its inputs as they act, what `rise` gives of it, and what is unknown
-    of the inputs.
+    It is sought with those to begin with, and again until the lags that are seen in it
+    are those that it was sought with, within their standard errors. The recording with
+    its inputs as they act, what `rise` gives of it, and what is unknown of the inputs.
     """
-
-    def climbed(values: np.ndarray) -> tuple:
+    values, known = start, None
+    for number in range(MOST_CLIMBS):
         moved = found
         if whole.driven:
             moved = found.driven_by(changed(found.inputs, unknowns, values))
         law = rise(replace(whole, positions=moved.positions), moved)
-        return moved, law, input_dynamics(*law[:2], found, unknowns, values)
-
-    moved, law, dynamics = climbed(start)
-    better = np.zeros_like(start)
-    if dynamics is not None:
-        better = np.where(dynamics.seen, dynamics.values, 0.0)
-    if (better != start).any():
-        first = dynamics
-        moved, law, dynamics = climbed(better)
-        dynamics = dynamics or first
-    return moved, law, dynamics
+        dynamics = input_dynamics(*law[:2], found, unknowns, values)
+        known = dynamics or known
+        better, allowed = np.zeros_like(start), 0.0
+        if dynamics is not None:
+            better = np.where(dynamics.seen, dynamics.values, 0.0)
+            allowed = dynamics.std if number else 0.0
+        if (np.abs(better - values) <= allowed).all():
+            break
+        values = better
+    return moved, law, known
 
 
 def climb(

@@ -1,7 +1,7 @@
 """The law of a recording: terms with intervals, a verdict, and what to believe."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import xarray as xr
@@ -15,6 +15,7 @@ from leastaction.recordings.remarks import (
     student,
 )
 from leastaction.recordings.units_of_terms import coefficient_units
+from leastaction.report.readable import percent_text
 
 # Below this p-value innovations are not white.
 LEAST_P_VALUE = 1e-3
@@ -72,10 +73,9 @@ class Law(IdentifiedModel):
         if self.rollout is None:
             lost = self.not_identifiable
             lost = lost or float(self.dataset["remaining"]) > LARGEST_REMAINING
-            return NONE if lost else RESERVED if self.reservations else FOUND
-        if is_lost(self.model, self.rollout):
-            return NONE
-        return RESERVED if self.reservations else FOUND
+        else:
+            lost = is_lost(self.model, self.rollout)
+        return NONE if lost else RESERVED if self.reservations else FOUND
 
     @property
     def reservations(self) -> list[str]:
@@ -130,8 +130,13 @@ class Law(IdentifiedModel):
         ValueError
             Of a randomly excited motion, which has no path to be predicted.
         """
+        if self.rollout is None:
+            raise ValueError(
+                "a randomly excited motion has no path to be predicted; compare "
+                "ensembles by law.system.simulate(...)"
+            )
         names = ["residual", "path_trajectory", "path_time"]
-        return self._predicted()[names].isel(replicate=0)
+        return self.rollout[names].isel(replicate=0)
 
     @property
     def modes(self) -> xr.Dataset | None:
@@ -180,14 +185,6 @@ class Law(IdentifiedModel):
         panel = Panel(self.title, {"title": self.title}, {MAIN: self.model}, rollouts)
         return draw(what, [panel], {})
 
-    def _predicted(self) -> xr.Dataset:
-        if self.rollout is None:
-            raise ValueError(
-                "a randomly excited motion has no path to be predicted; compare "
-                "ensembles by law.system.simulate(...)"
-            )
-        return self.rollout
-
     def to_markdown(self) -> str:
         """The law with intervals, what it predicts, equivalents and warnings."""
         parts = [f"# {self.title}"] if self.title else []
@@ -220,14 +217,14 @@ class Law(IdentifiedModel):
             return [
                 *lines,
                 f"Sensor noise: {_sensor_noise(self.dataset)}. "
-                f"{_memory(self.dataset)}`Wdot` is white noise "
-                f"of strength one. {_scale_of_random(self.observations)} The search "
-                f"ended because {self.dataset['search_stop'].item()}.",
+                f"{_memory(self.dataset)}`Wdot` is white noise of strength one. "
+                f"{_scale_note(self.observations, [], random)} The search ended "
+                f"because {self.dataset['search_stop'].item()}.",
                 *_modes(self.modes),
             ]
         return [
             *lines,
-            _scale_note(self.observations, self.terms()),
+            _scale_note(self.observations, self.terms(), random),
             "## What is conserved",
             *(f"- {line}" for line in conserved(self, self.observations)),
             "## What the data cannot decide",
@@ -326,13 +323,7 @@ def _amount(observations: xr.Dataset) -> list[str]:
     return texts if held.any() else texts[:1]
 
 
-def _scale_of_random(observations: xr.Dataset) -> str:
-    if "input" in observations:
-        return _scale_note(observations)
-    return "Coefficients are those of an L whose first inertia is ½."
-
-
-def _scale_note(observations: xr.Dataset, terms: Sequence[tuple] = ()) -> str:
+def _scale_note(observations: xr.Dataset, terms: Sequence, random: bool) -> str:
     given = [f"{x:g} of `{name}`" for kind, name, x, error in terms if not error]
     if "input" in observations and given:
         return f"What is known gives the scale: {' and '.join(given)}."
@@ -342,6 +333,8 @@ def _scale_note(observations: xr.Dataset, terms: Sequence[tuple] = ()) -> str:
             "that of its coordinate (J for N and m, or N m and rad). It stands on the "
             "right of the equation of its coordinate."
         )
+    if random:
+        return "Coefficients are those of an L whose first inertia is ½."
     several = ", one for every group of coordinates that no term connects"
     return (
         "Without a recorded force a Lagrangian is known up to a factor"
@@ -352,14 +345,10 @@ def _scale_note(observations: xr.Dataset, terms: Sequence[tuple] = ()) -> str:
 
 def _validation(rollout: xr.Dataset) -> list[str]:
     names = [str(n) for n in rollout["dof"].values]
-    seen = bool(rollout.attrs["learned_from"])
+    which = "held-out trajectories", "trajectories that were also learned from"
     lines = [
         f"Free runs from the first {rollout.attrs['start']:.2g} s of "
-        + (
-            "trajectories that were also learned from:"
-            if seen
-            else "held-out trajectories:"
-        ),
+        f"{which[rollout.attrs['learned_from']]}:",
         "| trajectory | coordinate | rms error, of half the range | largest error |",
         "|---|---|---|---|",
     ]
@@ -375,7 +364,7 @@ def _validation(rollout: xr.Dataset) -> list[str]:
 
 def _force_error(rollout: xr.Dataset, names: list[str]) -> str:
     shares = ", ".join(
-        f"{name} {100 * share:.2g} %"
+        f"{name} {percent_text(share)}"
         for name, share in zip(names, rollout["force_error"].values[0], strict=True)
         if np.isfinite(share)
     )
@@ -406,11 +395,8 @@ def _alternatives(about: list[dict]) -> list[str]:
 
 
 def _amplitudes(model: xr.Dataset) -> str:
-    ranges: Mapping = {
-        str(n): model["amplitude_range"].values[0][a]
-        for a, n in enumerate(model["dof"].values)
-    }
-    return ", ".join(f"{n} {low:.3g} … {high:.3g}" for n, (low, high) in ranges.items())
+    ranges = zip(model["dof"].values, model["amplitude_range"].values[0], strict=True)
+    return ", ".join(f"{name} {low:.3g} … {high:.3g}" for name, (low, high) in ranges)
 
 
 def _doubts(model: xr.Dataset) -> list[str]:

@@ -127,6 +127,7 @@ def estimate(
         gain, by = gain_of(law)
         moved = -every[:, by] / c[by]
         every = every + np.outer(moved, c)
+        every[:, by] = 0.0  # to the last digit
     scale = gain * law.problem.scale(c)
     count = len(terms.terms) + len(terms.dissipation)
 

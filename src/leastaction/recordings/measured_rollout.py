@@ -73,40 +73,34 @@ class _Law:
     """Compiled motions of the selected terms, and variations of their coefficients."""
 
     def __init__(self, observations: xr.Dataset, model: xr.Dataset):
+        model = model.isel(replicate=0)
         names = [str(n) for n in model["dof"].values]
-        width = float(model["sliding_width"].values[0])
-        every = (*names, *velocity_names(names))
-        of_l = np.flatnonzero(model["coefficient_estimate"].values[0])
-        of_d = np.flatnonzero(model["dissipation_coefficient_estimate"].values[0])
-        count = model.sizes["term"]
-        chosen = np.concatenate([of_l, count + of_d])
-        place = {int(k): i for i, k in enumerate(model["column_position"].values[0])}
+        kinds = ("", "dissipation_")
+        values = [model[f"{kind}coefficient_estimate"].values for kind in kinds]
+        self.c = np.concatenate([each[each != 0] for each in values])
+        chosen = np.flatnonzero(np.concatenate(values))
+        place = {int(k): i for i, k in enumerate(model["column_position"].values)}
         order = [place[int(k)] for k in chosen]
-        self.c = np.concatenate(
-            [
-                model["coefficient_estimate"].values[0][of_l],
-                model["dissipation_coefficient_estimate"].values[0][of_d],
-            ]
-        )
-        self.left = model["jackknife_coefficient"].values[0][:, order]
-        self.drift = model["drift"].values[0][order]
-        self.noise = model["noise_level"].values[0]
+        self.left = model["jackknife_coefficient"].values[:, order]
+        self.drift = model["drift"].values[order]
+        self.noise = model["noise_level"].values
         self.dt = float(observations.attrs["time_step"])
         self.q = observations["q"].values[0]
         self.inputs = inputs_of(observations)
         if self.inputs is not None:
             self.inputs = replace(
                 self.inputs,
-                recorded=model["input_gain"].values[0] * self.inputs.recorded,
-                lag=model["input_lag"].values[0],
-                time_constant=model["input_time_constant"].values[0],
+                recorded=model["input_gain"].values * self.inputs.recorded,
+                lag=model["input_lag"].values,
+                time_constant=model["input_time_constant"].values,
                 curves={},
             )
-        terms = [parse(str(model["term"].values[k]), every) for k in of_l]
-        losses = [
-            smooth_friction(parse(str(t), every), width)
-            for t in model["dissipation_term"].values[of_d]
-        ]
+        every, width = (*names, *velocity_names(names)), float(model["sliding_width"])
+        terms, losses = (
+            [parse(str(t), every) for t in model[f"{kind}term"].values[each != 0]]
+            for kind, each in zip(kinds, values, strict=True)
+        )
+        losses = [smooth_friction(loss, width) for loss in losses]
         self.equations = variational_equations(terms, names, losses)
         # With a constant force of every coordinate, which is zero.
         forces = symbols(names)

@@ -20,7 +20,7 @@ from leastaction.recordings.inputs import (
     UNKNOWN,
     said_of_inputs,
 )
-from leastaction.report.readable import percent_text
+from leastaction.report.readable import listed, percent_text
 
 CONFIDENCE = 0.95
 # A window is long if it has so many main periods, or this share of the longest one.
@@ -99,8 +99,8 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     if (missed > LARGEST_FORCE_ERROR).any():
         texts.append(
             f"the law misses {percent_text(np.nanmax(missed))} of the recorded force "
-            "over short windows: a term is missing, or a force that no column records; "
-            "look at the residuals"
+            "over short windows: a term is missing, a force that no column records, or "
+            "an actuator does not give what is recorded; look at the residuals"
         )
     if np.isnan(missed).any() and misfit > MISFIT_OF_MISSING_TERM:
         texts.append(
@@ -147,7 +147,8 @@ def remarks(model: xr.Dataset, observations: xr.Dataset) -> list[str]:
 
 def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
     """What lies between inputs and forces, where it was asked for or seen."""
-    texts = []
+    texts: list[str] = []
+    lags: dict[tuple[str, ...], list[str]] = {}
     for a, name in enumerate(map(str, model["dof"].values)):
         value = {k: float(model[f"input_{k}"][0, a]) for k in FOUND_OF_INPUTS}
         error = {
@@ -158,11 +159,7 @@ def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
         lag, width = rounded(1e3 * abs(value[LAG]), 1e3 * error[LAG])
         if value[LAG] and np.isfinite(error[LAG]):
             when = "after" if value[LAG] > 0 else "before"
-            texts.append(
-                f"the input of {name} acts {lag} ± {width} ms {when} the time of its "
-                "record; the law takes this into account: check the clocks of the "
-                "channels, or what lies between command and force"
-            )
+            lags.setdefault((lag, width, when), []).append(name)
         for key, text in FOUND_OF_INPUTS.items():
             if asked.get(key) != UNKNOWN:
                 continue
@@ -173,7 +170,17 @@ def _inputs(model: xr.Dataset, stated: Mapping) -> list[str]:
                 texts.append(f"{text} of the input of {name} is {number} ± {width}")
         if asked.get(OFFSET) == UNKNOWN:
             texts.append(_offset(model, name, value[GAIN]))
-    return texts
+    of_lags = []
+    for (lag, width, when), names in lags.items():
+        who, whose = f"inputs of {listed(names)} act", "their"
+        if len(names) == 1:
+            who, whose = f"input of {names[0]} acts", "its"
+        of_lags.append(
+            f"the {who} {lag} ± {width} ms {when} the time of {whose} record; the law "
+            "takes this into account: check the clocks of the channels, or what lies "
+            "between command and force"
+        )
+    return of_lags + texts
 
 
 def _offset(model: xr.Dataset, name: str, gain: float) -> str:

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from leastaction.report.panel import MAIN, Panel
+from leastaction.report.readable import percent_text
 from leastaction.report.style import grid_of, key, legend_on_top, small
 
 MOST_TRAJECTORIES = 4
@@ -52,10 +53,13 @@ def prediction(panels: Sequence[Panel], settings: Mapping) -> Figure:
         left.set_xlim(time[0], time[-1])
         left.set_ylabel(f"{names[a]} ({unit})")
         right.set_ylabel(f"error ({unit})")
+        rms, largest = (
+            percent_text(rollout[f"{name}_error"].values[0, k, a])
+            for name in ("rms", "maximum")
+        )
         left.set_title(
-            f"Trajectory {rollout['label'].values[k]}: rms error "
-            f"{100 * rollout['rms_error'].values[0, k, a]:.2g} %, largest "
-            f"{100 * rollout['maximum_error'].values[0, k, a]:.2g} % of half the range",
+            f"Trajectory {rollout['label'].values[k]}: rms error {rms}, largest "
+            f"{largest} of half the range",
             fontsize=small(settings),
         )
     for axes in grid[-1]:
