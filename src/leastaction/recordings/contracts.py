@@ -93,10 +93,8 @@ def select(observations: xr.Dataset, chosen: Sequence[int]) -> xr.Dataset:
     rows = np.concatenate([np.arange(p.start, p.stop) for p in parts])
     found = observations.isel(sample=rows, trajectory=list(chosen))
     count = found["sample_count"].values
-    first = np.concatenate([[0], np.cumsum(count)[:-1]])
-    return found.assign(
-        first_sample=found["first_sample"].copy(data=first.astype(count.dtype))
-    )
+    first = np.cumsum(count, dtype=count.dtype) - count
+    return found.assign(first_sample=found["first_sample"].copy(data=first))
 
 
 def training(observations: xr.Dataset) -> xr.Dataset:

@@ -27,28 +27,13 @@ TURNS = {360.0: "deg", 2 * np.pi: "rad", 1.0: "turn"}
 
 @dataclass(frozen=True)
 class Column:
-    """What is seen of one column.
+    """What is seen of one column."""
 
-    Attributes
-    ----------
-    name
-        As the table writes it.
-    role
-        ``time``, ``trajectory``, ``coordinate``, ``velocity``, ``constant`` or
-        ``text``.
-    unit
-        A guess; empty if there is none.
-    remarks
-        What was measured, one phrase each.
-    of
-        Of a velocity, its coordinate.
-    """
-
-    name: str
-    role: str
-    unit: str
-    remarks: tuple[str, ...]
-    of: str = ""
+    name: str  # as the table writes it
+    role: str  # time, trajectory, coordinate, velocity, constant or text
+    unit: str  # a guess; empty if there is none
+    remarks: tuple[str, ...]  # what was measured, one phrase each
+    of: str = ""  # of a velocity, its coordinate
 
 
 @dataclass(frozen=True)
@@ -175,8 +160,8 @@ def _labels(values: Mapping[str, np.ndarray], clock: str | None) -> str | None:
 
 def _starts(values, clock: str | None, label: str | None) -> np.ndarray:
     """Rows with which trajectories begin: a new label, or time that starts again."""
-    own = values[label].astype(str) if label else None
-    if own is not None:
+    if label:
+        own = values[label].astype(str)
         new = own[1:] != own[:-1]
     elif clock:
         new = np.diff(values[clock]) <= 0

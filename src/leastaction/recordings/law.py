@@ -9,6 +9,7 @@ import xarray as xr
 from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
 from leastaction.recordings.remarks import (
     conserved,
+    force_errors,
     is_lost,
     remarks,
     reservations,
@@ -357,22 +358,19 @@ def _validation(rollout: xr.Dataset) -> list[str]:
             rms = 100 * rollout["rms_error"].values[0, k, a]
             largest = 100 * rollout["maximum_error"].values[0, k, a]
             lines.append(f"| {label} | {name} | {rms:.2f} % | {largest:.2f} % |")
-    if "force_error" in rollout:
-        lines.append(_force_error(rollout, names))
-    return lines
-
-
-def _force_error(rollout: xr.Dataset, names: list[str]) -> str:
+    if "force_error" not in rollout:
+        return lines
     shares = ", ".join(
         f"{name} {percent_text(share)}"
-        for name, share in zip(names, rollout["force_error"].values[0], strict=True)
+        for name, share in zip(names, force_errors(rollout), strict=True)
         if np.isfinite(share)
     )
-    return (
+    return [
+        *lines,
         f"Force error: {shares}. This is the force that the law misses, rms over "
         f"windows of {rollout.attrs['force_window']:.2g} s, over the recorded force: a "
-        "machine that integrates its force can have a good free run and a wrong law."
-    )
+        "machine that integrates its force can have a good free run and a wrong law.",
+    ]
 
 
 def _alternatives(about: list[dict]) -> list[str]:

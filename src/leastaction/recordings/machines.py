@@ -12,6 +12,7 @@ import pandas as pd
 from leastaction.core.model import rounded
 from leastaction.core.units import registry
 from leastaction.recordings.law import NONE, Law
+from leastaction.recordings.remarks import force_errors
 from leastaction.report.readable import number_text, percent_text
 from leastaction.report.tables import markdown
 from leastaction.report.templates import page
@@ -100,22 +101,17 @@ def _own_runs(law: Law, unit: str) -> list[dict[str, str]]:
     of = rollout["path_trajectory"].values
     seen = "also learned from" if rollout.attrs["learned_from"] else "held out"
     errors = [np.sqrt(np.mean(deviation[of == k] ** 2)) for k in range(of.max() + 1)]
-    missed = rollout["force_error"].values[0] if "force_error" in rollout else ()
-    return [
-        {
-            "model": f"this law, free run of trajectory {label} ({seen})",
-            "rms error": f"{factor * error:.3g} {unit}",
-            "source": "here",
-        }
+    rows = [
+        (f"free run of trajectory {label} ({seen})", f"{factor * error:.3g} {unit}")
         for label, error in zip(rollout["label"].values, errors, strict=True)
     ] + [
-        {
-            "model": "this law, force that it misses over the recorded one",
-            "rms error": percent_text(share),
-            "source": "here",
-        }
-        for share in missed
+        ("force that it misses over the recorded one", percent_text(share))
+        for share in force_errors(rollout)
         if np.isfinite(share)
+    ]
+    return [
+        {"model": f"this law, {what}", "rms error": error, "source": "here"}
+        for what, error in rows
     ]
 
 

@@ -55,17 +55,9 @@ def _state(path: str | Path) -> tuple:
 
 
 class Table:
-    """Columns by name, and their rows piece by piece.
+    """Columns by name, and their rows piece by piece."""
 
-    Attributes
-    ----------
-    path
-        What messages call it.
-    columns
-        Names of the columns.
-    """
-
-    path: Path | str
+    path: Path | str  # what messages call it
     columns: list[str]
 
     def _set_columns(self, names: Sequence[str], where: str) -> None:
@@ -81,12 +73,7 @@ class Table:
         self.columns = list(names)
 
     def check_columns(self, wanted: Mapping[str, str]) -> None:
-        """Refuse a column of `wanted` that is not there; it says what each is for.
-
-        Raises
-        ------
-        RecordingError
-        """
+        """Refuse a column of `wanted` that is not there; it says what each is for."""
         for column, use in wanted.items():
             if self.heading(column) not in self.columns:
                 raise RecordingError(
@@ -118,18 +105,8 @@ class Table:
 def open_table(source, settings: Mapping) -> Table:
     """Table of a file, text or NetCDF, or of a :class:`pandas.DataFrame`.
 
-    Parameters
-    ----------
-    source
-        A path, or rows in memory.
-    settings
-        The `import` section: `format`, `separator`, `columns` (names, if the file has
-        none), `skip_lines`.
-
-    Raises
-    ------
-    RecordingError
-        If there is no such file, or it has no names of columns.
+    Settings are those of `import`: `format`, `separator`, `columns` (names, if the file
+    has none), `skip_lines`.
     """
     if not isinstance(source, str | Path):
         return FrameTable(source, settings)
@@ -272,17 +249,16 @@ class TextTable(Table):
         import pandas as pd
 
         options = {
+            "sep": self.separator or r"\s+",
             "names": self.columns,
             "header": None,
             "usecols": list(wanted),
             "comment": "#",
             "decimal": self.decimal,
-            "skip_blank_lines": True,
             "index_col": False,
             "skipinitialspace": True,
             "chunksize": ROWS_PER_PIECE,
         }
-        options["sep"] = r"\s+" if self.separator is None else self.separator
         line = self._first + 1
         try:
             # pandas would look for quotes in the lines that it skips, and unpack a
@@ -341,8 +317,8 @@ class NetcdfTable(Table):
             for number in outer:
                 part = dataset if number is None else dataset.isel({widest[0]: number})
                 for start in range(0, size, ROWS_PER_PIECE):
-                    some = part.isel({widest[-1]: slice(start, start + ROWS_PER_PIECE)})
                     count = min(ROWS_PER_PIECE, size - start)
+                    some = part.isel({widest[-1]: slice(start, start + count)})
                     data = {
                         name: np.broadcast_to(some[name].values, (count,))
                         for name in wanted
