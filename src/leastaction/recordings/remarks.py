@@ -99,8 +99,9 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     if (missed > LARGEST_FORCE_ERROR).any():
         texts.append(
             f"the law misses {percent_text(np.nanmax(missed))} of the recorded force "
-            "over short windows: a term is missing, a force that no column records, or "
-            "an actuator does not give what is recorded; look at the residuals"
+            "over short windows: a term is missing, a force acts that no column "
+            "records, or an actuator does not give what is recorded; look at the "
+            "residuals"
         )
     if np.isnan(missed).any() and misfit > MISFIT_OF_MISSING_TERM:
         texts.append(
