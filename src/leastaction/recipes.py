@@ -71,25 +71,15 @@ def compose(methods: Sequence[type[Step]], settings: Mapping) -> Recipe:
     """
     sections = {method.stage: {"method": method.name()} for method in methods}
     for name, value in settings.items():
-        if name in sections:
-            if not isinstance(value, Mapping):
-                raise ValueError(
-                    f"{name} is {value!r}; expected settings by name, such as "
-                    f'{name}={{"method": {sections[name]["method"]!r}}}'
-                )
+        if name not in sections:
+            _set(sections, methods, name, value)
+        elif isinstance(value, Mapping):
             sections[name] |= value
-            continue
-        for method in methods:
-            if name in method.model_fields:
-                sections[method.stage][name] = value
-                break
-            stages = _default_stages(method)
-            if stages and name in stages[0]:
-                own = sections[method.stage].setdefault("stages", stages)
-                sections[method.stage]["stages"] = [s | {name: value} for s in own]
-                break
         else:
-            raise ValueError(unknown("setting", name, _settings(methods)))
+            raise ValueError(
+                f"{name} is {value!r}; expected settings by name, such as "
+                f'{name}={{"method": {sections[name]["method"]!r}}}'
+            )
     volatility = sections.pop("volatility", None)
     if volatility:
         sections["identify"].setdefault("volatility", volatility)
@@ -107,9 +97,19 @@ def _default_stages(method: type[Step]) -> list[dict]:
     return [stage.plain() for stage in field.get_default(call_default_factory=True)]
 
 
-def _settings(methods: Sequence[type[Step]]) -> list[str]:
-    names = [name for method in methods for name in method.model_fields]
-    return [*dict.fromkeys(name for name in names if name != "method")]
+def _set(sections: Mapping, methods: Sequence[type[Step]], name: str, value) -> None:
+    """Put a setting into the section of the first method that has it."""
+    for method in methods:
+        own = sections[method.stage]
+        if name in method.model_fields:
+            own[name] = value
+            return
+        stages = _default_stages(method)
+        if stages and name in stages[0]:
+            own["stages"] = [s | {name: value} for s in own.get("stages", stages)]
+            return
+    known = dict.fromkeys(name for method in methods for name in method.model_fields)
+    raise ValueError(unknown("setting", name, [n for n in known if n != "method"]))
 
 
 @cache

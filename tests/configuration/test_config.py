@@ -20,7 +20,7 @@ from leastaction.configuration.config import (
     without_examples,
 )
 from leastaction.configuration.example import completed, with_recommended_methods
-from leastaction.core.recipe import recommended_steps
+from leastaction.core.recipe import recommended_settings
 from leastaction.core.settings import ConfigError, complete
 
 ROOT = Path(__file__).parents[2]
@@ -282,10 +282,7 @@ def test_a_sensor_is_filled_with_defaults(harmonic):
 def test_recommended_without_a_word_is_the_recipe_for_the_kind_of_data(changes, kind):
     content = {"estimators": {"recommended": {}, "other": {"identify": {}}}, **changes}
     found = with_recommended_methods(content)["estimators"]["recommended"]
-    methods = [found[s]["method"] for s in ("differentiate", "assemble", "identify")]
-    if "volatility" in found["identify"]:
-        methods.append(found["identify"]["volatility"]["method"])
-    assert methods == [step.name() for step in recommended_steps(kind)]
+    assert found == recommended_settings(kind)
 
 
 def test_a_named_method_is_kept():
@@ -366,7 +363,7 @@ def test_rollouts_are_checked_by_what_was_identified(snapshots):
         "recommended": "learned_lagrangian",
         "published_gp_flow": "learned_flow",
     }
-    assert jobs.identify_settings(example, "recommended")["library"] == {}
+    assert jobs.step_settings("identify", example, "recommended")["library"] == {}
 
 
 def test_a_rollout_of_the_wrong_size_is_refused(snapshots):
@@ -402,14 +399,15 @@ def test_an_example_that_is_left_out_is_named_nowhere():
         "matrix": {"examples": {"p": ["a"], "q": ["a", "b"]}},
     }
     others = {("p", "b"), ("q", "a"), ("q", "b")}
-    left = without_examples(config, {("p", "a")}, others)
+    left = without_examples({**config, "examples": {"p": {"a": None}}}, others)
     figures = left["papers"]["p"]["figures"]
     assert figures == {"figure_1": {"shows": "x", "examples": ["b"]}}
     assert left["studies"]["s"]["examples"] == {"p": ["b"]}
     assert left["studies"]["t"]["examples"] == {"q": ["a"]}
     assert left["matrix"]["examples"] == {"q": ["a", "b"]}
     assert config["studies"]["s"]["examples"]["p"] == ["a", "a-loud", "b"]
-    none = without_examples(config, {("p", "a"), ("p", "b")}, {("q", "a"), ("q", "b")})
+    both = {**config, "examples": {"p": {"a": None, "b": None}}}
+    none = without_examples(both, {("q", "a"), ("q", "b")})
     assert none["papers"] == {} and list(none["studies"]) == ["t"]
 
 

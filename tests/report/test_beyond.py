@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from test_papers_page import picture
 
-from leastaction.report.beyond import beyond_document, beyond_page, section
 from leastaction.report.case import ADDED, make_row
+from leastaction.report.pages import beyond_document, beyond_page, section
 from leastaction.report.scorecard import _frame, scorecard
 
 PAPER = {"title": "A. Author: A title", "number": 7, "year": 2020}

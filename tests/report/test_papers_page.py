@@ -20,7 +20,7 @@ from leastaction.report.pages import (
 )
 from leastaction.report.readable import duration
 from leastaction.report.scorecard import _frame
-from leastaction.report.thumbnail import thumbnail
+from leastaction.report.templates import thumbnail
 
 SETTINGS = {
     "title": "A. Author: A <b>title</b> & more",

@@ -20,7 +20,6 @@ from leastaction.configuration.config import (
     check_references,
     read_examples,
     read_yaml,
-    removed_examples,
     without_examples,
 )
 from leastaction.configuration.jobs import bytes_of_paths
@@ -85,7 +84,7 @@ try:
     config.update(complete(config, Project, "the configuration"))
     RECORDINGS = read_recordings(config, recording_folders(), STAND_INS)
     EXAMPLES = read_examples(CONFIG / "examples", config)
-    config.update(without_examples(config, removed_examples(config), EXAMPLES))
+    config.update(without_examples(config, EXAMPLES))
     check_references(config, EXAMPLES)
 except ConfigError as error:
     raise WorkflowError(str(error))

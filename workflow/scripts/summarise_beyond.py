@@ -4,9 +4,9 @@ from pathlib import Path
 
 from leastaction.core.files import load_bytes, load_text, save_text
 from leastaction.core.progress import start_logging
-from leastaction.report.beyond import beyond_document, beyond_page, section
+from leastaction.report.pages import beyond_document, beyond_page, section
 from leastaction.report.scorecard import from_csv, scorecard
-from leastaction.report.thumbnail import thumbnail
+from leastaction.report.templates import thumbnail
 
 WIDTH, LIMIT = 1400, 400_000
 

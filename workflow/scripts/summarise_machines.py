@@ -6,7 +6,7 @@ from leastaction.core.files import load, load_bytes, save_text
 from leastaction.core.progress import start_logging
 from leastaction.recordings.law import Law
 from leastaction.recordings.machines import machine, machines_document, machines_page
-from leastaction.report.thumbnail import thumbnail
+from leastaction.report.templates import thumbnail
 
 WIDTH, LIMIT = 1400, 400_000
 

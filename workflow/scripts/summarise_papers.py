@@ -6,7 +6,7 @@ from leastaction.core.files import job_seconds, load_bytes, load_text, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.pages import paper_summary, papers_page
 from leastaction.report.scorecard import from_csv
-from leastaction.report.thumbnail import thumbnail
+from leastaction.report.templates import thumbnail
 
 WIDTH, LIMIT = 1400, 400_000
 

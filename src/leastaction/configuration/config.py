@@ -32,33 +32,13 @@ from leastaction.core.settings import (
 )
 
 # Targets and folders of the workflow's own.
-RESERVED = {"papers", "beyond", "studies", "figures", "tables", "scorecard"} | {
-    "recordings",
-    "stand_ins",
-    "import",
-    "record",
-    "predict",
-    "write_law",
-    "matrix",
-    "compare",
-    "simulate",
-    "simulate_large",
-    "differentiate_large",
-    "assemble_large",
-    "differentiate",
-    "assemble",
-    "identify",
-    "validate",
-    "plot_example",
-    "plot_paper",
-    "plot_study",
-    "plot_recording",
-    "plot_shaken",
-    "tabulate",
-    "score",
-    "collect_scores",
-    "gather",
-}
+_TARGETS = (
+    "papers beyond studies figures tables scorecard matrix recordings stand_ins import "
+    "record predict write_law compare simulate simulate_large differentiate "
+    "differentiate_large assemble assemble_large identify validate gather tabulate "
+    "plot_example plot_paper plot_study plot_recording plot_shaken score collect_scores"
+)
+RESERVED = set(_TARGETS.split())
 
 # Far above any configuration: aliases can stand for more values than a memory holds,
 # and brackets in brackets for more calls than a stack does.
@@ -244,10 +224,10 @@ def parse_yaml(text: str, where: str):
         problem = _too_much(text)
         data = None if problem else yaml.load(text, Loader=Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise ConfigError(where, [f"it is not YAML: {error}"]) from None
+        problem = f"it is not YAML: {error}"
     except (AttributeError, LookupError, TypeError):
-        reason = "it is not YAML: a value does not fit its tag, as in `!!bool maybe`"
-        raise ConfigError(where, [f"{reason}; leave the tag out"]) from None
+        problem = "it is not YAML: a value does not fit its tag, as in `!!bool maybe`"
+        problem += "; leave the tag out"
     if problem:
         raise ConfigError(where, [problem])
     check_data(data, where)
@@ -305,11 +285,10 @@ def without_nulls(config: Mapping, overrides: Mapping) -> dict:
     """`config` without the keys that `overrides` sets to null."""
     result = {}
     for key, value in config.items():
-        if key in overrides and overrides[key] is None:
-            continue
-        inner = overrides.get(key)
+        inner = overrides.get(key, {})
         deeper = isinstance(value, Mapping) and isinstance(inner, Mapping)
-        result[key] = without_nulls(value, inner) if deeper else value
+        if inner is not None:
+            result[key] = without_nulls(value, inner) if deeper else value
     return result
 
 
@@ -319,11 +298,11 @@ def check_label(kind: str, name: str) -> None:
     hyphen = kind == "recording"
     letters = str(name).replace("-", "_") if hyphen else name
     if not is_plain(letters) or name in RESERVED:
-        allowed = (
+        signs = (
             "digits, underscores and hyphens" if hyphen else "digits and underscores"
         )
         reason = (
-            f"{name!r} cannot name a {kind}: use letters, {allowed}, a letter first, "
+            f"{name!r} cannot name a {kind}: use letters, {signs}, a letter first, "
             f"and none of {', '.join(sorted(RESERVED))}"
         )
         raise ConfigError(f"{kind} {name!r}", [reason])
@@ -352,16 +331,14 @@ def _lists(config: Mapping) -> Iterator[tuple[str, str, list[str]]]:
             yield f"{where}.examples.{paper}", paper, names
 
 
-def without_examples(
-    config: Mapping,
-    removed: Collection[tuple[str, str]],
-    left: Collection[tuple[str, str]],
-) -> dict:
-    """`config` whose figures, tables and studies do not name the `removed` examples.
+def without_examples(config: Mapping, left: Collection[tuple[str, str]]) -> dict:
+    """`config` whose figures, tables and studies name no example that it removes.
 
-    Those that name no other examples are left out, and a paper that has none `left`.
-    Examples are (paper, name); `removed` are those that an override sets to null.
+    Under `examples` it sets these to null. What names no other examples is left out,
+    and a paper that has none `left`, (paper, name).
     """
+    given = config["examples"].items()
+    removed = {(p, n) for p, names in given for n, one in names.items() if one is None}
     config = copy.deepcopy(dict(config))
     for _, paper, names in _lists(config):
         names[:] = [n for n in names if (paper, n.partition("-")[0]) not in removed]
@@ -376,8 +353,7 @@ def without_examples(
         if paper in emptied or (any(given.values()) and not any(kept.values())):
             del config["papers"][paper]
     for compared in (*config["studies"].values(), config["matrix"]):
-        named = compared["examples"].items()
-        compared["examples"] = {paper: names for paper, names in named if names}
+        compared["examples"] = {k: v for k, v in compared["examples"].items() if v}
     studies = config["studies"].items()
     config["studies"] = {name: study for name, study in studies if study["examples"]}
     return config
@@ -402,17 +378,15 @@ def check_references(config: Mapping, examples: Collection[tuple[str, str]]) -> 
         for paper in config["papers"]
         if paper not in by_paper
     ]
-    labels = [("study", config["studies"])]
+    labels = [("study", name) for name in config["studies"]]
     for settings in config["papers"].values():
-        labels += [
-            (part[:-1], settings.get(part, {})) for part in ("figures", "tables")
-        ]
-    for kind, names in labels:
-        for name in names:
-            try:
-                check_label(kind, name)
-            except ConfigError as error:
-                problems += error.problems
+        for part in ("figures", "tables"):
+            labels += [(part[:-1], name) for name in settings.get(part, {})]
+    for kind, name in labels:
+        try:
+            check_label(kind, name)
+        except ConfigError as error:
+            problems += error.problems
     if problems:
         raise ConfigError("the configuration", problems)
 
@@ -486,13 +460,3 @@ def read_examples(folder: Path, config: Mapping) -> dict[tuple[str, str], dict]:
     if errors:
         raise ConfigErrors(errors)
     return found
-
-
-def removed_examples(config: Mapping) -> set[tuple[str, str]]:
-    """(paper, name) of every example that an override sets to null."""
-    return {
-        (paper, name)
-        for paper, given in config["examples"].items()
-        for name, overrides in given.items()
-        if overrides is None
-    }

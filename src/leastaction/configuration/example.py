@@ -26,7 +26,6 @@ from leastaction.core.recipe import (
     Recipe,
     kind_of_data,
     recommended_settings,
-    recommended_steps,
 )
 from leastaction.core.settings import (
     Cases,
@@ -46,6 +45,7 @@ from leastaction.core.settings import (
     Title,
     Unique,
     absent,
+    check_one_key,
     complete,
 )
 from leastaction.report.case import keys
@@ -61,9 +61,7 @@ NoiseMode = Literal["independent", "shared"]
 def _flag_or_text(value):
     if isinstance(value, (bool, str)):
         return value
-    raise PydanticCustomError(
-        "flag_or_text", "expected true, or the name of a coordinate"
-    )
+    raise PydanticCustomError("flag", "expected true, or the name of a coordinate")
 
 
 def _term(given):
@@ -266,18 +264,10 @@ class _AnySystem:
         kinds = {kind.key: kind for kind in (CoordinateSystem, *declared(System))}
 
         def one_of_them(given):
-            keys = given if isinstance(given, Mapping) else ()
-            found = [key for key in kinds if key in keys]
-            if isinstance(given, System) or len(found) == 1:
-                return given
-            raise PydanticCustomError(
-                "one_key",
-                "expected exactly one of the keys {known}, got {given}",
-                {
-                    "known": " or ".join(map(repr, kinds)),
-                    "given": " and ".join(map(repr, found)) or "neither",
-                },
-            )
+            if not isinstance(given, System):
+                keys = given if isinstance(given, Mapping) else ()
+                check_one_key(kinds, [key for key in kinds if key in keys])
+            return given
 
         def kind_of(given) -> str:
             if isinstance(given, System):
@@ -315,11 +305,9 @@ def _names(estimators: dict) -> dict:
             reason = f"did you mean {close[0]!r}?"
         else:
             continue
-        raise PydanticCustomError(
-            "estimator_name",
-            "{name} cannot name an estimator; {reason}",
-            {"name": repr(name), "reason": reason},
-        )
+        text = "{name} cannot name an estimator; {reason}"
+        words = {"name": repr(name), "reason": reason}
+        raise PydanticCustomError("estimator_name", text, words)
     return estimators
 
 
@@ -391,7 +379,7 @@ def with_recommended_methods(example: Mapping) -> dict:
     given = example.get("estimators")
     if not given or not isinstance(given, Mapping):
         return dict(example)
-    usual = recommended_settings(recommended_steps(kind_of_data(example)))
+    usual = recommended_settings(kind_of_data(example))
     return {
         **example,
         "estimators": {
@@ -467,9 +455,8 @@ def _left_out(example: Mapping, entries) -> Iterator[str]:
             continue
         for level in entry["noise_levels"]:
             done = level in cases.get("levels", [level])
-            if level in noise["levels"] and not (
-                done and mode in cases.get("modes", [mode])
-            ):
+            done = done and mode in cases.get("modes", [mode])
+            if level in noise["levels"] and not done:
                 yield (
                     f"publish.targets.by_noise[{i}]: estimators.{MAIN}.differentiate"
                     f".cases leaves out {mode} noise of {level:g}; add it there, or "

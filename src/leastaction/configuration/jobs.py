@@ -6,6 +6,7 @@ methods named in the configuration live in.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from leastaction.core import families
 from leastaction.core.families import is_field, is_port
@@ -16,17 +17,12 @@ from leastaction.core.recipe import kind_of_data
 def simulate_settings(example: Mapping, estimator: str | None = None) -> dict:
     """Truth, simulation and the key of the random numbers; no label of a figure."""
     system = dict(example["system"])
-    if is_port(system):
-        system["states"] = {
-            name: {"unit": entry["unit"]} for name, entry in system["states"].items()
-        }
-    elif is_field(system):
+    if is_field(system):
         system["field"] = {key: system["field"][key] for key in ("name", "unit")}
     else:
-        system["coordinates"] = {
-            name: {"unit": entry["unit"]}
-            for name, entry in system["coordinates"].items()
-        }
+        key = "states" if is_port(system) else "coordinates"
+        quantities = system[key].items()
+        system[key] = {name: {"unit": entry["unit"]} for name, entry in quantities}
     return {
         "example": example["key"],
         "seed": example["seed"],
@@ -45,15 +41,12 @@ def bytes_of_paths(example: Mapping) -> int:
     return scheme.bytes_of_paths(width)
 
 
-def step_settings(stage: str) -> Callable[[Mapping, str], dict]:
+def step_settings(stage: str, example: Mapping, estimator: str) -> dict:
     """Settings of a stage: the method, and the candidates that it evaluates."""
-
-    def settings(example: Mapping, estimator: str) -> dict:
-        found = step_of(stage, example, estimator)
-        given = example["estimators"][estimator][stage]
-        return {stage: given, "library": library_parts(example, found.uses)}
-
-    return settings
+    library = example.get("library", {})
+    if stage != "identify":  # which goes back to the samples with all of them
+        library = step_of(stage, example, estimator).parts_of(library)
+    return {stage: example["estimators"][estimator][stage], "library": library}
 
 
 def step_of(stage: str, example: Mapping, estimator: str | None = None) -> Step:
@@ -62,21 +55,14 @@ def step_of(stage: str, example: Mapping, estimator: str | None = None) -> Step:
     return step(stage, recipe[stage])
 
 
-def identify_settings(example: Mapping, estimator: str) -> dict:
-    """The methods and all candidates, those of the volatility among them."""
-    return {
-        "identify": example["estimators"][estimator]["identify"],
-        "library": example.get("library", {}),
-    }
-
-
 def validate_settings(example: Mapping, estimator: str) -> dict:
     """Truth, simulation, rollout, and the library that fixes the scale of L."""
+    library, parts = example.get("library", {}), ("reference", "inertia", "lagrangian")
     return {
         **simulate_settings(example),
         "kind": rolled_out_as(example, estimator),
         "validate": example["validate"],
-        "library": library_parts(example, ("reference", "inertia", "lagrangian")),
+        "library": {key: library[key] for key in parts if key in library},
     }
 
 
@@ -86,29 +72,16 @@ def rolled_out_as(example: Mapping, estimator: str) -> str:
     return kind_of_rollout(model, step_of("simulate", example).makes)
 
 
-def library_parts(example: Mapping, parts: Collection[str]) -> dict:
-    """Those `parts` of the section `library` that the example has."""
-    library = example.get("library", {})
-    return {key: library[key] for key in parts if key in library}
-
-
 def example_figures(example: Mapping) -> tuple[str, ...]:
     """Names of the figures of one example, and of their files."""
-    return families.example_figures()[_shown_as(example)]
+    known, kind = families.example_figures(), kind_of_data(example)
+    return known.get(kind) or known[step_of("simulate", example).makes]
 
 
 def shows(figure: str, example: Mapping) -> bool:
     """Whether a figure can show an example: only some kinds of data have it."""
-    of_kinds = families.example_figures()
-    kinds = [k for k, names in of_kinds.items() if figure in names]
-    return not kinds or _shown_as(example) in kinds
-
-
-def _shown_as(example: Mapping) -> str:
-    """Key of `families.example_figures`."""
-    kind = kind_of_data(example)
-    known = kind in families.example_figures()
-    return kind if known else step_of("simulate", example).makes
+    special = any(figure in names for names in families.example_figures().values())
+    return not special or figure in example_figures(example)
 
 
 # Parts of an example that the rules of the publish stage show.
@@ -133,26 +106,22 @@ def rolled_out(example: Mapping) -> list[str]:
     return [name for name in example["estimators"] if name in wanted]
 
 
-def _modules_of(stage: str) -> Callable[..., list[str]]:
-    return lambda example, estimator=None: step_of(stage, example, estimator).modules()
-
-
-def _rollout(example: Mapping, estimator: str) -> list[str]:
+def modules_of(stage: str, example: Mapping, estimator: str | None = None) -> list[str]:
+    """Modules that do the work of a stage."""
+    if stage != "validate":
+        return step_of(stage, example, estimator).modules()
     scheme = step_of("simulate", example).module()
     return [scheme, rollout(rolled_out_as(example, estimator)).module()]
 
 
 SETTINGS: Mapping[str, Callable] = {
     "simulate": simulate_settings,
-    "differentiate": step_settings("differentiate"),
-    "assemble": step_settings("assemble"),
-    "identify": identify_settings,
+    "differentiate": partial(step_settings, "differentiate"),
+    "assemble": partial(step_settings, "assemble"),
+    "identify": partial(step_settings, "identify"),
     "validate": validate_settings,
 }
-MODULES: Mapping[str, Callable] = {
-    **{stage: _modules_of(stage) for stage in SETTINGS},
-    "validate": _rollout,
-}
+MODULES: Mapping[str, Callable] = {s: partial(modules_of, s) for s in SETTINGS}
 
 
 def is_random(example: Mapping) -> bool:

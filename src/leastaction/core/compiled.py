@@ -93,10 +93,7 @@ def fill(template: str, blocks: Mapping[str, str]) -> str:
 
 
 def kernel(template: str, blocks: Mapping[str, str]) -> ModuleType:
-    """Module of compiled functions made from a template and its blocks.
-
-    Its functions are decorated with ``@njit(cache=True)`` and see ``math`` and ``np``.
-    """
+    """Module of a template of functions with ``@njit(cache=True)``, and its blocks."""
     return _load(HEADER + fill(template, blocks))
 
 
@@ -206,15 +203,10 @@ def _functions(expressions, coordinates, parameters):
     names = [*coordinates, *velocity_names(coordinates)]
     names += accelerations if accelerated else ()
     places = [f"{c}[n, {i}]" for c in channels for i in range(len(coordinates))]
-    return kernel(
-        KERNEL,
-        {
-            "parameters": unpack(parameters, "parameters"),
-            "state": assigned(names, places),
-            "values": assignments(
-                [f"row[{i}]" for i in range(len(expressions))],
-                expressions,
-                "shared_",
-            ),
-        },
-    )
+    row = [f"row[{i}]" for i in range(len(expressions))]
+    blocks = {
+        "parameters": unpack(parameters, "parameters"),
+        "state": assigned(names, places),
+        "values": assignments(row, expressions, "shared_"),
+    }
+    return kernel(KERNEL, blocks)

@@ -225,10 +225,7 @@ def check(
     source: str = "dataset",
     most_bytes: float = np.inf,
 ) -> xr.Dataset:
-    """Return `dataset` if it honours the contract `name`.
-
-    ContractError lists all :func:`problems`.
-    """
+    """Return `dataset`; ContractError with its :func:`problems`, if there are any."""
     kind = str(dataset.attrs.get("contract", name))
     if kind not in contracts():
         raise ContractError(

@@ -182,10 +182,8 @@ def model_dataset(
     # A field is one degree of freedom.
     dof = observations["dof"].values if "dof" in observations.dims else [given["field"]]
     values = _values(lagrangian, volatility, len(dof))
-    for name, entry in lagrangian.diagnostics.items():
-        values[name] = _entry((), *entry)
-    for name, entry in volatility.diagnostics.items():
-        values[name] = _entry(("dof",), *entry)
+    for dims, found in (((), lagrangian), (("dof",), volatility)):
+        values |= {k: _entry(dims, *entry) for k, entry in found.diagnostics.items()}
     if lagrangian.by_equation is not None:
         values["equation_coefficient_estimate"] = lagrangian.by_equation
     if lagrangian.criterion.size:
@@ -193,12 +191,12 @@ def model_dataset(
     by_node = lagrangian.by_node | volatility.by_node
     values |= {name: _entry(*entry) for name, entry in by_node.items()}
     words, candidates = _words(
-        tuple(lagrangian.terms),
         tuple(lagrangian.status),
         tuple(lagrangian.equivalent),
-        tuple(lagrangian.dissipation_terms),
         tuple(lagrangian.dissipation_status),
         tuple(lagrangian.dissipation_equivalent),
+        tuple(lagrangian.terms),
+        tuple(lagrangian.dissipation_terms),
         tuple(volatility.terms),
         tuple(map(str, dof)),
     )
@@ -244,7 +242,7 @@ def _values(
 
 @lru_cache(maxsize=16)
 def _words(
-    terms, status, equivalent, damping, damping_status, damping_equivalent, squares, dof
+    status, equivalent, damping_status, damping_equivalent, terms, damping, squares, dof
 ) -> tuple[Mapping[str, xr.Variable], xr.Coordinates]:
     """What algebra says of the candidates, the same in every replicate; and they."""
     words = {
@@ -275,10 +273,7 @@ def _entry(dims, values, unit: str, meaning: str) -> xr.Variable:
 def positions(
     texts: Sequence[str], terms: Sequence[str], coordinates: Sequence[str]
 ) -> list[int]:
-    """Positions of candidates of L, however their text is written.
-
-    ValueError if a text is no candidate.
-    """
+    """Positions of candidates of L, however written; ValueError if a text is none."""
     found = []
     for text in texts:
         term = text if text in terms else _as_written(text, tuple(coordinates))
@@ -334,8 +329,6 @@ def lagrangian_estimate(
     `by_node` of the :class:`LagrangianEstimate`.
     """
     given = equations.variables
-    count = given["term"].size
-    none = np.full(len(coefficients), np.nan)
 
     def of_both(name: str) -> list[str]:
         both = given[name], given[f"dissipation_{name}"]
@@ -344,12 +337,12 @@ def lagrangian_estimate(
     columns = {
         "terms": of_both("term"),
         "coefficients": coefficients,
-        "std": none if std is None else std,
+        "std": np.full(len(coefficients), np.nan) if std is None else std,
         "status": of_both("status"),
         "equivalent": of_both("equivalent"),
     }
     return LagrangianEstimate.of_columns(
-        count,
+        given["term"].size,
         columns,
         diagnostics=diagnostics,
         criterion=np.zeros(0) if criterion is None else criterion,

@@ -46,15 +46,10 @@ def euler_lagrange(
     lagrangian: sp.Expr, coordinates: Sequence[str]
 ) -> tuple[sp.Expr, ...]:
     """Euler–Lagrange expressions d/dt ∂L/∂q̇ − ∂L/∂q, one per coordinate."""
-    q = symbols(coordinates)
-    qdot = symbols(velocity_names(coordinates))
-    return tuple(
-        sp.expand(
-            total_derivative(sp.diff(lagrangian, v), coordinates)
-            - sp.diff(lagrangian, x)
-        )
-        for x, v in zip(q, qdot, strict=True)
-    )
+    momenta = (sp.diff(lagrangian, v) for v in symbols(velocity_names(coordinates)))
+    rates = (total_derivative(momentum, coordinates) for momentum in momenta)
+    both = zip(rates, symbols(coordinates), strict=True)
+    return tuple(sp.expand(rate - sp.diff(lagrangian, x)) for rate, x in both)
 
 
 def rayleigh_force(

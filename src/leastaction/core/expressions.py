@@ -56,10 +56,7 @@ class ExpressionError(ValueError):
 
 
 def symbol(name: str) -> sp.Symbol:
-    """Real symbol of that name: the only kind of symbol leastaction uses.
-
-    ValueError if it is no plain name: symbols become code.
-    """
+    """Real symbol, the only kind that is used; ValueError if it is no plain name."""
     if not is_plain(name):
         raise ValueError(
             f"{name!r} cannot name a quantity: use ASCII letters, digits and "
@@ -69,10 +66,7 @@ def symbol(name: str) -> sp.Symbol:
 
 
 def check_name(name: str) -> None:
-    """Refuse a name that could not stand in an expression.
-
-    ValueError if it is no plain name, or is a function, a constant or a word of Python.
-    """
+    """Refuse a name that is not plain, or is a function, a constant, a Python word."""
     symbol(name)
     if name in FUNCTIONS or name in CONSTANTS or keyword.iskeyword(name):
         raise ValueError(f"{name!r} is a reserved word; choose another name")

@@ -40,8 +40,9 @@ def modules(name: str) -> Iterator[ModuleType]:
 
 @cache
 def module(family: str, name: str) -> ModuleType | None:
-    """Module `name` of a family, if it has it."""
-    if PACKAGE.joinpath(family, f"{name}.py").exists():
+    """Module, or package, `name` of a family, if it has it."""
+    path = PACKAGE.joinpath(family, name)
+    if path.with_suffix(".py").exists() or path.joinpath("__init__.py").exists():
         return import_module(f"leastaction.{family}.{name}")
     return None
 
@@ -57,26 +58,14 @@ def family_of(example: Mapping) -> str:
 
 def registered(name: str) -> dict[str, str]:
     """Entries of the table `name`, such as ``SYSTEM``, of every family's package."""
-    return {
-        key: reference
-        for family in FAMILIES
-        for key, reference in getattr(
-            import_module(f"leastaction.{family}"), name, {}
-        ).items()
-    }
+    packages = (import_module(f"leastaction.{family}") for family in FAMILIES)
+    found = (getattr(package, name, {}).items() for package in packages)
+    return {key: reference for entries in found for key, reference in entries}
 
 
 def tables() -> dict[str, str]:
     """Function of every table, by its name, as ``family.module:name``."""
     return registered("TABLES") | registered("TABLES_OF_ROLLOUTS")
-
-
-def figure_folders() -> Iterator[tuple[str, ModuleType]]:
-    """Package ``leastaction.<family>.figures`` of every family that has one."""
-    for family in FAMILIES:
-        if PACKAGE.joinpath(family, "figures", "__init__.py").exists():
-            name = f"leastaction.{family}.figures"
-            yield name, import_module(name)
 
 
 @cache
@@ -88,12 +77,12 @@ def figures() -> dict[str, str]:
     with an underscore is no figure.
     """
     found = {}
-    for package, folder in figure_folders():
-        files = PACKAGE.joinpath(*package.split(".")[1:]).glob("[!_]*.py")
-        modules = {path.stem: path.stem for path in files}
+    for folder in modules("figures"):
+        files = Path(folder.__file__).parent.glob("[!_]*.py")
+        file_of = {path.stem: path.stem for path in files}
         for file, names in getattr(folder, "SHARED", {}).items():
-            modules |= dict.fromkeys(names, file)
-        found |= {name: f"{package}.{modules[name]}" for name in sorted(modules)}
+            file_of |= dict.fromkeys(names, file)
+        found |= {n: f"{folder.__name__}.{file_of[n]}" for n in sorted(file_of)}
     return found
 
 
@@ -101,7 +90,7 @@ def figures() -> dict[str, str]:
 def example_figures() -> dict[str, tuple[str, ...]]:
     """By contract or kind of the data, the figures of an example."""
     found = {}
-    for _, folder in figure_folders():
+    for folder in modules("figures"):
         found |= getattr(folder, "EXAMPLE", {})
     return found
 
@@ -156,10 +145,7 @@ def system_class(given: Mapping) -> type:
 
 
 def system_from_config(config: Mapping):
-    """System described by the `system` section of an example.
-
-    ValueError if it is not valid; see the method `from_config` of its class.
-    """
+    """System described by the `system` section of an example, else ValueError."""
     return system_class(config).from_config(config)
 
 

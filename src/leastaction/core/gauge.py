@@ -2,8 +2,7 @@
 
 Two Lagrangians that differ by a total time derivative have the same equations of
 motion, so no data can tell them apart. Such candidates are found symbolically before
-any regression; numerically they would not be exactly zero, and a least-squares fit
-would give them huge coefficients.
+any regression, which would give them huge coefficients.
 """
 
 import inspect
@@ -85,15 +84,11 @@ def gauge_freedom(
     """
     made = [(equations, tuple(candidates)), (rayleigh_force, tuple(dissipation))]
     relations = _relations(made, coordinates)
-    status, equivalent = [], []
-    for i in range(len(candidates) + len(dissipation)):
-        parts = relations.get(i)
-        if parts is None:
-            status.append("independent")
-            equivalent.append("")
-        else:
-            status.append(("null", "duplicate", "dependent")[min(len(parts), 2)])
-            equivalent.append(_combination(parts, candidates, dissipation))
+    count = len(candidates) + len(dissipation)
+    status, equivalent = ["independent"] * count, [""] * count
+    for i, parts in relations.items():
+        status[i] = ("null", "duplicate", "dependent")[min(len(parts), 2)]
+        equivalent[i] = _combination(parts, candidates, dissipation)
     return Freedom(tuple(status), tuple(equivalent), relations)
 
 
@@ -102,9 +97,9 @@ def _combination(parts: dict, candidates, dissipation) -> str:
     count = len(candidates)
     of_l = sum(sp.nsimplify(w) * candidates[j] for j, w in parts.items() if j < count)
     rest = {j - count: w for j, w in parts.items() if j >= count}
-    of_d = sum(sp.nsimplify(w) * dissipation[j] for j, w in rest.items())
-    if not dissipation or not rest:
+    if not rest:
         return to_text(sp.sympify(of_l))
+    of_d = sum(sp.nsimplify(w) * dissipation[j] for j, w in rest.items())
     return to_text(of_d) + (f" and, in L, {to_text(of_l)}" if of_l != 0 else "")
 
 
@@ -132,10 +127,7 @@ def _as_given(expressions: tuple, coordinates: Sequence[str]) -> tuple:
 
 
 def _relations(made: Sequence[tuple[Callable, tuple]], coordinates) -> dict:
-    """Relations between what functions make of expressions, (function, expressions).
-
-    {position: {earlier position: weight}}; cached if all weights are rational.
-    """
+    """Relations {position: {earlier position: weight}} of functions of expressions."""
     found: list[dict] = []
 
     def answer() -> dict | None:

@@ -71,15 +71,9 @@ def most_likely(
     low, high = bounds
 
     def search(start, most):
-        return minimize(
-            objective,
-            np.clip(start, low, high),
-            arguments,
-            method="L-BFGS-B",
-            jac=True,
-            bounds=np.stack([low, high], axis=1),
-            options={"maxiter": most, "maxcor": CORRECTIONS, **options},
-        )
+        how = {"method": "L-BFGS-B", "jac": True, "bounds": np.stack([low, high], 1)}
+        how["options"] = {"maxiter": most, "maxcor": CORRECTIONS, **options}
+        return minimize(objective, np.clip(start, low, high), arguments, **how)
 
     heat = iterations if race is None else min(race, iterations)
     found = min((search(start, heat) for start in starts), key=lambda one: one.fun)

@@ -102,10 +102,7 @@ def iterate(
 def best_by_criterion(
     a: np.ndarray, b: np.ndarray, max_terms: int, samples: float, variance=None
 ) -> Selection:
-    """Best subset of whitened columns by J plus the penalty of the extended BIC.
-
-    See :func:`leastaction.core.sparse_regression.best_subset`; n is `samples`.
-    """
+    """Best subset of whitened columns by J plus the extended BIC of n `samples`."""
     path = best_subset(a, b, max_terms, INDISTINGUISHABLE_CRITERIA, variance)
     sizes = np.arange(len(path.supports))
     criterion = path.objectives + extended_penalty(sizes, a.shape[-1], samples)
@@ -163,15 +160,9 @@ def select(
         coefficients[support] = solution
         covariance[np.ix_(support, support)] = inverse @ inverse.T
         residual = b.ravel() - active @ solution
-    return Fit(
-        support=tuple(support),
-        criterion=found.criterion,
-        ties=tuple(tuple(others[i] for i in tie) for tie in found.ties),
-        coefficients=coefficients,
-        covariance=covariance,
-        j=float(residual @ residual),
-        rank=rank,
-    )
+    ties = tuple(tuple(others[i] for i in tie) for tie in found.ties)
+    selection = tuple(support), found.criterion, ties
+    return Fit(*selection, coefficients, covariance, float(residual @ residual), rank)
 
 
 def lagrangian_estimate(
@@ -210,8 +201,7 @@ def lagrangian_estimate(
         "status": list(library["library_status"].values),
         "equivalent": list(library["library_equivalent"].values),
     }
-    nothing = np.zeros((0, 0))
-    covariance, covariance_std = noise or (nothing, nothing)
+    covariance, covariance_std = noise or (np.zeros((0, 0)),) * 2
     ties = (" + ".join(names[place[i]] for i in tie) for tie in fit.ties)
     return LagrangianEstimate.of_columns(
         library.attrs.get("lagrangian_candidates", len(names)),

@@ -41,8 +41,8 @@ class ImplicitLibrary:
     def from_config(cls, config: Mapping, coordinates: Sequence[str]):
         """Library of the `implicit` part of `library`: {coordinate: [recipe entries]}.
 
-        ValueError if a coordinate has no equation, an equation has no candidate with
-        the acceleration of its own coordinate, or a candidate is not affine in q̈.
+        ValueError unless each coordinate has an equation, with a candidate that holds
+        its acceleration, and all candidates are affine in q̈.
         """
         recipes = json.dumps(config.get("implicit", {}))
         return _library(recipes, tuple(coordinates))
@@ -117,12 +117,9 @@ class ImplicitLibrary:
             for part in (system.mass_matrix, system.forces)
         )
         determinant = sp.expand(mass.det())
-        forces += sp.Matrix(
-            [
-                x if any(term.has(x) for term in self.terms) else 0
-                for x in symbols(input_names(self.coordinates))
-            ]
-        )
+        inputs = symbols(input_names(self.coordinates))
+        held = [any(term.has(x) for term in self.terms) for x in inputs]
+        forces += sp.Matrix([x if h else 0 for x, h in zip(inputs, held, strict=True)])
         scaled = (mass.adjugate() * forces).applyfunc(sp.expand)
         columns = []
         for k in self.members[equation]:
@@ -164,10 +161,8 @@ def _library(text: str, coordinates: tuple[str, ...]) -> ImplicitLibrary:
             raise ValueError(f"library.implicit.{name}: no candidate has {own}")
         for term in found:
             if any(sp.diff(term, x).has(*qddot) for x in qddot):
-                raise ValueError(
-                    f"library.implicit.{name}: {term} is not linear in the "
-                    "accelerations"
-                )
+                where = f"library.implicit.{name}"
+                raise ValueError(f"{where}: {term} is not linear in the accelerations")
         terms += [term for term in found if term not in terms]
         members.append(tuple(terms.index(term) for term in found))
     return ImplicitLibrary(coordinates, tuple(terms), tuple(members))

@@ -139,11 +139,8 @@ class Candidates:
 
         The first reference stands for all of them.
         """
-        return [
-            i
-            for i, status in enumerate(self.status)
-            if status == "independent" or i == self.reference
-        ]
+        free = [i for i, status in enumerate(self.status) if status == "independent"]
+        return sorted([*free, self.reference])
 
     def projection(self, system) -> tuple[np.ndarray, float] | None:
         """Coefficients that reproduce the equations of motion of `system`, and a scale.
@@ -153,25 +150,19 @@ class Candidates:
         library.
         """
         lagrangian = system.evaluated(system.lagrangian)
-        found = representation(
-            sp.nsimplify(lagrangian, rational=True),
-            self.terms,
-            self.coordinates,
-            self.equations,
-        )
+        lagrangian = sp.nsimplify(lagrangian, rational=True)
+        known = self.terms, self.coordinates, self.equations
+        found = representation(lagrangian, *known)
         if found is None or found.get(self.reference, 0) == 0:
             return None
         scale = self.reference_coefficient / float(found[self.reference])
         coefficients = np.zeros(len(self.terms))
         for i, value in found.items():
             coefficients[i] = scale * float(value)
-        fixed = np.array([i for i, _ in self.references])
-        allowed = [*self.columns, *fixed]
-        if not np.allclose(coefficients[fixed], self.given[fixed], rtol=1e-9) or set(
-            np.flatnonzero(coefficients)
-        ) - set(allowed):
-            return None
-        return coefficients, scale
+        fixed = [i for i, _ in self.references]
+        removed = set(np.flatnonzero(coefficients)) - {*self.columns, *fixed}
+        same = np.allclose(coefficients[fixed], self.given[fixed], rtol=1e-9)
+        return (coefficients, scale) if same and not removed else None
 
 
 @dataclass(frozen=True)
@@ -211,9 +202,8 @@ class Library(Candidates):
         is not arithmetic over (q, q̇).
         """
         # The algebra of a library is done once, however many replicates use it.
-        return _library(
-            json.dumps(config, sort_keys=True), tuple(map(str, coordinates))
-        )
+        text = json.dumps(config, sort_keys=True)
+        return _library(text, tuple(map(str, coordinates)))
 
     def check_references(self) -> None:
         """Refuse a redundant reference; only candidates before it can make it so."""
@@ -235,13 +225,9 @@ class Library(Candidates):
     @cached_property
     def column_terms(self) -> list[sp.Expr]:
         """Functions behind `columns`."""
-        whole = sum(
-            (
-                sp.nsimplify(value / self.reference_coefficient) * self.terms[i]
-                for i, value in self.references
-            ),
-            sp.Integer(0),
-        )
+        whole = sp.Integer(0)
+        for i, value in self.references:
+            whole += sp.nsimplify(value / self.reference_coefficient) * self.terms[i]
         return [whole if i == self.reference else self.terms[i] for i in self.columns]
 
     @cached_property
@@ -262,18 +248,12 @@ class Library(Candidates):
         ]
 
     def damping(self, system: System, scale: float) -> np.ndarray | None:
-        """Coefficients of D that reproduce the damping of `system`, times `scale`.
-
-        One per candidate of D; None if they cannot express it.
-        """
+        """Coefficients of D for the damping of `system` times `scale`, or None."""
         coefficients = np.zeros(len(self.dissipation))
         function = system.evaluated(system.dissipation)
-        found = representation(
-            sp.nsimplify(function, rational=True),
-            self.dissipation,
-            self.coordinates,
-            rayleigh_force,
-        )
+        function = sp.nsimplify(function, rational=True)
+        known = self.dissipation, self.coordinates, rayleigh_force
+        found = representation(function, *known)
         if found is None:
             return None
         for j, value in found.items():
@@ -286,20 +266,16 @@ def _library(text: str, coordinates: tuple[str, ...]) -> Library:
     config = json.loads(text)
     names = (*coordinates, *velocity_names(coordinates))
     terms = candidates(config["lagrangian"], names)
-    return Library(
-        coordinates,
-        terms,
-        multiples(parse(config["reference"], names), terms),
-        config.get("inertia", "free"),
-        candidates(config.get("dissipation", []), names),
-        config.get("calculus", "ito"),
-    )
+    references = multiples(parse(config["reference"], names), terms)
+    damping = candidates(config.get("dissipation", []), names)
+    known = {k: config[k] for k in ("inertia", "calculus") if k in config}
+    return Library(coordinates, terms, references, dissipation=damping, **known)
 
 
 def multiples(
     reference: sp.Expr, terms: Sequence[sp.Expr]
 ) -> tuple[tuple[int, float], ...]:
-    """(position, coefficient) of the `terms` that a reference consists of.
+    """(position, coefficient) of the `terms` that a reference is a sum of.
 
     ValueError if a part of the reference is no multiple of a candidate.
     """
@@ -357,18 +333,13 @@ class Comparison:
         lines = ["right terms" if self.exact else "wrong terms"]
         lines += [f"  missing  {name}" for name in self.missing]
         lines += [f"  too many  {name}" for name in self.extra]
-        lines += [
-            f"  {100 * error:+.3g} %  {name}"
-            for error, name in zip(self.error, self.terms, strict=True)
-        ]
+        errors = zip(self.error, self.terms, strict=True)
+        lines += [f"  {100 * error:+.3g} %  {name}" for error, name in errors]
         return "\n".join(lines)
 
 
 def canonical(coefficients: np.ndarray, library: Library) -> np.ndarray:
-    """Coefficients of the same law in independent candidates.
-
-    Of L, then of D, shape (..., all candidates).
-    """
+    """Coefficients (..., those of L, then of D) of a law in independent candidates."""
     reduced = np.asarray(coefficients) @ library.joint_freedom.reduction.T
     largest = np.abs(reduced).max(axis=-1, keepdims=True, initial=0.0)
     return np.where(np.abs(reduced) > ROUND_OFF * largest, reduced, 0.0)
@@ -386,9 +357,9 @@ def compare(
     it is not free (`fit_scale`) where external forces were measured.
     """
     found, truth = canonical(found, library), canonical(truth, library)
-    names = np.array([*library.names, *library.dissipation_names], dtype=object)
-    losses = [f"D: {name}" for name in library.dissipation_names]
-    shown = np.array([*library.names, *losses], dtype=object)
+    damping = library.dissipation_names
+    names = np.array([*library.names, *damping], dtype=object)
+    shown = np.array([*library.names, *(f"D: {n}" for n in damping)], dtype=object)
     there, wanted = found != 0, truth != 0
     ratio = found[wanted] / truth[wanted]
     scale = 1.0

@@ -88,6 +88,11 @@ class Step(Settings):
             return before.name() in cls.after
         return before.makes in cls.reads
 
+    @classmethod
+    def parts_of(cls, library: Mapping) -> dict:
+        """Those parts of the section `library` that it uses."""
+        return {key: library[key] for key in cls.uses if key in library}
+
     def contract(self) -> str:
         """Contract of what it makes with these settings."""
         return self.makes
@@ -124,21 +129,12 @@ class Simulate(Step):
 
     def __call__(self, system, *, example: str, seed: int, replicate: int, units):
         """Observations of one replicate."""
-        return self.function()(
-            system,
-            self.plain(),
-            example=example,
-            seed=seed,
-            replicate=replicate,
-            units=units,
-        )
+        key = {"example": example, "seed": seed, "replicate": replicate}
+        return self.function()(system, self.plain(), **key, units=units)
 
 
 class Ensemble(Simulate):
-    """A scheme that makes an ensemble of trajectories.
-
-    At every time it stores so many (`stored`) numbers of a coordinate or node.
-    """
+    """A scheme of trajectories that stores so many numbers of a coordinate or node."""
 
     stored: ClassVar[int] = 2
     trajectories: Count = Field(description="Trajectories of one ensemble.")
@@ -157,10 +153,7 @@ class Ensemble(Simulate):
 
 
 class Differentiate(Step):
-    """A method of time derivatives, or of what increments say without a model.
-
-    Of motions without a random force it needs certain recorded channels.
-    """
+    """A method of time derivatives, or of what increments say without a model."""
 
     stage = "differentiate"
     needs_channels: ClassVar[tuple[str, ...]] = ("q",)
@@ -257,10 +250,9 @@ def _over_cases(function, observations, *others, **selection):
         return over_cases(function, observations, *others, **selection)
     with warnings_told() as told:
         found = over_cases(function, observations, *others, **selection)
-    before = [
-        t for data in others for t in json.loads(data.attrs.get("warnings", "[]"))
-    ]
-    return found.assign_attrs(warnings=json.dumps(list(dict.fromkeys(before + told))))
+    lists = [json.loads(data.attrs.get("warnings", "[]")) for data in others]
+    every = dict.fromkeys(text for texts in [*lists, told] for text in texts)
+    return found.assign_attrs(warnings=json.dumps(list(every)))
 
 
 class Rollout(Step):
@@ -325,14 +317,16 @@ class AnyOf:
 
 
 def step(stage: str, settings: Mapping) -> Step:
-    """Step of a stage with the method and the settings that `settings` say.
+    """Step that `settings` name, with these settings; ValueError if one is wrong."""
+    return method_of(stage, settings)(**settings)
 
-    ValueError if there is no such method, or a setting is wrong.
-    """
+
+def method_of(stage: str, settings: Mapping) -> type[Step]:
+    """Class of the method of a stage that `settings` name."""
     known = steps(stage)
     if settings.get("method") not in known:
         raise ValueError(unknown(f"{stage} method", settings.get("method"), known))
-    return known[settings["method"]](**settings)
+    return known[settings["method"]]
 
 
 def rollout(kind: str) -> type[Rollout]:

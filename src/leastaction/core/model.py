@@ -1,7 +1,7 @@
 """The identified model: load it, print it, derive from it, simulate it."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,12 +12,11 @@ import xarray as xr
 from leastaction.core import files
 from leastaction.core.contracts import check, contracts
 from leastaction.core.estimate import NORMAL_QUANTILE
-from leastaction.core.euler_lagrange import symbols
 from leastaction.core.expressions import RAISED, parse, symbol
 from leastaction.core.families import implementation, system_class, unknown
 from leastaction.core.library import Comparison, Library, compare
 from leastaction.core.symmetries import Symmetry, symmetries_of_terms
-from leastaction.core.system import DIGITS, System
+from leastaction.core.system import DIGITS, System, latex_names
 
 # Smallest volatility of a model whose S² is not a square, in units of its rms value.
 FLOOR = 1e-3
@@ -112,10 +111,7 @@ class IdentifiedModel:
 
     @property
     def system(self):
-        """The model as a system like the truth; coefficients are its parameters.
-
-        So models with the same support share their compiled integrator.
-        """
+        """The model as a :class:`~leastaction.System`; coefficients are parameters."""
         data, parameters = self.dataset, {}
         values = np.where(data["support"], data["coefficient_estimate"], 0.0)
         lagrangian = self._sum("c", "term", values, parameters)
@@ -154,13 +150,11 @@ class IdentifiedModel:
         """
         dof = len(self.coordinates)
         matrix = sp.zeros(dof, dof)
-        if self.dataset["volatility_is_constant"].values.all():
+        if self._constant_volatility:
             root = _symmetric_root(self.dataset["noise_covariance"].values)
-            for a in range(dof):
-                for b in range(dof):
-                    if root[a, b] != 0:
-                        parameters[f"sigma_{a}_{b}"] = float(root[a, b])
-                        matrix[a, b] = symbol(f"sigma_{a}_{b}")
+            for a, b in np.argwhere(root).tolist():
+                parameters[f"sigma_{a}_{b}"] = float(root[a, b])
+                matrix[a, b] = symbol(f"sigma_{a}_{b}")
             return matrix
         beta = self.dataset["volatility_coefficient_estimate"].values
         root = self.dataset["volatility_root_estimate"].values
@@ -275,15 +269,13 @@ class IdentifiedModel:
         data = self.dataset
         names = System.names_of(self.coordinates)
         terms, losses = (
-            tuple(parse(str(t), names) for t in data[key].values)
-            for key in ("term", "dissipation_term")
+            tuple(parse(str(t), names) for t in data[f"{kind}term"].values)
+            for kind in ("", "dissipation_")
         )
-        kinds = ("coefficient", "dissipation_coefficient")
-        found = np.concatenate([data[f"{kind}_estimate"].values for kind in kinds])
+        found = [data[f"{d}coefficient_estimate"].values for d in ("", "dissipation_")]
+        found = np.concatenate(found)
         given = np.flatnonzero(data["coefficient_std"].values == 0)
-        kinetic = [
-            i for i, t in enumerate(terms) if t.has(*symbols(names)[truth.dof :])
-        ]
+        kinetic = [i for i, term in enumerate(terms) if term.has(*truth.qdot)]
         for reference in [*given, *kinetic]:
             scale = found[reference] if reference in given else 1.0
             references = ((int(reference), float(scale)),)
@@ -309,28 +301,38 @@ class IdentifiedModel:
         is constant, else the terms of S, or of S² as `S^2`. An error of zero means that
         the coefficient is given, NaN that the method has none.
         """
-        kinds = [
-            ("L", "coefficient", "term", ()),
-            ("D", "dissipation_coefficient", "dissipation_term", ()),
+        sums = [
+            ("L", *self._sum_of("coefficient", "term")),
+            ("D", *self._sum_of("dissipation_coefficient", "dissipation_term")),
         ]
-        if not self.dataset["volatility_is_constant"].values.all():
-            for i in range(len(self.coordinates)):
-                known = np.isfinite(self.dataset["volatility_root_estimate"][i]).all()
-                kind, name = ("S", "root") if known else ("S^2", "coefficient")
-                kinds.append((kind, f"volatility_{name}", "volatility_term", (i,)))
+        if not self._constant_volatility:
+            sums += self._volatility_laws()
         elif self.dataset["volatility_estimate"].values.any():
-            kinds.append(("S", "volatility", "dof", ()))
+            sums.append(("S", *self._sum_of("volatility", "dof")))
         return [
             (kind, str(name), float(value), float(error))
-            for kind, variable, names, place in kinds
-            for name, value, error in zip(
-                self.dataset[names].values,
-                self.dataset[f"{variable}_estimate"].values[place],
-                self.dataset[f"{variable}_std"].values[place],
-                strict=True,
-            )
-            if value != 0
+            for kind, *columns in sums
+            for value, error, name in zip(*columns, strict=True)
         ]
+
+    @property
+    def _constant_volatility(self) -> bool:
+        return bool(self.dataset["volatility_is_constant"].values.all())
+
+    def _volatility_laws(self) -> list[tuple]:
+        """Of each coordinate S, or where that is not known S²: kind, and `_sum_of`."""
+        roots = np.isfinite(self.dataset["volatility_root_estimate"].values)
+        laws = [("S", "root") if k else ("S^2", "coefficient") for k in roots.all(1)]
+        return [
+            (kind, *self._sum_of(f"volatility_{name}", "volatility_term", i))
+            for i, (kind, name) in enumerate(laws)
+        ]
+
+    def _sum_of(self, variable: str, terms: str, *place: int) -> tuple:
+        """Values, standard errors and names of the terms that are not zero."""
+        values = self.dataset[f"{variable}_estimate"].values[place]
+        errors, there = self.dataset[f"{variable}_std"].values[place], values != 0
+        return values[there], errors[there], self.dataset[terms].values[there]
 
     def latex_terms(self, factor: float = NORMAL_QUANTILE) -> str:
         """L, D and S as LaTeX, each coefficient with `factor` standard errors."""
@@ -352,11 +354,10 @@ class IdentifiedModel:
             shown = rf"\dot W_{{{shown}}}" if is_name else shown
             shown = "" if shown == "1" else rf"\,{shown}"
             sums.setdefault(kind, []).append(f"{sign} {number}{shown}")
-        lines = [
+        return _aligned(
             f"{kind} &= {' '.join(parts).removeprefix('+ ')}"
             for kind, parts in sums.items()
-        ]
-        return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
+        )
 
     def _repr_markdown_(self) -> str:
         if self.not_identifiable or not self.system.has_equations:
@@ -378,21 +379,21 @@ class IdentifiedModel:
         lines += _listed(values, errors, self.support, certain=" (given)")
         if self.not_identifiable:
             return "\n".join([*lines, f"Not identifiable: {self.not_identifiable}"])
-        lines += self._law("Terms of the dissipation", "dissipation_coefficient")
+        damping = self._sum_of("dissipation_coefficient", "dissipation_term")
+        lines += _titled("Terms of the dissipation", *damping)
         lines += self._trust()
         alternatives = str(data["alternatives"].values)
         if alternatives:
             lines.append(f"The data cannot tell these terms from: {alternatives}")
-        constant = data["volatility_is_constant"].values.all()
+        constant = self._constant_volatility
         values = data["volatility_estimate"].values
         if values.any():
             lines.append("Volatility" + ("" if constant else ", root mean square"))
             lines += _listed(values, data["volatility_std"].values, names)
-        for i, name in enumerate(() if constant else names):
-            known = np.isfinite(data["volatility_root_estimate"][i]).all()
-            kind = "volatility_root" if known else "volatility_coefficient"
-            title = "Volatility" if known else "Squared volatility"
-            lines += self._law(f"{title} of {name}", kind, i)
+        if not constant:
+            for name, (kind, *law) in zip(names, self._volatility_laws(), strict=True):
+                title = "Volatility" if kind == "S" else "Squared volatility"
+                lines += _titled(f"{title} of {name}", *law)
         system = self.system
         if not system.has_equations:
             lines.append("No equations of motion: a coordinate has no kinetic energy")
@@ -419,14 +420,11 @@ class IdentifiedModel:
         verdict = "passes" if trusted else "is NOT to be trusted: it fails"
         return [f"The fit {verdict} its own tests ({', '.join(marks)})"]
 
-    def _law(self, title: str, kind: str, *place: int) -> list[str]:
-        """Lines of a sum of terms with standard errors; none if it is empty."""
-        values = self.dataset[f"{kind}_estimate"].values[place]
-        errors = self.dataset[f"{kind}_std"].values[place]
-        terms = self.dataset[kind.split("_")[0] + "_term"].values
-        there = values != 0
-        lines = _listed(values[there], errors[there], terms[there])
-        return [title, *lines] if lines else []
+
+def _titled(title: str, *columns) -> list[str]:
+    """Lines of a sum of terms with standard errors; none if it is empty."""
+    lines = _listed(*columns)
+    return [title, *lines] if lines else []
 
 
 def _listed(values, errors, names, certain: str = "") -> list[str]:
@@ -440,10 +438,7 @@ def _listed(values, errors, names, certain: str = "") -> list[str]:
 
 
 def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
-    """L, D and the equations of motion of a law as LaTeX, one aligned line each.
-
-    `labels` has LaTeX of coordinates, such as ``theta=r"\\vartheta"``.
-    """
+    """L, D and the equations of motion as LaTeX; `labels` are those of coordinates."""
     names = latex_names(system.coordinates, labels)
 
     def text(expression) -> str:
@@ -453,21 +448,11 @@ def latex(system: System, labels: Mapping[str, str] | None = None) -> str:
     if system.dissipation != 0:
         lines.append(f"D &= {text(system.dissipation)}")
     lines += [f"{text(sp.expand(one))} &= 0" for one in system.balance]
+    return _aligned(lines)
+
+
+def _aligned(lines: Iterable[str]) -> str:
     return "\\begin{aligned}\n" + " \\\\\n".join(lines) + "\n\\end{aligned}"
-
-
-def latex_names(
-    coordinates: Sequence[str], labels: Mapping[str, str] | None = None
-) -> dict[sp.Symbol, str]:
-    """LaTeX of coordinates, velocities and accelerations."""
-    names = {}
-    for name in coordinates:
-        label = (labels or {}).get(name) or sp.latex(symbol(name))
-        letter, mark, index = label.partition("_")
-        names[symbol(name)] = label
-        names[symbol(f"{name}dot")] = rf"\dot{{{letter}}}{mark}{index}"
-        names[symbol(f"{name}ddot")] = rf"\ddot{{{letter}}}{mark}{index}"
-    return names
 
 
 def _latex_power(found: re.Match) -> str:
@@ -518,15 +503,11 @@ def acceleration_function(system: System) -> Callable:
         state = np.concatenate(np.broadcast_arrays(*given), axis=-1)
         flat = state.reshape(-1, 2 * dof)
         pushed = np.broadcast_to(force, (*state.shape[:-1], dof)).reshape(-1, dof)
-        found = np.array(
-            [
-                np.linalg.solve(
-                    np.asarray(mass(*row), float).reshape(dof, dof),
-                    np.asarray(rest(*row), float).ravel() + push,
-                )
-                for row, push in zip(flat, pushed, strict=True)
-            ]
-        )
+        found = np.empty(pushed.shape)
+        for i, row in enumerate(flat):
+            right = np.asarray(rest(*row), float).ravel() + pushed[i]
+            left = np.asarray(mass(*row), float).reshape(dof, dof)
+            found[i] = np.linalg.solve(left, right)
         return found.reshape(*state.shape[:-1], dof)
 
     return acceleration
@@ -561,15 +542,8 @@ def simulate(
         push = 0.0 if force is None else force(t)
         return np.concatenate([x[dof:], acceleration(x[:dof], x[dof:], push)])
 
-    found = solve_ivp(
-        rate,
-        (time[0], time[-1]),
-        start,
-        "LSODA",
-        time,
-        rtol=TOLERANCE,
-        atol=TOLERANCE,
-    )
+    accuracy = {"rtol": TOLERANCE, "atol": TOLERANCE}
+    found = solve_ivp(rate, time[[0, -1]], start, "LSODA", time, **accuracy)
     if not found.success or found.y.shape[1] != len(time):
         raise ValueError(f"simulate: the motion does not stay finite ({found.message})")
     return found.y[:dof].T, found.y[dof:].T

@@ -1,12 +1,8 @@
 """A sweep over noise: the same motions, recorded with noise of several kinds, levels.
 
 A file of ``recordings`` holds motions without noise and one draw of unit noise. What
-sensors record in one case (mode m, level σ) is formed here,
-
-.. math::  ỹ = y + σ\\, e_m ,
-
-and only that is shown to a method. Results of all cases are put together along
-`noise_mode` and `noise_level`.
+sensors record in one case (mode m, level σ), ỹ = y + σ e_m, is formed here, and only
+that is shown to a method.
 """
 
 from collections.abc import (
@@ -21,8 +17,6 @@ from itertools import product
 import xarray as xr
 
 from leastaction.core.contracts import SWEEP
-
-CHANNELS = ("q", "qdot", "qddot")
 
 
 def recorded(observations: xr.Dataset, mode: str, level: float) -> xr.Dataset:
@@ -90,17 +84,14 @@ def gathered(
 
     Variables in `same` are the same in every case, although they have a replicate.
     """
-    modes = list(dict.fromkeys(mode for mode, _ in results))
-    levels = list(dict.fromkeys(level for _, level in results))
+    modes, levels = (list(dict.fromkeys(names)) for names in zip(*results, strict=True))
     rows = [
         _joined([results[mode, level] for level in levels], "noise_level", same)
         for mode in modes
     ]
     whole = _joined(rows, "noise_mode", same)
-    about = {
-        "units": "SI units of the channel",
-        "long_name": "standard deviation of the noise",
-    }
+    about = {"units": "SI units of the channel"}
+    about["long_name"] = "standard deviation of the noise"
     return whole.assign_coords(
         noise_mode=modes, noise_level=("noise_level", levels, about)
     )

@@ -8,7 +8,6 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.contracts import contracts
-from leastaction.core.families import unknown
 
 # Endings of the names of channels, as formulas use them.
 ENDINGS = {"qddot": "ddot", "qdot": "dot", "q": ""}
@@ -198,23 +197,18 @@ def simulate(
     >>> simulate(still, method="runge_kutta", initial_state=start, **settings).q.shape
     (1, 1, 11, 1)
     """
-    from leastaction.core.method import steps
+    from leastaction.core.method import method_of
     from leastaction.core.noise_sweep import along_replicates
     from leastaction.core.settings import checked
 
-    known, method = steps("simulate"), settings.get("method")
-    if method not in known:
-        raise ValueError(unknown("simulate method", method, known))
+    method = method_of("simulate", settings)
     if not isinstance(seed, Integral) or seed < 0:
         raise ValueError(f"seed is {seed!r}; expected a whole number, 0 or more")
     if not isinstance(units or {}, Mapping):
         raise ValueError(f"units is {units!r}; expected units by name, {{'x': 'm'}}")
     settings = {**settings, "replicates": replicates}
-    scheme = checked(settings, known[method], "the simulation")
-    key = {
-        "example": "system",
-        "seed": seed,
-        "units": defaultdict(lambda: "1", units or {}),
-    }
+    scheme = checked(settings, method, "the simulation")
+    key = {"example": "system", "seed": seed}
+    key["units"] = defaultdict(lambda: "1", units or {})
     made = [scheme(system, replicate=i, **key) for i in range(replicates)]
     return along_replicates(made).assign_attrs(contract=scheme.contract())

@@ -8,9 +8,8 @@ def spectral_derivatives(u: np.ndarray, length: float, highest: int) -> np.ndarr
 
     .. math::  \\partial_x^m u = \\sum_k (ik)^m \\hat u_k e^{ikx}
 
-    (Fornberg 1996, chapter 2) of order 1 to `highest`, shape (order, ..., node), of
-    values u (..., node) on a line of `length`. An odd derivative of the highest wave of
-    an even number of points is zero.
+    (Fornberg 1996, chapter 2) of order 1 to `highest`, shape (order, ..., node). An odd
+    derivative of the highest wave of an even number of points is zero.
 
     >>> x = np.linspace(0, 2 * np.pi, 8, endpoint=False)
     >>> np.allclose(spectral_derivatives(np.sin(x), 2 * np.pi, 2)[1], -np.sin(x))

@@ -97,10 +97,7 @@ def report(message: str, *values) -> None:
 
 
 def tracked(items: Collection[T], what: str, summary: bool = True) -> Iterator[T]:
-    """Pass `items` on and report how many are done, at most every ten seconds.
-
-    The line at the end, the `summary`, is left out of an inner loop.
-    """
+    """Pass `items` on, and report how many are done at most every ten seconds."""
     start = last = time.monotonic()
     spent = time.process_time()
     for done, item in enumerate(items):

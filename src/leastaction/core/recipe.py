@@ -1,6 +1,6 @@
 """Recipes: steps that are composed, and whether they fit each other and the data."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from itertools import pairwise
 from typing import Annotated, Any
 
@@ -18,9 +18,7 @@ from leastaction.core.method import (
     step,
     steps,
 )
-from leastaction.core.settings import Library, Settings, complete
-
-CHANNELS = ("q", "qdot", "qddot")
+from leastaction.core.settings import CHANNELS, Library, Settings, complete
 
 
 class Recipe(Settings):
@@ -41,10 +39,7 @@ class Recipe(Settings):
         library: Mapping | None = None,
         advance: Callable[[str], None] = lambda stage: None,
     ):
-        """Identify every replicate, in memory; as the stage `identify` saves it.
-
-        `advance` is called with the name of each stage where it begins.
-        """
+        """Identify every replicate in memory; ``advance(stage)`` is told each stage."""
         from leastaction.core.noise_sweep import along_replicates
 
         library = library or {}
@@ -52,9 +47,9 @@ class Recipe(Settings):
         for number in range(observations.sizes["replicate"]):
             data = observations.isel(replicate=[number])
             advance("differentiate")
-            rates = self.differentiate(data, _parts(library, self.differentiate.uses))
+            rates = self.differentiate(data, self.differentiate.parts_of(library))
             advance("assemble")
-            equations = self.assemble(data, rates, _parts(library, self.assemble.uses))
+            equations = self.assemble(data, rates, self.assemble.parts_of(library))
             advance("identify")
             made.append(self.identify(data, equations, library))
         contract = self.identify.contract()
@@ -98,10 +93,12 @@ class Recipe(Settings):
         from leastaction.core.progress import progress_bar
 
         problems = [*self.misfits()]
-        if library is not None:
-            library = _complete(library, self.steps())
-        elif self.assemble.uses:
+        if library is None:
             problems += _without_candidates(self.assemble)
+        else:
+            library = complete(library, Library, "the library")
+            if getattr(self.identify, "volatility", None) is not None:
+                library.setdefault("volatility", [{"terms": [1]}])
         if problems:
             raise ValueError("; ".join(problems))
         data = self._observed(observations, time)
@@ -129,9 +126,8 @@ class Recipe(Settings):
             )
         if not hasattr(observations, "dims"):
             alone = not any(str(name).endswith("dot") for name in observations)
-            contract = (
-                "displacements" if alone and "displacements" in reads else reads[0]
-            )
+            alone = alone and "displacements" in reads
+            contract = "displacements" if alone else reads[0]
             observations = observed(observations, time, contract)
         contract = observations.attrs.get("contract", reads[0])
         if contract not in reads:
@@ -170,8 +166,13 @@ class Recipe(Settings):
 
     def problems(self, example: Mapping) -> Iterator[str]:
         """Everything that would stop this recipe on an example, or mislead it."""
-        before = step("simulate", example["simulate"])
-        yield from _unread(self, before)
+        before, first = step("simulate", example["simulate"]), self.differentiate
+        if not first.accepts(type(before)):
+            fitting = _either("differentiate", lambda m: m.accepts(type(before)))
+            yield (
+                f"differentiate method {first.name()!r} cannot read what simulate "
+                f"method {before.name()!r} makes; choose {fitting}"
+            )
         yield from self.misfits()
         if "library" in example:
             yield from _undamped(self.assemble, example["library"])
@@ -179,8 +180,14 @@ class Recipe(Settings):
             yield from _without_candidates(self.assemble)
         yield from _unrecorded(self, example["simulate"])
         yield from _without_cases(self, example["simulate"])
-        if example["simulate"].get("input") and before.makes == "recordings":
-            yield from _without_input(self.identify, example["simulate"]["input"])
+        driven = example["simulate"].get("input")
+        if driven and before.makes == "recordings" and not self.identify.knows_input:
+            others = _either("identify", lambda m: m.knows_input)
+            yield (
+                f"identify method {self.identify.name()!r} knows no input, but "
+                f"simulate.input drives {', '.join(driven)}; use {others}, or take the "
+                "input away"
+            )
         for method in (before, *self.steps()):
             yield from method.problems(self, example)
 
@@ -188,17 +195,6 @@ class Recipe(Settings):
 def _either(stage: str, fits: Callable) -> str:
     """Methods of a stage that fit, as one says it."""
     return " or ".join(repr(name) for name, m in steps(stage).items() if fits(m))
-
-
-def _unread(recipe: Recipe, simulation: Step) -> Iterator[str]:
-    """A first method that does not understand what is simulated."""
-    first = recipe.differentiate
-    if not first.accepts(type(simulation)):
-        fitting = _either("differentiate", lambda m: m.accepts(type(simulation)))
-        yield (
-            f"differentiate method {first.name()!r} cannot read what simulate method "
-            f"{simulation.name()!r} makes; choose {fitting}"
-        )
 
 
 def _without_candidates(method: Assemble) -> Iterator[str]:
@@ -256,61 +252,22 @@ def _without_cases(recipe: Recipe, simulation: Mapping) -> Iterator[str]:
             )
 
 
-def _without_input(method: Identify, given: Mapping) -> Iterator[str]:
-    """A method that would pass over the input."""
-    if not method.knows_input:
-        others = _either("identify", lambda m: m.knows_input)
-        yield (
-            f"identify method {method.name()!r} knows no input, but simulate.input "
-            f"drives {', '.join(given)}; use {others}, or take the input away"
-        )
-
-
-def _complete(library: Mapping, steps: Sequence[Step]) -> dict:
-    """Candidates with the defaults of their section; a constant volatility if none."""
-    library = complete(library, Library, "the library")
-    volatility = getattr(steps[-1], "volatility", None)
-    if volatility is not None and "volatility" not in library:
-        library["volatility"] = [{"terms": [1]}]
-    return library
-
-
-def _parts(library: Mapping, names: Sequence[str]) -> dict:
-    return {key: library[key] for key in names if key in library}
-
-
 def recommended(kind: str) -> Recipe:
-    """Recipe of recommended methods for a kind of data, with their defaults.
-
-    ValueError if there is no such kind, or its methods have settings without a default.
-    """
-    return Recipe(**recommended_settings(recommended_steps(kind)))
+    """Recipe of recommended methods for a kind of data, with their defaults."""
+    return Recipe(**recommended_settings(kind))
 
 
-def recommended_steps(kind: str) -> Sequence[type[Step]]:
-    """Methods of differentiate, assemble, identify, and if needed of the volatility.
-
-    ValueError if there is no such kind of data.
-    """
-    known: dict = {}
-    for module in families.modules("recipes"):
-        known |= module.RECOMMENDED
+def recommended_settings(kind: str) -> dict:
+    """Settings that name the methods of :func:`recommended`, and nothing else."""
+    tables = (module.RECOMMENDED for module in families.modules("recipes"))
+    known = {kind: steps for table in tables for kind, steps in table.items()}
     if kind not in known:
         raise ValueError(unknown("kind of data", kind, known))
-    return known[kind]
-
-
-def recommended_settings(methods: Sequence[type[Step]]) -> dict:
-    """Settings of a recipe that name these methods, and nothing else."""
-    differentiate, assemble, identify, *volatility = (m.name() for m in methods)
-    return {
-        "differentiate": {"method": differentiate},
-        "assemble": {"method": assemble},
-        "identify": {
-            "method": identify,
-            **({"volatility": {"method": volatility[0]}} if volatility else {}),
-        },
-    }
+    settings = {method.stage: {"method": method.name()} for method in known[kind]}
+    volatility = settings.pop("volatility", None)
+    if volatility:
+        settings["identify"]["volatility"] = volatility
+    return settings
 
 
 def kind_of_data(example: Mapping) -> str:

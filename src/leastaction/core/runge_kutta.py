@@ -20,9 +20,13 @@ from leastaction.core.initial_state import (
     random_names,
     state_of_names,
 )
-from leastaction.core.noise_sweep import CHANNELS
-from leastaction.core.sensor_noise import recordings
-from leastaction.core.simulation import DivergenceError, generator, step_count
+from leastaction.core.settings import CHANNELS
+from leastaction.core.simulation import (
+    DivergenceError,
+    generator,
+    recordings,
+    step_count,
+)
 from leastaction.core.system import System
 
 # All that is compiled for a model; the loops below call it by its address.
@@ -101,37 +105,27 @@ class Motion:
         out = [f"out[{i}]" for i in range(len(rates))]
         self._dof = len(coordinates)
         self._fixed = np.array(list(parameters.values()), dtype=float)
-        self._rate = kernel(
-            KERNEL,
-            {
-                "time": assigned(["time"], ["time"]),
-                "parameters": unpack([*parameters, *drawn], "parameters"),
-                "state": unpack(state, "state"),
-                "rate": assignments(out, rates, "s_"),
-            },
-        ).rate
+        blocks = {
+            "time": assigned(["time"], ["time"]),
+            "parameters": unpack([*parameters, *drawn], "parameters"),
+            "state": unpack(state, "state"),
+            "rate": assignments(out, rates, "s_"),
+        }
+        self._rate = kernel(KERNEL, blocks).rate
 
     def integrate(self, initial_state, samples, time_step, substeps=1, values=()):
         """Path of shape (samples, state), accelerations of shape (samples, dof)."""
         start = np.array(initial_state, dtype=float)
-        path = np.empty((samples, start.size))
-        acceleration = np.empty((samples, self._dof))
-        parameters = self._parameters(values)
-        _integrate(
-            self._rate, start, time_step, substeps, parameters, path, acceleration
-        )
-        return path, acceleration
+        found = np.empty((samples, start.size)), np.empty((samples, self._dof))
+        steps = start, time_step, substeps, self._parameters(values)
+        _integrate(self._rate, *steps, *found)
+        return found
 
     def accelerations(self, time, state, values=()):
         """Accelerations at given times and states, shape (samples, dof)."""
         acceleration = np.empty((len(time), self._dof))
-        _accelerations(
-            self._rate,
-            np.array(time, dtype=float),
-            np.array(state, dtype=float, order="C"),
-            self._parameters(values),
-            acceleration,
-        )
+        time, state = (np.array(x, dtype=float, order="C") for x in (time, state))
+        _accelerations(self._rate, time, state, self._parameters(values), acceleration)
         return acceleration
 
     def _parameters(self, values) -> np.ndarray:

@@ -6,7 +6,7 @@ words of the YAML; a key that is ``null`` counts as not given.
 
 import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
@@ -29,15 +29,14 @@ from pydantic_core import PydanticCustomError
 
 from leastaction.core.families import unknown
 
+# Channels of a recorded motion.
+CHANNELS = ("q", "qdot", "qddot")
 # Characters of a problem that are shown; what was given may be of any length.
 LONGEST = 2000
 
 
 class Settings(BaseModel):
-    """A section of a configuration; other keys than its fields are errors.
-
-    Of some exactly `one_of_its_keys` is to be given.
-    """
+    """A section of a configuration; of some, exactly `one_of_its_keys` is given."""
 
     model_config = ConfigDict(extra="forbid", defer_build=True, protected_namespaces=())
     one_of_its_keys: ClassVar[bool] = False
@@ -49,15 +48,8 @@ class Settings(BaseModel):
             return given
         fields = cls.model_fields
         chosen = [key for key, value in given.items() if value is not None]
-        if cls.one_of_its_keys and len(chosen) != 1 and set(given) <= set(fields):
-            raise PydanticCustomError(
-                "one_key",
-                "expected exactly one of the keys {known}, got {given}",
-                {
-                    "known": " or ".join(map(repr, fields)),
-                    "given": " and ".join(map(repr, chosen)) or "neither",
-                },
-            )
+        if cls.one_of_its_keys and set(given) <= set(fields):
+            check_one_key(fields, chosen)
         return {
             key: value
             for key, value in given.items()
@@ -67,6 +59,15 @@ class Settings(BaseModel):
     def plain(self) -> dict:
         """Return the section as plain data, defaults included."""
         return self.model_dump(by_alias=True, warnings=False)
+
+
+def check_one_key(known: Iterable[str], given: Sequence[str]) -> None:
+    """Refuse another number of keys than one."""
+    if len(given) != 1:
+        words = {"known": " or ".join(map(repr, known))}
+        words["given"] = " and ".join(map(repr, given)) or "neither"
+        text = "expected exactly one of the keys {known}, got {given}"
+        raise PydanticCustomError("one_key", text, words)
 
 
 def absent(description: str | None = None, **more):
@@ -82,15 +83,12 @@ def _as_written(value, validate):
 
 
 def _whole(value):
-    is_whole = isinstance(value, float) and value.is_integer()
-    return int(value) if is_whole else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def _expression(value):
     if isinstance(value, bool) or not isinstance(value, (str, float, Integral)):
-        raise PydanticCustomError(
-            "expression_type", "expected an expression or a number"
-        )
+        raise PydanticCustomError("expression", "expected an expression or a number")
     return int(value) if isinstance(value, Integral) else value
 
 
@@ -155,17 +153,11 @@ def choice(*values) -> Any:
     def chosen(value):
         if value in values:
             return value
-        raise PydanticCustomError(
-            "choice",
-            "{given} is not one of {values}",
-            {"given": repr(value), "values": repr(list(values))},
-        )
+        words = {"given": repr(value), "values": repr(list(values))}
+        raise PydanticCustomError("choice", "{given} is not one of {values}", words)
 
-    return Annotated[
-        Any,
-        PlainValidator(chosen, json_schema_input_type=Any),
-        WithJsonSchema({"enum": list(values)}),
-    ]
+    schema = WithJsonSchema({"enum": list(values)})
+    return Annotated[Any, PlainValidator(chosen, json_schema_input_type=Any), schema]
 
 
 def or_word(kind, *words: str) -> Any:
@@ -268,8 +260,8 @@ class SensorNoises(Settings):
         min_length=1,
         description="Standard deviations, SI units of each channel.",
     )
-    channels: choice(["q", "qdot", "qddot"], ["q", "qdot"], ["q"]) = Field(
-        ["q", "qdot", "qddot"], description="Recorded channels."
+    channels: choice([*CHANNELS], ["q", "qdot"], ["q"]) = Field(
+        [*CHANNELS], description="Recorded channels."
     )
 
 
@@ -431,11 +423,7 @@ def complete(given: Mapping, kind: type[Settings], where: str) -> dict:
 
 
 def checked(given: Mapping, kind: type[S], where: str) -> S:
-    """Settings of a kind.
-
-    ConfigError if a key is misspelt or missing, a value of the wrong type, a method
-    unknown.
-    """
+    """Settings of a kind; ConfigError with all that is misspelt, missing or wrong."""
     if not isinstance(given, Mapping):
         raise ConfigError(where, ["it is empty or is not a list of 'key: value'"])
     try:
@@ -480,24 +468,19 @@ def _sentence(error: Mapping, data, schema: Mapping) -> str:
             return f"{path}: {last!r} is missing ({about})"
         return f"{path}: {unknown('key', last, known)}"
     path, context = _path(names, data), error.get("ctx", {})
+    discriminator = str(context.get("discriminator")).strip("'")
     if kind == "union_tag_not_found":
-        return f"{path}: expected {{{_plain(context['discriminator'])}: ...}}"
+        return f"{path}: expected {{{discriminator}: ...}}"
     if kind == "union_tag_invalid":
         known = re.findall(r"'([^']*)'", context["expected_tags"])
-        discriminator = _plain(context["discriminator"])
         return f"{path}: {unknown(discriminator, context['tag'], known)}"
     if kind in EXPECTED:
         about = _properties(inside, schema).get(last, {}).get("description", "")
-        return f"{path}: expected {EXPECTED[kind]}, got {_shown(value)}" + (
-            f". {about}" if about else ""
-        )
+        told = f"{path}: expected {EXPECTED[kind]}, got {_shown(value)}"
+        return f"{told}. {about}" if about else told
     if kind in WRONG:
         return f"{path}: " + WRONG[kind].format(value=repr(value), **context)
     return f"{path}: {error['msg']}"
-
-
-def _plain(text: str) -> str:
-    return text.strip("'")
 
 
 def _path(names, data) -> str:
@@ -515,24 +498,20 @@ def _properties(names, schema: Mapping) -> Mapping[str, Any]:
     """Keys of the section that `names`, keys and names of types, lead to."""
     nodes = list(_branches(schema, schema))
     for name in names:
-        inner = [node["properties"][name] for node in nodes if _has(node, name)]
-        inner += [node["items"] for node in nodes if "items" in node]
-        inner += [
-            node["additionalProperties"]
-            for node in nodes
-            if isinstance(node.get("additionalProperties"), Mapping)
-            and not _has(node, name)
-        ]
+        inner = []
+        for node in nodes:
+            others = node.get("additionalProperties")
+            if name in node.get("properties", {}):
+                inner.append(node["properties"][name])
+            elif isinstance(others, Mapping):
+                inner.append(others)
+            inner += [node["items"]] if "items" in node else []
         of_type = [node for node in nodes if name in _names_of(node)]
         if of_type:
             nodes = of_type
         elif inner:
             nodes = [branch for node in inner for branch in _branches(node, schema)]
     return {k: v for node in nodes for k, v in node.get("properties", {}).items()}
-
-
-def _has(node: Mapping, name) -> bool:
-    return name in node.get("properties", {})
 
 
 def _names_of(node: Mapping) -> list:

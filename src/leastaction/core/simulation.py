@@ -1,10 +1,19 @@
-"""What simulations share: time grids, keyed random numbers, and Halton points."""
+"""What simulations share: time grids, random numbers, Halton points, sensors."""
 
 import itertools
 import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from leastaction.core.settings import CHANNELS
+
+if TYPE_CHECKING:
+    import xarray as xr
+
+# How noise enters the channels, see :func:`_unit_noise`.
+MODES = ("independent", "shared")
 PURPOSES = {"simulate": 0, "validate": 1, "sensor": 2}
 
 
@@ -64,20 +73,14 @@ def _bases(dimensions: int) -> list[int]:
 
 
 def first_index(dimensions: int) -> int:
-    """Index that Ober-Blöbaum and Offen begin with: the largest base plus one.
-
-    3 in one dimension, 4 in two, 8 in four: the points before it lie on lines.
-    """
+    """Index that Ober-Blöbaum and Offen begin with: the points before lie on lines."""
     return _bases(dimensions)[-1] + 1
 
 
 def halton_starts(
     index: int, low: np.ndarray, high: np.ndarray, points: int = 1
 ) -> np.ndarray:
-    """Points of the Halton sequence in a box with corners `low` and `high`.
-
-    Shape (point, dimension), the first of them of `index`; see :func:`first_index`.
-    """
+    """Points (point, dimension) of the Halton sequence from `index` on, in a box."""
     low, high = np.asarray(low, dtype=float), np.asarray(high, dtype=float)
     return low + (high - low) * halton(index, low.size, points)
 
@@ -100,11 +103,7 @@ class DivergenceError(ArithmeticError):
 def check_finite(
     q: np.ndarray, qdot: np.ndarray, time_step: float, replicate: int
 ) -> None:
-    """Refuse an ensemble that left the range of floating-point numbers.
-
-    DivergenceError says when. What is not finite stays so: only the last state is
-    looked at.
-    """
+    """DivergenceError for an ensemble that left the range of floating-point numbers."""
     last = np.isfinite(q[:, -1]).all(axis=1) & np.isfinite(qdot[:, -1]).all(axis=1)
     if last.all():
         return
@@ -115,3 +114,70 @@ def check_finite(
         f"trajectory {trajectory} of replicate {replicate} is not finite from "
         f"t = {when:g} s on; reduce simulate.time_step ({time_step:g} s)"
     )
+
+
+def recordings(
+    data: Mapping[str, np.ndarray],
+    sensors: Mapping,
+    time: np.ndarray,
+    key: tuple,
+    coordinates: Sequence[str],
+    units: Mapping[str, str],
+    attributes: Mapping | None = None,
+) -> "xr.Dataset":
+    """Contract ``recordings`` of one replicate: channels, and unit noise of each.
+
+    `data` has channels without noise, and perhaps `input`, (trajectory, time, dof);
+    `sensors` `channels`, `modes` and `levels` of the noise; `key` (seed, example,
+    purpose, replicate) is that of the random numbers; `units` are by coordinate.
+    """
+    from leastaction.core.contracts import contracts
+
+    seed, example, _, replicate = key
+    kept = [name for name in CHANNELS if name in sensors["channels"]]
+    modes = [mode for mode in MODES if mode in sensors["modes"]]
+    shape = data["q"].shape
+    key = seed, example, "sensor", replicate
+    generators = (generator(*key, trajectory) for trajectory in range(shape[0]))
+    noise = _unit_noise(generators, modes, shape)
+    return contracts()["recordings"].dataset(
+        {name: data[name] for name in (*kept, "input") if name in data}
+        | {f"noise_{name}": noise[CHANNELS.index(name)] for name in kept},
+        {
+            "replicate": [replicate],
+            "time": time,
+            "dof": list(coordinates),
+            "coordinate_unit": ("dof", [units[name] for name in coordinates]),
+            "noise_mode": modes,
+            "noise_level": np.asarray(sensors["levels"], dtype=float),
+        },
+        attributes,
+    )
+
+
+def _unit_noise(
+    generators: Iterable[np.random.Generator],
+    modes: Sequence[str],
+    shape: tuple[int, int, int],
+) -> np.ndarray:
+    """Unit noise of sensors, (channel, mode, trajectory, time, dof), of all levels.
+
+    ``independent``: one draw for each channel, degree of freedom and time; ``shared``:
+    one for each time. A generator draws for all, so that leaving one out changes
+    nothing.
+
+    Paper: the text of Purnomo and Hayashibe reads as independent noise; their code
+    draws one vector and adds it to every column.
+    """
+    _, samples, dof = shape
+    every = (samples, dof, len(CHANNELS))
+    noise = np.empty((len(CHANNELS), len(modes), *shape))
+    for trajectory, rng in enumerate(generators):
+        draws = {
+            "independent": rng.standard_normal(every),
+            "shared": rng.standard_normal((samples, 1, 1)),
+        }
+        for m, mode in enumerate(modes):
+            drawn = np.broadcast_to(draws[mode], every)
+            noise[:, m, trajectory] = np.moveaxis(drawn, -1, 0)
+    return noise

@@ -145,10 +145,7 @@ def _solve(r: np.ndarray, subsets: np.ndarray, terms: int) -> np.ndarray:
 
 
 def extended_penalty(sizes: np.ndarray, terms: int, samples: float) -> np.ndarray:
-    """Penalty k ln n + 2 ln C(m, k) of the extended BIC (Chen and Chen 2008, γ = 1).
-
-    It accounts for the number of subsets of size k among m candidates.
-    """
+    """Penalty k ln n + 2 ln C(m, k) of the extended BIC (Chen and Chen 2008, γ = 1)."""
     combinations = np.array([math.log(math.comb(terms, int(k))) for k in sizes])
     return sizes * math.log(samples) + 2 * combinations
 
@@ -162,10 +159,9 @@ def stlsq(
     threshold: float,
     rcond: float | None = None,
 ) -> np.ndarray:
-    """Least squares, repeated on the coefficients that are not below `threshold`.
+    """Sequentially thresholded least squares: coefficients below `threshold` are zero.
 
-    `theta` is (equation, term), `target` (equation,); `rcond` is that of
-    :func:`numpy.linalg.lstsq`.
+    `theta` is (equation, term), `target` (equation,); `rcond` that of NumPy's `lstsq`.
     """
     active = np.ones(theta.shape[1], dtype=bool)
     coefficients = np.zeros(theta.shape[1])

@@ -48,8 +48,8 @@ READABLE = (0.0, 1 / 4, 1 / 3, 1 / 2, 2 / 3, 3 / 4, 1.0)
 ROUND_OFF = 1e-10
 # A violation is the root of a sum of squares: this is round-off.
 LEAST_BOUND = 1e-6
-# Degree of F for a law of written terms.
-GAUGE_DEGREE = 4
+# Degree of F for a law of written terms, and bound below which a symmetry is found.
+GAUGE_DEGREE, RESOLUTION = 4, 5e-3
 DIGITS = 4
 
 
@@ -126,12 +126,9 @@ class Symmetry:
     ) -> str:
         """Noether quantity p·ξ without F, in words of `momenta` (``p_x`` ...)."""
         momenta = momenta or [f"p_{name}" for name in coordinates]
-        terms = [(b, p) for b, p in zip(self.offset, momenta, strict=True)]
-        terms += [
-            (a, f"{q}*{p}")
-            for p, row in zip(momenta, self.matrix, strict=True)
-            for q, a in zip(coordinates, row, strict=True)
-        ]
+        terms = [*zip(self.offset, momenta, strict=True)]
+        for p, row in zip(momenta, self.matrix, strict=True):
+            terms += [(a, f"{q}*{p}") for q, a in zip(coordinates, row, strict=True)]
         return signed_sum(sorted(terms, key=lambda one: one[0] < 0))
 
 
@@ -143,13 +140,11 @@ def signed_sum(terms) -> str:
     """
     shown = ""
     for number, text in terms:
-        if number == 0:
-            continue
-        sign = "-" if number < 0 else "+"
         size = "" if abs(number) == 1 else f"{abs(number):.4g}*"
-        lead = "-" if sign == "-" else ""
-        shown += f" {sign} {size}{text}" if shown else f"{lead}{size}{text}"
-    return shown or "0"
+        if number != 0:
+            shown += f" {'-' if number < 0 else '+'} {size}{text}"
+    lead = "-" if shown.startswith(" -") else ""
+    return lead + shown[3:] or "0"
 
 
 def change_along(
@@ -332,10 +327,8 @@ def simplest(readings: Sequence[Symmetry]) -> Symmetry:
     return next(passed, readings[-1])
 
 
-def sum_of_squares_quantile(
-    covariance: np.ndarray, probability: float = PROBABILITY
-) -> float:
-    """Quantile of |x|² for normal x of this covariance (Satterthwaite 1946).
+def sum_of_squares_quantile(covariance: np.ndarray) -> float:
+    """Quantile at `PROBABILITY` of |x|² for normal x (Satterthwaite 1946).
 
     >>> round(sum_of_squares_quantile(np.eye(1)), 2)  # three standard errors
     9.0
@@ -348,7 +341,7 @@ def sum_of_squares_quantile(
     if not square > 0:
         return 0.0
     degrees = trace**2 / square
-    return float(2 * square / trace * gammaincinv(degrees / 2, probability))
+    return float(2 * square / trace * gammaincinv(degrees / 2, PROBABILITY))
 
 
 def _nearest(value: float) -> float:
@@ -379,7 +372,6 @@ def symmetries_of_terms(
     q: np.ndarray,
     qdot: np.ndarray,
     state: Sequence[sp.Symbol],
-    resolution: float = 5e-3,
 ) -> list[Symmetry]:
     """Affine symmetries of L = Σ c_f φ_f(q, q̇), a sum of written terms.
 
@@ -388,27 +380,20 @@ def symmetries_of_terms(
     """
     n, count = q.shape[1], len(q)
     columns = list(np.hstack([q, qdot]).T)
-    gradient = np.array(
-        [
-            [
-                np.broadcast_to(
-                    sp.lambdify(state, sp.diff(term, s), "numpy")(*columns), count
-                )
-                for term in terms
-            ]
-            for s in state
-        ],
-        dtype=float,
-    ).swapaxes(1, 2)
+    slopes = np.empty((2 * n, len(terms), count))
+    for i, s in enumerate(state):
+        for f, term in enumerate(terms):
+            slope = sp.lambdify(state, sp.diff(term, s), "numpy")
+            slopes[i, f] = slope(*columns)
+    gradient = slopes.swapaxes(1, 2)
     scale = q.std(axis=0)
     rate = float(np.sqrt(np.mean((qdot.std(axis=0) / scale) ** 2)))
-    problem = Invariance(
-        scale, change_along(q, qdot, gradient, scale), total_rates(q, qdot, scale)
-    )
+    change = change_along(q, qdot, gradient, scale)
+    problem = Invariance(scale, change, total_rates(q, qdot, scale))
     momenta = (gradient[n:] @ coefficients).T
     size = sizes_along(q, momenta, scale, rate, GAUGE_DEGREE)
     known = np.diag(np.nan_to_num(errors))
-    readings = problem.readings(coefficients, known, size, resolution)
+    readings = problem.readings(coefficients, known, size, RESOLUTION)
     return [simplest(some) for some in readings[1:] or readings]
 
 

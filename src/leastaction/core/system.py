@@ -136,44 +136,26 @@ class System:
 
     def _read_text(self) -> None:
         """Coordinates, parameters and expressions from text."""
-        noise = self._checked_volatility()
-        texts = [self.lagrangian, str(self.dissipation), *map(str, noise.values())]
-        names = list(dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(texts))))
-        given = tuple(self.coordinates)
-        coordinates = given or tuple(
-            dict.fromkeys(
-                name.removesuffix("dot")
-                for name in names
-                if name.endswith("dot") and name not in self.parameters
+        noise = self.volatility
+        if getattr(noise, "cols", None) == 0:  # a matrix without a column
+            noise = {}
+        if not isinstance(noise, Mapping):
+            raise ValueError(
+                f"volatility is {noise!r}; expected one expression by coordinate, such "
+                "as {'x': 'sigma'}"
             )
-        )
-        declared = {*coordinates, *velocity_names(coordinates), *self.parameters}
-        declared |= {*FUNCTIONS, *CONSTANTS}
-        left = [name for name in names if name not in declared]
-        parameters = numbers(self.parameters)
-        parameters |= dict.fromkeys(left, np.nan)
-        every = declared_names(coordinates, parameters)
-        read = {
-            "coordinates": coordinates,
-            "parameters": parameters,
-            "lagrangian": parsed("lagrangian", self.lagrangian, every),
-            "dissipation": parsed("dissipation", str(self.dissipation), every),
-            "volatility": _volatility(noise, coordinates, every),
-        }
-        for name, value in read.items():
+        texts = [self.lagrangian, str(self.dissipation), *map(str, noise.values())]
+        names = dict.fromkeys(re.findall(r"[A-Za-z]\w*", " ".join(texts)))
+        rates = [n for n in names if n.endswith("dot") and n not in self.parameters]
+        inferred = dict.fromkeys(name.removesuffix("dot") for name in rates)
+        coordinates = tuple(self.coordinates) or tuple(inferred)
+        known = {*self.names_of(coordinates), *self.parameters, *FUNCTIONS, *CONSTANTS}
+        left = dict.fromkeys((name for name in names if name not in known), np.nan)
+        parameters = numbers(self.parameters) | left
+        law = self.lagrangian, self.dissipation, noise
+        for name, value in _read(coordinates, parameters, *law).items():
             object.__setattr__(self, name, value)
         self._refuse_singular()
-
-    def _checked_volatility(self) -> Mapping:
-        """Volatility by coordinate; of a matrix without a column, none."""
-        if isinstance(self.volatility, Mapping):
-            return self.volatility
-        if getattr(self.volatility, "cols", None) == 0:
-            return {}
-        raise ValueError(
-            f"volatility is {self.volatility!r}; expected one expression by "
-            "coordinate, such as {'x': 'sigma'}"
-        )
 
     def _refuse_singular(self) -> None:
         if not self.coordinates or is_singular(self.mass_matrix):
@@ -189,19 +171,12 @@ class System:
         ValueError if a name is unusable, an expression is not arithmetic over the
         declared names, or the mass matrix is singular.
         """
-        coordinates = tuple(config["coordinates"])
-        parameters = {
-            name: float(entry["value"]) for name, entry in config["parameters"].items()
-        }
-        names = declared_names(coordinates, parameters)
-        system = cls(
-            coordinates=coordinates,
-            parameters=parameters,
-            lagrangian=parsed("lagrangian", config["lagrangian"], names),
-            dissipation=parsed("dissipation", config.get("dissipation", "0"), names),
-            volatility=_volatility(config.get("volatility", {}), coordinates, names),
-            calculus=config.get("calculus", "ito"),
-        )
+        given = config["parameters"].items()
+        parameters = {name: float(entry["value"]) for name, entry in given}
+        damping, noise = config.get("dissipation", "0"), config.get("volatility", {})
+        law = config["lagrangian"], damping, noise
+        read = _read(tuple(config["coordinates"]), parameters, *law)
+        system = cls(**read, calculus=config.get("calculus", "ito"))
         system._refuse_singular()
         return system
 
@@ -253,8 +228,7 @@ class System:
     @property
     def rates(self) -> dict[str, tuple[str, int, int]]:
         """By name of a derivative, what is differentiated, how often by t and by x."""
-        names = velocity_names(self.coordinates)
-        return {v: (q, 1, 0) for q, v in zip(self.coordinates, names, strict=True)}
+        return {f"{name}dot": (name, 1, 0) for name in self.coordinates}
 
     @property
     def has_equations(self) -> bool:
@@ -285,14 +259,10 @@ class System:
     @cached_property
     def forces(self) -> sp.Matrix:
         """Right-hand side of M q̈ = forces + S Ẇ."""
-        force = sp.Matrix(
-            [
-                sp.diff(self.lagrangian, x)
-                - without_signs(sp.diff(self.dissipation, v))
-                for x, v in zip(self.q, self.qdot, strict=True)
-            ]
-        )
-        return force - self.momenta.jacobian(self.q) * sp.Matrix(self.qdot)
+        loss = [without_signs(sp.diff(self.dissipation, v)) for v in self.qdot]
+        force = [sp.diff(self.lagrangian, x) for x in self.q]
+        drift = self.momenta.jacobian(self.q) * sp.Matrix(self.qdot)
+        return sp.Matrix(force) - sp.Matrix(loss) - drift
 
     @cached_property
     def diffusion(self) -> sp.Matrix:
@@ -324,10 +294,8 @@ class System:
     @cached_property
     def hamiltonian(self) -> sp.Expr:
         """Energy by the Legendre transform, H = Σ q̇ ∂L/∂q̇ − L, in (q, q̇)."""
-        return sp.expand(
-            sum(v * p for v, p in zip(self.qdot, self.momenta, strict=True))
-            - self.lagrangian
-        )
+        both = zip(self.qdot, self.momenta, strict=True)
+        return sp.expand(sum(v * p for v, p in both) - self.lagrangian)
 
     @cached_property
     def equations_of_motion(self) -> tuple[sp.Eq, ...]:
@@ -350,10 +318,7 @@ class System:
 
     @cached_property
     def energy_growth(self) -> sp.Expr:
-        """Growth of E[H] by noise, ½ tr(Sᵀ M⁻¹ S): Itô's formula for S(q).
-
-        Dissipation takes energy out at the rate q̇·∂D/∂q̇, which is not in it.
-        """
+        """Growth of E[H] by noise alone, ½ tr(Sᵀ M⁻¹ S): Itô's formula for S(q)."""
         if not self.wiener_processes:
             return sp.Integer(0)
         return sp.expand((self.volatility.T * self.diffusion).trace() / 2)
@@ -371,11 +336,8 @@ class System:
         self, expression: sp.Expr | sp.Matrix, digits: int | None = None
     ) -> sp.Expr | sp.Matrix:
         """`expression` with the parameter values put in, and rounded to `digits`."""
-        values = {
-            symbol(name): value
-            for name, value in self.parameters.items()
-            if not np.isnan(value)
-        }
+        given = self.parameters.items()
+        values = {symbol(name): value for name, value in given if not np.isnan(value)}
         found = sp.sympify(expression).subs(values)
         if digits is None:
             return found
@@ -434,16 +396,11 @@ class System:
                 f"{', '.join(left)} has no value; write simulate(..., {left[0]}=1.0), "
                 f"or parameters={{{left[0]!r}: 1.0}} of the system"
             )
-        settings = {
-            "method": "strong_taylor" if self.wiener_processes else "runge_kutta",
-            "duration": duration,
-            "time_step": time_step,
-            "initial_state": initial_state,
-            "trajectories": trajectories,
-            "replicates": replicates,
-            **more,
-        }
-        return simulate(system, seed=seed, units=units, **settings)
+        method = "strong_taylor" if self.wiener_processes else "runge_kutta"
+        settings = {"method": method, "duration": duration, "time_step": time_step}
+        settings |= {"initial_state": initial_state, "trajectories": trajectories}
+        settings |= {"replicates": replicates, "seed": seed, "units": units} | more
+        return simulate(system, **settings)
 
     @property
     def parameter_values(self) -> np.ndarray:
@@ -475,6 +432,20 @@ class System:
         return self.mass_matrix.LUsolve(right)
 
 
+def _read(
+    coordinates: tuple[str, ...], parameters: Mapping, lagrangian, dissipation, noise
+) -> dict:
+    """Expressions of a system from text over declared names."""
+    names = declared_names(coordinates, parameters)
+    return {
+        "coordinates": coordinates,
+        "parameters": parameters,
+        "lagrangian": parsed("lagrangian", lagrangian, names),
+        "dissipation": parsed("dissipation", dissipation, names),
+        "volatility": _volatility(noise, coordinates, names),
+    }
+
+
 def declared_names(
     coordinates: Sequence[str], parameters: Sequence[str] = ()
 ) -> tuple[str, ...]:
@@ -492,6 +463,20 @@ def numbers(parameters: Mapping) -> dict[str, float]:
         if not isinstance(value, Real):
             raise ValueError(f"parameter {name} is {value!r}; expected a number")
     return {name: float(value) for name, value in parameters.items()}
+
+
+def latex_names(
+    coordinates: Sequence[str], labels: Mapping[str, str] | None = None
+) -> dict[sp.Symbol, str]:
+    """LaTeX of coordinates, velocities and accelerations."""
+    names = {}
+    for name in coordinates:
+        label = (labels or {}).get(name) or sp.latex(symbol(name))
+        letter, mark, index = label.partition("_")
+        names[symbol(name)] = label
+        names[symbol(f"{name}dot")] = rf"\dot{{{letter}}}{mark}{index}"
+        names[symbol(f"{name}ddot")] = rf"\ddot{{{letter}}}{mark}{index}"
+    return names
 
 
 def distinct(names: tuple[str, ...]) -> tuple[str, ...]:

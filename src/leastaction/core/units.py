@@ -41,10 +41,7 @@ def parsed_unit(text: str) -> pint.Unit:
 
 
 def unit(text: str) -> pint.Unit:
-    """Read a unit such as ``"N/m"`` or ``"kg m^2"``; ``"1"`` is dimensionless.
-
-    DimensionError if the text names no unit.
-    """
+    """Unit in SI such as ``"N/m"`` or ``"1"``; DimensionError if the text is none."""
     if not isinstance(text, str):
         raise DimensionError(
             f'{text!r} is not a unit; write it as text, such as "N/m" or "1"'
@@ -87,11 +84,7 @@ def units_with_rates(
 
 
 def dimension_of(expression: sp.Expr, units: Mapping[str, pint.Unit]) -> pint.Unit:
-    """Unit of an expression.
-
-    DimensionError if unlike quantities are added, or a function or an exponent is given
-    a quantity with a dimension.
-    """
+    """Unit of an expression; DimensionError if what is added has unlike units."""
     one = registry().dimensionless
     if expression.is_number:
         return one

@@ -94,10 +94,7 @@ def second_moments(blocks: Blocks, law=None, floor: float = 0.0):
 
 
 def select(gram: np.ndarray, max_terms: int, count: int):
-    """Best subset of S², from the second moments of (regressors, target).
-
-    Coefficients (term,) and covariance (term, term), zero for what is not selected.
-    """
+    """Best subset of S²: coefficients (term,) and covariance, zero where not chosen."""
     m = len(gram) - 1
     scale = np.sqrt(np.diag(gram))
     scale = np.where(scale > 0, scale, 1.0)

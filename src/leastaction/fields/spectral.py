@@ -14,11 +14,15 @@ import numpy as np
 import sympy as sp
 import xarray as xr
 
-from leastaction.core.noise_sweep import CHANNELS
 from leastaction.core.periodic_line import spectral_derivatives
 from leastaction.core.runge_kutta import substeps_of
-from leastaction.core.sensor_noise import recordings
-from leastaction.core.simulation import DivergenceError, generator, step_count
+from leastaction.core.settings import CHANNELS
+from leastaction.core.simulation import (
+    DivergenceError,
+    generator,
+    recordings,
+    step_count,
+)
 from leastaction.fields.ensemble import domain_attributes, field_initial_states
 from leastaction.fields.field_system import FieldSystem
 from leastaction.fields.library import jet_symbol

@@ -13,7 +13,7 @@ import xarray as xr
 from scipy.interpolate import BSpline
 
 from leastaction.core.contracts import check
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.settings import CHANNELS
 from leastaction.recordings.contracts import CONTRACTS, pieces, training
 from leastaction.trajectories.joint_spline import DEGREE, joint_spline, knots
 

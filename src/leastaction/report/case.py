@@ -283,18 +283,13 @@ def coverage(quantity: str, values: Callable) -> Row:
 
     Its target is no limit of an example, but what chance allows.
     """
-    return Row(
-        quantity,
-        values,
-        summary=share,
-        note=lambda hit: (
-            f"{int(hit.sum())} of {len(hit)}; the band is 99.9 % of the binomial law"
-        ),
-        about=lambda hit: {
-            "corrected": 0.95,
-            "target": verdict.binomial_band(len(hit)),
-        },
-    )
+
+    def about(hit: np.ndarray) -> dict:
+        band = f"{int(hit.sum())} of {len(hit)}; the band is 99.9 % of the binomial law"
+        target = verdict.binomial_band(len(hit))
+        return {"corrected": 0.95, "target": target, "note": band}
+
+    return Row(quantity, values, summary=share, about=about)
 
 
 def own_rows(case: Case) -> list[Mapping]:
@@ -333,13 +328,11 @@ def printed_rows(
         values, exact = found if isinstance(found, tuple) else (found, None)
         corrected = float(entry.get("corrected", np.nan))
         if exact is not None and abs(exact - corrected) > ERROR_OF_TYPED * abs(exact):
+            numbers = case.panel.example, entry["quantity"], exact, corrected
             log.warning(
                 "%s: the paper's number %r is left out, because this system has %g and "
                 "not %g; was a parameter overridden?",
-                case.panel.example,
-                entry["quantity"],
-                exact,
-                corrected,
+                *numbers,
             )
             continue
         draws = values if right is None else values[right]

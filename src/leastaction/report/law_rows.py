@@ -25,7 +25,7 @@ from leastaction.report.case import (
     rows_of,
     share,
 )
-from leastaction.report.scores import Estimates, term_position, volatility_law
+from leastaction.report.scores import term_position, volatility_law
 
 
 def _error(quantity: str, values: Callable, limit: str) -> Row:
@@ -33,31 +33,32 @@ def _error(quantity: str, values: Callable, limit: str) -> Row:
     return Row(quantity, values, limit=limit, summary=rms, note=note)
 
 
-def _together(found: Estimates) -> np.ndarray | None:
+def _together(of: Callable) -> Callable:
     """Error of all numbers of a kind, if there are any."""
-    return found.error if found.truth.size else None
 
-
-def _each(found: Estimates, values: np.ndarray) -> Iterator[Found]:
-    """Values of every number that is not zero or unknown in truth."""
-    for name, true, of_one in zip(found.names, found.truth, values.T, strict=True):
-        if abs(true) > 0:
-            yield Found(of_one, name)
-
-
-def _covered(of: Callable) -> Callable:
-    """Coverage of each number of a kind, of methods with standard errors."""
-
-    def values(case: Case) -> Iterator[Found]:
+    def values(case: Case) -> np.ndarray | None:
         found = of(case.model, case.truth)
-        return _each(found, found.covered) if found.has_std else iter(())
+        return found.error if found.truth.size else None
 
     return values
 
 
-def _volatility_errors(case: Case) -> Iterator[Found]:
-    found = scores.volatilities(case.model, case.truth)
-    return _each(found, found.errors)
+def _each(of: Callable, numbers: Callable) -> Callable:
+    """Numbers of everything of a kind that is not zero or unknown in truth."""
+
+    def values(case: Case) -> Iterator[Found]:
+        found = of(case.model, case.truth)
+        columns = numbers(found)
+        for i in () if columns is None else np.flatnonzero(np.abs(found.truth) > 0):
+            yield Found(columns[:, i], found.names[i])
+
+    return values
+
+
+def _covered(quantity: str, of: Callable) -> Row:
+    """Coverage of each number of a kind, of methods with standard errors."""
+    values = _each(of, lambda found: found.covered if found.has_std else None)
+    return coverage(f"{COVERAGE}{quantity} {{}}", values)
 
 
 def _noise_correlation(case: Case) -> Iterator[Found]:
@@ -84,17 +85,17 @@ RECOVERY = (
     ),
     _error(
         "relative error of the coefficients, rms",
-        lambda case: _together(scores.coefficients(case.model, case.truth)),
+        _together(scores.coefficients),
         "coefficient_rms",
     ),
     _error(
         "relative error of the damping, rms",
-        lambda case: _together(scores.dissipation(case.model, case.truth)),
+        _together(scores.dissipation),
         "dissipation_rms",
     ),
     _error(
         "relative error of the volatility of {}, rms",
-        _volatility_errors,
+        _each(scores.volatilities, lambda found: found.errors),
         "volatility_rms",
     ),
     Row(
@@ -103,9 +104,9 @@ RECOVERY = (
         limit="noise_correlation",
         note="from the covariance S S^T of the identified noise",
     ),
-    coverage(f"{COVERAGE}coefficient of {{}}", _covered(scores.coefficients)),
-    coverage(f"{COVERAGE}damping {{}}", _covered(scores.dissipation)),
-    coverage(f"{COVERAGE}volatility of {{}}", _covered(scores.volatilities)),
+    _covered("coefficient of", scores.coefficients),
+    _covered("damping", scores.dissipation),
+    _covered("volatility of", scores.volatilities),
 )
 
 
@@ -227,26 +228,16 @@ def _volatility(case: Case, ours: Mapping):
 
 
 def _parameter_error(case: Case, ours: Mapping) -> np.ndarray:
-    if case.truth is None:
-        raise ValueError(
-            "parameter_error: the library cannot express the system, so that its "
-            "parameters have no counterpart"
-        )
     one = ours["parameter_error"]
     dof = None if one is True else _dof(case, one)
     factor = float(ours.get("factor", 1))
-    return scores.parameter_error(case.model, case.truth, dof, factor)
+    return scores.parameter_error(case.model, case.panel.law, dof, factor)
 
 
 def _relative_error(case: Case, ours: Mapping) -> np.ndarray:
-    if case.truth is None:
-        raise ValueError(
-            "relative_error: the library cannot express the system, so that its "
-            "estimates have no error"
-        )
     if ours["relative_error"] == "coefficient":
-        return 100 * scores.coefficients(case.model, case.truth).error
-    return 100 * scores.volatilities(case.model, case.truth).errors.max(axis=1)
+        return 100 * scores.coefficients(case.model, case.panel.law).error
+    return 100 * scores.volatilities(case.model, case.panel.law).errors.max(axis=1)
 
 
 def library_size(size: Callable[[Case, str], int]) -> Printed:
@@ -277,21 +268,12 @@ def _dof(case: Case, coordinate: str) -> int:
     return names.index(coordinate)
 
 
-def _exact_support(case: Case, ours: Mapping) -> np.ndarray:
-    if case.truth is None:
-        raise ValueError(
-            "exact_support: the library cannot express the system, so that no terms "
-            "are right"
-        )
-    return scores.exact_support(case.model, case.truth)
-
-
 PRINTED = (
     Printed(
         "exact_support",
         "Share of the replicates with exactly the right terms.",
         Literal[True],
-        values=_exact_support,
+        values=lambda case, ours: scores.exact_support(case.model, case.panel.law),
         summary=share,
     ),
     Printed("coefficient", "A term of L.", str, values=_coefficient),

@@ -99,10 +99,6 @@ def marked(
     """Legend of estimators that are drawn as marks with a range, each with a `text`."""
     style = {"markersize": 4.0, "linewidth": 0.9} | style
     return [
-        key(
-            look(name).label + text,
-            look(name).color(settings),
-            **{"marker": look(name).marker} | style,
-        )
-        for name in estimators
+        key(one.label + text, one.color(settings), **{"marker": one.marker} | style)
+        for one in map(look, estimators)
     ]

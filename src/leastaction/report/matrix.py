@@ -91,7 +91,8 @@ def matrix(
         own = frame[frame["estimator"] == entry["estimator"]]
         level = entry["noise_level"]
         structure = _chosen(own, STRUCTURE, level)
-        share = structure["ours_median"] / structure["unit"].map(_of)
+        number = structure["unit"].str.removeprefix("of ").astype(float)
+        share = structure["ours_median"] / number
         error = _chosen(own, COEFFICIENT, level)["ours_median"]
         rollout = _chosen(own, ROLLOUT, level)
         rows.append(
@@ -112,19 +113,17 @@ def matrix(
 
 def shown(frame: pd.DataFrame) -> pd.DataFrame:
     """The matrix to read: percentages, two digits, units in the heads."""
-    percent = frame[["structure", "coefficient_error"]] * 100
-    return pd.DataFrame(
-        {
-            "system": frame["system"],
-            "method": frame["method"],
-            "estimator": frame["estimator"],
-            "right structure (%)": percent["structure"].map(_short),
-            "coefficient error (%)": percent["coefficient_error"].map(_short),
-            "rollout error": frame["rollout_error"].map(_short),
-            "of": frame["rollout_error_of"],
-            "time of a fit (s)": frame["seconds"].map(_short),
-        }
+    heads = {
+        "right structure (%)": 100 * frame["structure"],
+        "coefficient error (%)": 100 * frame["coefficient_error"],
+        "rollout error": frame["rollout_error"],
+        "time of a fit (s)": frame["seconds"],
+    }
+    table = frame[["system", "method", "estimator"]].assign(
+        **{head: values.map(_short) for head, values in heads.items()}
     )
+    table.insert(6, "of", frame["rollout_error_of"])
+    return table
 
 
 def _chosen(frame: pd.DataFrame, pattern: str, level: float) -> pd.DataFrame:
@@ -136,10 +135,6 @@ def _chosen(frame: pd.DataFrame, pattern: str, level: float) -> pd.DataFrame:
     rows = frame[kept & (frame["item"] == "added")]
     modes = modes[rows.index]
     return rows[modes == "independent"] if (modes == "independent").any() else rows
-
-
-def _of(unit: str) -> float:
-    return float(unit.removeprefix("of "))
 
 
 def _words(rows: pd.DataFrame) -> str:
@@ -181,17 +176,13 @@ def _drawn(frame: pd.DataFrame, settings: Mapping) -> Figure:
         axes.set_axisbelow(True)
         axes.tick_params(axis="y", length=0)
     for axes in grid[1:]:
-        _whole_decades(axes)
+        low, high = np.log10(axes.get_xlim())
+        axes.set_xlim(10 ** np.floor(low), 10 ** np.ceil(high))
     grid[0].set_xlim(-6, 106)
     grid[0].set_yticks(range(len(systems)), [title for title, _ in systems])
     grid[0].set_ylim(len(systems) - 0.4, -0.6)
     legend_on_top(figure, _handles(frame, settings))
     return figure
-
-
-def _whole_decades(axes: Axes) -> None:
-    low, high = np.log10(axes.get_xlim())
-    axes.set_xlim(10 ** np.floor(low), 10 ** np.ceil(high))
 
 
 def _look(estimator: str) -> Look:

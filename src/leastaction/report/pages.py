@@ -1,26 +1,28 @@
-"""Pages made of the scorecard: all rows, the papers on one page, the documentation.
+"""Pages made of the scorecard, each without another file.
 
 - ``results/scorecard.html``, ``results/studies.html``: :func:`scorecard_page`;
 - ``results/story.html``, what is shown of each paper: :func:`papers_page`;
-- ``docs/results.md``, what misses and what a paper prints: :func:`results_page`.
-
-Each page needs no other file; its HTML is a template (:mod:`~.templates`).
+- ``docs/results.md``, what misses and what a paper prints: :func:`results_page`;
+- ``results/beyond.html``, ``docs/beyond.md``, every limit that we set on examples of
+  folders ``beyond_<paper>``: :func:`beyond_page`, :func:`beyond_document`.
 """
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 
 import pandas as pd
 
 from leastaction.report.readable import number_text, typeset
-from leastaction.report.recovery import is_replica
+from leastaction.report.recovery import BASELINE, MAIN, is_replica
 from leastaction.report.scorecard import KINDS, PRINTED, kinds, verdict_counts
 from leastaction.report.tables import markdown
 from leastaction.report.templates import page
 from leastaction.report.verdict import (
     ERRATA,
     INACCURATE,
+    MEETS,
     MISSES,
     NO_TARGET,
     NOT_REPRODUCED,
@@ -31,7 +33,7 @@ from leastaction.report.verdict import (
 FILTERS = ("paper", "rows", "example", "estimator", "verdict")
 # What makes the model is named by its stage; what comes after is one.
 STAGES = ("simulate", "differentiate", "assemble", "identify", "validate")
-FIRST = ("published", "recommended")
+FIRST = (BASELINE, MAIN)
 OWN_RECIPE = "the paper's own recipe, run by us"
 # Printed numbers that are listed of a paper, of one example and in all.
 PER_EXAMPLE, IN_ALL = 2, 8
@@ -129,10 +131,9 @@ def verdicts(rows: pd.DataFrame) -> list[dict]:
 
 def bars(verdicts: Sequence[Mapping]) -> dict[str, dict[str, int]]:
     """Printed numbers by verdict: of the paper's own recipe, and of our best."""
-    ours = "recommended"
     sides = {
         OWN_RECIPE: [row for row in verdicts if is_replica(row["estimator"])],
-        ours: [row for row in verdicts if row["estimator"] == ours],
+        MAIN: [row for row in verdicts if row["estimator"] == MAIN],
     }
     return {
         side: {v: sum(row[v] for row in rows) for v in VERDICTS}
@@ -150,26 +151,17 @@ def largest_differences(rows: pd.DataFrame) -> list[dict]:
     printed = rows[rows["printed"].notna()]
     keys = ["example", "item", "quantity", "unit"]
     for key, group in printed.groupby(keys, sort=False):
-        if not _distance(group.iloc[0]["printed"], group.iloc[0]["corrected"]):
+        numbers = group.iloc[0][["printed", "corrected"]].astype(float)
+        distance = _distance(*numbers)
+        if not distance:
             continue
         by_estimator = group.drop_duplicates("estimator").set_index("estimator")
-        first = group.iloc[0]
-        found.append(
-            {
-                **dict(zip(keys, key, strict=True)),
-                "printed": number_text(first["printed"]),
-                "corrected": number_text(first["corrected"]),
-                "ours": [_ours(by_estimator, name) for name in FIRST],
-                "rank": (
-                    -_distance(first["printed"], first["corrected"]),
-                    -sum(name in by_estimator.index for name in FIRST),
-                ),
-            }
-        )
-    found.sort(key=lambda entry: entry.pop("rank"))
-    kept, of_example = [], {}
-    for entry in found:
-        of_example[entry["example"]] = of_example.get(entry["example"], 0) + 1
+        entry = dict(zip(keys, key, strict=True)) | numbers.map(number_text).to_dict()
+        entry["ours"] = [_ours(by_estimator, name) for name in FIRST]
+        found.append((-distance, -by_estimator.index.isin(FIRST).sum(), entry))
+    kept, of_example = [], Counter()
+    for *_, entry in sorted(found, key=lambda ranked: ranked[:2]):
+        of_example[entry["example"]] += 1
         if of_example[entry["example"]] <= PER_EXAMPLE:
             kept.append(entry)
     return sorted(kept[:IN_ALL], key=lambda entry: (entry["example"], entry["item"]))
@@ -283,18 +275,15 @@ def results_page(
 
 def _sides(frame: pd.DataFrame) -> pd.DataFrame:
     """The counts of the page of papers, and their sums."""
-    found = {
-        paper: bars(verdicts(rows))
-        for paper, rows in frame.groupby("paper", sort=False)
-    }
+    side_of = "printed numbers beside"
     shown = [
-        {"paper": paper, "printed numbers beside": side, **counts}
-        for paper, sides in found.items()
-        for side, counts in sides.items()
+        {"paper": paper, side_of: side, **counts}
+        for paper, rows in frame.groupby("paper", sort=False)
+        for side, counts in bars(verdicts(rows)).items()
         if sum(counts.values())
     ]
-    table = pd.DataFrame(shown, columns=["paper", "printed numbers beside", *VERDICTS])
-    total = table.groupby("printed numbers beside", sort=False)[list(VERDICTS)].sum()
+    table = pd.DataFrame(shown, columns=["paper", side_of, *VERDICTS])
+    total = table.groupby(side_of, sort=False)[list(VERDICTS)].sum()
     total = total.reset_index().assign(paper="all")
     return pd.concat([table, total], ignore_index=True).astype("object")
 
@@ -312,3 +301,88 @@ def _table(rows: pd.DataFrame, last: tuple[str, ...]) -> str:
             ERRATA, r"[\g<0>](errata.md)", regex=True
         )
     return markdown(shown.rename(columns={"ours_median": "ours"}))
+
+
+# Beyond the papers
+
+BEYOND_TITLE = "Beyond the papers"
+BEYOND_INTRODUCTION = (
+    "Each paper ends with what it leaves open. Here are steps that we have taken from "
+    "there, with every limit that we set ourselves. A limit of an error holds for the "
+    "median and for the 95th percentile over the replicates; a row that does not keep "
+    "its limit misses it. Other estimators stand beside ours, from the same data."
+)
+
+
+def section(
+    folder: str, paper: Mapping, studies: Mapping[str, Mapping], rows: pd.DataFrame
+) -> dict:
+    """What the page says of one folder of examples.
+
+    `paper` has `title`, `number` and `year` of the paper that it goes beyond (empty if
+    unknown), `studies` by name `question`, `caption`, `finding` and, for the page,
+    `picture`, a PNG.
+
+    Its `rows` are those of the scorecard of the recommended estimator with a limit,
+    those of one quantity together, beside those of other estimators; `kept` is how many
+    keep it.
+    """
+    ours = rows["estimator"] == MAIN
+    judged = rows[ours & (rows["target"] != "")].sort_values("quantity", kind="stable")
+    others = rows[~ours].to_dict("records")
+    return {
+        "folder": folder,
+        "heading": f"Beyond paper {label(paper)}" if paper else folder,
+        "studies": studies,
+        "rows": [_told(row, others) for row in judged.to_dict("records")],
+        "kept": int((judged["verdict"] == MEETS).sum()),
+    }
+
+
+def _told(row: Mapping, others: Sequence[Mapping]) -> dict[str, str]:
+    """A row in words, with what other estimators find."""
+    low, high = row["ours_low"], row["ours_high"]
+    band = f" ({number_text(low, 3)} … {number_text(high, 3)})" if low < high else ""
+    unit = "" if row["unit"] == "1" else f" {row['unit']}"
+    beside = (
+        f"{one['estimator']} {number_text(one['ours_median'], 3)}"
+        for one in others
+        if all(one[name] == row[name] for name in ("quantity", "example"))
+    )
+    return {
+        "quantity": row["quantity"],
+        "example": row["example"],
+        "ours": number_text(row["ours_median"], 3) + band + unit,
+        "limit": row["target"],
+        "verdict": row["verdict"],
+        "others": "; ".join(beside),
+        "note": row["note"],
+    }
+
+
+def beyond_page(sections: Sequence[Mapping]) -> str:
+    """Self-contained HTML page of the results of :func:`section`."""
+    about = {"title": BEYOND_TITLE, "introduction": BEYOND_INTRODUCTION}
+    return page("beyond.html", **about, sections=sections)
+
+
+def beyond_document(sections: Sequence[Mapping]) -> str:
+    """Page of the documentation of the results of :func:`section`, as Markdown."""
+    parts = [
+        f"# {BEYOND_TITLE}",
+        "Made by the workflow (`snakemake docs/beyond.md`), not by hand; "
+        "`results/beyond.html` shows the same with figures.",
+        BEYOND_INTRODUCTION,
+    ]
+    for one in sections:
+        parts.append(f"## {one['heading']}")
+        for name, study in one["studies"].items():
+            told = typeset(f"{study['question']} {study['finding']}".strip())
+            parts.append(f"{told} (`results/studies/{name}.svg`)")
+        if one["rows"]:
+            parts += [
+                f"{one['kept']} of {len(one['rows'])} rows keep their limit; examples "
+                f"in `config/examples/{one['folder']}`.",
+                markdown(pd.DataFrame(one["rows"]).map(typeset)).strip(),
+            ]
+    return "\n\n".join(parts) + "\n"

@@ -1,7 +1,7 @@
 """Panel: one example in a figure, its truth and what the estimators made of it."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import pint
@@ -11,8 +11,8 @@ import xarray as xr
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.families import is_field, system_from_config
 from leastaction.core.library import Library
-from leastaction.core.noise_sweep import CHANNELS
-from leastaction.core.system import System
+from leastaction.core.settings import CHANNELS
+from leastaction.core.system import System, latex_names
 from leastaction.core.units import (
     DimensionError,
     dimension_of,
@@ -131,9 +131,8 @@ class Panel:
     def coefficients_true(self) -> dict[str, float]:
         """True coefficient of every candidate of L; empty if the law is not known."""
         law = self.known_law
-        return (
-            dict(zip(law.library.names, law.coefficients, strict=True)) if law else {}
-        )
+        names = law.library.names if law else []
+        return dict(zip(names, law.coefficients, strict=True)) if law else {}
 
     @property
     def dissipation_true(self) -> dict[str, float]:
@@ -170,28 +169,16 @@ class Panel:
                 mark = name[len(self.names[0]) + 1 :]
                 labels[symbol(name)] = f"{label}_{{{mark}}}" if mark else label
             return labels
-        for name, entry in self.config["system"]["coordinates"].items():
-            label = str(entry.get("label") or name)
-            labels[symbol(name)] = label
-            # The dot belongs above the letter, not above letter and index.
-            letter, mark, index = label.partition("_")
-            labels[symbol(f"{name}dot")] = rf"\dot{{{letter}}}{mark}{index}"
-        return labels
+        given = self.config["system"]["coordinates"].items()
+        labels = {name: str(entry.get("label") or name) for name, entry in given}
+        return latex_names(tuple(labels), labels)
 
     def label(self, expression: str) -> str:
         """Mathtext of an expression in `names`, such as ``x**2`` or ``u_x**2``."""
-        text = min(
-            (
-                sp.latex(
-                    parse(expression, self.names),
-                    symbol_names=self._latex_names,
-                    fold_func_brackets=True,
-                    order=order,
-                )
-                for order in ("lex", "rev-lex")
-            ),
-            key=leading_minus,
-        )
+        parsed = parse(expression, self.names)
+        how = {"symbol_names": self._latex_names, "fold_func_brackets": True}
+        texts = (sp.latex(parsed, order=order, **how) for order in ("lex", "rev-lex"))
+        text = min(texts, key=leading_minus)
         # Mathtext sets bars so tight that |X| reads as three letters.
         text = text.replace(r"\left|", r"\,|\,").replace(r"\right|", r"\,|")
         return f"${text}$"
@@ -219,9 +206,7 @@ class Panel:
     @property
     def hamiltonian_unit(self) -> pint.Unit:
         """Unit of H: that of L, integrated over the domain of a field."""
-        return (
-            self.lagrangian_unit * unit("m") if self.is_field else self.lagrangian_unit
-        )
+        return self.lagrangian_unit * unit("m" if self.is_field else "1")
 
     def coordinate_unit(self, name: str) -> str:
         """Mathtext of the unit of a coordinate or a velocity."""
@@ -267,15 +252,13 @@ def panels_from(
     order, or empty if not shown.
     """
     models, rollouts = iter(models), iter(rollouts)
-    return [
-        Panel(
-            name,
-            config,
-            dict(zip(config["estimators"], models, strict=False)),
-            dict(zip(config["rolled_out"], rollouts, strict=False)),
-        )
-        for name, config in settings.items()
-    ]
+
+    panels = []
+    for name, config in settings.items():
+        own = dict(zip(config["estimators"], models, strict=False))
+        rolled_out = dict(zip(config["rolled_out"], rollouts, strict=False))
+        panels.append(Panel(name, config, own, rolled_out))
+    return panels
 
 
 def joined(panels: Sequence[Panel]) -> list[Panel]:
@@ -286,11 +269,8 @@ def joined(panels: Sequence[Panel]) -> list[Panel]:
         data = repr([panel.config.get(part) for part in ("system", "simulate")])
         first = found.get((base, data))
         if first is not None:
-            panel = Panel(
-                first.example,
-                first.config,
-                {**first.models, **panel.models},
-                {**first.rollouts, **panel.rollouts},
-            )
+            models = {**first.models, **panel.models}
+            rollouts = {**first.rollouts, **panel.rollouts}
+            panel = replace(first, models=models, rollouts=rollouts)
         found[base, data] = panel
     return list(found.values())

@@ -6,6 +6,7 @@ On pages :func:`typeset` gives them Greek letters, dots, superscripts and subscr
 import html
 import re
 import unicodedata
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -180,20 +181,15 @@ def leading_minus(text: str) -> int:
 
 
 def names_on_paper(system: Mapping) -> dict[sp.Symbol, str]:
-    """Names of the coordinates or of the field of a `system` section, on paper.
+    """Names of q, q̇ and q̈ on paper: the label, with one or two primes.
 
     A field is written with its derivatives as they are, ``u_xx``.
     """
     if is_field(system):
         name = system["field"]["name"]
         return {symbol(name): name}
-    return coordinate_names(system["coordinates"])
-
-
-def coordinate_names(coordinates: Mapping[str, Mapping]) -> dict[sp.Symbol, str]:
-    """Names of q, q̇ and q̈ on paper: the label, with one or two primes."""
     shown = {}
-    for name, entry in coordinates.items():
+    for name, entry in system["coordinates"].items():
         label = str((entry or {}).get("label") or name)
         for mark in "\\{}$":
             label = label.replace(mark, "")
@@ -219,15 +215,12 @@ def linear_text(
     are written; with `whole`, a multiple of a term is written like that term, ``(x2 -
     x1)**2``, and not expanded.
     """
-    total: dict[sp.Expr, float] = {}
-    square: dict[sp.Expr, float] = {}
+    total, square = defaultdict(float), defaultdict(float)
     for term, c, error in zip(terms, coefficients, errors, strict=True):
-        if c == 0:
-            continue
-        for function, factor in _parts(operator(term), term, whole).items():
-            factor = float(factor)
-            total[function] = total.get(function, 0.0) + c * factor
-            square[function] = square.get(function, 0.0) + (error * factor) ** 2
+        parts = _parts(operator(term), term, whole) if c != 0 else {}
+        for function, factor in parts.items():
+            total[function] += c * float(factor)
+            square[function] += (error * float(factor)) ** 2
     return sum_text(
         (value, float(np.sqrt(square[f])), function_text(f, names))
         for f, value in total.items()

@@ -73,7 +73,7 @@ def recovery(model: xr.Dataset, config: Mapping, truth: Truth) -> xr.Dataset:
     driven = is_driven(config)
     found, wanted = law_of(model, truth), true_law(truth, driven)
     shape = found.shape[:-1]
-    exact, worst, wrong = np.zeros(shape, bool), np.empty(shape), np.zeros(shape, int)
+    exact, worst, wrong = (np.zeros(shape, kind) for kind in (bool, float, int))
     for case in np.ndindex(shape):
         one = compare(found[case], wanted, truth.library, fit_scale=not driven)
         exact[case], worst[case] = one.exact, one.worst
@@ -95,26 +95,20 @@ def _implicit_recovery(model: xr.Dataset, config: Mapping) -> tuple[np.ndarray, 
     """
     system = System.from_config(config["system"])
     library = ImplicitLibrary.from_config(config["library"], system.coordinates)
-    found = (
-        model["coefficient_estimate"]
-        .sel(implicit_term=library.names)
-        .transpose("replicate", "noise_mode", "noise_level", "dof", "implicit_term")
-        .values
-    )
-    shape = found.shape[:3]
-    worst = np.zeros(shape)
+    found = model["coefficient_estimate"].sel(implicit_term=library.names)
+    found = found.transpose(*CASES, "dof", "implicit_term").values
+    worst = np.zeros(found.shape[:3])
     for a, members in enumerate(library.members):
         basis = library.truth(system, a)
         members = list(members)
         left = [members.index(k) for k in library.left_hand_sides(a)]
         relations: dict[tuple[int, ...], np.ndarray | None] = {}
-        for case in np.ndindex(shape):
+        for case in np.ndindex(worst.shape):
             c = found[case][a, members]
             support = tuple(int(k) for k in np.flatnonzero(c))
             if support not in relations:
                 relations[support] = true_relation(support, basis, left)
-            error = _worst_ratio(c, relations[support])
-            worst[case] = max(worst[case], error)
+            worst[case] = max(worst[case], _worst_ratio(c, relations[support]))
     return np.isfinite(worst), worst
 
 

@@ -64,36 +64,26 @@ def pooled_rows(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
     of different noise or of other recorded channels have pools of their own. Only
     independent noise is judged: the standard errors know no other.
     """
-    together = _together(frames)
-    of_coverage = together["quantity"].str.startswith(COVERAGE)
-    rows = []
-    covered = together[of_coverage]
+    rows, together = [], _together(frames)
+    covered = together[together["quantity"].str.startswith(COVERAGE)]
     kinds = covered["quantity"].str.extract(KIND, expand=False).fillna("")
-    for (paper, estimator, kind), group in covered.groupby(
-        ["paper", "estimator", kinds]
-    ):
+    pools = covered.groupby(["paper", "estimator", kinds])
+    for (paper, estimator, kind), group in pools:
         count = int(group["replicates"].sum())
         hits = round(float((group["ours_median"] * group["replicates"]).sum()))
         head = {"paper": paper, "example": "all", "estimator": estimator}
-        rows.append(
-            make_row(
-                head,
-                ADDED,
-                f"{COVERAGE}all coefficients and volatilities{kind}",
-                "1",
-                (hits / count, np.nan, np.nan),
-                count,
-                corrected=0.95,
-                target=_pooled_target(count) if "shared" not in kind else None,
-                note=f"{hits} of {count} intervals, all examples together"
-                + (LEVELS_SHARE if kind else ""),
-            )
-        )
+        quantity = f"{COVERAGE}all coefficients and volatilities{kind}"
+        share = hits / count, np.nan, np.nan
+        few = count < ENOUGH_INTERVALS
+        target = verdict.binomial_band(count) if few else POOLED
+        about = {
+            "corrected": 0.95,
+            "target": None if "shared" in kind else target,
+            "note": f"{hits} of {count} intervals, all examples together"
+            + (LEVELS_SHARE if kind else ""),
+        }
+        rows.append(make_row(head, ADDED, quantity, "1", share, count, **about))
     return _frame(rows)
-
-
-def _pooled_target(count: int) -> dict | None:
-    return POOLED if count >= ENOUGH_INTERVALS else verdict.binomial_band(count)
 
 
 def scorecard(frames: Iterable[pd.DataFrame]) -> pd.DataFrame:
@@ -124,11 +114,8 @@ def verdict_counts(frame: pd.DataFrame, by: Sequence[str] = ("paper",)) -> pd.Da
     words = frame["verdict"].replace("", verdict.NO_TARGET)
     counts = pd.crosstab(keys, words).reindex(columns=verdict.VERDICTS, fill_value=0)
     groups = frame[list(by)].drop_duplicates().sort_values(list(by))
-    index = [
-        (*group, kind) for group in groups.itertuples(index=False) for kind in KINDS
-    ]
-    names = [*by, "kind"]
-    return counts.reindex(pd.MultiIndex.from_tuples(index, names=names), fill_value=0)
+    index = groups.merge(pd.Series(KINDS, name="kind"), how="cross")
+    return counts.reindex(pd.MultiIndex.from_frame(index), fill_value=0)
 
 
 def _frame(rows: list[dict]) -> pd.DataFrame:

@@ -1,5 +1,6 @@
 """The truth in the words of a library, and scores of identified models against it."""
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -13,6 +14,9 @@ from leastaction.core.expressions import ExpressionError, parse
 from leastaction.core.families import system_from_config
 from leastaction.core.library import Library, candidates
 from leastaction.core.system import System
+
+# Variables of a number that was identified.
+KINDS = ("estimate", "std")
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,12 @@ def truth_of(config: Mapping) -> Truth | None:
     if damping is None:
         return None
     noise = system.noise_matrix
-    volatility = abs(scale) * np.array(
-        [_size(system, noise.row(a)) for a in range(noise.rows)]
-    )
+    sizes = [_size(system, noise.row(a)) for a in range(noise.rows)]
     square = system.evaluated(noise * noise.T)
-    covariance = None
-    if not square.free_symbols:
-        covariance = scale**2 * np.array(square, dtype=float)
-    return Truth(library, coefficients, scale, volatility, covariance, damping)
+    known = not square.free_symbols
+    covariance = scale**2 * np.array(square, dtype=float) if known else None
+    size = abs(scale) * np.array(sizes)
+    return Truth(library, coefficients, scale, size, covariance, damping)
 
 
 def _same_drift(system: System, library: Library) -> bool:
@@ -151,13 +153,18 @@ def expansion(expression: sp.Expr, terms: Sequence[sp.Expr]) -> np.ndarray | Non
 
 def coefficients_of(model: xr.Dataset, truth: Truth, name: str) -> np.ndarray:
     """One variable of shape (replicate, ..., term), in the order of the library."""
-    given = [str(term) for term in model["term"].values]
-    if given != truth.library.names:
+    return _of_library(model[name], "term", truth.library.names)
+
+
+def _of_library(values: xr.DataArray, dimension: str, names: list[str]) -> np.ndarray:
+    """Values (replicate, ..., candidate), if the candidates are these."""
+    given = [str(term) for term in values[dimension].values]
+    if given != names:
         raise ValueError(
             "the model was identified with another library: it has the candidates "
-            f"{', '.join(given)}; the example has {', '.join(truth.library.names)}"
+            f"{', '.join(given)}; the example has {', '.join(names)}"
         )
-    return model[name].transpose("replicate", ..., "term").values
+    return values.transpose("replicate", ..., dimension).values
 
 
 def damping_of(model: xr.Dataset, library: Library, kind: str) -> np.ndarray:
@@ -166,14 +173,7 @@ def damping_of(model: xr.Dataset, library: Library, kind: str) -> np.ndarray:
     if name not in model or not model[name].size:
         shape = model["support"].transpose("replicate", ..., "term").shape
         return np.zeros((*shape[:-1], len(library.dissipation)))
-    given = [str(term) for term in model["dissipation_term"].values]
-    if given != library.dissipation_names:
-        raise ValueError(
-            "the model was identified with another library: it has the candidates "
-            f"{', '.join(given)} of D; the example has "
-            f"{', '.join(library.dissipation_names)}"
-        )
-    return model[name].transpose("replicate", ..., "dissipation_term").values
+    return _of_library(model[name], "dissipation_term", library.dissipation_names)
 
 
 def exact_support(model: xr.Dataset, truth: Truth) -> np.ndarray:
@@ -230,12 +230,10 @@ def coefficients(model: xr.Dataset, truth: Truth) -> Estimates:
     A true term that was not selected counts with ĉ = 0 and the interval [0, 0], which
     does not cover; a wrong one shows in :func:`exact_support`.
     """
-    found = (
-        coefficients_of(model, truth, f"coefficient_{kind}")[:, truth.terms]
-        for kind in ("estimate", "std")
-    )
-    names = [truth.library.names[i] for i in truth.terms]
-    return Estimates(names, *found, truth.coefficients[truth.terms])
+    true = truth.terms
+    found = (coefficients_of(model, truth, f"coefficient_{k}")[:, true] for k in KINDS)
+    names = [truth.library.names[i] for i in true]
+    return Estimates(names, *found, truth.coefficients[true])
 
 
 def dissipation(model: xr.Dataset, truth: Truth) -> Estimates:
@@ -243,22 +241,17 @@ def dissipation(model: xr.Dataset, truth: Truth) -> Estimates:
 
     Apart from :func:`coefficients`, where a stiffness of 1000 would hide their error.
     """
-    true = np.flatnonzero(truth.dissipation)
-    found = (
-        damping_of(model, truth.library, f"coefficient_{kind}")[:, true]
-        for kind in ("estimate", "std")
-    )
-    names = [truth.library.dissipation_names[i] for i in true]
+    true, library = np.flatnonzero(truth.dissipation), truth.library
+    found = (damping_of(model, library, f"coefficient_{k}")[:, true] for k in KINDS)
+    names = [library.dissipation_names[i] for i in true]
     return Estimates(names, *found, truth.dissipation[true])
 
 
 def volatilities(model: xr.Dataset, truth: Truth) -> Estimates:
     """Volatility of every coordinate, whose truth is NaN where it is no constant."""
-    found = (
-        model[f"volatility_{kind}"].transpose("replicate", "dof").values
-        for kind in ("estimate", "std")
-    )
-    return Estimates(truth.library.coordinates, *found, truth.volatility)
+    found = (model[f"volatility_{k}"].transpose("replicate", "dof") for k in KINDS)
+    values = (array.values for array in found)
+    return Estimates(truth.library.coordinates, *values, truth.volatility)
 
 
 @lru_cache(maxsize=32)
@@ -268,12 +261,11 @@ def equation_matrix(library: Library) -> np.ndarray:
     The Euler–Lagrange expression of Σ c_i D_i, expanded over functions f of (q, q̇, q̈),
     is Σ_f θ_f f with θ = A c. Returns A, shape (function, term).
     """
-    rows: dict[tuple[int, sp.Expr], np.ndarray] = {}
+    rows = defaultdict(lambda: np.zeros(len(library.terms)))
     for i, term in enumerate(library.terms):
         for a, expression in enumerate(library.equations_of(term)):
             for function, factor in expression.as_coefficients_dict().items():
-                empty = np.zeros(len(library.terms))
-                rows.setdefault((a, function), empty)[i] = float(factor)
+                rows[a, function][i] = float(factor)
     return np.array([row for row in rows.values() if row.any()])
 
 
@@ -346,10 +338,8 @@ def exact_volatility_terms(
 def volatility_roots(model: xr.Dataset, law: VolatilityLaw, dof: int) -> Estimates:
     """Coefficients of the true terms of S; infinite where no root was found."""
     true = np.flatnonzero(law.root)
-    found, std = (
-        model[f"volatility_root_{kind}"].isel(dof=dof).values[:, true]
-        for kind in ("estimate", "std")
-    )
+    roots = (model[f"volatility_root_{k}"].isel(dof=dof).values for k in KINDS)
+    found, std = (values[:, true] for values in roots)
     names = [str(model["volatility_term"].values[i]) for i in true]
     found = np.where(np.isfinite(found), found, np.inf)
     return Estimates(names, found, std, law.root[true])
@@ -358,7 +348,5 @@ def volatility_roots(model: xr.Dataset, law: VolatilityLaw, dof: int) -> Estimat
 def rollout_errors(rollout: xr.Dataset) -> dict[str, np.ndarray]:
     """Relative errors of the rollout by name, (replicate,); infinite if not finite."""
     names = ("mean_error_training", "mean_error_prediction", "std_error")
-    return {
-        name: np.where(np.isfinite(rollout[name]), rollout[name], np.inf)
-        for name in names
-    }
+    errors = {name: rollout[name].values for name in names}
+    return {name: np.where(np.isfinite(e), e, np.inf) for name, e in errors.items()}

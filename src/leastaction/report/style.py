@@ -40,10 +40,7 @@ class StyledFigure(Figure):
     def __init__(self, settings: Mapping, height: float, **options):
         """Empty figure of the width of `settings` and a height in mm."""
         self._settings = dict(settings)
-        size = (
-            settings["width"] / MILLIMETRES_PER_INCH,
-            height / MILLIMETRES_PER_INCH,
-        )
+        size = [side / MILLIMETRES_PER_INCH for side in (settings["width"], height)]
         options = {"layout": "constrained", "dpi": settings["dpi"]} | options
         super().__init__(figsize=size, **options)
 
@@ -80,8 +77,6 @@ def style(settings: Mapping) -> Iterator[dict]:
         "font.size": size,
         "axes.titlesize": size,
         "axes.labelsize": size,
-        "xtick.labelsize": SMALL * size,
-        "ytick.labelsize": SMALL * size,
         "legend.fontsize": size,
         "axes.linewidth": 0.6,
         "axes.spines.top": False,
@@ -90,12 +85,6 @@ def style(settings: Mapping) -> Iterator[dict]:
         "axes.titlepad": 4.0,
         "axes.labelpad": 2.5,
         "axes.formatter.use_mathtext": True,
-        "xtick.major.width": 0.6,
-        "ytick.major.width": 0.6,
-        "xtick.major.size": 2.5,
-        "ytick.major.size": 2.5,
-        "xtick.minor.size": 1.5,
-        "ytick.minor.size": 1.5,
         "lines.linewidth": 1.0,
         "legend.frameon": False,
         "legend.handlelength": 2.4,
@@ -111,6 +100,10 @@ def style(settings: Mapping) -> Iterator[dict]:
         "savefig.dpi": "figure",
         "savefig.bbox": None,
     }
+    ticks = {"labelsize": SMALL * size, "major.width": 0.6}
+    ticks |= {"major.size": 2.5, "minor.size": 1.5}
+    for kind, value in ticks.items():
+        parameters |= {f"xtick.{kind}": value, f"ytick.{kind}": value}
     with rc_context(parameters):
         yield settings
 
@@ -162,9 +155,8 @@ def key(label: str, color: str, marker: str | None = None, **look) -> Line2D:
 
 def legend_on_top(figure: Figure, handles: list, columns: int | None = None) -> None:
     """One legend for the whole figure, above all axes."""
-    figure.legend(
-        handles=handles, loc="outside upper center", ncols=columns or len(handles)
-    )
+    columns = columns or len(handles)
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns)
 
 
 def small(settings: Mapping) -> float:
@@ -197,12 +189,8 @@ def range_bar(
     low, middle, high = np.percentile(values, [5, 50, 95])
     if floor is not None:
         low, middle, high = (max(v, floor) for v in (low, middle, high))
-    axes.errorbar(
-        x,
-        middle,
-        yerr=[[middle - low], [high - middle]],
-        **{"markersize": 4.0, "elinewidth": 0.9, "linestyle": "none"} | style,
-    )
+    style = {"markersize": 4.0, "elinewidth": 0.9, "linestyle": "none"} | style
+    axes.errorbar(x, middle, [[middle - low], [high - middle]], **style)
     return [float(low), float(high)]
 
 

@@ -73,12 +73,12 @@ def render(table: Table, kind: str, caption: str = "") -> str:
 
 def markdown(shown: pd.DataFrame) -> str:
     """Markdown table of texts."""
-    text = shown.map(
-        lambda v: (
-            v.replace("\n", BREAK).replace("|", r"\|") if isinstance(v, str) else v
-        )
-    )
-    table = text.to_markdown(index=False, disable_numparse=True) + "\n"
+
+    def cell(value):
+        text = isinstance(value, str)
+        return value.replace("\n", BREAK).replace("|", r"\|") if text else value
+
+    table = shown.map(cell).to_markdown(index=False, disable_numparse=True) + "\n"
     return table.replace(BREAK, "<br>")
 
 

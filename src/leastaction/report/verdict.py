@@ -7,24 +7,17 @@ A target is one of
     the 5th and 95th percentile: nine replicates of ten keep the limit;
 ``{maximum: x}``
     median and 95th percentile ≤ x;
-``{rms: x}``
-    root mean square over the replicates ≤ x; the percentiles, those of single
-    replicates, are not judged;
-``{median: x}``
-    median ≤ x, whatever the percentiles;
-``{minimum: x}``
-    value ≥ x (a count of replicates);
-``{between: [a, b]}``
-    a ≤ value ≤ b (a share);
+``{rms: x}``, ``{median: x}``
+    root mean square over the replicates, or median, ≤ x, whatever the percentiles;
+``{minimum: x}``, ``{between: [a, b]}``
+    value ≥ x (a count of replicates); a ≤ value ≤ b (a share);
 ``{factor: x}``
-    printed / x ≤ value ≤ printed · x, for the ratio of two measurements, of which there
-    is no truth (``equal_data_rows`` in :mod:`leastaction.trajectories.scores`).
+    printed / x ≤ value ≤ printed · x, for the ratio of two measurements.
 
-Our limits are those of our estimators. Of a row with a printed number one asks, of one
-of *our* estimators:
+Of a row with a printed number one asks, of one of *our* estimators:
 
 ``misses``
-    ours does not keep the limit;
+    ours does not keep our limit;
 ``paper-errs``
     ours keeps it, the printed number does not, and an erratum shows that it is wrong;
 ``inaccurate``
@@ -32,13 +25,12 @@ of *our* estimators:
 ``meets``
     both keep it.
 
-Of a *replica*, an estimator that is the paper's own recipe, one asks whether it gives
-the number that the paper prints:
+Of a *replica*, the paper's own recipe, one asks whether it gives the printed number:
 
 ``meets``
-    the printed number, give or take half a unit of its last digit, lies in the 95 %
-    prediction interval of one more draw (of fewer than `FEWEST_DRAWS`: is as near as
-    our limit asks), or both keep our limit;
+    that, give or take half a unit of its last digit, lies in the 95 % prediction
+    interval of one more draw (of fewer than `FEWEST_DRAWS`: is as near as our limit
+    asks), or both keep our limit;
 ``paper-errs``
     the recipe gives the corrected number, within our limit, and an erratum shows that
     the printed one is wrong;
@@ -47,7 +39,7 @@ the number that the paper prints:
 
 Only draws with the right terms count, where that can be told: a recipe that often
 selects wrong ones has a range that would hold any number. The size of a library is a
-*fact* that is copied, not found; it has no verdict. Nor has a row without a limit.
+*fact*, which has no verdict; nor has a row without a limit.
 """
 
 import re
@@ -84,22 +76,17 @@ def target_text(target: Mapping | str | None, unit: str) -> str:
         return target or ""
     kind, limit = _only(target)
     symbol = "" if unit == "1" or unit.startswith("of ") else f" {unit}"
-    match kind:
-        case "relative_error":
-            return f"<= {100 * limit:g} % of corrected" if limit else "= corrected"
-        case "maximum":
-            return f"<= {limit:g}{symbol}"
-        case "rms":
-            return f"rms <= {100 * limit:g} %"
-        case "median":
-            shown = f"{limit:g}{symbol}" if symbol else f"{100 * limit:g} %"
-            return f"median <= {shown}"
-        case "minimum":
-            return f">= {limit:g}{symbol}"
-        case "factor":
-            return f"printed, within a factor {limit:g}"
-        case _:
-            return f"{limit[0]:g} ... {limit[1]:g}{symbol}"
+    if kind == "between":
+        return f"{limit[0]:g} ... {limit[1]:g}{symbol}"
+    plain, percent = f"{limit:g}{symbol}", f"{100 * limit:g} %"
+    return {
+        "relative_error": f"<= {percent} of corrected" if limit else "= corrected",
+        "maximum": f"<= {plain}",
+        "rms": f"rms <= {percent}",
+        "median": f"median <= {plain if symbol else percent}",
+        "minimum": f">= {plain}",
+        "factor": f"printed, within a factor {limit:g}",
+    }[kind]
 
 
 def _only(target: Mapping) -> tuple:
@@ -204,11 +191,11 @@ def summary_of(values: np.ndarray) -> tuple[float, float, float]:
     return tuple(float(v) for v in np.where(np.isnan(found), np.inf, found))
 
 
-def binomial_band(count: int, share: float = 0.95) -> dict | None:
-    """Target that a share of `count` trials keeps in 99.9 % of all experiments."""
+def binomial_band(count: int) -> dict | None:
+    """Target that a share of 95 % of `count` trials keeps in 99.9 % of all cases."""
     from scipy.special import bdtr  # not scipy.stats, which takes a second to import
 
-    cumulative = bdtr(np.arange(count + 1), count, share)
+    cumulative = bdtr(np.arange(count + 1), count, 0.95)
     low, high = np.searchsorted(cumulative, [0.0005, 0.9995]) / count
     if low == 0:
         return None  # So few trials could not miss.

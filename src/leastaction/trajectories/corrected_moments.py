@@ -14,7 +14,7 @@ import xarray as xr
 from scipy.sparse import csr_array
 
 from leastaction.core.contracts import time_step
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.gram import clear_of_switches
 from leastaction.trajectories.joint_spline import (
     demmler_reinsch,

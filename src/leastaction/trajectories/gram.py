@@ -8,7 +8,7 @@ import xarray as xr
 
 from leastaction.core.contracts import check
 from leastaction.core.library import Library
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.joint_spline import kept, states
 from leastaction.trajectories.library_equations import (

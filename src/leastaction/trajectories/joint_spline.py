@@ -17,7 +17,7 @@ from scipy.interpolate import BSpline
 from scipy.sparse import csr_array
 
 from leastaction.core.contracts import check, time_step
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.contracts import CONTRACTS
 
 DEGREE = 5

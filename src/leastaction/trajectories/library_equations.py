@@ -17,7 +17,7 @@ from leastaction.core.euler_lagrange import (
     velocity_names,
 )
 from leastaction.core.library import Library
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.settings import CHANNELS
 
 # Samples evaluated at a time: what fits the cache.
 CHUNK = 512

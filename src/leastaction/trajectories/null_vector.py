@@ -15,7 +15,7 @@ import xarray as xr
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, lagrangian_estimate
 from leastaction.core.library import Library
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.corrected_moments import (
     SIGNIFICANT_STANDARD_ERRORS,
     Refit,

@@ -9,7 +9,7 @@ import xarray as xr
 
 from leastaction.core.expressions import parse
 from leastaction.core.library import Library, canonical
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.settings import CHANNELS
 from leastaction.report import law_rows, verdict
 from leastaction.report.case import (
     ADDED,

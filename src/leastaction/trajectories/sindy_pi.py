@@ -19,7 +19,7 @@ from leastaction.core.euler_lagrange import (
 )
 from leastaction.core.expressions import parse, symbol
 from leastaction.core.implicit_library import ImplicitLibrary, input_names
-from leastaction.core.noise_sweep import CHANNELS
+from leastaction.core.settings import CHANNELS
 from leastaction.trajectories.contracts import CONTRACTS
 from leastaction.trajectories.gram import evenly
 from leastaction.trajectories.joint_spline import kept, states

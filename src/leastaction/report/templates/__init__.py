@@ -1,8 +1,9 @@
-"""Templates of the pages, one Jinja file each; ``layout.html`` is what pages share."""
+"""Templates of the pages, one Jinja file each, and the pictures in them."""
 
 from base64 import encodebytes
 from collections.abc import Mapping
 from functools import cache
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from leastaction.report.verdict import ERRATA
 if TYPE_CHECKING:
     import jinja2
 
+COLOURS = (256, 128, 64, 32, 16)
 # From results/, where the pages lie.
 ERRATA_PAGE = "../docs/errata.md"
 
@@ -66,3 +68,35 @@ class _InFull(yaml.SafeDumper):
     def ignore_aliases(self, data) -> bool:
         """Write everything in full."""
         return True
+
+
+def thumbnail(png: bytes, width: int, limit: int) -> bytes:
+    """PNG of at most `width` pixels across and at most `limit` bytes.
+
+    A palette of 256 colours is halved until the picture is small enough. It covers the
+    colours of the picture, however few pixels have them: a thin red line stays red.
+
+    ValueError if 16 colours are still too large.
+    """
+    from PIL import Image
+    from PIL.PngImagePlugin import PngImageFile
+
+    with PngImageFile(BytesIO(png)) as picture:
+        rgba = picture.convert("RGBA")
+    white = Image.new("RGBA", rgba.size, "white")
+    picture = Image.alpha_composite(white, rgba).convert("RGB")
+    height = round(picture.height * width / picture.width)
+    if width < picture.width:
+        picture = picture.resize((width, height), Image.Resampling.LANCZOS)
+    for colours in COLOURS:
+        small = picture.quantize(
+            colours, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE
+        )
+        buffer = BytesIO()
+        small.save(buffer, format="PNG", optimize=True)
+        if buffer.tell() <= limit:
+            return buffer.getvalue()
+    raise ValueError(
+        f"a picture of {width} x {height} pixels in {COLOURS[-1]} colours takes "
+        f"{buffer.tell()} bytes, more than {limit}; make it narrower"
+    )
