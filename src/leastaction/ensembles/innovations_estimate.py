@@ -17,11 +17,7 @@ from leastaction.ensembles.innovations_likelihood import (
     normalised_inverse,
 )
 from leastaction.ensembles.sensor_records import records_of, thinned
-from leastaction.ensembles.state_space import (
-    FORCES,
-    StateSpace,
-    Structure,
-)
+from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
 from leastaction.ensembles.term_search import Found, Search
 from leastaction.ensembles.whittle import BandedStateSpace
 
@@ -59,9 +55,8 @@ def identify(
     likelihood = Likelihood(state_space(wide, equations, observations, bands))
     status = [*terms.status, *terms.dissipation_freedom.status]
     usable = [own[i] for i, known in enumerate(status) if known == "independent"]
-    names = [f"L: {t}" for t in wide.names] + [
-        f"D: {t}" for t in wide.dissipation_names
-    ]
+    names = [f"L: {t}" for t in wide.names]
+    names += [f"D: {t}" for t in wide.dissipation_names]
     further = independent(wide, own)
     if bands:
         linear = likelihood.model.linear
@@ -91,15 +86,12 @@ def state_space(terms: Library, equations, observations, bands) -> StateSpace:
     scale = np.concatenate([q, main * q])
     highest = max(main, float(equations["highest_frequency"].values[0]))
     noise = equations["sensor_noise"].values[0]
+    about = scale, highest, noise
     if bands:
-        return BandedStateSpace(
-            terms, channels, records, dt, scale, highest, noise, bands=bands
-        )
+        return BandedStateSpace(terms, channels, records, dt, *about, bands=bands)
     records, every, averaged = thinned(channels, records, highest * dt)
-    means = averaged, averaged * dt
-    return StateSpace(
-        terms, channels, records, every * dt, scale, highest, noise, *means
-    )
+    about = *about, averaged, averaged * dt
+    return StateSpace(terms, channels, records, every * dt, *about)
 
 
 def forces_of(model: StateSpace, wanted: str) -> tuple[str, ...]:
@@ -160,6 +152,7 @@ def lagrangian(
             coefficients[place], std[place] = estimate[i], np.sqrt(covariance[i, i])
     labels, estimate, covariance = among_all(model, names, labels, estimate, covariance)
     losses = terms.dissipation_freedom
+    dims, about = ("parameter", "parameter_other"), "covariance of the estimates"
     columns = {
         "terms": [*terms.names, *terms.dissipation_names],
         "coefficients": coefficients[own],
@@ -175,14 +168,9 @@ def lagrangian(
         by_node={
             **sensors(model, fit),
             **words(found, parameter_names(model, fit.structure, names), names),
-            "parameter": (("parameter",), np.array(labels, dtype=object), "1", "name"),
-            "parameter_estimate": (("parameter",), estimate, "mixed", "estimate"),
-            "parameter_covariance": (
-                ("parameter", "parameter_other"),
-                covariance,
-                "mixed",
-                "covariance of the estimates",
-            ),
+            "parameter": (dims[:1], np.array(labels, dtype=object), "1", "name"),
+            "parameter_estimate": (dims[:1], estimate, "mixed", "estimate"),
+            "parameter_covariance": (dims, covariance, "mixed", about),
             **innovations(model, fit),
         },
     )
@@ -219,11 +207,9 @@ def in_units_of_input(model: StateSpace, fit: Fit, names: list[str]):
 
 def among_all(model: StateSpace, names, labels, estimate, covariance):
     """The same among all parameters there may be, so that replicates have one shape."""
-    every = list(names)
-    for force in ("free", "ground"):
-        shape = Structure((), force, coloured=True)
-        every += parameter_names(model, shape, names)
-    every = list(dict.fromkeys(every))
+    shapes = [Structure((), force, coloured=True) for force in ("free", "ground")]
+    more = (name for shape in shapes for name in parameter_names(model, shape, names))
+    every = list(dict.fromkeys([*names, *more]))
     place = [every.index(label) for label in labels]
     values, spread = np.zeros(len(every)), np.zeros((len(every), len(every)))
     values[place] = estimate
@@ -248,9 +234,11 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
     """Numbers that say whether the law fits."""
     fit = found.fit
     whitened, white = _whitened(likelihood.model, fit)
+    apart = order_disagreement(likelihood, fit)
     best = float(found.scores.max(initial=0.0))
     rate = 1 / np.exp(fit.theta[-1]) if fit.structure.coloured else np.inf
     error = np.sqrt(fit.covariance[-1, -1]) / rate if fit.structure.coloured else 0.0
+    ratio, of_forces = found.colour_ratio, "a coloured and a white force"
     return {
         "log_likelihood": (fit.value, "1", "logarithm of the likelihood"),
         "samples": (likelihood.samples, "1", "sampling times"),
@@ -261,7 +249,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "best_absent_score": (best, "1", "largest score of an absent candidate"),
         "term_penalty": (found.penalty, "1", "score that a term needs"),
         "order_disagreement": (
-            order_disagreement(likelihood, fit),
+            apart,
             "1",
             "first and second order filter apart, in standard errors",
         ),
@@ -269,11 +257,7 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "remaining": (fit.remaining, "1", "standard errors that a step would move by"),
         "correlation_time_estimate": (1 / rate, "s", "correlation time of the force"),
         "correlation_time_std": (error, "s", "its standard error"),
-        "colour_ratio": (
-            found.colour_ratio,
-            "1",
-            "likelihood ratio of a coloured and a white force",
-        ),
+        "colour_ratio": (ratio, "1", f"likelihood ratio of {of_forces}"),
     }
 
 
@@ -318,28 +302,22 @@ def undetermined(fit: Fit, labels: list[str]) -> str:
 
 def sensors(model: StateSpace, fit: Fit) -> dict[str, tuple]:
     """Sensors, their noise, and the covariance of the force with its errors."""
-    one = model.channels
-    place = len(fit.structure.columns) + len(fit.structure.entries(model.dof))
-    std = np.exp(fit.theta[place : place + len(one.names)])
-    error = np.sqrt(np.diag(fit.covariance)[place : place + len(std)])
+    one, dims = model.channels, ("channel",)
+    noise = model.places(fit.structure)[2]
+    std = np.exp(fit.theta[noise])
+    error = std * np.sqrt(np.diag(fit.covariance)[noise])
+    names = np.array(one.names, dtype=object)
     entries = {
-        "channel": (
-            ("channel",),
-            np.array(one.names, dtype=object),
-            "what it measures",
-        ),
-        "sensor_noise_estimate": (("channel",), std, "noise of a sensor"),
-        "sensor_noise_std": (("channel",), std * error, "its standard error"),
+        "channel": (dims, names, "what it measures"),
+        "sensor_noise_estimate": (dims, std, "noise of a sensor"),
+        "sensor_noise_std": (dims, error, "its standard error"),
     }
     for kind in ("position", "velocity", "acceleration"):
         values = getattr(one, kind)
         entries[f"sensor_{kind}"] = (("channel", "dof"), values, f"weight of {kind}s")
+    text = "standard error of the covariance of the force"
     force_std = force_covariance(model, fit)[1]
-    entries["force_covariance_std"] = (
-        ("dof", "dof_other"),
-        force_std,
-        "standard error of the covariance of the force",
-    )
+    entries["force_covariance_std"] = (("dof", "dof_other"), force_std, text)
     return {k: (dims, x, "mixed", meaning) for k, (dims, x, meaning) in entries.items()}
 
 
@@ -355,11 +333,10 @@ def force_covariance(model: StateSpace, fit: Fit) -> tuple[np.ndarray, np.ndarra
 
     known = np.isfinite(np.diag(fit.covariance))
     step = np.where(known, np.sqrt(np.diag(fit.covariance)), 1.0) * 1e-3
-    count = len(step)
     slopes = np.array(
         [
             (of(fit.theta + d) - of(fit.theta - d)) / (2 * d[i])
-            for i, d in enumerate(np.diag(step)[:count])
+            for i, d in enumerate(np.diag(step))
         ]
     )
     covariance = np.where(np.outer(known, known), fit.covariance, 0.0)
@@ -388,28 +365,26 @@ def innovations(model: StateSpace, fit: Fit) -> dict[str, tuple]:
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     parts, left = [], MOST_KEPT
     for number in range(len(model.records)):
-        e, V = (x[:left] for x in of_record(number))
-        times, y = (x[:left] for x in model.read(number))
-        parts.append((e, V, y, times, np.full(len(e), number)))
-        left -= len(e)
+        times, y = model.read(number)
+        found = *of_record(number), y, times, np.full(len(y), number)
+        parts.append([x[:left] for x in found])
+        left -= len(y)
         if left <= 0:
             break
-    names = ("innovation", "innovation_variance", "measured")
-    joined = [np.concatenate(part) for part in zip(*parts, strict=True)]
-    found = {
-        name: (
-            ("innovation_sample", "channel"),
-            values,
-            "mixed",
-            name.replace("_", " "),
-        )
-        for name, values in zip(names, joined, strict=False)
+    along, of_channels = ("innovation_sample",), ("innovation_sample", "channel")
+    about = {
+        "innovation": (of_channels, "mixed"),
+        "innovation_variance": (of_channels, "mixed"),
+        "measured": (of_channels, "mixed"),
+        "innovation_time": (along, model.read_over),
+        "innovation_trajectory": (along, "1"),
     }
-    times = (("innovation_time", model.read_over), ("innovation_trajectory", "1"))
-    for (name, unit), values in zip(times, joined[3:], strict=True):
-        found[name] = (("innovation_sample",), values, unit, name.replace("_", " "))
-    found["sample_step"] = ((), model.dt, "s", "time step of the samples")
-    return found
+    joined = map(np.concatenate, zip(*parts, strict=True))
+    kept = {
+        name: (dims, values, unit, name.replace("_", " "))
+        for (name, (dims, unit)), values in zip(about.items(), joined, strict=True)
+    }
+    return kept | {"sample_step": ((), model.dt, "s", "time step of the samples")}
 
 
 def order_disagreement(likelihood: Likelihood, fit: Fit) -> float:

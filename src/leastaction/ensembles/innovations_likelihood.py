@@ -53,23 +53,10 @@ POINTS = 256
 
 @dataclass(frozen=True, eq=False)
 class Fit:
-    """A maximum of the likelihood.
+    """A maximum ℓ = `value` of the likelihood by a filter of an `order`.
 
-    Attributes
-    ----------
-    structure, theta
-        Parameters; see :mod:`leastaction.ensembles.state_space`.
-    value
-        ℓ.
-    axes
-        Directions in θ, (parameter, axis), along which g and I are taken: principal
-        axes of the information. A parameter without any is not on an axis.
-    gradient, information
-        g and I along the axes.
-    converged
-        Whether a further step could gain less than a tenth of a nat.
-    order
-        Order of the extended Kalman filter.
+    `gradient` and `information` are along `axes`, (parameter, axis): principal axes of
+    the information. A parameter without any is not on an axis.
     """
 
     structure: Structure
@@ -123,13 +110,7 @@ def normalised_inverse(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]
 
 
 class Likelihood:
-    """Likelihood of the records of a state-space model.
-
-    Parameters
-    ----------
-    model
-        The state-space model.
-    """
+    """Likelihood of the records of a state-space model."""
 
     def __init__(self, model: StateSpace):
         self.model = model
@@ -139,8 +120,7 @@ class Likelihood:
 
     def _typical_coefficients(self) -> np.ndarray:
         """Coefficient of every candidate whose force is that of the given inertia."""
-        library, scale = self.model.library, self.model.scale
-        n = self.model.dof
+        library, scale, n = self.model.library, self.model.scale, self.model.dof
         forces = [e for term in library.terms for e in library.equations_of(term)]
         forces += [
             -library.forces[a][len(library.terms) + j]
@@ -158,11 +138,10 @@ class Likelihood:
 
     def scale(self, structure: Structure, theta: np.ndarray) -> np.ndarray:
         """What matters of each parameter."""
-        count = len(structure.columns)
-        entries = len(structure.entries(self.model.dof))
+        own, entries, _ = self.model.places(structure)
         found = np.ones(len(theta))
-        found[:count] = self.typical[list(structure.columns)]
-        found[count : count + entries] = np.abs(theta[count : count + entries]).max()
+        found[own] = self.typical[list(structure.columns)]
+        found[entries] = np.abs(theta[entries]).max()
         return found
 
     def value(self, structure: Structure, theta: np.ndarray, order: int = 2):
@@ -250,11 +229,9 @@ class Likelihood:
         if not np.isfinite(value):
             return theta, value
         moved = theta.copy()
-        count = len(structure.columns)
-        entries = len(structure.entries(self.model.dof))
-        channels = len(self.model.channels.names)
-        moved[count : count + entries] *= np.sqrt(ratio)
-        moved[count + entries : count + entries + channels] += 0.5 * np.log(ratio)
+        _, entries, noise = self.model.places(structure)
+        moved[entries] *= np.sqrt(ratio)
+        moved[noise] += 0.5 * np.log(ratio)
         better, *_ = self.value(structure, moved, order)
         return (moved, better) if better > value else (theta, value)
 
@@ -314,7 +291,7 @@ class Likelihood:
     def _short(self, structure: Structure, axes, step) -> np.ndarray:
         """A step along axes, so short that no logarithm changes by more than one."""
         moved = axes @ step
-        logarithms = list(moved[self._places_of_noise(structure)])
+        logarithms = list(moved[self.model.places(structure)[2]])
         logarithms += [moved[-1]] * structure.coloured
         largest = np.abs(logarithms).max()
         return step * min(1.0, LARGEST_LOG_STEP / max(largest, LARGEST_LOG_STEP))
@@ -346,10 +323,6 @@ class Likelihood:
             along = self._short(found.structure, found.axes, along)
         return theta, value
 
-    def _places_of_noise(self, structure: Structure) -> slice:
-        place = len(structure.columns) + len(structure.entries(self.model.dof))
-        return slice(place, place + len(self.model.channels.names))
-
     def _principal(self, structure: Structure, theta, axes, matrix, size) -> np.ndarray:
         """Principal axes of the information, as long as part of a standard error.
 
@@ -364,7 +337,7 @@ class Likelihood:
 
     def _raised(self, structure: Structure, theta: np.ndarray, order: int):
         """θ with noise that is just too low to be seen raised, if that is likelier."""
-        found, noise = theta.copy(), self._places_of_noise(structure)
+        found, noise = theta.copy(), self.model.places(structure)[2]
         value, _, variance = self.value(structure, theta, order)
         if not np.isfinite(value):
             return theta
@@ -377,7 +350,7 @@ class Likelihood:
     def _free(self, structure: Structure, theta, order: int) -> np.ndarray:
         """Parameters that move: no noise that is far below innovations."""
         free = np.ones(len(theta), dtype=bool)
-        noise = self._places_of_noise(structure)
+        noise = self.model.places(structure)[2]
         variance = self.value(structure, theta, order)[2]
         free[noise] = ~(np.exp(2 * theta[noise]) < NO_NOISE * variance)
         return np.flatnonzero(free)

@@ -13,6 +13,7 @@ A vector θ of parameters holds, in this order: free coefficients of L and D, en
 S, log s of every channel, the gain of recorded forces, and log τ of a coloured one.
 """
 
+import itertools
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -53,18 +54,10 @@ class Start(NamedTuple):
 class Structure:
     """Which parameters there are.
 
-    Attributes
-    ----------
-    columns
-        Positions of the free candidates, those of D after those of L.
-    force
-        ``diagonal``, ``free`` (lower Cholesky factor), or ``ground`` (one common
-        acceleration).
-    coloured
-        Whether the force has a correlation time.
-    driven
-        Whether recorded forces act beside it; their gain is a parameter, since a
-        coefficient of L is given.
+    Free candidates in `columns`, those of D after those of L; a `force` that is
+    ``diagonal``, ``free`` (lower Cholesky factor) or ``ground`` (one common
+    acceleration); a correlation time if it is `coloured`; the gain of recorded forces
+    if the motion is `driven` by such, since a coefficient of L is given.
     """
 
     columns: tuple[int, ...]
@@ -80,6 +73,12 @@ class Structure:
             return [(a, a) for a in range(dof)]
         return [(a, b) for a in range(dof) for b in range(a + 1)]
 
+    def places(self, dof: int, channels: int) -> tuple[slice, slice, slice]:
+        """Where coefficients, entries of S and logarithms of the noise are in θ."""
+        sizes = len(self.columns), len(self.entries(dof)), channels
+        ends = np.cumsum([0, *sizes]).tolist()
+        return tuple(slice(*pair) for pair in itertools.pairwise(ends))
+
 
 class Parameters(NamedTuple):
     """What a vector θ says."""
@@ -94,9 +93,7 @@ class Parameters(NamedTuple):
 class Discrete(NamedTuple):
     """A linear law: from sample to sample, and in continuous time.
 
-    `transition` and `covariance` of the state, which sensors see by `sees`; `rates`,
-    `diffusion` and constant `push` in continuous time; `inverse` mass times the gain of
-    recorded forces, and the part of an acceleration that is `seen`.
+    `inverse` is M⁻¹ times the gain of recorded forces; `seen` weighs q̈ at the sensors.
     """
 
     transition: np.ndarray
@@ -185,24 +182,24 @@ class StateSpace:
         y = self.records[number].y
         return self.dt * np.arange(len(y)), y
 
+    def places(self, structure: Structure) -> tuple[slice, slice, slice]:
+        """Where coefficients, entries of S and logarithms of the noise are in θ."""
+        return structure.places(self.dof, len(self.channels.names))
+
     def parameters(self, structure: Structure, theta: np.ndarray) -> Parameters:
         """Coefficients, S, sensor noise and rate of the colour."""
-        n, count = self.dof, len(structure.columns)
-        c = np.concatenate(
-            [self.library.given, np.zeros(len(self.library.dissipation))]
-        )
-        c[list(structure.columns)] = theta[:count]
-        entries = structure.entries(n)
-        root = np.zeros((n, 1 if structure.force == "ground" else n))
-        for (a, b), value in zip(entries, theta[count:], strict=False):
-            root[a, b] = value
+        n = self.dof
+        own, entries, noises = self.places(structure)
+        c = np.append(self.library.given, np.zeros(len(self.library.dissipation)))
+        c[list(structure.columns)] = theta[own]
         if structure.force == "ground":
-            root[:] = theta[count]
-        place = count + len(entries)
-        noise = np.exp(2 * theta[place : place + len(self.channels.names)])
+            root = np.full((n, 1), theta[entries][0])
+        else:
+            root = np.zeros((n, n))
+            root[tuple(np.transpose(structure.entries(n)))] = theta[entries]
         rate = np.exp(-theta[-1]) if structure.coloured else 0.0
-        gain = theta[place + len(noise)] if structure.driven else 0.0
-        noise = self._of_means(noise, c, root, structure)
+        gain = theta[noises.stop] if structure.driven else 0.0
+        noise = self._of_means(np.exp(2 * theta[noises]), c, root, structure)
         return Parameters(c, root, noise, rate, gain)
 
     def _of_means(self, noise, coefficients, root, structure) -> np.ndarray:
@@ -285,10 +282,8 @@ class StateSpace:
         rates, diffusion, push = self.linearised(structure, given)
         if not np.isfinite(rates).all():
             return None
-        n, size = self.dof, matrix.shape[1]
-        core = len(rates)
-        transition = np.zeros((size, size))
-        covariance = np.zeros((size, size))
+        n, size, core = self.dof, matrix.shape[1], len(rates)
+        transition, covariance = np.zeros((2, size, size))
         transition[:core, :core], covariance[:core, :core] = kalman_filter.discretised(
             rates, diffusion, self.dt
         )
@@ -300,14 +295,11 @@ class StateSpace:
         sees[:, : 2 * n] += seen @ rates[n : 2 * n, : 2 * n]
         sees[:, 2 * n : core] += shaken @ rates[n : 2 * n, 2 * n :]
         inverse = given.gain * self.at(given.coefficients)[0]
-        parts = rates, diffusion, push, inverse, seen
-        return Discrete(transition, covariance, sees, *parts)
+        of_time = transition, covariance, sees, rates, diffusion, push
+        return Discrete(*of_time, inverse, seen)
 
     def forced(self, found: "Discrete", number: int) -> tuple[np.ndarray, np.ndarray]:
-        """What forces add to the state over each step, and to sensors at each sample.
-
-        One row each where no force was recorded.
-        """
+        """What forces add to the state in each step, and to sensors; else one row."""
         n, core = self.dof, len(found.rates)
         half = kalman_filter.discretised(found.rates, found.diffusion, self.dt / 2)[0]
         begin, end = kalman_filter.response(found.rates, self.dt / 2)
@@ -332,7 +324,7 @@ class StateSpace:
 
         def run(number, y, e, V):
             drive, offset = alike or self.forced(found, number)
-            x, P = self._state(number, structure, given, size, linear)
+            x, P = self._state(number, given, size, linear)
             moved = found.transition, found.covariance, drive
             seen = found.sees, offset, given.noise
             return kalman_filter.run(y, *moved, *seen, x, P, e, V)
@@ -340,41 +332,21 @@ class StateSpace:
         return run
 
     def _nonlinear(self, structure: Structure, given: Parameters, order: int):
-        matrix, seen, shaken = self.matrices(structure)
-        ground = structure.force == "ground"
+        sees = self.matrices(structure)
         memory = given.rate * self.dt
         if memory > SHORTEST_MEMORY:
             return lambda *_: False
-        steps = max(self.steps, int(np.ceil(memory)))
-        rates, diffusion, _ = self.linearised(structure, given)
+        force = given.root, structure.force == "ground", given.noise, given.rate
+        law = given.coefficients, self.width, *force
+        step = self.dt, max(self.steps, int(np.ceil(memory))), order
+        linear = self.linearised(structure, given)[:2]
 
         def run(number, y, e, V):
-            x, P = self._state(
-                number, structure, given, matrix.shape[1], (rates, diffusion)
-            )
+            start = self._state(number, given, sees[0].shape[1], linear)
             w = given.gain * self.records[number].w
             if len(w) == 1:
                 w = np.broadcast_to(w, (2 * len(y) + 1, self.dof)).copy()
-            return self.kernel.run(
-                y,
-                w,
-                given.coefficients,
-                self.width,
-                given.root,
-                ground,
-                given.noise,
-                given.rate,
-                matrix,
-                seen,
-                shaken,
-                x,
-                P,
-                self.dt,
-                steps,
-                order,
-                e,
-                V,
-            )
+            return self.kernel.run(y, w, *law, *sees, *start, *step, e, V)
 
         return run
 
@@ -410,21 +382,19 @@ class StateSpace:
             diffusion[n:, n:] = g @ g.T
         return rates, diffusion, push
 
-    def _state(self, number, structure, given, size, linear):
+    def _state(self, number, given, size, linear):
         """State and covariance at the first sample."""
-        n = self.dof
+        n, core = self.dof, len(linear[0])
         x, P = np.zeros(size), np.zeros((size, size))
         start = self.starts[number]
-        rates, diffusion = linear
-        core = len(rates)
         if start is not None:
             x[: 2 * n], P[: 2 * n, : 2 * n] = start.mean, start.covariance
             P[2 * n : core, 2 * n : core] = given.rate / 2 * np.eye(core - 2 * n)
             return x, P
         settled = None
-        if np.isfinite(rates).all():
+        if np.isfinite(linear[0]).all():
             settled = kalman_filter.stationary(
-                *kalman_filter.discretised(rates, diffusion, self.dt)
+                *kalman_filter.discretised(*linear, self.dt)
             )
         if settled is None:
             settled = np.zeros((core, core))

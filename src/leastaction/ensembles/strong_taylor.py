@@ -8,16 +8,12 @@ The scheme of Kloeden and Platen (1992), eq. (10.4.6), for additive and diagonal
         + L^0 b^{kj} (ΔW^j Δ − ΔZ^j) + ½ L^j b^{kj} ((ΔW^j)² − Δ)
         + ½ L^j L^j b^{kj} (⅓ (ΔW^j)² − Δ) ΔW^j .
 
-The operators are applied symbolically, so the step is exact to its order for every
-:class:`~leastaction.core.system.System`, and the loop is compiled.
+The operators are applied symbolically, and the loop is compiled. Paths are integrated
+in batches of trajectories and steps that stay in the processor's cache; each trajectory
+has a random generator of its own, so that batches change no number.
 
-Paths are integrated in batches of trajectories and steps. A batch is small enough to
-stay in the processor's cache between the drawing of its noise, the integration and the
-storage. The division into batches changes no number: each trajectory has a random
-generator of its own and draws from it step by step.
-
-A sensor adds Gaussian noise, white or coloured, and may leave channels out. What is
-recorded of a channel y at sample k is
+A sensor adds Gaussian noise and may leave channels out. What is recorded of a channel y
+at sample k is
 
 .. math::  ỹ_k = y_k + s\, e_k , \qquad
            e_k = \frac{1}{\sqrt c} \sum_{i<c} w_{k-i} , \quad w ∼ N(0, 1)
@@ -209,19 +205,6 @@ def _ranges(stop: int, length: int) -> Iterator[range]:
     return (range(n, min(n + length, stop)) for n in range(0, stop, length))
 
 
-def _accelerations(observations, sensor, example: str, seed: int) -> xr.Dataset:
-    """Mean accelerations between samples, with noise."""
-    replicate = int(observations["replicate"].values[0])
-    rate = np.diff(observations["qdot"].values, axis=2) / time_step(observations)
-    spread = sensor["noise"]["qddot"] * np.sqrt(np.mean(rate**2, axis=(0, 1, 2)))
-    for trajectory, path in enumerate(rate[0]):
-        rng = generator(seed, example, "sensor", replicate, trajectory)
-        path += spread * rng.standard_normal(path.shape)
-    about = {"units": "unit of q / s^2", "long_name": "mean acceleration"}
-    later = observations.drop_vars(CHANNELS).isel(time=slice(1, None))
-    return later.assign(qddot=(observations["q"].dims, rate, about))
-
-
 def measure(
     observations: xr.Dataset, sensor: Mapping, *, example: str, seed: int
 ) -> xr.Dataset:
@@ -234,27 +217,30 @@ def measure(
     an instant of a white force, are means over the time between two recorded samples.
     """
     observations = observations.isel(time=slice(None, None, sensor["every"]))
-    if "qddot" in sensor["channels"]:
-        return _accelerations(observations, sensor, example, seed)
     replicate = int(observations["replicate"].values[0])
-    length, recorded = sensor["correlation"], sensor["channels"]
-    clean = {name: observations[name].values[0] for name in CHANNELS}
-    spread = {
-        name: sensor["noise"].get(name, 0.0)
-        * np.sqrt(np.mean(np.square(values), axis=(0, 1)))
-        for name, values in clean.items()
-    }
-    noisy = {name: values.copy() for name, values in clean.items()}
-    trajectories, samples, dof = clean["q"].shape
-    for trajectory in range(trajectories):
+    channels, length = CHANNELS, sensor["correlation"]
+    if "qddot" in sensor["channels"]:
+        channels = ("qddot",)
+        rate = np.diff(observations["qdot"].values, axis=2) / time_step(observations)
+        about = {"units": "unit of q / s^2", "long_name": "mean acceleration"}
+        later = observations.isel(time=slice(1, None))
+        observations = later.assign(qddot=(later["q"].dims, rate, about))
+    clean = [observations[name].values[0] for name in channels]
+    spread = [
+        sensor["noise"].get(name, 0.0) * np.sqrt(np.mean(np.square(x), axis=(0, 1)))
+        for name, x in zip(channels, clean, strict=True)
+    ]
+    noisy, spread = np.stack(clean, axis=-1), np.stack(spread, axis=-1)
+    for trajectory, path in enumerate(noisy):
         rng = generator(seed, example, "sensor", replicate, trajectory)
-        white = rng.standard_normal((samples + length - 1, dof, len(CHANNELS)))
-        noise = _moving_average(white, length)
-        for i, name in enumerate(CHANNELS):
-            noisy[name][trajectory] += spread[name] * noise[..., i]
-    return observations.drop_vars(set(CHANNELS) - set(sensor["channels"])).assign(
-        {name: observations[name].copy(data=noisy[name][None]) for name in recorded}
-    )
+        white = rng.standard_normal((len(path) + length - 1, *path.shape[1:]))
+        path += spread * _moving_average(white, length)
+    recorded = {
+        name: observations[name].copy(data=np.ascontiguousarray(noisy[None, ..., i]))
+        for i, name in enumerate(channels)
+        if name in sensor["channels"]
+    }
+    return observations.drop_vars(CHANNELS).assign(recorded)
 
 
 def _moving_average(white: np.ndarray, length: int) -> np.ndarray:

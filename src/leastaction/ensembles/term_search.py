@@ -37,20 +37,8 @@ CORRELATION_SAMPLES = (1.0, 5.0, 25.0)
 class Found:
     """A law, and how the search ended.
 
-    Attributes
-    ----------
-    fit
-        The maximum of the likelihood.
-    absent, scores
-        Candidates that are not in it, and their z².
-    penalty
-        z² that a term needs.
-    stop
-        Why the search ended, a sentence.
-    rivals
-        Exchanges of two terms that fit nearly as well, in words.
-    colour_ratio
-        Likelihood ratio of a coloured force against a white one; NaN if not tried.
+    Candidates that are `absent` have z² = `scores`; a term needs the `penalty`. Why the
+    search did `stop`, and exchanges of terms that fit nearly as well, are in words.
     """
 
     fit: Fit
@@ -59,24 +47,14 @@ class Found:
     penalty: float
     stop: str
     rivals: tuple[str, ...]
-    colour_ratio: float = np.nan
+    colour_ratio: float
 
 
 class Search:
     """Search for the terms of a law.
 
-    Parameters
-    ----------
-    likelihood
-        Of the records.
-    usable
-        Columns that may be in a law.
-    further
-        Columns that a law is tested for only.
-    names
-        Of all columns, for sentences.
-    forces
-        Forms of the force that may be.
+    Columns that are `usable` may be in it; for `further` ones it is tested only.
+    `names` of all columns are for sentences; `forces` are forms that may be.
     """
 
     def __init__(self, likelihood: Likelihood, usable, further, names, forces):
@@ -153,28 +131,23 @@ class Search:
         for _ in range(MOST_ROUNDS):
             fit = self.backward(fit)
             absent = self.absent(fit.structure)
-            scores = self.likelihood.scores(fit, absent) ** 2
-            if not len(absent):
+            if not absent:
                 return fit, "every candidate is in the law"
+            scores = self.likelihood.scores(fit, absent) ** 2
             best = int(np.argmax(scores))
-            name = self.names[absent[best]]
+            told = f"the best absent candidate, {self.names[absent[best]]}, has a score"
+            asked = f"{self.penalty:.1f} are asked for"
             if scores[best] <= self.penalty:
                 swapped = self.swapped(fit, absent)
-                if swapped is not None:
-                    fit = swapped
-                    continue
-                return fit, (
-                    f"the best absent candidate, {name}, has a score of "
-                    f"{scores[best]:.1f}; {self.penalty:.1f} are asked for"
-                )
+                if swapped is None:
+                    return fit, f"{told} of {scores[best]:.1f}; {asked}"
+                fit = swapped
+                continue
             wider = self.with_column(fit, absent, best)
-            if 2 * (wider.value - fit.value) < self.penalty:
-                return fit, (
-                    f"the best absent candidate, {name}, has a score of "
-                    f"{scores[best]:.1f}, but gains only "
-                    f"{2 * (wider.value - fit.value):.1f} of 2 log likelihood; "
-                    f"{self.penalty:.1f} are asked for"
-                )
+            gain = 2 * (wider.value - fit.value)
+            if gain < self.penalty:
+                but = f"but gains only {gain:.1f} of 2 log likelihood"
+                return fit, f"{told} of {scores[best]:.1f}, {but}; {asked}"
             fit = wider
         return fit, f"{MOST_ROUNDS} rounds did not settle"
 
@@ -261,15 +234,11 @@ class Search:
 
     def without(self, fit: Fit, place: int) -> Fit:
         """Fit without a free coefficient, from where it should then be."""
-        covariance = fit.covariance
-        theta = (
-            fit.theta
-            - covariance[:, place] / covariance[place, place] * (fit.theta[place])
-        )
+        column = fit.covariance[:, place]
+        theta = fit.theta - column / column[place] * fit.theta[place]
         columns = fit.structure.columns
-        structure = replace(
-            fit.structure, columns=(*columns[:place], *columns[place + 1 :])
-        )
+        columns = *columns[:place], *columns[place + 1 :]
+        structure = replace(fit.structure, columns=columns)
         starts = [np.delete(fit.theta, place), np.delete(theta, place)]
         return self._better(structure, starts, fit.order)
 
@@ -277,10 +246,8 @@ class Search:
         """Fit with a further candidate."""
         columns = fit.structure.columns
         structure = replace(fit.structure, columns=(*columns, absent[new]))
-        starts = [
-            np.insert(fit.theta, len(columns), 0.0),
-            self.foreseen(fit, absent, new)[1],
-        ]
+        still = np.insert(fit.theta, len(columns), 0.0)
+        starts = [still, self.foreseen(fit, absent, new)[1]]
         return self._better(structure, starts, fit.order)
 
     def _better(self, structure: Structure, starts, order: int) -> Fit:
@@ -296,31 +263,31 @@ class Search:
                 closest = max(found.values(), key=lambda f: f.value)
                 found[force] = self.with_force(closest, force)
         unit = np.log(self.likelihood.samples)
-        return max(
-            found.values(),
-            key=lambda f: 2 * f.value - unit * len(f.structure.entries(n)),
-        )
+
+        def criterion(fit: Fit) -> float:
+            return 2 * fit.value - unit * len(fit.structure.entries(n))
+
+        return max(found.values(), key=criterion)
 
     def with_force(self, fit: Fit, force: str) -> Fit:
         """Fit with another form of the force, from the closest S."""
-        model, count = self.likelihood.model, len(fit.structure.columns)
+        model = self.likelihood.model
         given = model.parameters(fit.structure, fit.theta)
         structure = replace(fit.structure, force=force)
-        root = given.root
+        root, inverse = given.root, model.at(given.coefficients)[0]
         if fit.structure.force == "ground":
-            mass = np.linalg.inv(model.at(given.coefficients)[0])
+            mass = np.linalg.inv(inverse)
             root = mass @ root @ root.T @ mass.T
             root = np.linalg.cholesky(root + 1e-4 * np.diag(np.diag(root)))
         if force == "ground":
-            inverse = model.at(given.coefficients)[0]
-            level = np.sqrt(np.mean(np.diag(inverse @ root @ root.T @ inverse.T)))
-            values = [level]
+            square = inverse @ root @ root.T @ inverse.T
+            values = [np.sqrt(np.mean(np.diag(square)))]
         elif force == "diagonal":
             values = np.sqrt(np.diag(root @ root.T))
         else:
             values = [root[a, b] for a, b in structure.entries(model.dof)]
-        old = len(fit.structure.entries(model.dof))
-        theta = np.concatenate([fit.theta[:count], values, fit.theta[count + old :]])
+        own, old, _ = model.places(fit.structure)
+        theta = np.concatenate([fit.theta[own], values, fit.theta[old.stop :]])
         return self.likelihood.fit(structure, theta, fit.order)
 
     def coloured(self, fit: Fit, score: float) -> tuple[Fit, float]:
@@ -331,10 +298,8 @@ class Search:
         if score**2 < RATIO_OF_COLOUR / 2:
             return fit, score**2
         structure = replace(fit.structure, coloured=True)
-        dt = self.likelihood.model.dt
-        starts = [
-            np.append(fit.theta, np.log(count * dt)) for count in CORRELATION_SAMPLES
-        ]
+        times = np.multiply(CORRELATION_SAMPLES, self.likelihood.model.dt)
+        starts = [np.append(fit.theta, np.log(time)) for time in times]
         coloured = self._better(structure, starts, fit.order)
         ratio = 2 * (coloured.value - fit.value)
         told = ratio > RATIO_OF_COLOUR and coloured.converged
