@@ -19,7 +19,6 @@ import tempfile
 import numpy as np
 from cpu import Timing, Way, imported, save, side_by_side
 from examples import example_of
-from leastaction.ensembles.ensemble import white_noise
 from sde_peers import (
     SEED,
     Duffing,
@@ -31,7 +30,7 @@ from sde_peers import (
 
 from leastaction.core.families import declared_units, system_from_config
 from leastaction.core.method import step
-from leastaction.ensembles.strong_taylor import integrator
+from leastaction.ensembles.strong_taylor import integrator, white_noise
 
 PAPER, NAME = "stochastic_lagrangian", "duffing"
 REQUIRED = 50

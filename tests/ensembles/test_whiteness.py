@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from leastaction.ensembles.whiteness import p_value
+from leastaction.ensembles.innovations_estimate import ljung_box
 from leastaction.ensembles.whittle import BandedStateSpace, _tapered
 
 
@@ -19,7 +19,7 @@ def test_p_values_are_uniform(kind, rng):
     found = []
     for _ in range(400):
         one = rng.standard_normal((1800, 1)) if kind == "white" else coefficients(rng)
-        found.append(p_value([one], 200, rho))
+        found.append(ljung_box([one], 200, rho))
     for level in (0.02, 0.1, 0.5):
         share = np.mean(np.array(found) < level)
         assert abs(share - level) < 4 * np.sqrt(level * (1 - level) / 400)
@@ -27,4 +27,4 @@ def test_p_values_are_uniform(kind, rng):
 
 def test_a_line_that_is_missing_is_seen(rng):
     one = rng.standard_normal((1800, 1)) + 0.5 * np.cos(np.arange(1800))[:, None]
-    assert p_value([one], 200) < 1e-6
+    assert ljung_box([one], 200) < 1e-6

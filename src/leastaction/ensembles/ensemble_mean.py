@@ -12,10 +12,9 @@ squared volatility of an additive noise *is* a constant; thresholded least squar
 then returns combinations of terms that imitate one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 import numpy as np
-import sympy as sp
 import xarray as xr
 
 from leastaction.core.compiled import evaluator
@@ -182,29 +181,16 @@ def mean_square_residual(
     printed 1.03 and 0.11 if the support is right (for Duffing it gives 1.14), and
     hardly depends on σ.
     """
-    square, of_lagrangian, position_square, mean, terms = _mean_squares(
-        observations, estimate, library
+    square, of_lagrangian, position_square, regress, terms = _mean_squares(
+        observations, estimate, settings, library
     )
-    dof = square.shape[1]
-    varying = [i for i, term in enumerate(terms) if term.free_symbols]
-    coefficients = np.zeros((dof, len(terms)))
-    for row, of_dof in zip(coefficients, square.T, strict=True):
-        row[varying] = stlsq(mean[:, varying], of_dof, settings["threshold"])
     slope = (of_lagrangian @ position_square) / np.square(position_square).sum(axis=0)
-    return VolatilityEstimate(
-        volatility=np.sqrt(square.mean(axis=0)),
-        std=np.full(dof, np.nan),
-        terms=[to_text(term) for term in terms],
-        coefficients=coefficients,
-        coefficient_std=np.full_like(coefficients, np.nan),
-        constant=np.ones(dof, dtype=bool),
-        diagnostics={
-            "volatility_of_lagrangian": (
-                0.5 * np.sqrt(slope),
-                "as volatility",
-                "half the root of the regression of dt E[L^2] on q^2",
-            )
-        },
+    about = "half the root of the regression of dt E[L^2] on q^2"
+    return _without_errors(
+        np.sqrt(square.mean(axis=0)),
+        terms,
+        np.array([regress(of_dof) for of_dof in square.T]),
+        volatility_of_lagrangian=(0.5 * np.sqrt(slope), "as volatility", about),
     )
 
 
@@ -229,31 +215,41 @@ def mean_square_lagrangian(
     ValueError
         If the square of a coordinate is no candidate.
     """
-    _, of_lagrangian, _, mean, terms = _mean_squares(observations, estimate, library)
-    varying = [i for i, term in enumerate(terms) if term.free_symbols]
-    beta = np.zeros(len(terms))
-    beta[varying] = stlsq(mean[:, varying], of_lagrangian, settings["threshold"])
-    names = [to_text(term) for term in terms]
+    _, of_lagrangian, _, regress, terms = _mean_squares(
+        observations, estimate, settings, library
+    )
     squares = [f"{name}**2" for name in observations["dof"].values]
-    missing = [square for square in squares if square not in names]
+    missing = [square for square in squares if square not in terms]
     if missing:
         raise ValueError(f"library.volatility lacks {', '.join(missing)}")
-    found = np.sqrt(np.maximum([beta[names.index(name)] for name in squares], 0))
-    coefficients = np.tile(beta, (len(squares), 1))
+    beta = regress(of_lagrangian)
+    found = np.sqrt(np.maximum(beta[[terms.index(name) for name in squares]], 0))
+    return _without_errors(0.5 * found, terms, np.tile(beta, (len(squares), 1)))
+
+
+def _without_errors(volatility, terms, coefficients, **diagnostics):
+    """Constant volatilities, and the regression of their squares on `terms`."""
     return VolatilityEstimate(
-        volatility=0.5 * found,
-        std=np.full(len(squares), np.nan),
-        terms=names,
+        volatility=volatility,
+        std=np.full(len(volatility), np.nan),
+        terms=terms,
         coefficients=coefficients,
         coefficient_std=np.full_like(coefficients, np.nan),
-        constant=np.ones(len(squares), dtype=bool),
+        constant=np.ones(len(volatility), dtype=bool),
+        diagnostics=diagnostics,
     )
 
 
 def _mean_squares(
-    observations: xr.Dataset, estimate: LagrangianEstimate, library: Mapping
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, Sequence[sp.Expr]]:
-    """Means dt E[R²], dt E[L²], E[q²], E[g_j] at interior times; the terms g_j."""
+    observations: xr.Dataset,
+    estimate: LagrangianEstimate,
+    settings: Mapping,
+    library: Mapping,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Callable, list[str]]:
+    """Means dt E[R²], dt E[L²], E[q²] at interior times.
+
+    After them the thresholded regression on E[g_j], and the candidates g_j.
+    """
     coordinates = [str(name) for name in observations["dof"].values]
     without_damping = {k: v for k, v in library.items() if k != "dissipation"}
     residual = Residual(without_damping, coordinates)
@@ -275,5 +271,13 @@ def _mean_squares(
     square *= dt / len(q)
     of_lagrangian *= dt / len(q)
     position_square /= len(q)
-    mean /= len(q)
-    return square, of_lagrangian, position_square, mean, terms
+    varying = [i for i, term in enumerate(terms) if term.free_symbols]
+    columns = mean[:, varying] / len(q)
+
+    def regress(target: np.ndarray) -> np.ndarray:
+        found = np.zeros(len(terms))
+        found[varying] = stlsq(columns, target, settings["threshold"])
+        return found
+
+    names = [to_text(term) for term in terms]
+    return square, of_lagrangian, position_square, regress, names

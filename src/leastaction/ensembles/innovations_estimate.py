@@ -1,16 +1,15 @@
 """A law by the innovations likelihood, with what its innovations say of it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import xarray as xr
 from scipy.linalg import qr
+from scipy.stats import chi2
 
 from leastaction.core.contracts import check
 from leastaction.core.estimate import LagrangianEstimate, VolatilityEstimate
 from leastaction.core.library import Library
-from leastaction.ensembles import whiteness
-from leastaction.ensembles.further_candidates import independent, widened
 from leastaction.ensembles.innovations_likelihood import (
     Fit,
     Likelihood,
@@ -18,7 +17,7 @@ from leastaction.ensembles.innovations_likelihood import (
 )
 from leastaction.ensembles.sensor_records import records_of, thinned
 from leastaction.ensembles.state_space import FORCES, StateSpace, Structure
-from leastaction.ensembles.term_search import Found, Search
+from leastaction.ensembles.term_search import Found, Search, independent, widened
 from leastaction.ensembles.whittle import BandedStateSpace
 
 # Lags of the test of whiteness.
@@ -410,5 +409,45 @@ def _whitened(model: StateSpace, fit: Fit) -> tuple[float, float]:
     series = [e / np.sqrt(V) for e, V in map(of_record, range(len(model.records)))]
     whole = np.concatenate(series)
     kurtosis = np.mean(whole**4, axis=0) / np.mean(whole**2, axis=0) ** 2 - 3
-    white = whiteness.p_value(series, LAGS, model.correlation_of_neighbours)
+    white = ljung_box(series, LAGS, model.correlation_of_neighbours)
     return float(np.abs(kurtosis).max()), white
+
+
+def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:
+    """P-value of Ljung and Box's test of the whiteness of records and channels.
+
+    With r_h the sample correlation at lag h of n innovations, Q = n Σ r_h² is χ².
+    Fourier coefficients under a taper have a correlation ρ with their next neighbours,
+    so that lag one is left out, and √n r_h have the covariances (Bartlett 1946)
+    1 + 2ρ², 2ρ and ρ² at lags that are 0, 1 and 2 apart. Q is then taken for a multiple
+    of χ² with the same mean and variance (Satterthwaite 1946). The smallest p-value of
+    all channels counts, times their number (Bonferroni).
+
+    Parameters
+    ----------
+    series
+        Standardised innovations, one array (time, channel) per record.
+    most
+        Lags, at most a quarter of the longest record.
+    neighbours
+        ρ.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> white = rng.standard_normal((4000, 1))
+    >>> walk = np.cumsum(white, axis=0)
+    >>> print(ljung_box([white], 200) > 0.01, ljung_box([walk], 200))
+    True 0.0
+    """
+    square = np.mean(np.square(np.concatenate(series)), axis=0)
+    lags = range(2 if neighbours else 1, min(most, max(map(len, series)) // 4) + 1)
+    statistic = np.zeros(len(square))
+    for h in lags:
+        count = sum(max(len(x) - h, 0) for x in series)
+        product = sum((x[h:] * x[: max(len(x) - h, 0)]).sum(axis=0) for x in series)
+        statistic += product**2 / count / square**2
+    rho = neighbours**2
+    mean, spread = 1 + 2 * rho, (1 + 2 * rho) ** 2 + 8 * rho + 2 * rho**2
+    values = chi2.sf(statistic * mean / spread, len(lags) * mean**2 / spread)
+    return float(min(1.0, values.min() * len(values)))

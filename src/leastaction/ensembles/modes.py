@@ -86,10 +86,7 @@ class Linear:
 class Motion:
     """M(q) and the force f(q, q̇) of a law, compiled once for all its coefficients.
 
-    Parameters
-    ----------
-    model
-        One replicate of what the step ``innovations_likelihood`` found.
+    `model` is one replicate of what the step ``innovations_likelihood`` found.
     """
 
     def __init__(self, model: xr.Dataset):
@@ -101,7 +98,7 @@ class Motion:
         self._evaluate = evaluator(
             [*system.mass_matrix, *system.forces], system.coordinates, self.names
         )
-        terms = self.model.dataset["dissipation_term"].values
+        terms = self.dataset["dissipation_term"].values
         self.dry = [f"d_{i}" for i, t in enumerate(terms) if "abs(" in str(t)]
 
     def _at(self, q, qdot, values):
@@ -131,15 +128,9 @@ class Motion:
     def _slopes(self, q, size, values) -> Linear:
         n = self.dof
         steps, rest = np.diag(size), np.zeros((n, n))
-        ends = [
-            self._at(
-                q + sign * np.vstack([steps, rest]),
-                sign * np.vstack([rest, steps]),
-                values,
-            )
-            for sign in (1, -1)
-        ]
-        slopes = (ends[0][1] - ends[1][1]).T / 2
+        moved, moving = np.vstack([steps, rest]), np.vstack([rest, steps])
+        up, down = (self._at(q + s * moved, s * moving, values)[1] for s in (1, -1))
+        slopes = (up - down).T / 2
         stiffness, damping = -slopes[:, :n] / size, -slopes[:, n:] / size
         inertia = self._at(q[None], np.zeros((1, n)), values)[0][0]
         return Linear(inertia, damping, stiffness, q)
@@ -191,12 +182,9 @@ class Motion:
             inertia, f = self._at(q, states[:, self.dof :], self.values)
             # By Stein's lemma the slope of least error is that of the regression on it.
             slopes = -np.linalg.lstsq(states, f - f.mean(axis=0), rcond=None)[0].T
-            linear = Linear(
-                inertia.mean(axis=0),
-                slopes[:, self.dof :],
-                slopes[:, : self.dof],
-                linear.equilibrium,
-            )
+            stiffness, damping = np.hsplit(slopes, 2)
+            at_rest = linear.equilibrium
+            linear = Linear(inertia.mean(axis=0), damping, stiffness, at_rest)
             if linear.growth > -UNDAMPED:
                 return None
             change = np.abs(linear.rates - before.rates).max()
@@ -250,9 +238,8 @@ def modes(model: xr.Dataset) -> xr.Dataset | None:
     value = np.concatenate([frequency, damping])
     places, covariance = _free(motion)
     slopes = np.zeros((len(places), len(value)))
-    for k, (place, error) in enumerate(
-        zip(places, np.sqrt(np.diag(covariance)), strict=True)
-    ):
+    errors = np.sqrt(np.diag(covariance))
+    for k, (place, error) in enumerate(zip(places, errors, strict=True)):
         step = np.zeros(len(motion.names))
         step[place] = DIFFERENCE * error
         ends = [motion.about_equilibrium(motion.values + s * step) for s in (1, -1)]
@@ -282,10 +269,11 @@ def _free(motion: Motion) -> tuple[list[int], np.ndarray]:
     """Places of estimated coefficients of L and D among the parameters; covariance."""
     data = motion.dataset
     labels = [str(name) for name in data["parameter"].values]
-    known = {}
-    for letter, prefix, dim in (("c", "L", "term"), ("d", "D", "dissipation_term")):
-        for i, term in enumerate(data[dim].values):
-            known[f"{prefix}: {term}"] = f"{letter}_{i}"
+    known = {
+        f"{prefix}: {term}": f"{letter}_{i}"
+        for letter, prefix, dim in (("c", "L", "term"), ("d", "D", "dissipation_term"))
+        for i, term in enumerate(data[dim].values)
+    }
     rows = [k for k, label in enumerate(labels) if known.get(label) in motion.names]
     places = [motion.names.index(known[labels[k]]) for k in rows]
     return places, data["parameter_covariance"].values[np.ix_(rows, rows)]

@@ -5,6 +5,11 @@ A term costs pen = log N + 2 log m of 2ℓ, with N sampling times and m candidat
 refit are small; the absent candidate with the largest score enters if the refit
 confirms it. Scores of all absent candidates cost one evaluation, so no cap on the
 number of terms is needed.
+
+A linear oscillator that is fitted to strongly nonlinear data passes every test of
+whiteness: the random force hides what the law lacks. The score of the missing term
+does not. So cubic and quartic springs, between two coordinates too, and cubic and dry
+losses are tested beside the candidates that a user lists, and never part of the law.
 """
 
 import itertools
@@ -12,7 +17,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import sympy as sp
 
+from leastaction.core.euler_lagrange import symbols
+from leastaction.core.library import Library
 from leastaction.ensembles.innovations_likelihood import Fit, Likelihood
 from leastaction.ensembles.state_space import FORCES, Structure
 
@@ -31,6 +39,50 @@ MOST_SWAPS, LEAST_FORESEEN_GAIN, LEAST_GAIN = 3, -10.0, 1.0
 RATIO_OF_COLOUR = 3.84
 # First guesses of a correlation time, in samples.
 CORRELATION_SAMPLES = (1.0, 5.0, 25.0)
+
+
+def widened(library: Library) -> tuple[Library, list[int]]:
+    """The library with further candidates, and where its own columns are in that.
+
+    Further ones whose equations its own candidates have already are left out.
+
+    Examples
+    --------
+    >>> terms = {"reference": "xdot**2", "lagrangian": [{"terms": ["xdot**2", "x**2"]}]}
+    >>> wide, own = widened(Library.from_config(terms, ["x"]))
+    >>> wide.names, wide.dissipation_names, own
+    (['xdot**2', 'x**2', 'x**3', 'x**4'], ['xdot**2', 'xdot**4', 'abs(xdot)'], [0, 1])
+    """
+    n = len(library.coordinates)
+    state = symbols(library.variables)
+    springs = _powers(state[:n], (3, 4))
+    losses = [*_powers(state[n:], (2, 4)), *map(sp.Abs, state[n:])]
+    springs = [term for term in springs if term not in library.terms]
+    losses = [term for term in losses if term not in library.dissipation]
+    wide = replace(
+        library,
+        terms=(*library.terms, *springs),
+        dissipation=(*library.dissipation, *losses),
+    )
+    count, all_of_l = len(library.terms), len(wide.terms)
+    own = [*range(count), *range(all_of_l, all_of_l + len(library.dissipation))]
+    return wide, own
+
+
+def independent(wide: Library, own: Sequence[int]) -> list[int]:
+    """Columns of further candidates whose equations no other candidate has."""
+    status = wide.joint_freedom.status
+    return [
+        i for i in range(len(status)) if i not in own and status[i] == "independent"
+    ]
+
+
+def _powers(variables: Sequence[sp.Symbol], powers: Sequence[int]) -> list[sp.Expr]:
+    """Powers of each variable, and of differences of two the highest one."""
+    found = [x**p for p in powers for x in variables]
+    return found + [
+        (b - a) ** powers[-1] for a, b in itertools.combinations(variables, 2)
+    ]
 
 
 @dataclass(frozen=True)

@@ -314,51 +314,29 @@ def columns_of(panel: Panel, settings: Mapping) -> tuple[Column, Column]:
 
 def of_lagrangian(panel: Panel) -> list[Candidate]:
     """Candidates of L, in the order of the library."""
-    models, truth = _estimators(panel), panel.coefficients_true
-    terms, unit = models[MAIN]["term"].values, panel.lagrangian_unit
-    found = []
-    for term, status in zip(
-        map(str, terms), models[MAIN]["status"].values, strict=True
-    ):
-        pieces = {name: model.sel(term=term) for name, model in models.items()}
-        more = {"given": str(status) == "reference", **_of_nodes(pieces)}
-        found.append(_candidate(panel, term, pieces, truth, unit, **more))
-    return found
+    truth, unit = panel.coefficients_true, panel.lagrangian_unit
+    return _candidates(panel, _estimators(panel), "", truth, unit)
 
 
 def of_dissipation(panel: Panel) -> list[Candidate]:
     """Candidates of the Rayleigh function D, in the order of the library."""
-    models, truth = _estimators(panel), panel.dissipation_true
-    terms = np.asarray(models[MAIN].get("dissipation_term", np.empty(0)))
-    found = []
-    for term in map(str, terms):
-        pieces = {
-            name: model.sel(dissipation_term=term)
-            for name, model in models.items()
-            if term in model["dissipation_term"].values
-        }
-        words = "dissipation_", " [$D$]"
-        unit = panel.dissipation_unit
-        found.append(_candidate(panel, term, pieces, truth, unit, *words))
-    return found
+    truth, unit = panel.dissipation_true, panel.dissipation_unit
+    models = _estimators(panel)
+    return _candidates(panel, models, "dissipation_", truth, unit, " [$D$]")
 
 
 def of_volatility(panel: Panel) -> list[Candidate]:
     """Candidates of (S Sᵀ)_aa, one block after another for a = 1 ... dof."""
     models = _estimators(panel)
-    main = models[MAIN]
-    terms = [str(term) for term in main["volatility_term"].values]
+    terms = [str(term) for term in models[MAIN]["volatility_term"].values]
+    names = models[MAIN]["dof"].values
     found = []
-    for a, dof in enumerate(main["dof"].values):
+    for a, dof in enumerate(names):
+        of_dof = {name: model.isel(dof=a) for name, model in models.items()}
         truth = panel.squared_volatility_true(a, terms)
-        owner = f" [{panel.label(str(dof))}]" if main.sizes["dof"] > 1 else ""
-        unit, words = panel.squared_volatility_unit(a), ("volatility_", owner)
-        for term in terms:
-            pieces = {
-                name: model.isel(dof=a).sel(volatility_term=term)
-                for name, model in models.items()
-            }
-            found.append(_candidate(panel, term, pieces, truth, unit, *words))
+        owner = f" [{panel.label(str(dof))}]" if len(names) > 1 else ""
+        unit = panel.squared_volatility_unit(a)
+        found += _candidates(panel, of_dof, "volatility_", truth, unit, owner)
     return found
 
 
@@ -367,24 +345,27 @@ def _estimators(panel: Panel) -> dict[str, xr.Dataset]:
     return {name: panel.model(name) for name in shown}
 
 
-def _candidate(
-    panel: Panel,
-    term: str,
-    pieces,
-    truth,
-    unit,
-    prefix="",
-    owner="",
-    given=False,
-    **nodes,
-) -> Candidate:
-    """Candidate whose variables begin with `prefix` in the datasets `pieces`."""
-    estimates = (
-        {name: piece[prefix + variable].values for name, piece in pieces.items()}
-        for variable in ("coefficient_estimate", "coefficient_std", "support")
-    )
-    label, unit = panel.label(term) + owner, panel.coefficient_unit(term, unit)
-    return Candidate(label, unit, truth.get(term, np.nan), given, *estimates, **nodes)
+def _candidates(panel, models, prefix, truth, unit, owner="") -> list[Candidate]:
+    """Candidates whose variables, and dimension, begin with `prefix` in `models`."""
+    dim, found = f"{prefix}term", []
+    for term in map(str, models[MAIN].get(dim, xr.DataArray([])).values):
+        pieces = {
+            name: model.sel({dim: term})
+            for name, model in models.items()
+            if term in model[dim].values
+        }
+        estimates = (
+            {name: piece[prefix + variable].values for name, piece in pieces.items()}
+            for variable in ("coefficient_estimate", "coefficient_std", "support")
+        )
+        given, nodes = False, {}
+        if not prefix:
+            given = str(pieces[MAIN]["status"].values) == "reference"
+            nodes = _of_nodes(pieces)
+        label, size = panel.label(term) + owner, panel.coefficient_unit(term, unit)
+        true = truth.get(term, np.nan)
+        found.append(Candidate(label, size, true, given, *estimates, **nodes))
+    return found
 
 
 def _of_nodes(pieces: Mapping[str, xr.Dataset]) -> dict[str, dict]:

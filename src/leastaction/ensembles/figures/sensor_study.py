@@ -14,6 +14,7 @@ from leastaction.report.study import (
     by_title,
     estimator_handles,
     exact_share,
+    label_of_level,
     percent_errors,
 )
 from leastaction.report.style import DASHED, grid_of, key, legend_on_top, range_bar
@@ -110,7 +111,7 @@ def _without_noise(levels: Sequence[float]) -> float:
 
 def _finish(row: Sequence[Axes], title: str, levels: Sequence[float]) -> None:
     start = _without_noise(levels)
-    names = ["none", *(_power(level) for level in levels)]
+    names = ["none", *map(label_of_level, levels)]
     for axes in row:
         axes.set_xscale("log")
         axes.set_xlim(start / 2, levels[-1] * 3)
@@ -121,9 +122,3 @@ def _finish(row: Sequence[Axes], title: str, levels: Sequence[float]) -> None:
     row[0].set(yscale="log", ylabel="Error of coefficients (%)", title=title)
     row[1].set(yscale="log", ylabel="Error of volatility (%)")
     row[2].set(ylabel="Exact supports (%)", ylim=(-4, 104))
-
-
-def _power(level: float) -> str:
-    power = np.log10(level)
-    whole = round(power)
-    return f"$10^{{{whole}}}$" if abs(power - whole) < 1e-9 else f"{level:g}"

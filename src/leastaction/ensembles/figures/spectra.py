@@ -49,10 +49,8 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     Right the shapes of the modes about the equilibrium, largest entry one, with natural
     frequency, damping ratio and their 95 % intervals.
     """
-    model = panels[0].model(MAIN).isel(replicate=0)
-    motion, found = Motion(model), modes(model)
-    linear = motion.equivalent()
-    channels = [str(name) for name in model["channel"].values]
+    model, channels = _shown(panels, "channel")
+    linear, found = Motion(model).equivalent(), modes(model)
     count = 0 if found is None else found.sizes["mode"]
     size = {"row": 42, "rest": 16, "width_ratios": [1.9, 1]}
     figure, grid = grid_of(settings, max(len(channels), count), 2, **size)
@@ -62,7 +60,7 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
     for k, name in enumerate(channels):
         axes = grid[k, 0]
         power = density[:, k, k].real
-        axes.loglog(f, power, color=settings["truth_color"], linewidth=0.8, **line)
+        axes.loglog(f, power, linewidth=0.8, **_red(settings), **line)
         axes.set_ylabel(f"density of {name} (SI)")
         noise = noise_density(model, dt)[k]
         axes.axhline(noise, color="0.5", linestyle=":", linewidth=0.9)
@@ -77,13 +75,27 @@ def spectra(panels: Sequence[Panel], settings: Mapping) -> Figure:
             grid[k, 0].set_axis_off()
     grid[len(channels) - 1, 0].set_xlabel("Frequency (Hz)")
     handles = [
-        key("measured", settings["truth_color"]),
-        key("law", settings["estimate_color"], linestyle=DASHED),
+        key("measured", **_red(settings)),
+        key("law", **_blue(settings)),
         key("noise of the sensor", "0.5", linestyle=":"),
         key("natural frequency", "0.7", linewidth=0.7),
     ]
     legend_on_top(figure, handles)
     return figure
+
+
+def _shown(panels: Sequence[Panel], dim: str) -> tuple[xr.Dataset, list[str]]:
+    """The first replicate of a law, and names along a dimension, such as channels."""
+    model = panels[0].model(MAIN).isel(replicate=0)
+    return model, [str(name) for name in model[dim].values]
+
+
+def _red(settings: Mapping) -> dict:
+    return {"color": settings["truth_color"]}
+
+
+def _blue(settings: Mapping) -> dict:
+    return {"color": settings["estimate_color"], "linestyle": DASHED}
 
 
 def _predicted(axes: Axes, linear: Linear, model, k: int, f, dt, settings) -> None:
@@ -94,8 +106,7 @@ def _predicted(axes: Axes, linear: Linear, model, k: int, f, dt, settings) -> No
         fine = np.linspace(0, 0.5 / dt, FINER * (len(f) + 1) + 1)
         density = spectral_density(linear, model, fine, dt)[:, k]
         seen = _windowed(density, dt, 2 * (len(f) + 1))[1:-1]
-    blue = {"color": settings["estimate_color"], "linestyle": DASHED}
-    axes.loglog(f, seen, linewidth=1.0, zorder=3, **blue)
+    axes.loglog(f, seen, linewidth=1.0, zorder=3, **_blue(settings))
     frequency = linear.modes()[0]
     for x in frequency:
         axes.axvline(x, color="0.7", linewidth=0.7, zorder=0)
@@ -130,18 +141,12 @@ def _shape(axes: Axes, mode: xr.Dataset, settings: Mapping) -> None:
     axes.margins(x=0.3 if len(names) > 1 else 0.5)
     axes.set_ylim(-1.2, 1.2)
     axes.set_ylabel("shape")
-    frequency, damping = (
-        " ± ".join(
-            filter(
-                None,
-                rounded(
-                    factor * float(mode[name]),
-                    factor * NORMAL_QUANTILE * float(mode[f"{name}_std"]),
-                ),
-            )
-        )
-        for name, factor in (("frequency", 1), ("damping_ratio", 100))
-    )
+
+    def written(name: str, factor: float) -> str:
+        error = factor * NORMAL_QUANTILE * float(mode[f"{name}_std"])
+        return " ± ".join(filter(None, rounded(factor * float(mode[name]), error)))
+
+    frequency, damping = written("frequency", 1), written("damping_ratio", 100)
     text = f"Mode {int(mode['mode'])}: {frequency} Hz, $\\zeta$ = {damping} %"
     axes.set_title(text, fontsize=small(settings))
 
@@ -153,21 +158,16 @@ def innovations(panels: Sequence[Panel], settings: Mapping) -> Figure:
     limits, and the histogram follows the normal distribution. On bands they are Fourier
     coefficients over frequency; the taper gives neighbours a correlation of 1/6.
     """
-    model = panels[0].model(MAIN).isel(replicate=0)
-    channels = [str(name) for name in model["channel"].values]
+    model, channels = _shown(panels, "channel")
     size = {"row": 40, "rest": 16, "width_ratios": [1.5, 1.2, 0.9]}
     figure, grid = grid_of(settings, len(channels), 3, **size)
-    places, parts, variances = (
-        _records(model, name)
-        for name in ("innovation_time", "innovation", "innovation_variance")
-    )
+    names = ("innovation_time", "innovation", "innovation_variance")
+    places, *parts = (_records(model, name) for name in names)
+    standard = [e / np.sqrt(V) for e, V in zip(*parts, strict=True)]
     on_bands, dt = _on_bands(model), float(model["sample_step"])
     blue = {"color": settings["estimate_color"]}
     for k, (row, name) in enumerate(zip(grid, channels, strict=True)):
-        series = [
-            e[:, k] / np.sqrt(V[:, k]) for e, V in zip(parts, variances, strict=True)
-        ]
-        start = 0.0
+        series, start = [e[:, k] for e in standard], 0.0
         for e, place in zip(series, places, strict=True):
             if on_bands:
                 row[0].plot(place, e, ",", rasterized=True, **blue)
@@ -192,10 +192,9 @@ def innovations(panels: Sequence[Panel], settings: Mapping) -> Figure:
         row[2].semilogy(x, normal, color="black", linewidth=0.8)
         row[2].set_ylim(1e-5, 1)
         row[2].set_ylabel("density")
-    labels = ("Time (s)", "Lag (samples)", "Innovation / std")
-    if on_bands:
-        labels = ("Frequency (Hz)", "Lag (coefficients)", "Innovation / std")
-    for axes, text in zip(grid[-1], labels, strict=True):
+    along = ("Frequency (Hz)", "Lag (coefficients)")
+    along = along if on_bands else ("Time (s)", "Lag (samples)")
+    for axes, text in zip(grid[-1], (*along, "Innovation / std"), strict=True):
         axes.set_xlabel(text)
     handles = [
         key("innovations", **blue),
@@ -226,8 +225,7 @@ def one_step(panels: Sequence[Panel], settings: Mapping) -> Figure:
     The middle of the longest record. The band is that of 95 % of the differences if the
     law is right.
     """
-    model = panels[0].model(MAIN).isel(replicate=0)
-    channels = [str(name) for name in model["channel"].values]
+    model, channels = _shown(panels, "channel")
     size = {"row": 34, "rest": 16, "sharex": True, "width_ratios": [1.7, 1]}
     figure, grid = grid_of(settings, len(channels), 2, **size)
     if _on_bands(model):
@@ -247,8 +245,7 @@ def one_step(panels: Sequence[Panel], settings: Mapping) -> Figure:
     begin = (len(measured) - count) // 2
     shown = slice(begin, begin + count)
     time = dt * np.arange(len(measured))[shown]
-    red = {"color": settings["truth_color"]}
-    blue = {"color": settings["estimate_color"], "linestyle": DASHED}
+    red, blue = _red(settings), _blue(settings)
     for k, ((left, right), name) in enumerate(zip(grid, channels, strict=True)):
         y, e = measured[shown, k], innovation[shown, k]
         band = NORMAL_QUANTILE * np.sqrt(variance[shown, k])
@@ -280,8 +277,7 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
     transfer function of the law; where the sensors' noise is a third of the signal or
     more, nothing is drawn. A white force is flat; a line is a tone.
     """
-    model = panels[0].model(MAIN).isel(replicate=0)
-    names = [str(name) for name in model["dof"].values]
+    model, names = _shown(panels, "dof")
     figure, grid = grid_of(settings, len(names), 1, row=42, rest=16)
     linear = Motion(model).equivalent()
     f, seen = (None, None) if linear is None else _forces(linear, model)
@@ -291,18 +287,17 @@ def force_spectrum(panels: Sequence[Panel], settings: Mapping) -> Figure:
             text = "there are fewer sensors than coordinates, or no stationary motion"
             note(axes, text, 0.5, 0.5, ha="center")
             continue
-        axes.loglog(f, seen[:, a], color=settings["truth_color"], linewidth=0.8)
+        axes.loglog(f, seen[:, a], linewidth=0.8, **_red(settings))
         law = force_density(model, f)[:, a, a]
-        blue = {"color": settings["estimate_color"], "linestyle": DASHED}
-        axes.loglog(f, law, linewidth=1.2, **blue)
+        axes.loglog(f, law, linewidth=1.2, **_blue(settings))
         for x in linear.modes()[0]:
             axes.axvline(x, color="0.7", linewidth=0.7, zorder=0)
         highest = np.nanmax([*seen[:, a], law.max()])
         axes.set_ylim(law.min() / DECADES, DECADES * highest)
     grid[-1, 0].set_xlabel("Frequency (Hz)")
     handles = [
-        key("seen through the law", settings["truth_color"]),
-        key("law", settings["estimate_color"], linestyle=DASHED),
+        key("seen through the law", **_red(settings)),
+        key("law", **_blue(settings)),
         key("natural frequency", "0.7", linewidth=0.7),
     ]
     legend_on_top(figure, handles)
