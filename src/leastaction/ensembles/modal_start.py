@@ -92,25 +92,21 @@ def assemble(
 
 def quadratic(library: Library) -> Quadratic:
     """Matrices of all candidates of L, then of D."""
-    n = len(library.coordinates)
+    n, count = len(library.coordinates), len(library.terms)
     state = symbols(library.variables)
     rest = dict.fromkeys(state, 0)
-    zero = np.zeros((n, n))
-    of_l, of_d = library.status, library.dissipation_freedom.status
-
-    def hessians(terms, status, variables) -> list[np.ndarray]:
-        return [
-            _numbers(sp.hessian(term, variables).subs(rest))
-            if known in ("independent", "reference")
-            else zero
-            for term, known in zip(terms, status, strict=True)
-        ]
-
-    none_l, none_d = [zero] * len(of_l), [zero] * len(of_d)
-    mass = hessians(library.terms, of_l, state[n:]) + none_d
-    stiffness = hessians(library.terms, of_l, state[:n]) + none_d
-    damping = none_l + hessians(library.dissipation, of_d, state[n:])
-    return Quadratic(np.array(mass), -np.array(stiffness), np.array(damping))
+    status = [*library.status, *library.dissipation_freedom.status]
+    mass, stiffness, damping = np.zeros((3, len(status), n, n))
+    for i, term in enumerate([*library.terms, *library.dissipation]):
+        if status[i] not in ("independent", "reference"):
+            continue
+        of_rates = _numbers(sp.hessian(term, state[n:]).subs(rest))
+        if i >= count:
+            damping[i] = of_rates
+            continue
+        mass[i] = of_rates
+        stiffness[i] = _numbers(sp.hessian(term, state[:n]).subs(rest))
+    return Quadratic(mass, -stiffness, damping)
 
 
 def _numbers(matrix: sp.Matrix) -> np.ndarray:

@@ -104,22 +104,17 @@ def records_of(observations: xr.Dataset) -> tuple[Channels, list[Record], float]
         there = [c for c in endings if c in observations]
         texts = [name + endings[c] for c in there for name in names]
         values = np.concatenate([observations[c].values[0] for c in there], axis=-1)
-    channels = channels_of(texts, names)
+    channels, still = channels_of(texts, names), np.zeros((1, len(names)))
     if "first_sample" not in observations:
-        still = np.zeros((1, len(names)))
         records = [Record(np.ascontiguousarray(y, dtype=float), still) for y in values]
         return channels, records, time_step(observations)
-    first = observations["first_sample"].values
     count = observations["sample_count"].values
-    cuts = [slice(a, a + n) for a, n in zip(first, count, strict=True)]
-    forces = observations["input"].values[0] if "input" in observations else None
-    records = [
-        Record(
-            np.ascontiguousarray(values[cut], dtype=float),
-            np.zeros((1, len(names))) if forces is None else half_steps(forces[cut]),
-        )
-        for cut in cuts
-    ]
+    records = []
+    for first, n in zip(observations["first_sample"].values, count, strict=True):
+        cut, w = slice(first, first + n), still
+        if "input" in observations:
+            w = half_steps(observations["input"].values[0][cut])
+        records.append(Record(np.ascontiguousarray(values[cut], dtype=float), w))
     return channels, records, float(observations.attrs["time_step"])
 
 
@@ -128,22 +123,11 @@ def thinned(
 ) -> tuple[list[Record], int, int]:
     """Records with fewer samples where there are very many, close to each other.
 
-    Parameters
-    ----------
-    channels, records
-        Those with accelerations, or with recorded forces, stay as they are.
-    turn
-        Angle, rad, that the motion turns between two samples.
-
-    Returns
-    -------
-    records
-        Every so many samples, or the means of so many.
-    every
-        Samples for one of these, a power of two.
-    averaged
-        Samples in each mean. Means are taken over times in which the motion hides
-        behind the noise: where third differences are those of white noise.
+    The motion turns by an angle `turn`, rad, between two samples. Records with
+    accelerations, or with recorded forces, stay as they are. Returned are the new ones,
+    how many samples there were for one of theirs, a power of two, and how many of these
+    it is the mean of. Means are taken over times in which the motion hides behind the
+    noise: where third differences are those of white noise.
 
     Examples
     --------

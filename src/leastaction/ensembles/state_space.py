@@ -122,24 +122,9 @@ def is_linear(library: Library) -> np.ndarray:
 class StateSpace:
     """State-space model of all candidates of a library, and its innovations.
 
-    Parameters
-    ----------
-    library
-        Candidates of L and D.
-    channels
-        What is measured.
-    records
-        Samples.
-    dt
-        Time step, s.
-    scale
-        Rms of (q, q̇), shape (2 dof,).
-    frequency
-        Highest angular frequency of the motion, rad/s.
-    noise
-        First guess of the sensor noise by channel.
-    averaged, window
-        Samples of the sensors in one of the records, and the time that they span, s.
+    `records` of `channels` have a time step `dt`, s. First guesses: `scale`, the rms of
+    (q, q̇); the highest angular `frequency`, rad/s; the `noise` by channel. A sample may
+    be the mean of `averaged` ones over a `window`, s.
     """
 
     # Of innovations of the true law.
@@ -238,10 +223,7 @@ class StateSpace:
         return tuple(map(np.ascontiguousarray, (np.hstack(state), seen, shaken)))
 
     def innovations(self, structure: Structure, theta: np.ndarray, order: int = 2):
-        """Function from the number of a record to its innovations and variances.
-
-        It gives None where a filter diverges, as for a system far from the data.
-        """
+        """Function from the number of a record to e and V; None if it diverges."""
         given = self.parameters(structure, theta)
         run = (
             self._linear(structure, given)

@@ -84,9 +84,8 @@ def main_frequency(channels: Channels, records: Sequence[Record], dt: float) -> 
     order = channels.velocity.any(axis=1) + 2 * channels.acceleration.any(axis=1)
     total = 0.0
     longest = max(len(r.y) for r in records)
-    size = min(
-        SAMPLES_PER_SPECTRUM, max(16, longest // 4 if len(records) < 8 else longest)
-    )
+    longest = max(16, longest // 4 if len(records) < 8 else longest)
+    size = min(SAMPLES_PER_SPECTRUM, longest)
     for record in records:
         if len(record.y) < size:
             continue
@@ -120,11 +119,11 @@ def realisation(
             "longer"
         )
     total = sum(map(len, series))
-    lags = [
-        sum(y[j * stride :].T @ y[: max(len(y) - j * stride, 0)] for y in series)
-        / total
-        for j in range(2 * blocks)
-    ]
+
+    def lagged(h: int) -> np.ndarray:
+        return sum(y[h:].T @ y[: max(len(y) - h, 0)] for y in series) / total
+
+    lags = [lagged(j * stride) for j in range(2 * blocks)]
     future, past = (
         np.block(
             [

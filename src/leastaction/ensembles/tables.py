@@ -318,10 +318,6 @@ def lagrangian(panels: Sequence) -> Table:
 
     The column in symbols has what the paper prints, and L of the system over its mass.
 
-    Parameters
-    ----------
-    panels
-        Objects with the attributes `example`, `config`, `models` and `rollouts`.
     """
     texts = {
         "Lagrangian density": "lagrangian",
@@ -333,14 +329,12 @@ def lagrangian(panels: Sequence) -> Table:
 
     found = _table(panels, texts, write, VOLATILITY_ERROR)
     symbolic = {}
-    for panel in panels:
-        sheet = Sheet(panel)
+    for sheet in map(Sheet, panels):
         printed = sheet.publish.get("texts") or {}
         symbolic[sheet.title, "printed"] = printed.get("symbolic", "")
         symbolic[sheet.title, "corrected"] = sheet.symbolic()
-    rows = found.rows
-    keys = zip(rows["system"], rows["source"], strict=True)
-    rows.insert(2, "in symbols", [symbolic.get(key, "") for key in keys])
+    keys = zip(found.rows["system"], found.rows["source"], strict=True)
+    found.rows.insert(2, "in symbols", [symbolic.get(key, "") for key in keys])
     return found
 
 
@@ -349,8 +343,6 @@ def equation_of_motion(panels: Sequence) -> Table:
 
     Paper: its error is 100 ‖θ − θ*‖/‖θ‖ over all parameters, sigma among them, in
     which a stiffness of 1000 hides any error of the volatility. It is the last column.
-
-    Parameters and result as :func:`lagrangian`.
     """
 
     def write(sheet: Sheet, law: Law) -> list[str]:
@@ -361,10 +353,7 @@ def equation_of_motion(panels: Sequence) -> Table:
 
 
 def hamiltonian(panels: Sequence) -> Table:
-    """Table 3: Hamiltonian H = q̇ ∂L/∂q̇ − L in (q, q̇), of the Lagrangian found.
-
-    Parameters and result as :func:`lagrangian`.
-    """
+    """Table 3: Hamiltonian H = q̇ ∂L/∂q̇ − L in (q, q̇), of the Lagrangian found."""
 
     def write(sheet: Sheet, law: Law) -> list[str]:
         return ["H = " + sheet.linear(sheet.library.legendre, law)]

@@ -31,17 +31,8 @@ LEAST_COEFFICIENTS = 32
 class BandedStateSpace(StateSpace):
     """A linear state-space model whose innovations are Fourier coefficients.
 
-    Parameters
-    ----------
-    model
-        Arguments of :class:`~leastaction.ensembles.state_space.StateSpace`.
-    bands
-        Pairs of lowest and highest frequency, Hz.
-
-    Raises
-    ------
-    ValueError
-        If a band holds too few frequencies of a record.
+    Arguments are those of the model, and `bands`, pairs of frequencies in Hz. Raises a
+    ValueError if these hold too few frequencies of a record.
     """
 
     read_over = "Hz"
