@@ -88,8 +88,6 @@ def assemble(
     """Columns θ_i = d/dt E[∂D_i/∂q̇] − E[∂D_i/∂q] and the kinetic column as target.
 
     The equation is θ c = −target, where the reference term has coefficient one.
-    `settings` say by `remove_null_candidates` whether candidates that algebra shows to
-    be null, duplicate or dependent are left out. The paper does not.
     """
     check(derivatives, "ensemble_derivatives")
     terms = Library.from_config(library, derivatives["dof"].values)
@@ -131,8 +129,6 @@ def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
     of the particles, which would count a coupling twice. The released code takes a
     coupling from the first equation that keeps it (setting `shared`).
 
-    `settings` hold `threshold`, λ in units of the reference term with coefficient one,
-    `shared`, and perhaps `rcond`, the smallest relative singular value that counts.
     There are no standard errors: the paper has none. With several degrees of freedom
     `by_equation` holds the coefficients that each equation gave.
     """
@@ -172,9 +168,6 @@ def mean_square_residual(
 ) -> VolatilityEstimate:
     """Volatility as the paper writes it, and as its printed numbers were made.
 
-    `settings` hold `threshold`, λ of the thresholded least squares on σ², whose
-    candidates are those of `library` but the constant.
-
     `volatility` is the root of the time average of dt E[R²]. The diagnostic
     ``volatility_of_lagrangian`` regresses dt E[L²], the square of the *value* of the
     Lagrangian, on q² and takes half the root of the coefficient. That reproduces the
@@ -207,13 +200,7 @@ def mean_square_lagrangian(
     squares on the candidates of the volatility, and prints half the root of what it
     finds for q². This number hardly depends on σ (errata 19, 24, 31).
 
-    `settings` hold `threshold`, λ of the regression; the candidates, all but the
-    constant, are those of `library`.
-
-    Raises
-    ------
-    ValueError
-        If the square of a coordinate is no candidate.
+    ValueError if the square of a coordinate is no candidate.
     """
     _, of_lagrangian, _, regress, terms = _mean_squares(
         observations, estimate, settings, library

@@ -44,7 +44,6 @@ def identify(
 ) -> tuple[LagrangianEstimate, VolatilityEstimate]:
     """L, D, the random force and the sensor noise, all with standard errors.
 
-    `settings` hold `colour`, ``auto`` or ``white``, and whether to `search` for terms.
     Candidates that the library lacks are tested, too, and never part of the law.
     """
     check(equations, "state_space")
@@ -416,21 +415,13 @@ def _whitened(model: StateSpace, fit: Fit) -> tuple[float, float]:
 def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:
     """P-value of Ljung and Box's test of the whiteness of records and channels.
 
-    With r_h the sample correlation at lag h of n innovations, Q = n Σ r_h² is χ².
-    Fourier coefficients under a taper have a correlation ρ with their next neighbours,
-    so that lag one is left out, and √n r_h have the covariances (Bartlett 1946)
-    1 + 2ρ², 2ρ and ρ² at lags that are 0, 1 and 2 apart. Q is then taken for a multiple
-    of χ² with the same mean and variance (Satterthwaite 1946). The smallest p-value of
-    all channels counts, times their number (Bonferroni).
-
-    Parameters
-    ----------
-    series
-        Standardised innovations, one array (time, channel) per record.
-    most
-        Lags, at most a quarter of the longest record.
-    neighbours
-        ρ.
+    With r_h the sample correlation at lag h of n innovations, Q = n Σ r_h² is χ²; there
+    are `most` lags, at most a quarter of the longest record of `series`, one array
+    (time, channel) each. Fourier coefficients under a taper have a correlation ρ with
+    their `neighbours`, so that lag one is left out, and √n r_h have the covariances
+    (Bartlett 1946) 1 + 2ρ², 2ρ and ρ² at lags that are 0, 1 and 2 apart. Q is then
+    taken for a multiple of χ² with the same mean and variance (Satterthwaite 1946). The
+    smallest p-value of all channels counts, times their number (Bonferroni).
 
     Examples
     --------

@@ -21,16 +21,7 @@ SETTLED, SAMPLES_SETTLED = 1e-11, 20
 
 
 def discretised(rates: np.ndarray, diffusion: np.ndarray, dt: float):
-    """Transition matrix A and covariance Q over one step.
-
-    Parameters
-    ----------
-    rates
-        A_c, shape (state, state).
-    diffusion
-        Γ Γᵀ, shape (state, state).
-    dt
-        Time step, s.
+    """Transition matrix A and covariance Q over one step, of A_c and Γ Γᵀ.
 
     Examples
     --------

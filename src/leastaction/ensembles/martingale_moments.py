@@ -70,10 +70,8 @@ def assemble(
     called ``D: <term>``. With ``calculus: stratonovich``, the Itô drift that the noise
     adds is taken out of the increments.
 
-    Of the `settings`, `instrument_degree` and `most_instruments` are those of
-    :func:`monomial_instruments`. `largest_turn` thins: an increment spans as many
-    samples, at most ten, as turn by this angle; 0 takes every sample. Slow motion is
-    known as well from increments over several samples, at a fraction of the cost.
+    An increment spans as many samples, at most ten, as turn by `largest_turn`: slow
+    motion is known as well from increments over several, at a fraction of the cost.
     """
     check(derivatives, "realised_variation")
     coordinates = [str(name) for name in observations["dof"].values]

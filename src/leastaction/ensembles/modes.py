@@ -218,17 +218,10 @@ def _normal_points(dimension: int) -> np.ndarray:
 def modes(model: xr.Dataset) -> xr.Dataset | None:
     """Natural frequencies, damping ratios and shapes about the equilibrium.
 
-    Parameters
-    ----------
-    model
-        One replicate of what the step ``innovations_likelihood`` found.
-
-    Returns
-    -------
-    xr.Dataset
-        `frequency` (Hz), `damping_ratio` and their `_std` over `mode`, by frequency;
-        `shape_real`, `shape_imaginary` over (mode, dof). None if the law has no stable
-        equilibrium near the mean of the motion.
+    Of one replicate of what the step ``innovations_likelihood`` found: `frequency`
+    (Hz), `damping_ratio` and their `_std` over `mode`, by frequency; `shape_real`,
+    `shape_imaginary` over (mode, dof). None if the law has no stable equilibrium near
+    the mean of the motion.
     """
     motion = Motion(model)
     linear = motion.about_equilibrium()

@@ -23,10 +23,7 @@ from leastaction.core.gmm import (
 
 
 def identify(library: xr.Dataset, settings: Mapping) -> LagrangianEstimate:
-    """Lagrangian, and residual noise covariance Ω, from martingale moments.
-
-    `settings` hold `max_terms`, the largest number of terms beside the reference.
-    """
+    """Lagrangian, and residual noise covariance Ω, from martingale moments."""
     check(library, "moments")
     reference, scale = _reference(library)
     total = library["moment"].values[0].sum(axis=0)

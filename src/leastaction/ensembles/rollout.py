@@ -41,10 +41,8 @@ def validate(
     Hamiltonian along time, the Hamiltonian of the mean path (what the paper plots), the
     growth of energy by Itô's formula, relative errors of the mean path over the
     training and the prediction window, and the number of trajectories of the model that
-    did not stay finite (they are left out of its statistics). `settings` hold
-    `lengths`, the rollout in units of the training duration, `trajectories`, and
-    `samples`, the number of stored times. The random numbers differ from those of the
-    training data.
+    did not stay finite (they are left out of its statistics). The random numbers differ
+    from those of the training data.
     """
     replicate = int(model["replicate"].values[0])
     estimate = IdentifiedModel(model.isel(replicate=0)).system

@@ -53,18 +53,9 @@ class Record(NamedTuple):
 def channels_of(texts: Sequence[str], coordinates: Sequence[str]) -> Channels:
     """Matrices of sensors from what each measures, a text such as ``x2 - x1``.
 
-    Parameters
-    ----------
-    texts
-        Linear in coordinates, velocities (``xdot``) and accelerations (``xddot``), and
-        in ``ground``, the acceleration of the ground that absolute ones hold.
-    coordinates
-        Names of q.
-
-    Raises
-    ------
-    ValueError
-        If a text is not linear in these, or holds part of the ground alone.
+    Texts are linear in `coordinates`, velocities (``xdot``) and accelerations
+    (``xddot``), and in ``ground``, the acceleration of the ground that absolute ones
+    hold; ValueError if one is not, or holds part of the ground alone.
 
     Examples
     --------

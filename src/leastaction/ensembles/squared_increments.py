@@ -49,9 +49,7 @@ def identify(
 
     `volatility` is the square root of the quadratic variation over every sample; its
     standard error is σ / √(2 N) for N increments. Whether S² is more than a constant is
-    decided on enough samples, evenly spaced; if it is, all count. `settings` hold
-    `max_terms`, the largest number of terms of S²; ``volatility`` of `library` lists
-    the candidates.
+    decided on enough samples, evenly spaced; if it is, all count.
     """
     coordinates = [str(name) for name in observations["dof"].values]
     c, most = estimate.joint_coefficients, settings["max_terms"]

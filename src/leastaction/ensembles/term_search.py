@@ -153,12 +153,8 @@ class Search:
     def first(self, starts) -> list[Fit]:
         """Fits of each form of the force, from the best of its starts that converges.
 
-        The best is that whose likelihood is largest once its noise is scaled.
-
-        Raises
-        ------
-        ValueError
-            If every start diverges.
+        The best is that whose likelihood is largest once its noise is scaled;
+        ValueError if every start diverges.
         """
         found: dict[str, Fit] = {}
         values = [self.likelihood.profiled(*start) for start in starts]

@@ -38,12 +38,7 @@ def sensor_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     One row per system: error of the coefficients, error of the volatility, and share of
     replicates with exactly the true terms, against the standard deviation of the sensor
     noise over the rms of its channel. Data without noise stand at the left.
-
-    Raises
-    ------
-    ValueError
-        If no panel has a noisy sensor, or one lacks a model of the recommended
-        estimator.
+    ValueError if no panel has a noisy sensor, or one lacks a recommended model.
     """
     levels = sorted({level_of(panel) for panel in panels} - {0.0})
     if not levels:

@@ -27,12 +27,8 @@ def volatility_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
     marker.
 
     Paper: the printed 1.03 and 0.11 come from the square of the Lagrangian's value;
-    that number hardly depends on the volatility.
-
-    Raises
-    ------
-    ValueError
-        If no panel has a constant volatility.
+    that number hardly depends on the volatility. ValueError if no panel has a constant
+    one.
     """
     figure, ((left, right),) = grid_of(settings, 1, 2, row=74)
     groups = list(dict.fromkeys(panel.title for panel in panels))
