@@ -11,7 +11,7 @@ from leastaction.ensembles import kalman_filter
 from leastaction.ensembles.innovations_likelihood import Likelihood
 from leastaction.ensembles.sensor_records import records_of
 from leastaction.ensembles.state_space import StateSpace, Structure
-from leastaction.ensembles.term_search import Search
+from leastaction.ensembles.term_search import CORRELATION_SAMPLES, Search
 
 TERMS = {
     "reference": "xdot**2/2",
@@ -195,6 +195,20 @@ def test_a_force_with_a_memory_is_told_from_white_noise():
     assert model.support == ["xdot**2", "x**2"]
 
 
+@pytest.mark.parametrize("samples", CORRELATION_SAMPLES)
+def test_first_guesses_of_a_memory_have_slopes(samples, duffing):
+    """The filter of a nonlinear law takes more steps below one sample: a jump."""
+    likelihood = Likelihood(model_of(duffing.isel(time=slice(0, 800))))
+    structure = Structure((2, 4, 5, 6), coloured=True)
+    memory = np.log(samples * 0.1)
+    theta = np.array([-0.5, -0.125, 0.1, 0.03, 0.8, np.log(NOISE), memory])
+    found = []
+    for step in (1e-4, 1e-2):
+        axis = step * np.eye(7)[:, 6:]
+        found.append(likelihood.pieces(structure, theta, axis)[2] / step**2)
+    assert found[0] == pytest.approx(found[1], rel=0.01)
+
+
 def test_terms_that_imitate_each_other_are_exchanged(duffing):
     """Beside q², cos q is nearly q⁴; the one that is listed first stays."""
     terms = TERMS | {"lagrangian": [{"terms": ["xdot**2", "x**2", "x**4", "cos(x)"]}]}
@@ -226,6 +240,9 @@ def test_a_band_beside_a_tone_gives_the_law():
     whole = recipe.fit(data, terms, progress=False)
     tone = 0.5 * np.cos(3.0 * data["time"])
     data = data.assign(q=(data.q + tone).assign_attrs(data.q.attrs))
+    beside = recipe.fit(data, terms, progress=False).dataset
+    assert float(beside["line_p_value"]) < 1e-3 < float(whole.dataset["line_p_value"])
+    assert float(beside["line_frequency"]) == pytest.approx(3 / 2 / np.pi, rel=1e-3)
     bands = [[0.02, 0.45], [0.5, 1.0]]
     settings = recipe.identify.plain() | {"band": bands}
     banded = Recipe(**recipe.plain() | {"identify": settings})

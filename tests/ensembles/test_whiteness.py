@@ -1,9 +1,9 @@
-"""Whiteness of innovations: as many rejections as there should be."""
+"""Whiteness of innovations and lines in them: as many rejections as there should be."""
 
 import numpy as np
 import pytest
 
-from leastaction.ensembles.innovations_estimate import ljung_box
+from leastaction.ensembles.innovations_estimate import largest_line, ljung_box
 from leastaction.ensembles.whittle import BandedStateSpace, _tapered
 
 
@@ -13,13 +13,18 @@ def coefficients(rng):
     return np.concatenate([found.real, found.imag]) * np.sqrt(2)
 
 
-@pytest.mark.parametrize("kind", ["white", "coefficients"])
+@pytest.mark.parametrize("kind", ["white", "coefficients", "line"])
 def test_p_values_are_uniform(kind, rng):
-    rho = BandedStateSpace.correlation_of_neighbours if kind != "white" else 0.0
+    rho = BandedStateSpace.correlation_of_neighbours
     found = []
     for _ in range(400):
-        one = rng.standard_normal((1800, 1)) if kind == "white" else coefficients(rng)
-        found.append(ljung_box([one], 200, rho))
+        if kind == "line":
+            records = [rng.standard_normal((n, 2)) for n in (500, 901)]
+            found.append(largest_line(records, 0.1)[0])
+        elif kind == "white":
+            found.append(ljung_box([rng.standard_normal((1800, 1))], 200))
+        else:
+            found.append(ljung_box([coefficients(rng)], 200, rho))
     for level in (0.02, 0.1, 0.5):
         share = np.mean(np.array(found) < level)
         assert abs(share - level) < 4 * np.sqrt(level * (1 - level) / 400)
@@ -28,3 +33,14 @@ def test_p_values_are_uniform(kind, rng):
 def test_a_line_that_is_missing_is_seen(rng):
     one = rng.standard_normal((1800, 1)) + 0.5 * np.cos(np.arange(1800))[:, None]
     assert ljung_box([one], 200) < 1e-6
+
+
+def test_a_tone_that_hardly_correlates_is_seen_and_named(rng):
+    """A four-hundredth of the power, in the second of two channels and records."""
+    tone = 0.07 * np.cos(0.7 * np.arange(20_000))
+    records = [rng.standard_normal((n, 2)) for n in (300, 20_000)]
+    records[1][:, 1] += tone
+    assert ljung_box(records, 200) > 1e-3
+    p, frequency = largest_line(records, 0.5)
+    assert p < 1e-3
+    assert frequency == pytest.approx(0.7 / (2 * np.pi * 0.5), abs=1e-4)

@@ -231,7 +231,7 @@ def parameter_names(model: StateSpace, structure: Structure, names) -> list[str]
 def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
     """Numbers that say whether the law fits."""
     fit = found.fit
-    whitened, white = _whitened(likelihood.model, fit)
+    kurtosis, white, line, frequency = _tested(likelihood.model, fit)
     apart = order_disagreement(likelihood, fit)
     best = float(found.scores.max(initial=0.0))
     rate = 1 / np.exp(fit.theta[-1]) if fit.structure.coloured else np.inf
@@ -242,7 +242,9 @@ def diagnostics(likelihood: Likelihood, found: Found) -> dict[str, tuple]:
         "samples": (likelihood.samples, "1", "sampling times"),
         "samples_averaged": (likelihood.model.averaged, "1", "samples in each of them"),
         "whiteness_p_value": (white, "1", "p-value of Ljung and Box's test"),
-        "kurtosis": (whitened, "1", "largest excess kurtosis of an innovation"),
+        "line_p_value": (line, "1", "p-value of the largest line of a periodogram"),
+        "line_frequency": (frequency, "Hz", "its frequency"),
+        "kurtosis": (kurtosis, "1", "largest excess kurtosis of an innovation"),
         "condition": (fit.condition, "1", "condition of the information"),
         "best_absent_score": (best, "1", "largest score of an absent candidate"),
         "term_penalty": (found.penalty, "1", "score that a term needs"),
@@ -402,14 +404,15 @@ def order_disagreement(likelihood: Likelihood, fit: Fit) -> float:
     return float(np.abs(step).max(initial=0.0))
 
 
-def _whitened(model: StateSpace, fit: Fit) -> tuple[float, float]:
-    """Largest excess kurtosis of a channel, and p-value of the whiteness of all."""
+def _tested(model: StateSpace, fit: Fit) -> tuple[float, float, float, float]:
+    """Largest excess kurtosis, p-values of whiteness and of a line, its frequency."""
     of_record = model.innovations(fit.structure, fit.theta, fit.order)
     series = [e / np.sqrt(V) for e, V in map(of_record, range(len(model.records)))]
     whole = np.concatenate(series)
     kurtosis = np.mean(whole**4, axis=0) / np.mean(whole**2, axis=0) ** 2 - 3
     white = ljung_box(series, LAGS, model.correlation_of_neighbours)
-    return float(np.abs(kurtosis).max()), white
+    line = (1.0, 0.0) if model.read_over == "Hz" else largest_line(series, model.dt)
+    return float(np.abs(kurtosis).max()), white, *line
 
 
 def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:
@@ -442,3 +445,29 @@ def ljung_box(series: Sequence[np.ndarray], most: int, neighbours=0.0) -> float:
     mean, spread = 1 + 2 * rho, (1 + 2 * rho) ** 2 + 8 * rho + 2 * rho**2
     values = chi2.sf(statistic * mean / spread, len(lags) * mean**2 / spread)
     return float(min(1.0, values.min() * len(values)))
+
+
+def largest_line(series: Sequence[np.ndarray], dt: float) -> tuple[float, float]:
+    """P-value of the largest ordinate of all periodograms, and its frequency, Hz.
+
+    Ordinates |Σ e_k exp(−2πi f k Δt)|²/n of white noise of unit variance are
+    exponential, so that the largest of m, g, has p = 1 − (1 − e^{−g})^m (Fisher 1929).
+    A tone stands out where it hardly adds to the correlations of innovations.
+
+    Examples
+    --------
+    >>> white = np.random.default_rng(0).standard_normal((4000, 1))
+    >>> tone = 0.2 * np.cos(0.8 * np.pi * np.arange(4000))[:, None]
+    >>> largest_line([white], 0.1)[0] > 0.01, largest_line([white + tone], 0.1)[1]
+    (True, 4.0)
+    """
+    square = np.mean(np.square(np.concatenate(series)), axis=0)
+    count, largest, frequency = 0, 0.0, 0.0
+    for x in series:
+        power = np.abs(np.fft.rfft(x, axis=0)[1:-1]) ** 2 / len(x) / square
+        count += power.size
+        if power.max(initial=0.0) > largest:
+            largest = power.max()
+            place = 1 + np.argmax(power.max(axis=1))
+            frequency = float(place / (len(x) * dt))
+    return float(-np.expm1(count * np.log1p(-np.exp(-largest)))), frequency

@@ -37,8 +37,9 @@ NEARLY_AS_WELL = 3.0
 MOST_SWAPS, LEAST_FORESEEN_GAIN, LEAST_GAIN = 3, -10.0, 1.0
 # Likelihood ratio that decides for a coloured force: 95 % of χ² with one degree.
 RATIO_OF_COLOUR = 3.84
-# First guesses of a correlation time, in samples.
-CORRELATION_SAMPLES = (1.0, 5.0, 25.0)
+# First guesses of a correlation time, in samples: a nonlinear filter takes another step
+# from one sample down, over which no slope is to be taken.
+CORRELATION_SAMPLES = (1.5, 5.0, 25.0)
 
 
 def widened(library: Library) -> tuple[Library, list[int]]:
@@ -341,9 +342,9 @@ class Search:
     def coloured(self, fit: Fit, score: float) -> tuple[Fit, float]:
         """The fit with a coloured force if the likelihood ratio asks for it.
 
-        The ratio is that of the score test where this already says no.
+        Near white it is the squared score, which counts where it already says no.
         """
-        if score**2 < RATIO_OF_COLOUR / 2:
+        if score**2 < RATIO_OF_COLOUR:
             return fit, score**2
         structure = replace(fit.structure, coloured=True)
         times = np.multiply(CORRELATION_SAMPLES, self.likelihood.model.dt)

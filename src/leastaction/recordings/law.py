@@ -434,6 +434,12 @@ def _doubts(model: xr.Dataset) -> list[str]:
             f"innovations are not white (p = {float(model['whiteness_p_value']):.1g}): "
             "a mode, a force with a memory, or a tone is missing in the model"
         )
+    if float(model["line_p_value"]) < LEAST_P_VALUE:
+        texts.append(
+            f"innovations have a line at {float(model['line_frequency']):.4g} Hz (p = "
+            f"{float(model['line_p_value']):.1g}): a tone acts, or is measured; leave "
+            "it out by `band`, or record it as an input"
+        )
     kurtosis = float(model["kurtosis"])
     if kurtosis > LARGEST_KURTOSIS:
         texts.append(
