@@ -141,6 +141,14 @@ def test_a_study_without_noise_is_refused(sensors):
         draw("sensor_study", sensors[:1], {})
 
 
+def test_only_what_is_there_has_a_place_on_the_axis(sensors):
+    noisy = [panel for panel in sensors if level_of(panel)]
+    axes = draw("sensor_study", noisy, {}).axes[0]
+    shown = [label.get_text() for label in axes.get_xticklabels()]
+    assert shown == ["$10^{-4}$", "$10^{-2}$"]
+    assert axes.get_xlim() == pytest.approx((0.5e-4, 3e-2))
+
+
 @pytest.mark.parametrize("name", ["scheme_study", "sensor_study"])
 def test_studies_stay_on_the_page_and_repeat(schemes, sensors, name):
     panels = schemes if name == "scheme_study" else sensors

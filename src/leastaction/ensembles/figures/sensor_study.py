@@ -37,10 +37,11 @@ def sensor_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
 
     One row per system: error of the coefficients, error of the volatility, and share of
     replicates with exactly the true terms, against the standard deviation of the sensor
-    noise over the rms of its channel. Data without noise stand at the left.
+    noise over the rms of its channel. Data without noise, if any, stand at the left.
     ValueError if no panel has a noisy sensor, or one lacks a recommended model.
     """
-    levels = sorted({level_of(panel) for panel in panels} - {0.0})
+    every = sorted({level_of(panel) for panel in panels})
+    levels = [level for level in every if level > 0]
     if not levels:
         raise ValueError("sensor_study: no panel has a noisy sensor")
     groups = by_title(panels)
@@ -52,7 +53,7 @@ def sensor_study(panels: Sequence[Panel], settings: Mapping) -> Figure:
             for kind in KINDS:
                 of_kind = [p for p in there if kind_of(p) == kind]
                 _draw(row, of_kind, estimator, kind, levels, settings)
-        _finish(row, title, levels)
+        _finish(row, title, every)
     handles = estimator_handles(panels, settings, marker="none")
     present = {kind_of(panel) for panel in panels}
     for kind, (marker, filled, dashes, _) in KINDS.items():
@@ -105,12 +106,12 @@ def _without_noise(levels: Sequence[float]) -> float:
 
 
 def _finish(row: Sequence[Axes], title: str, levels: Sequence[float]) -> None:
-    start = _without_noise(levels)
-    names = ["none", *map(label_of_level, levels)]
+    names = [label_of_level(level) if level else "none" for level in levels]
+    places = [level or _without_noise(levels[1:]) for level in levels]
     for axes in row:
         axes.set_xscale("log")
-        axes.set_xlim(start / 2, levels[-1] * 3)
-        axes.xaxis.set_major_locator(FixedLocator([start, *levels]))
+        axes.set_xlim(places[0] / 2, places[-1] * 3)
+        axes.xaxis.set_major_locator(FixedLocator(places))
         axes.xaxis.set_major_formatter(FixedFormatter(names))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xlabel("Sensor noise / rms of channel (1)")
