@@ -193,34 +193,29 @@ def differentiate(
     )
     stride = max(round(1 / (settings["points"] * widest) / dt), 1)
     trim = settings["trim"] / widest
-    rows = []
+    found = []
     for number, part in enumerate(trajectories):
         for start, stop, inner in _stretches(part, MOST_KNOTS * spacing):
-            time = np.arange(start, stop)
-            at = np.arange(inner.start, inner.stop, stride) - start
-            how = dt, spacing, settings["inflation"], at
+            row = np.arange(inner.start, inner.stop, stride)
+            how = dt, spacing, settings["inflation"], row - start
             smoothed = [
-                _smooth([values[name][time, a] for name in recorded], orders, *how)
+                _smooth([values[n][start:stop, a] for n in recorded], orders, *how)
                 for a in range(len(names))
             ]
-            states = np.stack(smoothed, axis=-1)
-            when = (at + start - part.start) * dt
-            end = (part.stop - 1 - part.start) * dt
-            rows.append(
-                (states, at + start, number, (when >= trim) & (when <= end - trim))
-            )
-    states = np.concatenate([row[0] for row in rows], axis=1)
-    inside = np.concatenate([row[3] for row in rows])
+            when, end = (row - part.start) * dt, (part.stop - 1 - part.start) * dt
+            inside = (when >= trim) & (when <= end - trim)
+            found.append((smoothed, row, np.full(len(row), number), inside))
+    states, row, number, inside = (
+        np.concatenate(each, axis=-1) for each in zip(*found, strict=True)
+    )
     if inside.sum() < len(inside) / 4:
         inside = np.ones_like(inside)
     noise = [noise_of(each, own) for each, own in zip(series, spectra, strict=True)]
     return CONTRACTS["smoothed_motion"].dataset(
         {
-            **dict(zip(CHANNELS, states, strict=True)),
-            "row": np.concatenate([row[1] for row in rows]),
-            "trajectory_number": np.concatenate(
-                [np.full(len(row[1]), row[2]) for row in rows]
-            ),
+            **dict(zip(CHANNELS, np.moveaxis(states, 0, -1), strict=True)),
+            "row": row,
+            "trajectory_number": number,
             "inner": inside.astype("int8"),
             "noise_std": noise,
             "bandwidth": bandwidth,

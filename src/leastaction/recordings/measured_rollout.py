@@ -186,22 +186,21 @@ class _Law:
 def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:
     dt = float(observations.attrs["time_step"])
     stride = max(round(about["period"] / dt / STORED_SAMPLES_PER_PERIOD), 1)
-    names = [str(n) for n in observations["dof"].values]
     rms, largest = [], []
     for q, path, _, _ in stored:
         size = np.maximum(np.ptp(q, axis=0) / 2, 1e-300)
         error = np.where(np.isfinite(path), path - q, np.inf) / size
         rms.append(np.sqrt((error**2).mean(0)))
         largest.append(np.abs(error).max(0))
+    paths = [
+        np.concatenate([path[::stride] for path in each])
+        for each in zip(*stored, strict=True)
+    ]
     names_of_paths = ("q_measured", "q_estimate", "q_band", "residual")
-    paths = {
-        name: np.concatenate([row[i][::stride] for row in stored])
-        for i, name in enumerate(names_of_paths)
-    }
-    counts = [len(row[0][::stride]) for row in stored]
+    counts = [len(q[::stride]) for q, *_ in stored]
     return CONTRACTS["measured_rollout"].dataset(
         {
-            **paths,
+            **dict(zip(names_of_paths, paths, strict=True)),
             "path_trajectory": np.repeat(np.arange(len(counts)), counts),
             "path_time": np.concatenate([np.arange(n) * dt * stride for n in counts]),
             "rms_error": rms,
@@ -209,10 +208,8 @@ def _dataset(observations, stored, forces: dict, about: dict) -> xr.Dataset:
             **forces,
         },
         {
-            "replicate": observations["replicate"],
-            "dof": names,
-            "coordinate_unit": observations["coordinate_unit"],
-            "label": observations["label"],
+            name: observations[name]
+            for name in ("replicate", "dof", "coordinate_unit", "label")
         },
         about,
     )
