@@ -78,6 +78,7 @@ def test_the_summary_counts_every_row_and_names_what_misses(scores):
 def test_the_cost_of_a_fit_is_shared_by_replicates_and_cases(scores, tmp_path):
     path = tmp_path / "identify.tsv"
     path.write_text("s\tcpu_time\n3.0\tNA\n")
+    assert job_seconds(path, "cpu_time") == 3.0
     sizes = [{"replicate": 10, "noise_level": 4, "term": 7}, {"replicate": 2}]
     seconds = [job_seconds(path), 7.0]
     found = matrix(named("a", "b"), sizes, seconds, {("p", "e"): scores})

@@ -14,7 +14,7 @@ def main(
     law: str,
 ) -> None:
     """Write the law as Markdown; that of a random motion has no prediction."""
-    seconds = sum(map(job_seconds, benchmarks))
+    seconds = sum(job_seconds(path, "cpu_time") for path in benchmarks)
     parts = [load(model), load(observations), *map(load, rollouts)]
     found = Law(*parts, title=title, seconds=seconds)
     save_text(found.to_markdown(), law)

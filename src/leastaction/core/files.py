@@ -296,7 +296,12 @@ def load_bytes(path: str | Path) -> bytes:
     return Path(path).read_bytes()
 
 
-def job_seconds(path: str | Path) -> float:
-    """Time of a job, s, from its benchmark file as Snakemake writes it."""
+def job_seconds(path: str | Path, column: str = "s") -> float:
+    """Time of a job, s, from its benchmark file as Snakemake writes it.
+
+    That of the clock, or the `cpu_time`, which jobs of a moment do not have.
+    """
     with open(path, encoding="utf-8", newline="") as file:
-        return sum(float(row["s"]) for row in csv.DictReader(file, delimiter="\t"))
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    times = [row["s"] if row[column] == "NA" else row[column] for row in rows]
+    return sum(map(float, times))
