@@ -32,8 +32,7 @@ def panel() -> Panel:
     data, models, rollouts = simulated(MOTOR, noise=1e-3), {}, {}
     system = system_from_config(MOTOR["system"])
     for name, method in (("recommended", PortStructure), ("blind", PortRegression)):
-        settings = {"hamiltonian": TERMS, "outputs": name != "blind"}
-        recipe = compose((SmoothedStates, WeakPortForm, method), settings)
+        recipe = compose((SmoothedStates, WeakPortForm, method), {"hamiltonian": TERMS})
         models[name] = recipe.dataset(data)
         given = SIMULATION, {"structure": SETTINGS}, {}
         rollouts[name] = validate(system, models[name], *given, example="m", seed=1)
