@@ -54,6 +54,7 @@ def test_page_and_documentation_say_the_same(told):
         assert "It is." in text and "one start fails" in text
         assert "<b>kept</b>" not in text
         assert text.count("misses") >= 2 and "cost" not in text
+    assert beyond_document([told]).count("| error") == 1  # of two rows
 
 
 def test_a_folder_beyond_no_known_paper_goes_by_its_name():

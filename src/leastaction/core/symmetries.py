@@ -231,8 +231,8 @@ class Invariance:
     ) -> list[list[Symmetry]]:
         """The nearest generator, then a basis of those that pass if they are several.
 
-        Each in several readings: the simplest comes first, the one as it was computed
-        last; see :func:`simplest`.
+        The nearest alone if more pass than any L has: then that says nothing. Each in
+        several readings, the simplest first, as it was computed last: :func:`simplest`.
 
         Parameters
         ----------
@@ -263,8 +263,9 @@ class Invariance:
                 break
             kept.append(theta)
         nearest = vectors[:, :1].T
-        several = _echelon(np.array(kept)) if len(kept) > 1 else nearest[:0]
-        spanning = np.concatenate([nearest, several])
+        several = 1 < len(kept) <= most_symmetries(len(self.scale))
+        basis = _echelon(np.array(kept)) if several else nearest[:0]
+        spanning = np.concatenate([nearest, basis])
         return [self._readings(theta, resolution) for theta in spanning]
 
     def _numbers(self, theta: np.ndarray) -> tuple[float, float]:
@@ -319,6 +320,11 @@ class Invariance:
         rest = self._scaled(np.zeros(n), matrix)
         pulled = self._violation[:n] @ rest
         return -self.scale * np.linalg.pinv(self._violation[:n, :n]) @ pulled
+
+
+def most_symmetries(dof: int) -> int:
+    """As many as a metric has, that of the kinetic energy: n(n+1)/2."""
+    return dof * (dof + 1) // 2
 
 
 def simplest(readings: Sequence[Symmetry]) -> Symmetry:

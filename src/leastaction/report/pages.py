@@ -380,9 +380,12 @@ def beyond_document(sections: Sequence[Mapping]) -> str:
             told = typeset(f"{study['question']} {study['finding']}".strip())
             parts.append(f"{told} (`results/studies/{name}.svg`)")
         if one["rows"]:
+            table = pd.DataFrame(one["rows"]).map(typeset)
+            again = table["quantity"] == table["quantity"].shift()
+            table["quantity"] = table["quantity"].mask(again, "")
             parts += [
                 f"{one['kept']} of {len(one['rows'])} rows keep their limit; examples "
                 f"in `config/examples/{one['folder']}`.",
-                markdown(pd.DataFrame(one["rows"]).map(typeset)).strip(),
+                markdown(table).strip(),
             ]
     return "\n\n".join(parts) + "\n"

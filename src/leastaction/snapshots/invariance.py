@@ -19,6 +19,7 @@ from leastaction.core.symmetries import (
     Invariance,
     Symmetry,
     change_along,
+    most_symmetries,
     polynomials,
     simplest,
     sizes_along,
@@ -127,7 +128,7 @@ def _embedded(basis: WeightSpace, wide: WeightSpace, b: np.ndarray) -> np.ndarra
 
 def _values(found: Sequence[Symmetry], dof: int) -> dict[str, np.ndarray]:
     """Variables of the contract, what was found first; NaN where there are fewer."""
-    room = dof * (dof + 1) // 2
+    room = most_symmetries(dof)
     best = sorted(found, key=lambda one: one.verdict != "found")[:room]
     values = {
         "symmetry_offset": np.full((room, dof), np.nan),
