@@ -158,22 +158,14 @@ def oscillators(terms: Library, columns: np.ndarray) -> list[int]:
     q = symbols(terms.coordinates)
     simplest = {v**2 for v in symbols(velocity_names(terms.coordinates))}
     simplest |= {sp.cos(x) if x in _angles(terms) else x**2 for x in q}
-    every = [*terms.terms, *terms.dissipation]
-    return [
-        i
-        for i, k in enumerate(columns)
-        if k < len(terms.terms) and every[k] in simplest
-    ]
+    of_l = enumerate(columns[columns < len(terms.terms)])
+    return [i for i, k in of_l if terms.terms[k] in simplest]
 
 
 def touched(terms: Library, columns: np.ndarray) -> np.ndarray:
     """Coordinates that each candidate holds, as bits."""
-    pairs = zip(
-        symbols(terms.coordinates),
-        symbols(velocity_names(terms.coordinates)),
-        strict=True,
-    )
-    bit = {x: 1 << a for a, pair in enumerate(pairs) for x in pair}
+    names = terms.coordinates, velocity_names(terms.coordinates)
+    bit = {x: 1 << a for each in names for a, x in enumerate(symbols(each))}
     every = [*terms.terms, *terms.dissipation]
     held = [{bit[x] for x in every[k].free_symbols} for k in columns]
     return np.array([sum(bits) for bits in held], dtype=np.int64)

@@ -1,6 +1,6 @@
 """Columns of a user's tables: what they measure, in SI units."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import tau
 
@@ -229,18 +229,15 @@ def as_measured(channels: Mapping) -> Mapping[str, Mapping[str, Column]]:
 def rough_sensors(settings: Mapping) -> set[str]:
     """Sensors that a white force jolts: of accelerations that are not absolute."""
     found = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
-    return _chosen(found.names, found.acceleration.any(axis=1) & ~found.absolute)
+    rough = found.acceleration.any(axis=1) & ~found.absolute
+    return set(np.array(found.names)[rough])
 
 
 def accelerometers(settings: Mapping) -> set[str]:
     """Sensors of accelerations alone, which have no mean in a stationary motion."""
     found = channels_of(list(settings["sensors"]), list(settings["coordinates"]))
     others = found.position.any(axis=1) | found.velocity.any(axis=1)
-    return _chosen(found.names, found.acceleration.any(axis=1) & ~others)
-
-
-def _chosen(names: Sequence[str], are: np.ndarray) -> set[str]:
-    return {name for name, is_one in zip(names, are, strict=True) if is_one}
+    return set(np.array(found.names)[found.acceleration.any(axis=1) & ~others])
 
 
 def _sensors(settings: Mapping, coordinates: Mapping[str, Column]) -> dict[str, Column]:

@@ -7,7 +7,7 @@ import xarray as xr
 
 from leastaction.recordings.contracts import pieces
 from leastaction.recordings.inputs import Inputs, inputs_of
-from leastaction.trajectories.multiple_shooting import Positions, Segments
+from leastaction.trajectories.multiple_shooting import Positions, Segments, joined
 from leastaction.trajectories.variational_equations import VariationalEquations
 
 # Steps of the integrator, and samples at least, per inverse bandwidth.
@@ -205,7 +205,7 @@ def windows(
     leads through ten, one that was read from a spline may not. With the trajectory of
     each.
     """
-    first, length, state, owner = [], [], [], []
+    own = []
     for number, part in enumerate(found.parts):
         samples = part.stop - part.start
         count = max(round(samples * found.positions.dt / duration), 1)
@@ -219,14 +219,8 @@ def windows(
             near = np.unique(np.abs(there[:, None] - edges[:-1]).argmin(axis=0))
             edges = np.append(there[near], part.stop)
             states = before.state[mine][near]
-        first.append(edges[:-1])
-        length.append(np.diff(edges))
-        state.append(states)
-        owner.append(np.full(len(states), number))
-    return (
-        Segments(np.concatenate(first), np.concatenate(length), np.concatenate(state)),
-        np.concatenate(owner),
-    )
+        own.append(Segments(edges[:-1], np.diff(edges), states))
+    return joined(own), np.repeat(np.arange(len(own)), [len(part) for part in own])
 
 
 def _smoothed_states(found: Recording, number: int, rows: np.ndarray) -> np.ndarray:
