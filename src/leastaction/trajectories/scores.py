@@ -314,59 +314,51 @@ def _wanted(case: Case) -> dict[tuple[str, float], dict]:
     return dict(sorted(found.items()))
 
 
-class AtLevel(NamedTuple):
-    """One case of the sweep of an estimator."""
-
-    case: Case
-    mode: str
-    level: float
-
-    def of(self, dataset) -> xr.Dataset | xr.DataArray | None:
-        """A dataset at this level; None if it was not done."""
-        return at_level(dataset, self.mode, self.level)
-
-
 def _at(case: Case, limits: Mapping, level: float, mode: str) -> Iterator[dict]:
     """Rows of one case; the limits are ours, so that only our estimator is judged."""
-    at, ours = AtLevel(case, mode, level), case.estimator == MAIN
-    where = f", {case_text(level, mode)}"
-    if at.of(case.recovery) is None:
+    where, ours = f", {case_text(level, mode)}", case.estimator == MAIN
+    recovery = at_level(case.recovery, mode, level)
+    if recovery is None:
         # A limit at a level that this run did not do must not vanish.
         note = "not judged: there is a limit for this level, but the run did not do it"
         if ours:
             none = np.nan, *NONE
             yield case.row(ADDED, f"right structure{where}", "1", none, 0, note=note)
         return
-    yield from rows_of(case, STRUCTURE, at, limits if ours else {}, where)
+    yield from rows_of(case, STRUCTURE, recovery, limits if ours else {}, where)
     if ours and level:
-        yield from rows_of(case, [NOISE], at, limits, where)
+        model = at_level(case.model, mode, level)
+        yield from rows_of(case, [NOISE], model, limits, where)
+        covered = coverage(case.model, case.config, case.truth)
         # Intervals of other recorded channels are not pooled with those of all.
         channels = case.panel.channels
         if len(channels) < len(CHANNELS):
             where += f", recorded {' '.join(channels)}"
-        yield from rows_of(case, [COVERED], at, limits, where)
+        if covered is not None:
+            one = at_level(covered, mode, level)
+            yield from rows_of(case, [COVERED], one, limits, where)
 
 
-def _noise_error(at: AtLevel) -> np.ndarray | None:
+def _values(name: str) -> Callable:
+    return lambda found: found[name].values
+
+
+def _noise_error(model: xr.Dataset) -> np.ndarray | None:
     """Relative error of the noise that a method finds, worst of all channels."""
-    model = at.of(at.case.model)
     found = [model[name].values for name in NOISE_FOUND if name in model]
     if not found:
         return None
     found = np.hstack([one.reshape(len(one), -1) for one in found])
-    return np.abs(found / at.level - 1).max(axis=1)
+    return np.abs(found / float(model["noise_level"]) - 1).max(axis=1)
 
 
-def _covered(at: AtLevel) -> Iterator[Found]:
+def _covered(found: xr.DataArray) -> Iterator[Found]:
     """Whether each of the 95 % intervals covers, of the laws that state some.
 
     Those of one replicate are correlated, so that the band is that of as many intervals
     as there are replicates.
     """
-    found = coverage(at.case.model, at.case.config, at.case.truth)
-    if found is None:
-        return
-    covered = at.of(found).transpose("replicate", "candidate").values
+    covered = found.transpose("replicate", "candidate").values
     stated = covered[np.isfinite(covered).all(axis=1)]
     if len(stated):
         note = (
@@ -380,13 +372,13 @@ def _covered(at: AtLevel) -> Iterator[Found]:
 STRUCTURE = (
     Row(
         "right structure",
-        lambda at: at.of(at.case.recovery)["exact"].values,
+        _values("exact"),
         limit="exact_structure",
         summary=count,
     ),
     Row(
         "largest relative error of a coefficient",
-        lambda at: at.of(at.case.recovery)["worst_error"].values,
+        _values("worst_error"),
         limit="worst_error",
         kind="median",
         note="all replicates, wrong structures included",
@@ -442,34 +434,30 @@ TRUST = Row(
 )
 
 
-def _score(name: str) -> Callable:
-    return lambda rollout: rollout[name].values
-
-
 # No path is judged, as that of a chaotic motion says little: its acceleration and its
 # energy are.
 ROLLOUT = (
     Row(
         "relative error of the path, training window",
-        _score("trajectory_error_training"),
+        _values("trajectory_error_training"),
         note="median over trajectories from starts of the training data",
     ),
     Row(
         "relative error of the path, prediction window",
-        _score("trajectory_error_prediction"),
+        _values("trajectory_error_prediction"),
         note="median over trajectories from starts of the training data; a chaotic "
         "motion leaves every model's path: see acceleration and energy",
     ),
     Row(
         "relative error of the acceleration along the true path",
-        _score("acceleration_error"),
+        _values("acceleration_error"),
         limit="acceleration_error",
         kind="median",
         note="rms over the paths of the training data and their continuation",
     ),
     Row(
         "energy along the path of the model, deviation",
-        _score("energy_drift"),
+        _values("energy_drift"),
         limit="energy_drift",
         kind="median",
         note="rms of the true energy over the mean of p qdot / 2",
