@@ -265,23 +265,22 @@ def differentiate(
     # As much room in every case of a sweep, so that cases can be put together.
     room = max(functions, len(recorded) * samples) + DEGREE + 1
     at = time[0] + knots(samples, spacing) * step
-    return CONTRACTS["rates"].dataset(
-        {
-            "spline": _padded(np.stack(coefficients, axis=1), room),
-            "penalty": np.stack(penalty, axis=1),
-            "noise_std": np.stack(noises),
-            "noise_ratio": np.array(ratio),
-            "resolution": np.stack(resolution, axis=1),
-            "knot_spacing": spacing,
-            "knot": _padded(at, room),
-        },
-        {
-            "replicate": observations["replicate"],
-            "dof": observations["dof"],
-            "channel": recorded,
-            "time_kept": time[trim : samples - trim],
-        },
-    )
+    values = {
+        "spline": _padded(np.stack(coefficients, axis=1), room),
+        "penalty": np.stack(penalty, axis=1),
+        "noise_std": np.stack(noises),
+        "noise_ratio": np.array(ratio),
+        "resolution": np.stack(resolution, axis=1),
+        "knot_spacing": spacing,
+        "knot": _padded(at, room),
+    }
+    return _rates(observations, values, recorded, time[trim : samples - trim])
+
+
+def _rates(observations, values, channels, time) -> xr.Dataset:
+    coords = {name: observations[name] for name in ("replicate", "dof")}
+    coords |= {"channel": channels, "time_kept": time}
+    return CONTRACTS["rates"].dataset(values, coords)
 
 
 def _padded(values: np.ndarray, room: int) -> np.ndarray:
@@ -318,15 +317,8 @@ def measured(
             "use joint_spline, or record it"
         )
     rms = [np.sqrt((observations[n].values[0] ** 2).mean((0, 1))) for n in CHANNELS]
-    return CONTRACTS["rates"].dataset(
-        {"channel_rms": np.stack(rms, axis=1)},
-        {
-            "replicate": observations["replicate"],
-            "dof": observations["dof"],
-            "channel": list(CHANNELS),
-            "time_kept": observations["time"].values,
-        },
-    )
+    values = {"channel_rms": np.stack(rms, axis=1)}
+    return _rates(observations, values, list(CHANNELS), observations["time"].values)
 
 
 def states(
