@@ -25,7 +25,7 @@ from leastaction.trajectories.corrected_moments import (
 )
 from leastaction.trajectories.joint_spline import measured
 from leastaction.trajectories.library_equations import library_equations
-from leastaction.trajectories.splicing import AccelerationError, Ratio
+from leastaction.trajectories.splicing import Ratio, acceleration_error
 
 PENDULUM = ("thdot**2", "cos(th)")
 PAIR = ["th**2", "cos(th)", "thdot**2"]
@@ -248,7 +248,7 @@ def test_acceleration_error_knows_truth_scale_and_singular_models(truth):
     library = Library.from_config(LIBRARY, ["th"])
     _, q, qdot, qddot, _ = (np.ravel(values)[:, None] for values in truth)
     columns = np.arange(len(library.terms))
-    error = AccelerationError(
+    error = acceleration_error(
         library_equations(library), columns, q, qdot, qddot, qddot.std(0)
     )
     names = library.names
@@ -268,7 +268,7 @@ def test_a_law_of_indefinite_kinetic_energy_has_the_largest_error(rng):
     library = Library.from_config(config, ["x", "y"])
     q, qdot = rng.normal(size=(2, 50, 2))
     columns = np.arange(len(names))
-    error = AccelerationError(
+    error = acceleration_error(
         library_equations(library), columns, q, qdot, -q, np.ones(2)
     )
     supports = np.array([[0, 1, 3, 4], [2, 5, 2, 5]])

@@ -28,9 +28,9 @@ from leastaction.trajectories.library_equations import (
     library_equations,
 )
 from leastaction.trajectories.splicing import (
-    AccelerationError,
     Path,
     Ratio,
+    acceleration_error,
     larger_supports,
     rivals,
     size_by_jump,
@@ -237,7 +237,7 @@ def search(
     compiled: LibraryEquations,
     columns: np.ndarray,
     settings: Mapping,
-) -> tuple[Path, Ratio, AccelerationError]:
+) -> tuple[Path, Ratio, Callable]:
     """Best support of every size; an input is one more column, in every support."""
     chosen = np.ix_(columns, columns)
     gram = equations["gram"].values[0][chosen]
@@ -251,7 +251,7 @@ def search(
     sampled = [equations[f"{name}_sample"].values[0] for name in CHANNELS]
     scale = equations["acceleration_scale"].values[0]
     force = equations["input_sample"].values[0] if driven else None
-    error = AccelerationError(compiled, columns, *sampled, scale, force)
+    error = acceleration_error(compiled, columns, *sampled, scale, force)
     path = splicing(ratio, error, settings["largest"], settings["ranked"])
     return path, ratio, error
 

@@ -172,7 +172,9 @@ def _cheapest(values: np.ndarray, squares: np.ndarray, free: np.ndarray) -> int:
     return int(tried[np.argmin(low)])
 
 
-class AccelerationError:
+def acceleration_error(
+    equations: LibraryEquations, columns, q, qdot, qddot, scale, force=None
+) -> Callable[..., np.ndarray]:
     """Clipped relative error of the accelerations that candidates predict.
 
     .. math::
@@ -182,30 +184,27 @@ class AccelerationError:
 
     The clip lets no singular sample decide; a mass matrix that is not definite, of the
     sign that it has at the first sample, counts as one.
-    Supports refer to `columns`; an input Q is one more, −Q.
+
+    Returns ``error(supports, coefficients, limit)`` of supports of one size, in
+    `columns` (an input Q is one more, −Q); sums beyond the limit are not finished.
     """
+    mass, rest = equations.mass_and_force(q, qdot, columns)
+    if force is not None:
+        mass = np.concatenate([mass, np.zeros_like(mass[..., :1])], axis=-1)
+        rest = np.concatenate([rest, -force[..., None]], axis=-1)
+    # Columns first: what one support needs is read in one sweep.
+    by_column = (np.moveaxis(part, -1, 0) for part in (mass, rest))
+    arrays = map(np.ascontiguousarray, (*by_column, np.asarray(qddot, float)))
+    measured = *arrays, np.where(scale > 0, scale, 1.0)
+    errors = kernel(KERNEL, {}).errors
 
-    def __init__(
-        self, equations: LibraryEquations, columns, q, qdot, qddot, scale, force=None
-    ):
-        mass, rest = equations.mass_and_force(q, qdot, columns)
-        if force is not None:
-            mass = np.concatenate([mass, np.zeros_like(mass[..., :1])], axis=-1)
-            rest = np.concatenate([rest, -force[..., None]], axis=-1)
-        # Columns first: what one support needs is read in one sweep.
-        by_column = (np.moveaxis(part, -1, 0) for part in (mass, rest))
-        arrays = map(np.ascontiguousarray, (*by_column, np.asarray(qddot, float)))
-        self.measured = *arrays, np.where(scale > 0, scale, 1.0)
-        self.errors = kernel(KERNEL, {}).errors
-
-    def __call__(
-        self, supports: np.ndarray, coefficients: np.ndarray, limit: float = np.inf
-    ) -> np.ndarray:
-        """Errors of supports of one size; sums beyond `limit` are not finished."""
+    def error(supports, coefficients, limit=np.inf) -> np.ndarray:
         found = np.zeros(len(supports))
         wanted = np.ascontiguousarray(supports), np.ascontiguousarray(coefficients)
-        self.errors(*wanted, *self.measured, limit, found)
+        errors(*wanted, *measured, limit, found)
         return found
+
+    return error
 
 
 @dataclass
@@ -218,7 +217,7 @@ class Path:
 
 def splicing(
     ratio: Ratio,
-    error: Callable[[np.ndarray, np.ndarray, float], np.ndarray],
+    error: Callable[..., np.ndarray],
     largest: int,
     ranked: int,
 ) -> Path:
