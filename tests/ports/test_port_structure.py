@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 from port_structures import truth
+from scipy.linalg import block_diag
 
+from leastaction.ports.coefficient_fit import Quadratic
 from leastaction.ports.port_structure import (
     COUPLED_LOSS,
     CROSS,
@@ -12,6 +14,7 @@ from leastaction.ports.port_structure import (
     gauge_basis,
     gauge_dim,
 )
+from leastaction.ports.structure_search import condensed, fitted, penalty
 
 WITHOUT, WITH = {"outputs": False}, {"outputs": True}
 
@@ -94,3 +97,23 @@ def test_without_outputs_the_scale_of_the_energy_is_open():
 def test_matrices_that_cannot_be(given, message):
     with pytest.raises(ValueError, match=message):
         PortStructure.of(Candidates.of(["a", "b"], ["a**2", "b**2"]), 1, **given)
+
+
+def test_one_term_takes_the_place_of_several_that_are_nearly_collinear(rng):
+    """Three powers of a volume that hardly moves become its square, with the rest."""
+    law, theta = truth("tanks")
+    points = rng.uniform([1.5, 1.4], [2.5, 1.6], (200, 2))
+    g = law.candidates.values(points)[0]
+    seen = 100 * np.linalg.qr(g)[1]
+    matrix = block_diag(seen, seen, 100 * np.eye(2), seen)
+    data = Quadratic(matrix, matrix @ law.coefficients(theta), 1e3, 1000, 1200)
+    right, start, names = theta != 0, theta.copy(), list(law.names)
+    free = right.copy()
+    free[names.index("x2**2")] = start[names.index("x2**2")] = 0
+    for term, value in (("x2**(4/3)", -1.7), ("x2**(3/2)", 2.1), ("x2**3", 0.03)):
+        free[names.index(term)], start[names.index(term)] = True, value
+    several = fitted(law, data, start, free)
+    found = condensed(law, data, several, points)
+    assert several.chi_square < penalty(law, data)
+    assert np.array_equal(found.free, right)
+    assert np.allclose(found.theta, theta, rtol=1e-6)

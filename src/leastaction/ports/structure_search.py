@@ -215,6 +215,34 @@ def without_gauge(law: PortStructure, data: Quadratic, fit: Fit, points, random)
     return fit
 
 
+def condensed(law: PortStructure, data: Quadratic, fit: Fit, points) -> Fit:
+    """Take one term of H for several of the same states, if the criterion falls.
+
+    Powers of a state are nearly collinear where it moves little; no path that drops or
+    takes one term at a time leads from three of them to the right one.
+    """
+    g = law.candidates.values(points)[0]
+    gradients = np.einsum("kil,tl->kti", law.candidates.tensor, g)
+    gradients = gradients.reshape(len(gradients), -1)
+    symbols = [term.free_symbols for term in law.candidates.terms]
+    best = fit
+    for k, states in enumerate(symbols):
+        same = np.append(
+            np.zeros(law.inner, dtype=bool), [s == states for s in symbols]
+        )
+        if (fit.free & same).sum() > 1:
+            free, start = fit.free & ~same, np.where(same, 0.0, fit.theta)
+            slope = (fit.theta * same)[law.inner :] @ gradients
+            size = (gradients[k] @ slope) / (gradients[k] @ gradients[k])
+            free[law.inner + k], start[law.inner + k] = True, size
+            trial = fitted(law, data, start, free)
+            if cost(law, data, trial) < cost(law, data, best) and convex(
+                law, trial.theta, points
+            ):
+                best = trial
+    return best
+
+
 def classes(law: PortStructure) -> Iterator[np.ndarray]:
     """Unknowns of the ladder: separable H and diagonal R, either, neither."""
     ladder = ([CROSS, COUPLED_LOSS], [CROSS], [COUPLED_LOSS], [])
@@ -261,6 +289,7 @@ def searched(law, points, random, data: Quadratic, known: Sequence[Fit]) -> list
         if fit.chi_square < min(map(criterion, found), default=np.inf):
             for start in (fit, grown(law, data, fit.free)):
                 pruned = eliminated(law, data, start, points)
+                pruned = condensed(law, data, pruned, points)
                 found.append(without_gauge(law, data, pruned, points, random))
     return sorted(found, key=lambda f: (not convex(law, f.theta, points), criterion(f)))
 
