@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from support import system
 
+from leastaction.ensembles import strong_taylor
 from leastaction.ensembles.strong_taylor import fill_paths, integrator, white_noise
 
 CASES = {
@@ -20,21 +21,13 @@ CASES = {
 }
 
 
-def paths(truth, trajectories=13, samples=31, every=1, **batch):
+def paths(truth, trajectories=13, samples=31, every=1):
     starts = np.linspace(0.1, 0.5, trajectories * 2 * truth.dof)
     q = np.full((trajectories, samples, truth.dof), np.nan)
     qdot = np.full_like(q, np.nan)
     noise = white_noise(3, "a", "simulate", 0, truth.wiener_processes)
-    fill_paths(
-        integrator(truth),
-        starts.reshape(trajectories, -1),
-        noise,
-        0.01,
-        q,
-        qdot,
-        every,
-        **batch,
-    )
+    starts = starts.reshape(trajectories, -1)
+    fill_paths(integrator(truth), starts, noise, 0.01, q, qdot, every)
     return np.concatenate([q, qdot], axis=2)
 
 
@@ -42,21 +35,21 @@ def paths(truth, trajectories=13, samples=31, every=1, **batch):
 @pytest.mark.parametrize(
     "trajectories, numbers", [(1, 1), (4, 300), (5, 100), (13, 2**20)]
 )
-def test_batches_change_no_bit(name, trajectories, numbers):
+def test_batches_change_no_bit(name, trajectories, numbers, monkeypatch):
     whole = paths(CASES[name])
     assert np.isfinite(whole).all()
-    cut = paths(
-        CASES[name], trajectories_per_batch=trajectories, numbers_per_batch=numbers
-    )
-    np.testing.assert_array_equal(cut, whole)
+    monkeypatch.setattr(strong_taylor, "TRAJECTORIES_PER_BATCH", trajectories)
+    monkeypatch.setattr(strong_taylor, "NUMBERS_PER_BATCH", numbers)
+    np.testing.assert_array_equal(paths(CASES[name]), whole)
 
 
 @pytest.mark.parametrize("numbers", [1, 100, 250, 2**20])
 @pytest.mark.parametrize("every", [2, 3, 7])
-def test_every_keeps_each_so_many_states(every, numbers):
+def test_every_keeps_each_so_many_states(every, numbers, monkeypatch):
     truth = CASES["two processes"]
     every_step = paths(truth, samples=8 * every + 1)
-    kept = paths(truth, samples=9, every=every, numbers_per_batch=numbers)
+    monkeypatch.setattr(strong_taylor, "NUMBERS_PER_BATCH", numbers)
+    kept = paths(truth, samples=9, every=every)
     np.testing.assert_array_equal(kept, every_step[:, ::every])
 
 

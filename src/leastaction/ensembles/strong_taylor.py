@@ -176,8 +176,6 @@ def fill_paths(
     q: np.ndarray,
     qdot: np.ndarray,
     every: int = 1,
-    trajectories_per_batch: int = TRAJECTORIES_PER_BATCH,
-    numbers_per_batch: int = NUMBERS_PER_BATCH,
 ) -> None:
     """Integrate an ensemble from `starts`, shape (trajectory, state), batch by batch.
 
@@ -186,11 +184,11 @@ def fill_paths(
     dof = q.shape[2]
     steps = (q.shape[1] - 1) * every
     q[:, 0], qdot[:, 0] = starts[:, :dof], starts[:, dof:]
-    for group in _ranges(len(starts), trajectories_per_batch):
+    for group in _ranges(len(starts), TRAJECTORIES_PER_BATCH):
         members = slice(group.start, group.stop)
         states = starts[members].T
         draw = noise(group)
-        for batch in _ranges(steps, max(1, numbers_per_batch // (2 * states.size))):
+        for batch in _ranges(steps, max(1, NUMBERS_PER_BATCH // (2 * states.size))):
             path = integrate(states, draw(len(batch)), time_step)
             states = path[-1]
             first = -(batch.start + 1) % every + 1
