@@ -1,7 +1,7 @@
-"""Exact Kalman filter of a linear system in continuous time, sampled evenly.
+"""Kalman filters: exact of linear laws, of second order of other Lagrangian systems.
 
-Between samples dx = (A_c x + B w) dt + Γ dW is integrated exactly, whatever the step:
-with Q_c = Γ Γᵀ (Van Loan 1978)
+A linear system is sampled evenly. Between samples dx = (A_c x + B w) dt + Γ dW is
+integrated exactly, whatever the step: with Q_c = Γ Γᵀ (Van Loan 1978)
 
 .. math::
     \\exp\\left(Δt \\begin{bmatrix} -A_c & Q_c \\\\ 0 & A_c^T \\end{bmatrix}\\right)
@@ -9,15 +9,42 @@ with Q_c = Γ Γᵀ (Van Loan 1978)
 
 The covariance of the state settles; from then on the gain is constant, and a sample
 costs two products of a small matrix and a vector.
+
+Of other laws the filter is a continuous–discrete extended one of second order. Its
+state is x = (q, q̇, u, w): coordinates, velocities, coloured forces if there are
+some, and the velocities at the sample before if accelerations are measured as means.
+With M q̈ = F(q, q̇) + S u and J = ∂ẋ/∂x, mean m and covariance P follow, between two
+samples, by Runge–Kutta of order 4,
+
+.. math::  \\dot m = f(m) + \\tfrac12 \\sum_{ab} f_{,ab}(m) P_{ab} , \\qquad
+           \\dot P = J P + P J^T + Γ Γ^T .
+
+The term with second derivatives makes damping unbiased (Jazwinski 1970, chapter 9).
+Sensors are independent of each other, so they are taken one after the other, and every
+innovation and its variance is a number.
+
+Derivatives of M⁻¹F follow from those of M and F, which are linear in the coefficients:
+M f_{,a} = F_{,a} − M_{,a} f. One library is compiled once; coefficients are arguments.
 """
 
+from functools import lru_cache
+
 import numpy as np
+import sympy as sp
 from numba import njit
 from scipy.linalg import expm, solve_discrete_lyapunov
+
+from leastaction.core.compiled import assigned, assignments, kernel
+from leastaction.core.euler_lagrange import symbols
+from leastaction.core.expressions import symbol
+from leastaction.core.library import Library
 
 # The Riccati equation has settled if variances change by less over so many samples.
 # Differences of the likelihood need it: 1e-9 leaves a jitter of 1e-4 in its logarithm.
 SETTLED, SAMPLES_SETTLED = 1e-11, 20
+# Names of quantities in the kernel.
+COEFFICIENT, FOUND, SLOPE = "coefficient_{}", "found_{}", "slope_{}_{}"
+WIDTH = "width_of_sliding"
 
 
 def discretised(rates: np.ndarray, diffusion: np.ndarray, dt: float):
@@ -133,3 +160,265 @@ def run(y, transition, covariance, drive, matrix, offset, noise, x, P, e, V):
             old[s] = P[s, s]
         settled = settled + 1 if same and whole else 0
     return True
+
+
+TEMPLATE = """
+@njit(cache=True, nogil=True, error_model="numpy")
+def acceleration(x, c, width, order, P, push, M, W, F, D, C, f, J):
+    n = {dof}
+    {state}
+    {covariance}
+    {balance}
+    # W = M^-1 by elimination, M being positive definite
+    for a in range(n):
+        for b in range(n):
+            W[a, b] = 1.0 if a == b else 0.0
+    for k in range(n):
+        pivot = M[k, k]
+        for b in range(n):
+            M[k, b] /= pivot
+            W[k, b] /= pivot
+        for a in range(n):
+            if a != k:
+                factor = M[a, k]
+                for b in range(n):
+                    M[a, b] -= factor * M[k, b]
+                    W[a, b] -= factor * W[k, b]
+    for a in range(n):
+        f[a] = 0.0
+        for b in range(n):
+            f[a] += W[a, b] * (F[b] + push[b])
+    {accelerations}
+    {slopes}
+    for a in range(n):
+        for s in range(2 * n):
+            J[a, s] = 0.0
+            for b in range(n):
+                J[a, s] += W[a, b] * D[b, s]
+    if order == 2:
+        {jacobian}
+        {curvature}
+        for a in range(n):
+            for b in range(n):
+                f[a] += W[a, b] * C[b]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def run(y, w, c, width, S, ground, noise, rate, Hx, Hf, Hu, x, P, dt, steps, order,
+        e, V):
+    n = {dof}
+    size, columns, channels = len(x), S.shape[1], y.shape[1]
+    coloured = rate > 0.0
+    forces = columns if coloured else 0
+    means = size - 2 * n - forces > 0
+    M, W, D = np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, 2 * n))
+    F, C, f, push = np.zeros(n), np.zeros(n), np.zeros(n), np.zeros(n)
+    J, G, g = np.zeros((n, 2 * n)), np.zeros((n, columns)), np.zeros(n)
+    z, Z, dx, dP = np.zeros(size), np.zeros((size, size)), np.zeros(size), P.copy()
+    sx, sP, h, K = np.zeros(size), P.copy(), np.zeros(size), np.zeros(size)
+    part = dt / steps
+    for k in range(len(y)):
+        for i in range(channels):
+            if np.isnan(y[k, i]):
+                e[k, i], V[k, i] = 0.0, 1.0
+                continue
+            predicted = 0.0
+            for s in range(size):
+                h[s] = Hx[i, s]
+                predicted += h[s] * x[s]
+            seen = False
+            for a in range(n):
+                seen = seen or Hf[i, a] != 0.0
+            if seen:
+                for a in range(n):
+                    push[a] = w[2 * k, a]
+                acceleration(x, c, width, order, P, push, M, W, F, D, C, f, J)
+                for a in range(n):
+                    predicted += Hf[i, a] * f[a]
+                    for s in range(2 * n):
+                        h[s] += Hf[i, a] * J[a, s]
+                    for j in range(forces):
+                        value = S[a, j]
+                        if not ground:
+                            value = 0.0
+                            for b in range(n):
+                                value += W[a, b] * S[b, j]
+                        h[2 * n + j] += Hu[i, a] * value
+                        predicted += Hu[i, a] * value * x[2 * n + j]
+            variance = noise[i]
+            for s in range(size):
+                K[s] = 0.0
+                for t in range(size):
+                    K[s] += P[s, t] * h[t]
+                variance += h[s] * K[s]
+            miss = y[k, i] - predicted
+            if not (variance > 0.0 and abs(miss) < 1e150):
+                return False
+            e[k, i], V[k, i] = miss, variance
+            for s in range(size):
+                x[s] += K[s] * miss / variance
+                for t in range(size):
+                    P[s, t] -= K[s] * K[t] / variance
+        if k == len(y) - 1:
+            break
+        if means:
+            for a in range(n):
+                x[size - n + a] = x[n + a]
+            for a in range(n):
+                for s in range(size):
+                    P[size - n + a, s] = P[n + a, s]
+            for a in range(n):
+                for s in range(size):
+                    P[s, size - n + a] = P[s, n + a]
+        for step in range(steps):
+            for s in range(size):
+                sx[s] = z[s] = x[s]
+                for t in range(size):
+                    sP[s, t] = Z[s, t] = P[s, t]
+            for stage in range(4):
+                # input at the beginning, middle and end of a step
+                place = 2 * k + (2 * step + (stage + 1) // 2) / steps
+                low = min(int(place), len(w) - 2)
+                share = place - low
+                for a in range(n):
+                    push[a] = (1 - share) * w[low, a] + share * w[low + 1, a]
+                acceleration(z, c, width, order, Z, push, M, W, F, D, C, f, J)
+                for a in range(n):
+                    for j in range(columns):
+                        G[a, j] = S[a, j] if ground else 0.0
+                        if not ground:
+                            for b in range(n):
+                                G[a, j] += W[a, b] * S[b, j]
+                for a in range(n):
+                    dx[a], dx[n + a] = z[n + a], f[a]
+                    for j in range(forces):
+                        dx[n + a] += G[a, j] * z[2 * n + j]
+                for s in range(2 * n, size):
+                    dx[s] = -rate * z[s] if s < 2 * n + forces else 0.0
+                for t in range(size):
+                    for a in range(n):
+                        dP[a, t] = Z[n + a, t]
+                        value = 0.0
+                        for s in range(2 * n):
+                            value += J[a, s] * Z[s, t]
+                        for j in range(forces):
+                            value += G[a, j] * Z[2 * n + j, t]
+                        dP[n + a, t] = value
+                    for s in range(2 * n, size):
+                        dP[s, t] = -rate * Z[s, t] if s < 2 * n + forces else 0.0
+                weight = (1.0 if stage == 0 or stage == 3 else 2.0) * part / 6
+                ahead = part if stage == 2 else part / 2
+                for s in range(size):
+                    x[s] += weight * dx[s]
+                    z[s] = sx[s] + ahead * dx[s]
+                    for t in range(s + 1):
+                        value = dP[s, t] + dP[t, s]
+                        if n <= t and s < 2 * n and not coloured:
+                            for j in range(columns):
+                                value += G[s - n, j] * G[t - n, j]
+                        if s == t and 2 * n <= s < 2 * n + forces:
+                            value += rate * rate
+                        P[s, t] += weight * value
+                        Z[s, t] = sP[s, t] + ahead * value
+                        P[t, s] = P[s, t]
+                        Z[t, s] = Z[s, t]
+    return True
+"""
+
+
+@lru_cache(maxsize=16)
+def compiled(library: Library):
+    """Compiled filter of all candidates of a library.
+
+    Returns
+    -------
+    module
+        ``run(y, w, c, width, S, ground, noise, rate, Hx, Hf, Hu, x, P, dt, steps,
+        order, e, V)`` fills innovations `e` and variances `V` of the samples `y`,
+        (time, channel), and returns whether they are finite. `w` are forces at samples
+        and halfway, `c` coefficients of L and D, |v| is √(v² + width²), S the force or,
+        if `ground`, its acceleration, `rate` 1/τ of its colour (0: white), `noise`
+        variances of sensors, which see Hx x + Hf q̈ (without u) + Hu M⁻¹S u; `x` and `P`
+        are the state at the first sample, and are overwritten.
+    """
+    n, names = len(library.coordinates), library.variables
+    count = len(library.terms) + len(library.dissipation)
+    balance, slopes, curvature = derivatives(library)
+    pairs = [(a, b) for a in range(n) for b in range(n)]
+    entries = [(a, s) for a in range(n) for s in range(2 * n)]
+    lower = [(s, t) for s in range(2 * n) for t in range(s + 1)]
+    return kernel(
+        TEMPLATE.replace("{dof}", str(n)),
+        {
+            "state": assigned(
+                [*map(COEFFICIENT.format, range(count)), *names, WIDTH],
+                [f"c[{i}]" for i in range(count)]
+                + [f"x[{s}]" for s in range(2 * n)]
+                + ["width"],
+            ),
+            "covariance": assigned(
+                [_of_covariance(s, t).name for s, t in lower],
+                [f"P[{s}, {t}]" for s, t in lower],
+            ),
+            "balance": assignments(
+                [f"M[{a}, {b}]" for a, b in pairs] + [f"F[{a}]" for a in range(n)],
+                balance,
+                "balance_",
+            ),
+            "accelerations": assigned(
+                [FOUND.format(a) for a in range(n)], [f"f[{a}]" for a in range(n)]
+            ),
+            "slopes": assignments(
+                [f"D[{a}, {s}]" for a, s in entries], slopes, "slopes_"
+            ),
+            "jacobian": assigned(
+                [SLOPE.format(a, s) for a, s in entries],
+                [f"J[{a}, {s}]" for a, s in entries],
+            ),
+            "curvature": assignments(
+                [f"C[{a}]" for a in range(n)], curvature, "curvature_"
+            ),
+        },
+    )
+
+
+def derivatives(library: Library) -> tuple[list, list, list]:
+    """Entries of (M, F), of M J and of M times the term of second order in ṁ."""
+    n = len(library.coordinates)
+    state = symbols(library.variables)
+    count = len(library.terms) + len(library.dissipation)
+    coefficients = symbols([COEFFICIENT.format(i) for i in range(count)])
+    width = symbol(WIDTH)
+    momenta, forces = (
+        [
+            _smooth(sum(c * e for c, e in zip(coefficients, row, strict=True)), width)
+            for row in rows
+        ]
+        for rows in (library.momenta, library.forces)
+    )
+    mass = sp.Matrix(momenta).jacobian(state[n:])
+    carried = sp.Matrix(momenta).jacobian(state[:n]) * sp.Matrix(state[n:])
+    force = sp.Matrix(forces) - carried
+    covariance = sp.Matrix(2 * n, 2 * n, lambda s, t: _of_covariance(s, t))
+    f = sp.Matrix(symbols([FOUND.format(a) for a in range(n)]))
+    jacobian = sp.Matrix(n, 2 * n, lambda a, s: symbol(SLOPE.format(a, s)))
+    slopes = force.jacobian(state)
+    curvature = sp.zeros(n, 1)
+    for s, one in enumerate(state):
+        by_mass = mass.diff(one)
+        slopes[:, s] -= by_mass * f
+        for t, other in enumerate(state):
+            part = force.diff(one).diff(other) - by_mass.diff(other) * f
+            curvature += covariance[s, t] * (part / 2 - by_mass * jacobian[:, t])
+    return [*mass, *force], list(slopes), list(curvature)
+
+
+def _of_covariance(s: int, t: int) -> sp.Symbol:
+    return symbol(f"covariance_{max(s, t)}_{min(s, t)}")
+
+
+def _smooth(expression: sp.Expr, width: sp.Symbol) -> sp.Expr:
+    """The expression with v/√(v² + width²) for the sign of v, which has slopes."""
+    return expression.replace(sp.sign, lambda v: v / sp.sqrt(v**2 + width**2)).replace(
+        sp.Abs, lambda v: sp.sqrt(v**2 + width**2)
+    )

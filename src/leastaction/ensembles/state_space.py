@@ -22,7 +22,7 @@ import sympy as sp
 
 from leastaction.core.euler_lagrange import symbols
 from leastaction.core.library import Library
-from leastaction.ensembles import extended_kalman_filter, kalman_filter
+from leastaction.ensembles import kalman_filter
 from leastaction.ensembles.sensor_records import Record
 
 # |v| is a parabola below this part of the rms velocity: a filter needs slopes.
@@ -151,7 +151,7 @@ class StateSpace:
         self.dof = len(library.coordinates)
         self.linear = is_linear(library)
         self.driven = any(len(record.w) > 1 for record in records)
-        self.kernel = extended_kalman_filter.compiled(library)
+        self.kernel = kalman_filter.compiled(library)
         self.steps = max(1, int(np.ceil(frequency * dt / LARGEST_TURN)))
         self.width = SLIDING_PART * float(self.scale[self.dof :].max())
         noise = noise / np.sqrt(averaged)
