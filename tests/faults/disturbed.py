@@ -12,6 +12,8 @@ from project import Project
 FOLDER = "results/stochastic_lagrangian/harmonic"
 OBSERVATIONS = f"{FOLDER}/observations.nc"
 DERIVATIVES = f"{FOLDER}/published/derivatives.nc"
+# Of a worker that may end before it is stopped.
+STARTS = 5
 # Many small replicates: a job writes for long enough to be caught at it.
 SMALL = {
     "replicates": 16,
@@ -68,19 +70,33 @@ class Disturbed(Project):
     def caught(self, amid=None):
         """(snakemake, worker) while the worker is stopped amid writing the target.
 
-        Or amid something else: a function of the worker tells whether it is at it.
+        Or amid something else: a function of the worker tells whether it is at it. A
+        worker that ends before it is stopped, on a busy machine, is started again.
         """
-        with open(self.folder / "caught.txt", "w") as told:
-            process = self.start(
-                *(self.target, "--cores", "1"),
-                stdout=told,
-                stderr=subprocess.STDOUT,
-            )
-            try:
-                worker = self._worker(process)
-                self._stop(worker, amid or self._writing)
+        for left in reversed(range(STARTS)):
+            with self._started() as process:
+                try:
+                    worker = self._worker(process)
+                    self._stop(worker, amid or self._writing)
+                except psutil.NoSuchProcess:
+                    if not left:
+                        raise
+                    process.wait()
+                    self.without(self.target)
+                    continue
                 assert not (self.folder / self.target).exists()
                 yield process, worker
+                return
+
+    @contextlib.contextmanager
+    def _started(self):
+        """A Snakemake on its way to the target."""
+        with open(self.folder / "caught.txt", "w") as told:
+            process = self.start(
+                *(self.target, "--cores", "1"), stdout=told, stderr=subprocess.STDOUT
+            )
+            try:
+                yield process
             finally:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
