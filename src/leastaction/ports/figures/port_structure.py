@@ -7,9 +7,7 @@ import sympy as sp
 import xarray as xr
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
-from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.expressions import parse, symbol
 from leastaction.ports.figures import COMPONENTS, MARKERS, colored
 from leastaction.ports.figures.port_motion import motion_keys
@@ -29,8 +27,6 @@ from leastaction.report.style import (
 MATRICES = {"J": "structure", "R": "dissipation", "B": "port", "H": "coefficient"}
 # Share of the distance of two levels that the marks of one take.
 WIDTH = 0.8
-# Deviations below are drawn on a linear scale; the ticks above it.
-LINEAR, SHOWN = 1e-8, np.array([1e-6, 1e-4, 1e-2])
 # A matrix of more entries has no names of them.
 MOST_NAMED = 5
 MOTION, TRUE = ("time_forward", "x_true", "x_estimate"), {"alpha": 0.4}
@@ -41,18 +37,18 @@ LOOKS = {
 
 
 def port_structure(panels: Sequence[Panel], settings: Mapping) -> Figure:
-    """True entries of J, R, B and H: how far off they are found, with 95 % intervals.
+    """Relative errors of the true entries of J, R, B and H, over the noise.
 
-    Recommended estimator; a mark for each entry and replicate that is not refused, over
-    the noise of the sensors, by found over true less one. The line at zero is the
-    truth; the scale is logarithmic on both sides of it.
+    Recommended estimator; a mark for each entry and replicate that is not refused, and
+    lines at the median of the standard errors that are stated: two of three marks are
+    below.
     """
     figure, grid = grid_of(settings, len(panels), 4, row=62, rest=8)
     for i, (panel, row) in enumerate(zip(panels, grid, strict=True)):
         for axes, (letter, name) in zip(row, MATRICES.items(), strict=True):
             _entries(axes, panel, name, letter)
             axes.set_title(letter, loc="left", pad=26)
-        row[0].set_ylabel(f"{panel_title(panels, i)}\nFound over true − 1")
+        row[0].set_ylabel(f"{panel_title(panels, i)}\nRelative error")
     return figure
 
 
@@ -71,30 +67,32 @@ def _entries(axes: Axes, panel: Panel, name: str, letter: str) -> None:
     )
     true = rollout[f"{name}_true"].isel(replicate=0, noise_level=0).values
     found = model[f"{name}_estimate"].values
-    error = NORMAL_QUANTILE * model[f"{name}_std"].values
+    std = model[f"{name}_std"].values
     there = np.nan_to_num(true) != 0
     places = np.argwhere(np.triu(there) if letter in "JR" else there)
     _name_levels(axes, rollout)
-    axes.axhline(0.0, color="0.3", linewidth=0.6)
     if not places.size or not np.isfinite(found).any():
         text = "zero, and found to be" if np.isfinite(true).all() else "not told"
         note(axes, text, 0.5, 0.55, ha="center")
         axes.set_yticks([])
         return
+    if (found[..., there] == true[there]).all():
+        note(axes, "known", 0.5, 0.55, ha="center")
+        axes.set_yticks([])
+        return
     for k, place in enumerate(map(tuple, places)):
         color, marker = COMPONENTS[k % 5], MARKERS[k % 5]
-        at = (k - (len(places) - 1) / 2) / max(3, len(places)) * WIDTH
-        spread = np.linspace(-0.3, 0.3, len(found)) * WIDTH / max(3, len(places))
-        x = np.arange(rollout.sizes["noise_level"]) + at + spread[:, None]
-        entry = found[(..., *place)] / true[place] - 1
-        bar = error[(..., *place)] / abs(true[place])
+        width = WIDTH / max(3, len(places))
+        at = np.arange(rollout.sizes["noise_level"])
+        at = at + (k - (len(places) - 1) / 2) * width
+        spread = np.linspace(-0.3, 0.3, len(found))[:, None] * width
+        error = abs(found[(..., *place)] / true[place] - 1)
         style = {"color": color, "marker": marker, "markersize": 1.6, "linestyle": ""}
         label = _label_of(letter, place, model, panel)
-        drawn = {"elinewidth": 0.5, "label": label}
-        axes.errorbar(x.ravel(), entry.ravel(), bar.ravel(), **style, **drawn)
-    axes.set_yscale("symlog", linthresh=LINEAR, linscale=0.5)
-    axes.set_yticks([*-SHOWN[::-1], 0, *SHOWN])
-    axes.yaxis.set_minor_locator(NullLocator())
+        axes.plot((at + spread).ravel(), error.ravel(), label=label, **style)
+        stated = np.nanmedian(std[(..., *place)], axis=0) / abs(true[place])
+        axes.hlines(stated, at - width / 2, at + width / 2, color="0.3", linewidth=0.8)
+    axes.set_yscale("log")
     if len(places) <= MOST_NAMED:
         axes.legend(
             loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, columnspacing=0.5
