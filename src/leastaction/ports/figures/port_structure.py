@@ -135,7 +135,8 @@ def finding(panels: Sequence[Panel]) -> str:
         if refused.any():
             text += f"; {refused.sum()} are refused"
         said.append(text)
-    return f"We find {listed(said)}."
+    text = ". ".join(said)
+    return f"{text[0].upper()}{text[1:]}."
 
 
 def structure_runs(panels: Sequence[Panel], settings: Mapping) -> Figure:
@@ -216,7 +217,7 @@ def structure_runs_finding(panels: Sequence[Panel]) -> str:
         return ""
     level = panels[0].rollouts[MAIN]["noise_level"].values[-1]
     return (
-        f"We find that at noise {level:g} of the rms errors of free runs are, beside "
+        f"At noise {level:g} of the rms, errors of free runs are, beside "
         f"those of the same terms without structure, {listed(said)}."
     )
 
@@ -257,4 +258,4 @@ def structure_energy_finding(panels: Sequence[Panel]) -> str:
                 f"{LOOKS[estimator].label} {plain_scientific(error)}, with energy "
                 f"created at up to {number_text(created, 2)} % of the states"
             )
-    return f"We find at the largest noise an imbalance {listed(said)}."
+    return f"At the largest noise the imbalance is {listed(said)}."
