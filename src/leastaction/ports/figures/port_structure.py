@@ -71,21 +71,21 @@ def _entries(axes: Axes, panel: Panel, name: str, letter: str) -> None:
     there = np.nan_to_num(true) != 0
     places = np.argwhere(np.triu(there) if letter in "JR" else there)
     _name_levels(axes, rollout)
+    said = None
     if not places.size or not np.isfinite(found).any():
-        text = "zero, and found to be" if np.isfinite(true).all() else "not told"
-        note(axes, text, 0.5, 0.55, ha="center")
+        said = "zero, and found to be" if np.isfinite(true).all() else "not told"
+    elif (found[..., there] == true[there]).all():
+        said = "known"
+    if said:
+        note(axes, said, 0.5, 0.55, ha="center")
         axes.set_yticks([])
         return
-    if (found[..., there] == true[there]).all():
-        note(axes, "known", 0.5, 0.55, ha="center")
-        axes.set_yticks([])
-        return
+    width = WIDTH / max(3, len(places))
+    spread = np.linspace(-0.3, 0.3, len(found))[:, None] * width
+    levels = np.arange(rollout.sizes["noise_level"])
     for k, place in enumerate(map(tuple, places)):
         color, marker = COMPONENTS[k % 5], MARKERS[k % 5]
-        width = WIDTH / max(3, len(places))
-        at = np.arange(rollout.sizes["noise_level"])
-        at = at + (k - (len(places) - 1) / 2) * width
-        spread = np.linspace(-0.3, 0.3, len(found))[:, None] * width
+        at = levels + (k - (len(places) - 1) / 2) * width
         error = abs(found[(..., *place)] / true[place] - 1)
         style = {"color": color, "marker": marker, "markersize": 1.6, "linestyle": ""}
         label = _label_of(letter, place, model, panel)
