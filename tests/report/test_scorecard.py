@@ -102,6 +102,19 @@ def test_rms_and_constant_volatility_are_judged():
     assert only(frame, "coefficients, rms")["verdict"] == "meets"
 
 
+def test_errors_are_judged_by_the_standard_errors_of_a_likelihood():
+    found = model([[STIFFNESS + e, 0.5, 0, 0] for e in (0.02, -0.02, 0.02, -0.02, 0.9)])
+    found["support"][4, 2] = 1
+    example = config(targets=TARGETS | {"error_over_std": 1.3})
+    quantity = "over their standard errors"
+    assert not rows(example, found)["quantity"].str.contains(quantity).any()
+    found["parameter_covariance"] = ("replicate", "p", "q"), np.ones((5, 1, 1))
+    row = only(rows(example, found), quantity)
+    # Of the four replicates with the right terms, two standard errors each.
+    assert (row["ours_median"], row["verdict"]) == (2.0, "misses")
+    assert only(rows(config(targets=TARGETS), found), quantity)["verdict"] == ""
+
+
 def test_target_kinds():
     assert (
         verdict.target_text({"relative_error": 6e-4}, "m") == "<= 0.06 % of corrected"

@@ -20,7 +20,9 @@ from leastaction.ensembles.figures.sensor_study import (
 )
 from leastaction.fields.time_scheme import EXACT, LEAPFROG, NEWMARK
 from leastaction.report.panel import BASELINE, MAIN, Panel
-from leastaction.report.style import draw, finding
+from leastaction.report.scores import errors_over_std
+from leastaction.report.study import percent_errors
+from leastaction.report.style import draw, finding, grid_of, log_numbers
 
 
 def field_panel(method, scheme, rho, used=1, error=1e-3):
@@ -134,6 +136,50 @@ def test_errors_and_supports_stand_over_the_level_of_the_noise(sensors):
         assert line.get_ydata() == pytest.approx(75.0)
     text = words(figure)
     assert all(kind in text for kind in (BOTH, DISPLACEMENTS, COLOURED))
+
+
+def test_sensors_say_how_often_terms_are_right_and_errors_as_stated(sensors):
+    told = finding("sensor_study", sensors)
+    assert "18 of 24 data sets (Oscillator 15 of 20, Pendulum 3 of 4)" in told
+    # Errors of 0.0045, whose standard error is 0.01; σ is off by five of its own.
+    assert "are 0.45 times their standard errors" in told
+    assert "cover 24 of 48 true numbers (50.0 %)" in told
+
+
+def test_damping_has_errors_of_its_own_beside_a_stiffness_that_hides_them(sensors):
+    config = synthetic.config() | {"title": "Damped"}
+    config["simulate"] = {"sensor": {"noise": {"q": 1e-2}, "channels": ["q"]}}
+    config["system"]["parameters"]["c"] = {"value": 0.2, "unit": "N s/m"}
+    config["system"]["dissipation"] = "c*xdot**2/2"
+    config["library"]["dissipation"] = [{"terms": ["xdot**2"]}]
+    one = ("replicate", "dissipation_term")
+    found = {"coefficient_estimate": 0.055, "coefficient_std": 0.01, "support": 1}
+    model = synthetic.model().assign_coords(dissipation_term=["xdot**2"])
+    model = model.assign(
+        {f"dissipation_{k}": (one, np.full((5, 1), v)) for k, v in found.items()}
+    )
+    panel = Panel("damped", config, {MAIN: model}, {})
+    assert percent_errors(panel, MAIN)["damping"] == pytest.approx(10.0)
+    over = errors_over_std(model, panel.law)
+    assert over[:, 0] == pytest.approx(0.0) and over[:, 1] == pytest.approx(0.5)
+    damping = draw("sensor_study", [panel], {}).axes[1]
+    assert damping.get_ylabel() == "Error of damping (%)"
+    assert damping.containers[0].lines[0].get_ydata() == pytest.approx([10.0])
+    assert len(draw("sensor_study", sensors[:2], {}).axes) == 3
+
+
+def test_short_logarithmic_axes_have_plain_numbers():
+    figure, grid = grid_of({"width": 80, "dpi": 60}, 1, 2, row=40)
+    for axes, top in zip(grid[0], (4.0, 4000.0), strict=True):
+        axes.plot([0, 1], [0.9, top])
+        log_numbers(axes.yaxis)
+    figure.draw_without_rendering()
+    short, long = (
+        [t.get_text() for t in axes.get_yticklabels(which="both") if t.get_text()]
+        for axes in grid[0]
+    )
+    assert {"1", "2"} <= set(short) and "5" not in long and "100" in long
+    assert not any("times" in text for text in [*short, *long])
 
 
 def test_a_study_without_noise_is_refused(sensors):

@@ -247,6 +247,22 @@ def dissipation(model: xr.Dataset, truth: Truth) -> Estimates:
     return Estimates(names, *found, truth.dissipation[true])
 
 
+def errors_over_std(model: xr.Dataset, truth: Truth) -> np.ndarray:
+    """Errors of the coefficients of L and D over their median standard errors.
+
+    Of the replicates with the right terms, shape (right replicate, number of L and D).
+    For a maximum of the likelihood these standard errors are the Cramér–Rao bound.
+    """
+    right = exact_support(model, truth)
+    kinds = coefficients(model, truth), dissipation(model, truth)
+    return np.hstack(
+        [
+            _ratio(k.values[right] - k.truth, np.median(k.std[right], axis=0))
+            for k in kinds
+        ]
+    )
+
+
 def volatilities(model: xr.Dataset, truth: Truth) -> Estimates:
     """Volatility of every coordinate, whose truth is NaN where it is no constant."""
     found = (model[f"volatility_{k}"].transpose("replicate", "dof") for k in KINDS)

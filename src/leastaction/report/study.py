@@ -31,13 +31,15 @@ def by_title(panels: Sequence[Panel]) -> dict[str, list[Panel]]:
 def percent_errors(panel: Panel, estimator: str) -> dict[str, np.ndarray]:
     """Errors in per cent of `coefficient` and `volatility`, one per replicate.
 
-    Those of several degrees of freedom are their largest.
+    Those of several degrees of freedom are their largest. Of a damped system there is
+    `damping`, too.
     """
-    model = panel.model(estimator)
-    return {
-        "coefficient": 100 * scores.coefficients(model, panel.law).error,
-        "volatility": 100 * scores.volatilities(model, panel.law).errors.max(axis=1),
-    }
+    model, law = panel.model(estimator), panel.law
+    errors = {"coefficient": scores.coefficients(model, law).error}
+    if law.dissipation.any():
+        errors["damping"] = scores.dissipation(model, law).error
+    errors["volatility"] = scores.volatilities(model, law).errors.max(axis=1)
+    return {name: 100 * error for name, error in errors.items()}
 
 
 def exact_share(panel: Panel, estimator: str) -> float:

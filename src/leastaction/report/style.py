@@ -15,7 +15,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 from matplotlib.textpath import text_to_path
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from leastaction.core import families
 from leastaction.core.settings import Style
@@ -203,6 +203,18 @@ def time_axis(axes: Axes, time: np.ndarray) -> None:
 def plain_numbers(axis: Axis) -> None:
     """Ticks of a logarithmic axis as plain numbers."""
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def log_numbers(axis: Axis) -> None:
+    """Make an axis logarithmic, with 1, 2 and 5 of a decade as plain numbers.
+
+    Of more than two decades only powers of ten have a number. Comes after drawing.
+    """
+    axis.axes.set(**{f"{axis.axis_name}scale": "log"})
+    low, high = axis.get_view_interval()
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 100 * low else (1,)))
+    plain_numbers(axis)
 
 
 def text_width(text: str, settings: Mapping) -> float:
