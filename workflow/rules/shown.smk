@@ -12,11 +12,19 @@ from leastaction.configuration.jobs import (
     shows,
 )
 
-# Folders of examples that take a paper's own next step, and the paper of each.
+
+def studies_of(folder):
+    """Names of the studies that ask a question of examples of a folder."""
+    studies = config["studies"].items()
+    return [name for name, s in studies if s["question"] and folder in s["examples"]]
+
+
+# Folders of examples that take a paper's own next step, and papers of whose variants a
+# study asks what the paper leaves open; the paper of each.
 BEYOND = {
     folder: folder.removeprefix("beyond_")
     for folder in FOLDERS
-    if folder.startswith("beyond_")
+    if folder.startswith("beyond_") or studies_of(folder)
 }
 
 
@@ -323,12 +331,19 @@ def papers_named():
 
 def beyond_examples():
     """(folder, example) of everything that takes a paper's own next step."""
-    return [(folder, name) for folder in BEYOND for name in every_example(folder)]
+    return [
+        (folder, name)
+        for folder in BEYOND
+        for name in (asked_of(folder) if folder in PAPERS else every_example(folder))
+    ]
 
 
-def studies_of(folder):
-    """Names of the studies that compare examples of a folder."""
-    return [name for name, s in config["studies"].items() if folder in s["examples"]]
+def asked_of(folder):
+    """Names of the examples of a folder that its studies compare."""
+    listed = [
+        config["studies"][name]["examples"][folder] for name in studies_of(folder)
+    ]
+    return list(dict.fromkeys(name for names in listed for name in names))
 
 
 def beyond_studies():

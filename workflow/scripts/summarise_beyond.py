@@ -5,7 +5,7 @@ from pathlib import Path
 from leastaction.core.files import load_bytes, load_text, save_text
 from leastaction.core.progress import start_logging
 from leastaction.report.pages import beyond_document, beyond_page, section
-from leastaction.report.scorecard import from_csv, scorecard
+from leastaction.report.scorecard import from_csv, pooled_rows, scorecard
 from leastaction.report.templates import thumbnail
 
 WIDTH, LIMIT = 1400, 400_000
@@ -13,7 +13,8 @@ WIDTH, LIMIT = 1400, 400_000
 
 def main(inputs, sections: dict, target: str) -> None:
     """One section per folder of examples, with its studies and its rows."""
-    rows = scorecard(from_csv(load_text(path)) for path in inputs.scores)
+    frames = [from_csv(load_text(path)) for path in inputs.scores]
+    rows = scorecard([*frames, pooled_rows(frames)])
     files = iter(zip(inputs.pictures, inputs.findings, strict=True))
     told = []
     for folder, about in sections.items():

@@ -4,7 +4,8 @@
 - ``results/story.html``, what is shown of each paper: :func:`papers_page`;
 - ``docs/results.md``, what misses and what a paper prints: :func:`results_page`;
 - ``results/beyond.html``, ``docs/beyond.md``, every limit that we set on examples of
-  folders ``beyond_<paper>``: :func:`beyond_page`, :func:`beyond_document`.
+  folders ``beyond_<paper>``, or of a paper's own that a study with a question compares:
+  :func:`beyond_page`, :func:`beyond_document`.
 """
 
 import math
