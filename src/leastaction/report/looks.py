@@ -1,7 +1,8 @@
-"""How estimators look in every figure: one table of names, colours and markers."""
+"""How estimators and components look in every figure: names, colours, markers."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from itertools import cycle
 
 from matplotlib.lines import Line2D
 
@@ -73,6 +74,10 @@ LOOKS = {
     # Stationary densities.
     "split_sample": Look("split sample", "sindy_pi_color", "s"),
 }
+# Colours and marks of components of one quantity, such as the states of a system.
+COMPONENTS = ("#1b4f9c", "#e08a00", "#2f8f5b", "#7b3fa0", "#5c6b73", "#3fa7c9")
+COMPONENTS += ("#8a5a44", "#d1689c")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "p")
 OTHER = Look("", "lagrangian_sindy_color", "v", (0, (4, 1)))
 SMOOTHED = "_smoothed"
 
@@ -102,3 +107,8 @@ def marked(
         key(one.label + text, one.color(settings), **{"marker": one.marker} | style)
         for one in map(look, estimators)
     ]
+
+
+def colored(entries: Iterable) -> Iterator[tuple]:
+    """(colour, entry) of components, states or scenarios."""
+    return zip(cycle(COMPONENTS), entries, strict=False)

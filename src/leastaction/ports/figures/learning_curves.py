@@ -11,9 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullLocator, ScalarFormatter
 
-from leastaction.ports.figures import COMPONENTS, MARKERS, colored
 from leastaction.ports.scores import curves
-from leastaction.report.looks import look
+from leastaction.report.looks import COMPONENTS, MARKERS, colored, look
 from leastaction.report.panel import BASELINE, MAIN, Panel, panel_title
 from leastaction.report.readable import listed, plain_scientific
 from leastaction.report.style import grid_of, key, legend_on_top

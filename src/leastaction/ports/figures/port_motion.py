@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from leastaction.ports.figures import COMPONENTS, MARKERS, colored
 from leastaction.ports.figures.learning_curves import SIZE, logarithmic
+from leastaction.report.looks import COMPONENTS, MARKERS, colored
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.style import grid_of, key, legend_on_top, time_axis
 

@@ -9,10 +9,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.ports.figures import COMPONENTS, MARKERS, colored
 from leastaction.ports.figures.port_motion import motion_keys
 from leastaction.ports.scores import BLIND, gains
-from leastaction.report.looks import Look
+from leastaction.report.looks import COMPONENTS, MARKERS, Look, colored
 from leastaction.report.panel import MAIN, Panel, panel_title
 from leastaction.report.readable import listed, number_text, plain_scientific
 from leastaction.report.style import (
@@ -84,7 +83,7 @@ def _entries(axes: Axes, panel: Panel, name: str, letter: str) -> None:
     spread = np.linspace(-0.3, 0.3, len(found))[:, None] * width
     levels = np.arange(rollout.sizes["noise_level"])
     for k, place in enumerate(map(tuple, places)):
-        color, marker = COMPONENTS[k % 5], MARKERS[k % 5]
+        color, marker = COMPONENTS[k % len(COMPONENTS)], MARKERS[k % len(MARKERS)]
         at = levels + (k - (len(places) - 1) / 2) * width
         error = abs(found[(..., *place)] / true[place] - 1)
         style = {"color": color, "marker": marker, "markersize": 1.6, "linestyle": ""}
