@@ -103,11 +103,23 @@ def figure_sources(wildcards):
         drawn = [config["studies"][wildcards.study]["figure"]]
         shown = [EXAMPLES[key] for key in study_examples(wildcards)]
     elif "example" in wildcards.keys():
-        drawn = example_figures(example_of(wildcards))
+        drawn = example_figures(with_recommended(wildcards))
         shown = examples_of_job(wildcards)
     else:
         drawn, shown = [numbered(wildcards)["shows"]], examples_of_job(wildcards)
     return sources("plot", *(figures()[name] for name in drawn), *system_modules(shown))
+
+
+def with_recommended(wildcards):
+    """The example of the wildcards, whose own figures show `recommended`."""
+    example = example_of(wildcards)
+    if "recommended" not in example["estimators"]:
+        raise WorkflowError(
+            f"{wildcards.example} has no figures of its own, which show the estimator "
+            f"`recommended`; it has {', '.join(example['estimators'])}: ask for its "
+            "scores.csv, or for a table or a study that shows it"
+        )
+    return example
 
 
 def table_sources(wildcards):
