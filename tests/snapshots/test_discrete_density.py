@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from snapshot_fields import LENGTH, waves
 
+from leastaction.core.periodic_line import projection_on_waves
 from leastaction.snapshots.discrete_density import (
     DiscreteDensity,
     StencilBasis,
@@ -71,6 +72,16 @@ def test_null_lagrangians_have_no_rows_and_no_mass(stencil, width):
     assert np.abs(condition @ null.T).max(initial=0) < 1e-9 * np.abs(condition).max()
 
 
+@pytest.mark.parametrize(("stencil", "width"), STENCILS)
+def test_an_even_density_has_odd_equations(stencil, width):
+    """E(−u) = −E(u); without the parity only the features of even degree obey it."""
+    u = random_fields()
+    features = replace(basis(stencil, width), even=True).scaled_by(u)
+    assert features.rows(-u) == pytest.approx(-features.rows(u), abs=1e-9)
+    whole = basis(stencil, width).scaled_by(u)
+    assert features.size == (whole.orders % 2 == 0).sum() < whole.size
+
+
 def test_the_five_point_density_has_the_symbol_of_leapfrog():
     """cos ω dt = 1 − (dt/dx)² (1 − cos θ) for L_d = v²/2 − w²/2."""
     features = basis("edges", 1, 2)
@@ -107,15 +118,17 @@ def learned(**changed) -> tuple[LearnedField, np.ndarray]:
     given = {"stencil": "square", "width": 2, "degree": 2, "length_scale": 3.0}
     choice = shown.most_probable(given)
     density = DiscreteDensity(choice.fit.basis, choice.coefficients)
-    model = LearnedField(density, 16, "u", 0.0, 0.0, choice.distance)
+    model = LearnedField(density, 16, "u", 0.0, 8, 0.0, choice.distance)
     return replace(model, **changed), u
 
 
-def test_a_step_preserves_the_discrete_symplectic_form():
+@pytest.mark.parametrize("highest", [8, 4])
+def test_a_step_preserves_the_discrete_symplectic_form(highest):
     """δu_n · ∂₀₁L δ'u_{n+1} − δ'u_n · ∂₀₁L δu_{n+1} (Marsden, Patrick, Shkoller)."""
-    model, u = learned()
+    model, u = learned(waves=highest)
     start, rng = u[0, :2], np.random.default_rng(0)
-    step, changes = 1e-6, rng.standard_normal((2, 2, 16))
+    changes = rng.standard_normal((2, 2, 16)) @ projection_on_waves(16, highest)
+    step = 1e-6
 
     def path(first_two):
         return model.rollout(first_two[:1], first_two[1:], 9)[0]
@@ -132,6 +145,28 @@ def test_a_step_preserves_the_discrete_symplectic_form():
         return a[n] @ cross[0] @ b[n + 1] - b[n] @ cross[0] @ a[n + 1]
 
     assert form(8) == pytest.approx(form(0), rel=1e-6)
+
+
+def test_waves_of_a_linear_field_move_alike_without_the_shorter_ones():
+    model, _ = learned()
+    start = np.random.default_rng(0).standard_normal((2, 1, 16))
+    whole = model.rollout(*start, 40)
+    held = replace(model, waves=3).rollout(*start, 40)
+    assert held == pytest.approx(whole @ projection_on_waves(16, 3), abs=1e-9)
+    assert np.abs(np.fft.rfft(held)[..., 4:]).max() < 1e-10
+
+
+def test_waves_below_the_noise_are_not_held():
+    u = waves(0.2, 16, 24)
+    noisy = u + 1e-2 * np.random.default_rng(0).standard_normal(u.shape)
+    assert Snapshots(noisy, 0.2, LENGTH / 16).shortest_wave(1e-2) == 3
+    assert Snapshots(noisy, 0.2, LENGTH / 16).shortest_wave(0.0) == 8
+
+
+def test_waves_must_not_grow_about_any_value_of_the_data():
+    u = waves(0.2, 16, 24)
+    bases = Waves.of(u).base
+    assert -bases[0] == bases[-1] == np.abs(u).max()
 
 
 def test_a_motion_continues_the_data():

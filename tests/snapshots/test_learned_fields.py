@@ -143,6 +143,18 @@ def test_a_wave_equation_needs_two_powers():
     assert choice.distance == 0
 
 
+@pytest.mark.parametrize(("force", "even"), [("", True), ("- u**3/6", False)])
+def test_the_snapshots_decide_whether_the_density_is_even(force, even):
+    """Of a field that u → −u leaves alone no constant force is learned."""
+    noise = {"channels": ["q"], "levels": [2e-3]}
+    data = snapshots(f"u_t**2/2 - u_x**2/2 - u**2/2 {force}", noise=noise)
+    model = model_of(recipe(width=2, length_scale=3.0).dataset(data))
+    assert model.density.basis.even == even
+    slope = model.slope(np.array([-0.5, 0.0, 0.5]))
+    assert (abs(slope[1]) < 1e-12) == even
+    assert slope[0] + slope[2] == pytest.approx(0.0 if even else 0.25, abs=0.05)
+
+
 def test_too_few_snapshots_are_refused():
     data = snapshots(duration=0.4, trajectories=1, nodes=8)
     with pytest.raises(ValueError, match="8 rows.*record more snapshots"):

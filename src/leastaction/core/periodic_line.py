@@ -1,4 +1,4 @@
-"""Derivatives along a periodic line, of spectral accuracy."""
+"""Waves along a periodic line: derivatives of spectral accuracy, projection."""
 
 import numpy as np
 
@@ -24,3 +24,17 @@ def spectral_derivatives(u: np.ndarray, length: float, highest: int) -> np.ndarr
             factor[-1] = 0.0
         found[order - 1] = np.fft.irfft(factor * waves, nodes)
     return found
+
+
+def projection_on_waves(nodes: int, highest: int) -> np.ndarray:
+    """Orthogonal projection P on the waves k = 0, 1, ..., `highest`, (node, node).
+
+    P u is the truncated Fourier series of u, so that P = Pᵀ = P².
+
+    >>> p = projection_on_waves(8, 2)
+    >>> x = np.arange(8) * np.pi / 4
+    >>> np.allclose(p @ (np.sin(2 * x) + np.cos(3 * x)), np.sin(2 * x))
+    True
+    """
+    waves = np.fft.rfft(np.eye(nodes), axis=0)
+    return np.fft.irfft(waves[: highest + 1], nodes, axis=0)

@@ -208,14 +208,16 @@ FIELD = _variables(
         width [1] widest difference in space, cells
         degree [1] degree of the features
         length_scale [1] length scale
+        even [1] 1 if it is even under u → −u
         misfit [1] variance of what the stencil cannot represent, over that of the noise
         noise [-] standard deviation of the noise found; 0 if none
+        waves [1] number of the shortest wave that is above this noise
         log_density [1] log probability density of the snapshots
         excess [1] largest cosine of a wave beyond its bound before it was stabilised
         distance [1] standard deviations to the stable density; infinite if refused
     """,
     finite=("coefficient", "coordinate_scale", "stencil", "width", "degree"),
-    required=("length_scale", "distance"),
+    required=("length_scale", "waves", "distance"),
 )
 
 FIELD_LAW = _variables(

@@ -22,8 +22,8 @@ Two families of stencils grow with their width p. ``square``: the four corners o
 cell, in (mean, time difference, space difference, twist), and quadratic terms of
 differences over r = 2..p cells of one layer and of two. ``edges``: functions of an
 edge in time and of edges in space over r = 1..p cells. Features are even under
-reversal of time and of space. Null Lagrangians, which have E = 0 for every field, give
-zero rows.
+reversal of time and of space, and optionally under u → −u. Null
+Lagrangians, which have E = 0 for every field, give zero rows.
 """
 
 from collections.abc import Callable, Iterator
@@ -38,8 +38,8 @@ from leastaction.core.multi_index import factors, multi_indices
 STENCILS = ("square", "edges")
 # Edges in space over more cells than this are quadratic.
 WIDEST_CURVED_EDGE = 2
-# Uniform fields about which waves must not grow, and the largest of them over max|u|.
-BASES, LARGEST_BASE = 5, 0.8
+# Uniform fields about which waves must not grow, from −max|u| to max|u|.
+BASES = 5
 # Of −J₁ dt², below which a step has no safe solution.
 LEAST_MASS = 1e-2
 # A cosine this much beyond 1 is round-off.
@@ -116,13 +116,14 @@ CORNERS = ((0, 0), (0, 1), (1, 0), (1, 1))
 
 
 def _shapes(
-    stencil: str, width: int, degree: int, dt: float, dx: float
+    stencil: str, width: int, degree: int, even_in_u: bool, dt: float, dx: float
 ) -> Iterator[tuple]:
     """(offsets, M, exponents) of every block."""
 
     def even(count: int, *groups) -> np.ndarray:
         """Exponents of degree 1 to `degree`, even in each group of coordinates."""
         rows = multi_indices(count, degree)[1:]
+        groups += (range(count),) if even_in_u else ()
         keep = np.all([rows[:, list(g)].sum(axis=1) % 2 == 0 for g in groups], axis=0)
         return rows[keep]
 
@@ -154,15 +155,15 @@ class StencilBasis:
     length_scale: float  # ℓ of the kernel
     time_step: float  # s
     spacing: float  # of the nodes, m
+    even: bool = False  # under u → −u
     # σ of the coordinates, block by block; those of the data by :meth:`scaled_by`.
     scales: np.ndarray | None = None
 
     @cached_property
     def blocks(self) -> tuple[Block, ...]:
         """Their functions stand one after the other."""
-        shapes = _shapes(
-            self.stencil, self.width, self.degree, self.time_step, self.spacing
-        )
+        family = self.stencil, self.width, self.degree, self.even
+        shapes = _shapes(*family, self.time_step, self.spacing)
         found, first = [], 0
         for offsets, maps, powers in shapes:
             maps, powers = np.atleast_2d(maps), np.atleast_2d(powers)
@@ -311,7 +312,7 @@ class Waves:
     @classmethod
     def of(cls, u: np.ndarray) -> "Waves":
         """Waves of the nodes of snapshots u (..., node), and their range."""
-        largest = LARGEST_BASE * np.abs(u).max()
+        largest = np.abs(u).max()
         nodes = u.shape[-1]
         theta = 2 * np.pi / nodes * np.arange(nodes // 2 + 1)
         return cls(np.linspace(-largest, largest, BASES), theta)

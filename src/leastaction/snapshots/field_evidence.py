@@ -15,8 +15,9 @@ autocovariance of a moving average,
 
 with the symbol J of the density itself; what the stencil cannot represent adds
 λσ²/dt⁴ to γ₀. Rows are divided by the root of this covariance, with the J of the round
-before (generalised least squares). λ, stencil, width, degree and length scale are those
-of the highest probability density *of the snapshots*: the evidence of the rows over
+before (generalised least squares). λ, stencil, width, degree, length scale and parity
+under u → −u are those of the highest probability density *of the snapshots*: the
+evidence of the rows over
 :math:`|\\partial E/\\partial u|^{-1} = \\prod_θ |J_1|^{-1}` per inner snapshot. Without
 that factor a fit gains by J₁ → 0, where only noise is.
 """
@@ -48,12 +49,16 @@ CHOICES = {
     "width": (1, 2, 3, 4),
     "degree": (2, 4, 6),
     "length_scale": (2.0, 3.0, 5.0),
+    "even": (False, True),
 }
-FIRST = {"width": 2, "degree": 4, "length_scale": 3.0, "misfit": 0.1}
+FIRST = {"width": 2, "degree": 4, "length_scale": 3.0, "misfit": 0.1, "even": True}
+SIZES = ("width", "degree", "length_scale", "even")
 # Attributes of the snapshots that go along with a model.
 KEPT = ("field", "domain_length", "domain_nodes")
 # Rounds of generalised least squares.
 ROUNDS = 3
+# Standard errors by which the mean power of a wave is above that of the noise.
+CLEARLY = 5.0
 # Rows per function, at least.
 ROWS_PER_FUNCTION = 3
 
@@ -72,15 +77,17 @@ def identify(
     fit, basis = choice.fit, choice.fit.basis
     # As much room in every case.
     wide = {k: max(*CHOICES[k], getattr(basis, k)) for k in ("width", "degree")}
-    room = [replace(basis, stencil=s, scales=None, **wide) for s in STENCILS]
+    wide |= {"even": False, "scales": None}
+    room = [replace(basis, stencil=s, **wide) for s in STENCILS]
     functions = max(one.size for one in room)
     coordinates = max(sum(len(b.coordinates) for b in one.blocks) for one in room)
     values = {
         "coefficient": _padded(choice.coefficients, functions, 0.0),
         "coordinate_scale": _padded(basis.scales, coordinates, 1.0),
         "stencil": float(STENCILS.index(basis.stencil)),
-        **{k: float(getattr(basis, k)) for k in ("width", "degree", "length_scale")},
+        **{k: float(getattr(basis, k)) for k in SIZES},
         **{k: getattr(fit, k) for k in ("misfit", "noise", "log_density")},
+        "waves": float(snapshots.shortest_wave(fit.noise)),
         "excess": snapshots.waves.excess(DiscreteDensity(basis, fit.coefficients)),
         "distance": choice.distance,
     }
@@ -169,21 +176,29 @@ class Snapshots:
         mean = np.array([self.u.mean()])
         return (basis.symbol(mean, self.waves.theta) @ coefficients)[:, 0]
 
+    def shortest_wave(self, noise: float) -> int:
+        """Number of the shortest wave whose mean power is clearly above the noise."""
+        power = np.abs(np.fft.rfft(self.u, norm="ortho")) ** 2
+        clear = 1 + CLEARLY / np.sqrt(self.u[..., 0].size)
+        above = power.mean(axis=(0, 1)) > clear * noise**2
+        return int(np.flatnonzero(above).max(initial=0))
+
     def fit(self, misfit: float, stencil: str, *sizes) -> Fit | None:
-        """Posterior of one choice, `sizes` those of a :class:`StencilBasis`.
+        """Posterior of one choice, with `SIZES` of the :class:`StencilBasis`.
 
         None if the rows are too few for it.
         """
         key = misfit, stencil, *sizes
         if key not in self._fits:
-            basis = StencilBasis(stencil, *sizes, **self.steps)
+            given = dict(zip(SIZES, sizes, strict=False))
+            basis = StencilBasis(stencil, **given, **self.steps)
             enough = ROWS_PER_FUNCTION * basis.size <= self.count
             fits = 2 * basis.width < self.u.shape[-1]
             self._fits[key] = self._fit(basis, misfit) if enough and fits else None
         return self._fits[key]
 
     def _fit(self, basis: StencilBasis, misfit: float) -> Fit:
-        of = basis.stencil, basis.width, basis.degree
+        of = basis.stencil, basis.width, basis.degree, basis.even
         if of not in self._rows:
             unit = replace(basis, length_scale=1.0).scaled_by(self.u)
             waves = np.fft.rfft(unit.rows(self.u), axis=2, norm="ortho")

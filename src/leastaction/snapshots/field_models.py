@@ -15,7 +15,7 @@ import sympy as sp
 import xarray as xr
 
 from leastaction.core.expressions import parse, symbol
-from leastaction.core.periodic_line import spectral_derivatives
+from leastaction.core.periodic_line import projection_on_waves, spectral_derivatives
 from leastaction.core.sparse_regression import stlsq
 from leastaction.snapshots.contracts import CONTRACTS
 from leastaction.snapshots.discrete_density import DiscreteDensity, StencilBasis
@@ -82,6 +82,7 @@ class LearnedField:
     nodes: int
     field: str  # name of u
     noise: float  # standard deviation of the noise of the snapshots; 0 if none was seen
+    waves: int  # number of the shortest wave that the snapshots hold above their noise
     excess: float  # of the largest cosine of a wave over its bound, as fitted
     # Posterior standard deviations from the fit to this density, 0 where the fit was
     # stable; infinite if none is stable.
@@ -104,10 +105,12 @@ class LearnedField:
             value["length_scale"],
             float(about["time_step"]),
             float(about["domain_length"]) / nodes,
+            bool(value["even"]),
             dataset["coordinate_scale"].values[0],
         )
         density = DiscreteDensity(basis, dataset["coefficient"].values[0, : basis.size])
         kept = {name: value[name] for name in ("noise", "excess", "distance")}
+        kept["waves"] = int(value["waves"])
         return cls(density, nodes, str(about["field"]), **kept)
 
     @property
@@ -118,8 +121,11 @@ class LearnedField:
     def rollout(self, first, second, steps: int, velocity=None) -> np.ndarray:
         """Motions from two snapshots each (motion, node): (motion, steps + 1, node).
 
-        Newton's method for the whole layer u^{n+1}; `velocity` is not needed. NaN where
-        a motion has failed; a ValueError if the density is not stable.
+        Newton's method for the whole layer u^{n+1}; `velocity` is not needed. Only the
+        first `waves` move: fields of these alone have the same action, so that the
+        motion stays variational (a Galerkin method). Shorter waves the data do not
+        know; at large amplitudes a coarse time step feeds them until a motion fails.
+        NaN where a motion has failed; a ValueError if the density is not stable.
         """
         if not self.stable:
             raise ValueError(
@@ -128,7 +134,7 @@ class LearnedField:
                 "data; record with a smaller time step, or with shorter waves"
             )
         path = np.full((len(first), steps + 1, self.nodes), np.nan)
-        path[:, 0], path[:, 1] = first, second
+        path[:, 0], path[:, 1] = first @ self._held, second @ self._held
         largest = ESCAPED * np.abs(path[:, :2]).max()
         there = np.arange(len(path))
         with np.errstate(all="ignore"):
@@ -141,15 +147,22 @@ class LearnedField:
                 path[there, n + 1] = found[good]
         return path
 
+    @cached_property
+    def _held(self) -> np.ndarray:
+        """Projection on the waves that the snapshots hold."""
+        return projection_on_waves(self.nodes, self.waves)
+
     def _step(self, before: np.ndarray, now: np.ndarray) -> np.ndarray:
         """Layers after two layers (motion, node); NaN where there is none."""
         push, _ = self.density.derivatives(np.stack([before, now], axis=1), 1)
-        after = 2 * now - before
+        after, held = 2 * now - before, self._held
+        others = np.eye(self.nodes) - held
         for _ in range(ITERATIONS):
             layers = np.stack([now, after], axis=1)
             slope, matrix = self.density.derivatives(layers, 0, bend=True)
+            matrix, error = held @ matrix @ held + others, (push + slope) @ held
             try:
-                step = np.linalg.solve(matrix, (push + slope)[..., None])[..., 0]
+                step = np.linalg.solve(matrix, error[..., None])[..., 0]
             except np.linalg.LinAlgError:
                 return np.full_like(now, np.nan)
             after = after - step
@@ -226,7 +239,7 @@ class LearnedField:
             f"  {basis.size} functions: stencil {basis.stencil}, width {basis.width}, "
             f"degree {basis.degree}\n"
             f"  dt = {basis.time_step:g} s, dx = {basis.spacing:g} m\n"
-            f"  noise of the snapshots: {self.noise:.3g}\n"
+            f"  noise of the snapshots: {self.noise:.3g}; {self.waves} waves above it\n"
             f"  c^2 = {self.speed_squared():.6g} m^2/s^2\n{stability}"
         )
 

@@ -285,6 +285,11 @@ class DiscreteDensity(Identify):
     length_scale: Positive | None = Field(
         None, description="In root mean squares of the data; null, the most probable."
     )
+    even: bool | None = Field(
+        None,
+        description="Whether the density is even under u → −u; null, the more "
+        "probable.",
+    )
 
 
 class FieldRegression(Identify):
