@@ -1,32 +1,56 @@
 """What a long stage reports while it works."""
 
+import atexit
+import gc
 import logging
 import sys
 import threading
+import weakref
+
+import pytest
 
 from leastaction.core import progress
 from leastaction.core.progress import progress_bar, start_logging, tracked
 
 
-def test_a_warning_is_given_once_and_a_message_every_time(tmp_path):
+@pytest.fixture
+def job(tmp_path):
+    """Log of a job that has begun in this process; its traces are removed."""
     root, hook = logging.getLogger(), sys.excepthook
-    handlers = root.handlers[:]
+    handlers, threshold = root.handlers[:], gc.get_threshold()
     try:
         start_logging(tmp_path / "logs" / "job.log")
-        for number in (1, 1, 2):
-            logging.warning("coarse: %d", number)
-            logging.info("step %d", number)
+        yield tmp_path / "logs" / "job.log"
     finally:
+        gc.unfreeze()
+        gc.set_threshold(*threshold)
+        atexit.unregister(gc.freeze)
         sys.excepthook = hook
         for handler in root.handlers[:]:
             root.removeHandler(handler)
         for handler in handlers:
             root.addHandler(handler)
         logging.captureWarnings(False)
-    text = (tmp_path / "logs" / "job.log").read_text()
+
+
+def test_a_warning_is_given_once_and_a_message_every_time(job):
+    for number in (1, 1, 2):
+        logging.warning("coarse: %d", number)
+        logging.info("step %d", number)
+    text = job.read_text()
     assert text.count("coarse: 1") == 1
     assert text.count("coarse: 2") == 1
     assert text.count("step 1") == 2
+
+
+def test_a_job_frees_its_own_cycles_and_does_not_visit_what_was_imported(job):
+    assert not any(one is progress for one in gc.get_objects())
+    cycle = {"data": {1.0}}
+    cycle["itself"] = cycle
+    left = weakref.ref(cycle["data"])
+    del cycle
+    gc.collect()
+    assert left() is None
 
 
 def test_tracked_passes_everything_on():
