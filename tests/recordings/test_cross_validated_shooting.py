@@ -566,6 +566,14 @@ def test_a_broadband_input_is_no_straight_line():
     assert np.sqrt(np.mean((found - exact) ** 2)) < 0.05 * exact.std()
 
 
+def test_a_tone_of_an_input_keeps_its_strength_between_rows():
+    """At a ninth of the sampling rate; a cubic spline lowers it by 0.04 %."""
+    row, omega = np.arange(2000), 2 * np.pi / 9
+    found = recorded_input(np.cos(omega * row)).nodes(row[500:1490], 1)(16)[:, 0]
+    at = 500 + np.arange(len(found)) / 32
+    assert 2 * np.mean(found * np.cos(omega * at)) == pytest.approx(1, abs=3e-5)
+
+
 def test_a_frame_gives_back_its_natural_terms():
     """Free decay of two storeys, whose Lagrangian has infinitely many equivalents."""
     truth = leastaction.System(

@@ -12,6 +12,8 @@ from leastaction.recordings.contracts import pieces
 
 # An input of which more samples repeat the one before is held between its steps.
 REPEATED_SHARE_OF_HELD_INPUT = 0.5
+# Of the spline through other inputs.
+DEGREE_OF_INPUT = 5
 # An input is continued beyond both ends by so many of its time constants.
 TIME_CONSTANTS_OF_PADDING = 12
 LAG, TIME_CONSTANT, GAIN, OFFSET = "lag", "time_constant", "gain", "offset"
@@ -123,16 +125,17 @@ def _number(given) -> float:
 
 
 def _between(values: np.ndarray, held: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Held inputs by steps, others by a cubic spline.
+    """Held inputs by steps, others by a quintic spline.
 
-    A straight line would lower a frequency f of an input sampled at f_s by
-    sinc²(f / f_s): by 4 % at f_s / 9.
+    Of an input sampled at f_s, a frequency f_s / 9 would be lowered by a straight line
+    by sinc²(f / f_s), 4 %; by a cubic spline by 0.04 %, by a quintic one by 0.0005 %.
     """
-    from scipy.interpolate import CubicSpline
+    from scipy.interpolate import make_interp_spline
 
     if held:
         return lambda at: values[at.astype(int)]
-    return CubicSpline(np.arange(len(values)), values)
+    degree = min(DEGREE_OF_INPUT, len(values) - 1)
+    return make_interp_spline(np.arange(len(values)), values, degree - 1 + degree % 2)
 
 
 def _first_order(values: np.ndarray, constant: float) -> np.ndarray:
