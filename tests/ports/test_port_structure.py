@@ -11,6 +11,7 @@ from leastaction.ports.port_structure import (
     CROSS,
     Candidates,
     PortStructure,
+    equations_between_coefficients,
     gauge_basis,
     gauge_dim,
 )
@@ -38,6 +39,26 @@ def test_gauge_dimensions(name, unknown, separable, known, diagonal):
         assert gauge_dim(given, of_given) == known[i]
         assert gauge_dim(free, theta, free.kinds != COUPLED_LOSS) == diagonal[i]
         assert gauge_dim(free, theta, theta != 0) == 1 - i
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("motor", (6, 0)), ("tanks", (6, 0)), ("network", (8, 0)), ("chain", (34, 11))],
+)
+def test_structure_lowers_errors_by_its_equations(name, found):
+    """Of unit noise per coefficient a fit keeps the mean square m' = m − equations."""
+    law, theta = truth(name, known=name == "chain")
+    free, q = theta != 0, law.coefficients(theta)
+    assert equations_between_coefficients(law, theta, free) == found
+    there = np.flatnonzero(q)
+    matrix = np.eye(q.size)[there] * 1e4
+    errors = []
+    for noise in np.random.default_rng(0).standard_normal((60, there.size)):
+        data = Quadratic(matrix, matrix @ q + noise, 0.0, 1, 1)
+        fit = fitted(law, data, theta, free)
+        errors.append(((matrix @ (law.coefficients(fit.theta) - q)) ** 2).sum())
+    left = found[0] - found[1]
+    assert np.mean(errors) == pytest.approx(left, abs=4 * np.sqrt(2 * left / 60))
 
 
 def test_errors_of_coefficients_do_not_close_the_gauge():

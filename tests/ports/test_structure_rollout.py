@@ -38,6 +38,7 @@ def panel() -> Panel:
         rollouts[name] = validate(system, models[name], *given, example="m", seed=1)
     config = {"title": "Motor", "system": MOTOR["system"]}
     limits = {"noise_levels": [1e-3], "structure_right": 0.95, "energy_created": 0.0}
+    limits["structure_gain"] = 0.95
     config["publish"] = {"targets": {"by_noise": [limits], "gauge_with_outputs": 1.0}}
     return Panel("m", config, models, rollouts)
 
@@ -51,6 +52,9 @@ def test_rows_judge_what_was_found():
     assert (right["ours_median"], right["verdict"]) == (1.0, "meets")
     gauge = found["dimension of the gauge: J, R, B and H unknown, with outputs"]
     assert gauge["verdict"] == "meets"
+    told = [row for name, row in found.items() if "law.md says" in name]
+    assert [row["verdict"] for row in told] == ["meets"] * 3
+    assert all("law.md: 1" in row["note"] for row in told)
     created = [row for name, row in found.items() if "creates energy" in name]
     assert [row["verdict"] for row in created] == ["meets"]
 

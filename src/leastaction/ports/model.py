@@ -10,6 +10,9 @@ from leastaction.ports.dae import PortDae
 from leastaction.ports.effort_data import training_set
 from leastaction.ports.port_structure import Candidates
 
+# Factor of accuracy that is worth the structure.
+TWICE = 2.0
+
 
 class PortModel:
     """One fit of the efforts z(x), with what was known of the system.
@@ -113,6 +116,17 @@ class PortModel:
     __repr__ = __str__
 
 
+def expected_gain(model: xr.Dataset) -> np.ndarray:
+    """√(m/m'): m coefficients of the motions, m' of them independent by structure.
+
+    Root mean squares of the errors that noise makes of motions and outputs have this
+    ratio, without over with structure, if both have the same terms and the greatest
+    likelihood.
+    """
+    count = model["coefficients"].values
+    return np.sqrt(count / (count - model["equations"].values))
+
+
 class StructureModel:
     """What one replicate and case says of J, R, B and H, or why it does not.
 
@@ -159,6 +173,14 @@ class StructureModel:
         names = self.dataset["assumption"].values.tolist()
         return dict(zip(names, self._first("gauge_dimension").tolist(), strict=True))
 
+    @property
+    def gain(self) -> float:
+        """Error of motions without structure over that with it, of the same terms.
+
+        :func:`expected_gain`; NaN where J, R and H are not told.
+        """
+        return float(expected_gain(self.dataset)[0])
+
     def rates(self, x: np.ndarray, u: np.ndarray) -> np.ndarray:
         """ẋ of states (point, state) and inputs (point, port)."""
         g = self.candidates.values(x)[0]
@@ -203,9 +225,19 @@ class StructureModel:
         known = [f"{v:g} ({name})" for name, v in dimensions if np.isfinite(v)]
         if known:
             lines.append(f"  open directions of J, R, B and H: {', '.join(known)}")
+        if np.isfinite(self.gain):
+            lines.append(f"  {self._gain_text()}")
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _gain_text(self) -> str:
+        """What structure is worth for the motions."""
+        count, equations = self._first("coefficients"), self._first("equations")
+        text = f"structure imposes {equations:g} equations on the {count:g} "
+        text += f"coefficients of motion and outputs: free runs are {self.gain:.2g} "
+        text += "times as accurate as those of the same terms without structure"
+        return text if self.gain >= TWICE else f"{text}, not twice"
 
     def _entries(self, letter: str, name: str) -> Iterator[str]:
         """Entries that are not zero, with standard errors."""

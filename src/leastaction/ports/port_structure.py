@@ -305,3 +305,29 @@ def gauge_dim(
     3
     """
     return len(gauge_basis(structure, theta, free, nearby))
+
+
+def equations_between_coefficients(
+    structure: PortStructure, theta: np.ndarray, free: np.ndarray | None = None
+) -> tuple[int, int]:
+    """Coefficients F that do not vanish, and equations that structure imposes on them.
+
+    A fit without structure has m such coefficients, one with structure the m' = rank
+    ∂F/∂θ free ones; of a maximum likelihood the mean squares of the errors that noise
+    makes of the motions and outputs are as m to m'. The arguments are those of
+    :func:`gauge_dim`.
+
+    Examples
+    --------
+    Without an equation, structure says no more of the motions than which terms they
+    have:
+
+    >>> motor = Candidates.of(["phi", "p"], ["phi**2", "p**2"])
+    >>> theta = np.array([-0.5, 1.0, 0.0, 0.2, 1.0, 0.0, 1.0, 2.0])
+    >>> equations_between_coefficients(PortStructure.of(motor, 1), theta, theta != 0)
+    (6, 0)
+    """
+    free = np.ones(theta.size, dtype=bool) if free is None else np.asarray(free)
+    moved = structure.jacobian(theta)[:, free].any(axis=1)
+    count = int((moved | (structure.coefficients(theta) != 0)).sum())
+    return count, count - int(free.sum()) + gauge_dim(structure, theta, free)

@@ -25,6 +25,7 @@ from leastaction.ports.contracts import CONTRACTS, STRUCTURE
 from leastaction.ports.port_structure import (
     Candidates,
     PortStructure,
+    equations_between_coefficients,
     gauge_basis,
     gauge_dim,
 )
@@ -341,16 +342,20 @@ def _dataset(equations, observations, law, found: Settled | None, reason: str):
                 dimensions = gauge_dimensions(law, found.fit, spread)
                 values["gauge_dimension"] = dimensions
             if not reason:
-                values |= _of_structure(law, theta, spread)
+                values |= _of_structure(law, found.fit, spread)
     return CONTRACTS["port_structure"].dataset(values, coords)
 
 
-def _of_structure(law: PortStructure, theta: np.ndarray, spread: np.ndarray) -> dict:
-    """J, R and the coefficients of H, with their standard errors."""
+def _of_structure(law: PortStructure, fit: Fit, spread: np.ndarray) -> dict:
+    """J, R and H with standard errors, and how many equations they impose."""
+    theta = fit.theta
     deviations = np.sqrt(np.diag(spread).clip(0))
     of_j, of_r = (np.tensordot(deviations, np.abs(p), 1) for p in law.patterns[:2])
     j, r, _, _ = law.matrices(theta)
+    count, equations = equations_between_coefficients(law, theta, fit.free)
     return {
+        "coefficients": count,
+        "equations": equations,
         "structure_estimate": j,
         "structure_std": of_j,
         "dissipation_estimate": r,

@@ -129,13 +129,33 @@ def finding(panels: Sequence[Panel]) -> str:
             error = np.median(last[right[:, -1]].max(axis=1))
             text += (
                 f", at noise {level:g} of the rms with a median error of "
-                f"{plain_scientific(error)}"
+                f"{plain_scientific(error)}, {number_text(_over_stated(panel), 2)} "
+                "standard errors in the rms"
             )
         if refused.any():
             text += f"; {refused.sum()} are refused"
         said.append(text)
     text = ". ".join(said)
     return f"{text[0].upper()}{text[1:]}."
+
+
+def _over_stated(panel: Panel) -> float:
+    """Rms of errors over standard errors, of the true entries, at the largest noise.
+
+    One if the estimate is efficient: those stated are the bound of Cramér and Rao.
+    """
+    model, rollout = (
+        found[MAIN].isel(noise_mode=0, noise_level=-1)
+        for found in (panel.models, panel.rollouts)
+    )
+    ratios = []
+    for letter, name in MATRICES.items():
+        true, std = rollout[f"{name}_true"].values, model[f"{name}_std"].values
+        there = (true != 0) & (std > 0)
+        there = np.triu(there) if letter in "JR" else there
+        error = model[f"{name}_estimate"].values - true
+        ratios.append(error[there] / std[there])
+    return float(np.sqrt((np.concatenate(ratios) ** 2).mean()))
 
 
 def structure_runs(panels: Sequence[Panel], settings: Mapping) -> Figure:
