@@ -16,6 +16,7 @@ from leastaction.core.expressions import parse
 from leastaction.core.model import simulate
 from leastaction.recordings import cross_validated_shooting, input_dynamics
 from leastaction.recordings.candidates import smooth_friction
+from leastaction.recordings.error import RecordingError
 from leastaction.recordings.error_bars import absent_term
 from leastaction.recordings.input_dynamics import InputDynamics, Unknown
 from leastaction.recordings.inputs import Inputs
@@ -396,6 +397,21 @@ def test_a_short_record_with_a_force_on_one_of_two_coordinates():
     (told,) = [line for line in str(found).splitlines() if "Force error" in line]
     assert told.startswith("Force error: x ") and told.count("%") == 1
     assert any("main periods" in text for text in found.warnings)
+
+
+def test_a_force_of_the_wrong_sign_is_said():
+    """So it is with the acceleration of the ground, which acts as −m a."""
+    truth = leastaction.System("xdot**2 - 40*x**2", dissipation="0.5*xdot**2")
+    time = np.arange(0, 10, 0.01)
+
+    def force(t):
+        return [3 * np.sin(4 * t) + 2 * np.sin(9 * t + 1)]
+
+    push = np.array([force(t)[0] for t in time])
+    x = simulate(truth, [0.1], [0], time, force)[0][:, 0]
+    noise = 1e-5 * np.random.default_rng(0).standard_normal(len(x))
+    with pytest.raises(RecordingError, match="masses are negative.*reverse: true"):
+        learned(time, x + noise, -push)
 
 
 def test_a_friction_that_falls_with_the_velocity():

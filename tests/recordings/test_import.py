@@ -16,6 +16,7 @@ from leastaction.recordings.bandwidth_spline import (
     spectrum,
 )
 from leastaction.recordings.contracts import held_out, pieces, training
+from leastaction.recordings.error import RecordingError
 from leastaction.recordings.spikes import replace_spikes
 from leastaction.recordings.splitting import Trajectory
 
@@ -111,6 +112,18 @@ def test_counts_that_wrap_are_unwrapped(plain, tmp_path):
     assert "unwrapped" in warnings(found)
 
 
+def test_a_joint_that_turns_is_no_degrees_for_radians(tmp_path):
+    """Counts of an encoder say so by themselves."""
+    time, angle = swing(40.0, duration=40.0, frequency=0.1)
+    counts = angle * 4096 / (2 * np.pi)
+    write(tmp_path, zip(time, counts.round(), strict=True), "t,theta")
+    encoder = {"theta": {"unit": "count", "per_turn": 4096}}
+    found = imported(rig(trajectory=None, coordinates=encoder), tmp_path)
+    np.testing.assert_allclose(found["q"].values[0, :, 0], angle, atol=2e-3)
+    with pytest.raises(RecordingError, match="turns.*unit: deg"):
+        imported(rig(trajectory=None), tmp_path)
+
+
 def test_a_gap_begins_a_trajectory_and_a_missing_row_does_not(tmp_path):
     table = [r for i, r in enumerate(ROWS[:800]) if not 300 <= i < 340 and i != 600]
     write(tmp_path, table)
@@ -145,17 +158,39 @@ def test_jitter_is_interpolated_to_fourth_order(tmp_path):
     for rate in (25.0, 50.0):
         even = np.arange(round(20 * rate)) / rate
         time = even + 0.1 / rate * rng.uniform(-1, 1, len(even))
-        table = [[0, f"{t:.9f}", f"{np.cos(7 * t):.12f}"] for t in time]
-        write(tmp_path, table)
-        found = imported(rig(trajectory=None), tmp_path)
+        columns = time, np.cos(7 * time), np.cos(7 * time), np.floor(time)
+        table = [[f"{x:.12f}" for x in row] for row in zip(*columns, strict=True)]
+        write(tmp_path, table, "t,theta,push,held")
+        driven = rig(trajectory=None, inputs={"theta": "push [N m]"})
+        found = imported(driven, tmp_path)
         dt = found.attrs["time_step"]
         begin = found["start_time"].values[0]
         count = int(found["sample_count"].values[0])
         truth = np.cos(7 * (begin + dt * np.arange(count)))
         inner = slice(10, count - 10)
-        error = (found["q"].values[0, :count, 0] - truth)[inner]
-        errors.append(np.sqrt(np.mean(error**2)))
-    assert errors[0] / errors[1] > 12
+        error = [(found[n].values[0, :count, 0] - truth)[inner] for n in ("q", "input")]
+        errors.append(np.sqrt(np.mean(np.square(error), axis=1)))
+    assert (errors[0] / errors[1] > 12).all()
+    held = imported(rig(trajectory=None, inputs={"theta": "held [N m]"}), tmp_path)
+    assert set(held["input"].values.ravel()) == set(range(20))
+
+
+def test_an_input_may_be_recorded_less_often_than_the_motion(tmp_path):
+    """Every fifth cell of its column has a number; it is a tone of 20 rows less."""
+    time, angle = swing(duration=40.0)
+    push = [f"{np.sin(6 * t):.9f}" if n % 5 == 0 else "" for n, t in enumerate(time)]
+    columns = "t,theta,push", rig(trajectory=None, inputs={"theta": "push [N m]"})
+    table = [*zip(time, angle, push, strict=True)]
+    write(tmp_path, table, columns[0])
+    found = imported(columns[1], tmp_path)
+    inner = slice(20, -20)
+    error = found["input"].values[0, :, 0] - np.sin(6 * time)
+    assert np.abs(error[inner]).max() < 1e-3
+    assert "'push' has a number in 20 % of the rows" in warnings(found)
+    off = [[t, x, "" if 10 < t < 12 else u] for t, x, u in table]
+    write(tmp_path, off, columns[0])
+    with pytest.raises(RecordingError, match=r"'push'.* empty from 10 s to 12 s"):
+        imported(columns[1], tmp_path)
 
 
 def test_a_long_recording_is_cut_and_thinned_by_stretches(tmp_path, monkeypatch):
@@ -223,14 +258,18 @@ def test_a_clean_recording_of_many_sizes_has_no_warning(plain):
         assert word not in warnings(plain)
 
 
+@pytest.mark.parametrize("lost", [0.0, 0.05])
 @pytest.mark.parametrize("share", [0.0, 0.001, 0.01, 0.03])
-def test_spikes_are_replaced_and_counted(share):
+def test_spikes_are_replaced_and_counted(share, lost):
+    """Also beside rows that are missing."""
     rng = np.random.default_rng(3)
     time, angle = swing(1.0, duration=60.0, noise=1e-3)
     spoilt = angle.copy()
     hit = rng.random(len(time)) < share
     spoilt[hit] += rng.choice([-1, 1], hit.sum()) * rng.uniform(0.1, 2, hit.sum())
-    trajectory = Trajectory("0", time, spoilt[:, None], "rig.csv")
+    there = rng.random(len(time)) >= lost
+    angle, hit = angle[there], hit[there]
+    trajectory = Trajectory("0", time[there], spoilt[there][:, None], "rig.csv")
     (count,) = replace_spikes([trajectory], 1)
     assert 0.97 * hit.sum() <= count <= 1.1 * hit.sum() + 3
     assert np.sqrt(np.mean((trajectory.values[:, 0] - angle) ** 2)) < 2e-3

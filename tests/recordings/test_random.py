@@ -5,6 +5,7 @@ import pytest
 from recorded import completed, rig, write
 from stages import assemble, differentiate, identify
 
+import leastaction
 from leastaction.recordings.configuration import SETTINGS
 from leastaction.recordings.import_recording import import_recording
 
@@ -54,3 +55,29 @@ def test_strength_and_damping(recorded, tmp_path):
         value = one[f"{name}_estimate"].values[place]
         error = one[f"{name}_std"].values[place]
         assert abs(value - truth) < 4 * error + 0.05 * abs(truth)
+
+
+def test_a_recorded_input_of_the_wrong_sign_is_said():
+    """The acceleration a of the ground acts as −a; wind acts, too."""
+    rng, dt, x, v = np.random.default_rng(8), 1e-3, 0.0, 0.0
+    ground = 2 * np.sin(7 * dt * np.arange(80_000))
+    wind = 0.3 * np.sqrt(dt) * rng.standard_normal(len(ground))
+    path = []
+    for a, push in zip(ground, wind, strict=True):
+        path.append(x)
+        v += dt * (-a - STIFFNESS * x - DAMPING * v) + push
+        x += dt * v
+    x = np.array(path)[::10] + 1e-4 * rng.standard_normal(len(ground) // 10)
+    table = {"t": 0.01 * np.arange(len(x)), "x": x, "a": ground[::10]}
+    for reverse in (False, True):
+        law = leastaction.learn(
+            table,
+            time="t",
+            coordinates={"x": "m"},
+            inputs={"x": {"column": "a", "unit": "m/s^2", "reverse": reverse}},
+            excitation="random",
+            progress=False,
+        )
+        told = [text for text in law.reservations if "reverse: true" in text]
+        assert len(told) == (not reverse)
+        assert (law.coefficient("xdot**2") > 0) == reverse

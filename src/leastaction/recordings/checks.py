@@ -154,20 +154,16 @@ def refuse(
             raise RecordingError(
                 where,
                 f"it is {own[0][0] / column.factor + column.offset:g} in every row",
-                "a coordinate that moves",
+                "something that moves",
                 "Check the cable and the name of the column, or leave it out",
             )
         size = max(np.ptp(y) for y in own) / 2
-        if (
-            column.angle
-            and spans[place] / 2 > LARGEST_ANGLE
-            and "turns" not in accepted
-        ):
+        turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
+        if turns and "turns" not in accepted:
             raise RecordingError(
                 where,
-                f"it spans {2 * size / abs(column.factor):.4g} in the given unit, "
-                f"{2 * size / np.pi / 2:.3g} turns",
-                "an angle in that unit",
+                f"it spans {2 * size:.4g} rad, {2 * size / np.pi / 2:.3g} turns",
+                "an angle in rad",
                 "If the column is in degrees, write `unit: deg`; if the joint really "
                 "turns so far, write `accept: [turns]`",
             )

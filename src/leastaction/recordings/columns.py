@@ -54,6 +54,11 @@ class Column:
         names = {str(symbol) for symbol in self.expression.free_symbols}
         return tuple(sorted(names - set(self.constants)))
 
+    @property
+    def in_radians(self) -> bool:
+        """Whether it is an angle in rad, which degrees may be taken for."""
+        return self.angle and abs(self.factor) == 1
+
     def convert(self, numbers: np.ndarray) -> np.ndarray:
         """SI values."""
         return self.factor * (numbers - self.offset)

@@ -40,7 +40,7 @@ from leastaction.recordings.input_dynamics import (
     input_dynamics,
     unknowns_of,
 )
-from leastaction.recordings.inputs import has_unknown_gain
+from leastaction.recordings.inputs import OPPOSED, has_unknown_gain
 from leastaction.recordings.law_estimate import Identified, estimate
 from leastaction.recordings.leave_one_out import (
     Candidate,
@@ -79,6 +79,7 @@ LEAST_GROWTH_RETRIED = 2.0
 MISFIT_OF_LOST_WINDOWS = 8.0
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def identify(
     equations: xr.Dataset,
     settings: Mapping,
@@ -103,7 +104,8 @@ def identify(
        and small amplitudes in quadrature; of a driven motion also that between shorter
        and longer windows, and between an input that lags and one that does not.
 
-    Held-out trajectories are not looked at.
+    Held-out trajectories are not looked at. Laws on trial may diverge: then they have
+    an infinite misfit.
     """
     check(equations, "gram")
     observations = training(observations)
@@ -272,10 +274,13 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
     supports = [path.supports[size] for size in sorted(path.supports)]
     apart = (*oscillators(terms, columns), *ratio.kept)
     few, some = _compared_on(problem, segments)
-    starts = []
+    starts, opposed = [], False
     for support in dict.fromkeys([*supports, apart]):
         c = _least_ratio(problem, ratio, support)
-        if not (np.isfinite(c).all() and problem.definite(c)):
+        if not np.isfinite(c).all():
+            continue
+        if not problem.definite(c):
+            opposed = opposed or (problem.driven and problem.definite(-c))
             continue
         found = fitted(few.accurate(some, c), some, c, most=8)
         value = None if found is None else found.criterion
@@ -286,6 +291,8 @@ def _best_start(problem, segments, equations, settings, terms, columns) -> Candi
         whole = fitted(problem.accurate(segments, c), segments, c, most=8)
         if whole is not None:
             return whole
+    if opposed:
+        raise RecordingError(OPPOSED)
     raise RecordingError(
         "no law with these candidates follows the recording over one main period; "
         "check units and columns, add candidates under `library`, or state "

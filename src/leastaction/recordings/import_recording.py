@@ -27,6 +27,7 @@ from leastaction.recordings.splitting import (
     Clock,
     Splitter,
     Trajectory,
+    fill_inputs,
     read_trajectories,
     resample,
 )
@@ -75,8 +76,8 @@ def _measurements(settings: Mapping) -> xr.Dataset:
     columns = [*smooth, *measured["input"].values()]
     factor = time_factor(given["time"]["unit"])
     read = read_trajectories(given["files"], given, raw_columns(columns), factor)
-    trajectories = read.done
-    texts = derive(trajectories, columns)
+    trajectories, texts = read.done, fill_inputs(read)
+    texts += derive(trajectories, columns)
     spans = np.max([np.ptp(t.values, axis=0) for t in trajectories], axis=0)
     turned = _unwrap(trajectories, measured, spans)
     replaced = replace_spikes(trajectories, len(smooth))
@@ -142,7 +143,8 @@ def _unwrap(trajectories: Sequence[Trajectory], channels, spans) -> int:
                 t.values[:, place] = np.unwrap(t.values[:, place])
         wide = [np.abs(np.diff(t.values[:, place])) > np.pi / 2 for t in trajectories]
         share = np.concatenate(wide).mean() if wide else 0.0
-        if share > LARGEST_SHARE_OF_WIDE_STEPS and spans[place] / 2 <= LARGEST_ANGLE:
+        turns = column.in_radians and spans[place] / 2 > LARGEST_ANGLE
+        if share > LARGEST_SHARE_OF_WIDE_STEPS and not turns:
             raise RecordingError(
                 f"{trajectories[0].file}, column {column.name!r}",
                 f"at {100 * share:.0f} % of the rows the angle jumps by more than a "

@@ -19,6 +19,11 @@ TIME_CONSTANTS_OF_PADDING = 12
 LAG, TIME_CONSTANT, GAIN, OFFSET = "lag", "time_constant", "gain", "offset"
 SAID_OF_INPUTS = (LAG, TIME_CONSTANT, GAIN, OFFSET)
 UNKNOWN = "unknown"
+OPPOSED = (
+    "with the recorded input as it is all masses are negative: it acts against its "
+    "coordinate, as the acceleration of the ground does; write `reverse: true` beside "
+    "its column"
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +61,8 @@ class Inputs:
         if key not in self.curves:
             values = self.recorded[self.parts[number], a]
             held = self.held[a] and not constant
-            self.curves[key] = _between(_first_order(values, constant), held)
+            rows = np.arange(len(values))
+            self.curves[key] = between(rows, _first_order(values, constant), held)
         return self.curves[key]
 
     def at(self, rows: np.ndarray, ahead: Sequence[float] = (0.0,)) -> np.ndarray:
@@ -124,8 +130,10 @@ def _number(given) -> float:
     return 0.0 if given in (None, UNKNOWN) else float(given)
 
 
-def _between(values: np.ndarray, held: bool) -> Callable[[np.ndarray], np.ndarray]:
-    """Held inputs by steps, others by a quintic spline.
+def between(
+    when: np.ndarray, values: np.ndarray, held: bool
+) -> Callable[[np.ndarray], np.ndarray]:
+    """Held inputs by steps, others by a quintic spline, between ascending samples.
 
     Of an input sampled at f_s, a frequency f_s / 9 would be lowered by a straight line
     by sinc²(f / f_s), 4 %; by a cubic spline by 0.04 %, by a quintic one by 0.0005 %.
@@ -133,9 +141,9 @@ def _between(values: np.ndarray, held: bool) -> Callable[[np.ndarray], np.ndarra
     from scipy.interpolate import make_interp_spline
 
     if held:
-        return lambda at: values[at.astype(int)]
+        return lambda at: values[np.searchsorted(when, at, side="right") - 1]
     degree = min(DEGREE_OF_INPUT, len(values) - 1)
-    return make_interp_spline(np.arange(len(values)), values, degree - 1 + degree % 2)
+    return make_interp_spline(when, values, degree - 1 + degree % 2)
 
 
 def _first_order(values: np.ndarray, constant: float) -> np.ndarray:

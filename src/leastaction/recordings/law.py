@@ -7,6 +7,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.model import NORMAL_QUANTILE, IdentifiedModel, rounded
+from leastaction.recordings.inputs import OPPOSED
 from leastaction.recordings.remarks import (
     conserved,
     force_errors,
@@ -83,7 +84,16 @@ class Law(IdentifiedModel):
         """Why the law is not simply `found`, one sentence each."""
         if self.rollout is not None:
             return reservations(self.model, self.rollout)
-        return _doubts(self.dataset)
+        return [*[OPPOSED] * self._is_opposed(), *_doubts(self.dataset)]
+
+    def _is_opposed(self) -> bool:
+        """Whether a recorded input gives all masses a negative sign."""
+        if "input" not in self.observations:
+            return False
+        system = self.system
+        rest = dict.fromkeys(system.state, 0)
+        mass = system.evaluated(system.mass_matrix).subs(rest)
+        return bool((np.linalg.eigvalsh(np.array(mass, dtype=float)) < 0).all())
 
     @property
     def warnings(self) -> list[str]:

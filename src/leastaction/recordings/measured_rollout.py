@@ -35,6 +35,7 @@ STORED_SAMPLES_PER_PERIOD = 200
 CHANGE_OF_INPUT = 1e-3
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def predict(
     observations: xr.Dataset, model: xr.Dataset, settings: Mapping
 ) -> xr.Dataset:

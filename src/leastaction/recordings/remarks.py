@@ -114,7 +114,8 @@ def reservations(model: xr.Dataset, rollout: xr.Dataset) -> list[str]:
     terms, values = _coefficients(model)
     errors = student(model) * _coefficients(model, "std")[1]
     blocks = int(model["blocks"].values[0])
-    chance = t.isf((1 - CONFIDENCE) / 2 / np.count_nonzero(std), max(blocks - 2, 1))
+    count = max(np.count_nonzero(std), 1)
+    chance = t.isf((1 - CONFIDENCE) / 2 / count, max(blocks - 2, 1))
     for k, position in enumerate(positions):
         value = values[position]
         if (

@@ -7,6 +7,7 @@ import numpy as np
 
 from leastaction.recordings.columns import uses_of
 from leastaction.recordings.error import RecordingError
+from leastaction.recordings.inputs import between, is_held
 from leastaction.recordings.tables import open_table
 
 # Rows of one trajectory, and of all that are kept: a longer recording is cut, and of
@@ -45,6 +46,7 @@ class Splitter:
     """Collects rows, piece by piece, into trajectories; memory is bounded."""
 
     names: Sequence[str]  # columns of numbers, for messages
+    sparse: np.ndarray  # which of them may have empty cells: inputs
     gap: float  # a step of this many median steps begins a new trajectory
     labelled: bool  # whether a column tells them apart, or time that starts again
     done: list[Trajectory] = field(default_factory=list)
@@ -60,7 +62,7 @@ class Splitter:
 
     def add(self, path, line: int, labels, time: np.ndarray, values: np.ndarray):
         """Rows of one piece, from `line` on; trajectories may begin within it."""
-        _check_numbers(path, line, self.names, time, values)
+        _check_numbers(path, line, self, time, values)
         self.rows += len(time)
         text = None if labels is None else labels.astype(str)
         edges = [0, len(time)]
@@ -139,15 +141,16 @@ def read_trajectories(
     the values; `factor` is a unit of time in s.
     """
     time_column, labels = settings["time"].get("column"), settings.get("trajectory")
-    names = list(dict.fromkeys(c.name for c in columns))
+    names = [c.name for c in columns]
     uses = uses_of(columns, settings)
-    splitter = Splitter(names, settings["gap"], bool(labels))
+    sparse = np.array([c.use.startswith("import.inputs.") for c in columns])
+    splitter = Splitter(names, sparse, settings["gap"], bool(labels))
     for path in paths:
         table = open_table(path, settings)
         table.check_columns(uses)
         count = 0
         for line, piece in table.pieces(list(uses)):
-            numbers = {n: _numbers(table.path, line, n, piece[n]) for n in names}
+            numbers = {n: _numbers(table.path, line, n, piece[n]) for n in {*names}}
             values = np.stack([c.convert(numbers[c.name]) for c in columns], axis=1)
             if time_column:
                 cells = piece[time_column]
@@ -185,12 +188,62 @@ def _numbers(path, line: int, name: str, cells: np.ndarray) -> np.ndarray:
     return found
 
 
-def _check_numbers(path, line, names, time, values) -> None:
-    for label, block in (("the time column", time[:, None]), (None, values)):
-        bad = np.argwhere(~np.isfinite(block))
+def fill_inputs(read: Splitter) -> list[str]:
+    """Fill empty cells of inputs that were recorded less often than the motion.
+
+    In place, as :func:`leastaction.recordings.inputs.between` their samples; a sentence
+    for each such input comes back.
+
+    Raises
+    ------
+    RecordingError
+        If cells are empty for so long that a trajectory would have ended there.
+    """
+    texts = []
+    for place in np.flatnonzero(read.sparse):
+        name, known = read.names[place], []
+        for t in read.done:
+            own = np.isfinite(t.values[:, place])
+            known.append(own)
+            if own.all():
+                continue
+            _refuse_empty(t, name, t.time[own], read.gap)
+            when, values = t.time[own], t.values[own, place]
+            signal = between(when, values, is_held(values))
+            t.values[:, place] = signal(np.clip(t.time, when[0], when[-1]))
+        share = np.concatenate(known).mean()
+        if share < 1:
+            texts.append(
+                f"column {name!r} has a number in {100 * share:.3g} % of the rows; "
+                "between them it is interpolated, or held if most numbers repeat"
+            )
+    return texts
+
+
+def _refuse_empty(t: Trajectory, name: str, when: np.ndarray, gap: float) -> None:
+    """Inputs must not be empty for more than a gap between their samples."""
+    steps = np.diff(np.concatenate([t.time[:1], when, t.time[-1:]]))
+    usual = np.median(np.diff(when)) if len(when) >= LEAST_ROWS else 0.0
+    if steps.max() > gap * usual:
+        begin = t.time[0] + steps[: steps.argmax()].sum()
+        raise RecordingError(
+            f"{t.source}, column {name!r}",
+            f"its cells are empty from {begin:g} s to {begin + steps.max():g} s",
+            "an input at least as often as every few of its samples",
+            "Cut that part out, or write zeros where the input is off",
+        )
+
+
+def _check_numbers(path, line, into: Splitter, time, values) -> None:
+    every = np.zeros(1, dtype=bool)
+    for names, block, sparse in (
+        (None, time[:, None], every),
+        (into.names, values, into.sparse),
+    ):
+        bad = np.argwhere(np.isinf(block) | (np.isnan(block) & ~sparse))
         if len(bad):
             row, place = map(int, bad[0])
-            name = label or f"column {names[min(place, len(names) - 1)]!r}"
+            name = f"column {names[place]!r}" if names else "the time column"
             kind = (
                 "infinite" if np.isinf(block[row, place]) else "empty or not a number"
             )
@@ -236,7 +289,7 @@ def resample(
 
     Times that are a straight line but for the rounding of their digits are taken for
     even; nothing is interpolated then but single samples that are missing. The first
-    columns are smooth; others are interpolated by lines. Values, first times, clock.
+    columns are smooth, others inputs, which may be held. Values, first times, clock.
 
     Raises
     ------
@@ -326,5 +379,5 @@ def _interpolated(time, values, at, smooth) -> np.ndarray:
     found = np.empty((len(at), values.shape[1]))
     found[:, :smooth] = CubicSpline(time, values[:, :smooth])(at)
     for k in range(smooth, values.shape[1]):
-        found[:, k] = np.interp(at, time, values[:, k])
+        found[:, k] = between(time, values[:, k], is_held(values[:, k]))(at)
     return found
