@@ -77,6 +77,25 @@ def over_cases(
     return whole.assign_coords(noise_level=whole["noise_level"].assign_attrs(about))
 
 
+def over_models(
+    function: Callable[[xr.Dataset], xr.Dataset],
+    model: xr.Dataset,
+    selection: Mapping | None = None,
+    same: Collection[str] = (),
+) -> xr.Dataset:
+    """Apply `function` to the model of every case; to the model if it has no sweep.
+
+    `selection` is that of :func:`cases`, `same` that of :func:`gathered`.
+    """
+    if "noise_level" not in model.dims:
+        return function(model)
+    done = {
+        (mode, level): function(model.sel(noise_mode=mode, noise_level=level))
+        for mode, level in cases(model, selection)
+    }
+    return gathered(done, same)
+
+
 def gathered(
     results: Mapping[tuple[str, float], xr.Dataset], same: Collection[str] = ()
 ) -> xr.Dataset:

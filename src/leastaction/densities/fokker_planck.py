@@ -285,6 +285,15 @@ def equation_of(library: Mapping, coordinates: Iterable[str]) -> StationaryEquat
     return _equation(json.dumps(library, sort_keys=True), tuple(map(str, coordinates)))
 
 
+def terms_on_cells(
+    observations: xr.Dataset, derivatives: xr.Dataset, library: Mapping
+) -> tuple[StationaryEquation, tuple[np.ndarray, ...]]:
+    """The equation of a library, and its :meth:`~StationaryEquation.on_cells`."""
+    equation = equation_of(library, observations["dof"].values)
+    centres = (derivatives.variables[name].values for name in ("q_bin", "qdot_bin"))
+    return equation, equation.on_cells(*centres)
+
+
 @lru_cache(maxsize=16)
 def _equation(library: str, coordinates: tuple[str, ...]) -> StationaryEquation:
     return StationaryEquation.from_config(json.loads(library), coordinates)

@@ -79,14 +79,12 @@ def stationary_residual(
     library: Mapping,
 ) -> xr.Dataset:
     """Inner products of the columns of all terms, of each two batches."""
-    from leastaction.densities.fokker_planck import equation_of  # imports SymPy
+    from leastaction.densities.fokker_planck import terms_on_cells  # imports SymPy
 
-    equation = equation_of(library, observations["dof"].values)
+    equation, terms_there = terms_on_cells(observations, derivatives, library)
+    velocity, acceleration, diffusion = terms_there
     given = derivatives.variables
     density = given["density"].values[0]
-    velocity, acceleration, diffusion = equation.on_cells(
-        given["q_bin"].values, given["qdot_bin"].values
-    )
     along_qdot = np.ascontiguousarray(given["difference_qdot"].values.T)
     each = density[:, None]
     # Paper: the diffusive current is differenced like any other, so the second

@@ -8,15 +8,12 @@ from functools import lru_cache
 import numpy as np
 import xarray as xr
 
-from leastaction.core.compiled import evaluator
 from leastaction.core.estimate import NORMAL_QUANTILE
 from leastaction.core.families import system_from_config
 from leastaction.densities import EVERY_PART
 from leastaction.densities.fokker_planck import StationaryEquation, equation_of
+from leastaction.report.scores import expansion, truth_of
 
-# States at which the truth is expressed by the terms, and what of it is round-off.
-STATES_OF_TRUTH = 60
-RELATIVE_ROUNDOFF_OF_TRUTH = 1e-8
 # Variables of a model, by the kind of a term.
 ESTIMATE_OF = {
     "lagrangian": "coefficient",
@@ -59,26 +56,26 @@ def true_coefficients(config: Mapping) -> tuple[StationaryEquation, np.ndarray]:
 @lru_cache(maxsize=16)
 def _true_coefficients(written: str) -> tuple[StationaryEquation, np.ndarray]:
     """Of a library and a system: every estimator, row and figure asks again."""
-    given, system = json.loads(written)
+    given, config = json.loads(written)
     library = {k: v for k, v in given.items() if k in EVERY_PART}
-    equation = equation_of(library, system["coordinates"])
-    system = system_from_config(system)
-    rng = np.random.default_rng(0)
-    q, qdot = rng.uniform(-1.5, 1.5, (2, STATES_OF_TRUTH, equation.dof))
-    expressions = [e for t in equation.terms for e in (*t.acceleration, *t.diffusion)]
-    columns = evaluator(expressions, equation.library.coordinates)(q, qdot)
-    columns = columns.reshape(STATES_OF_TRUTH, len(equation.terms), -1)
-    noise = system.diffusion * system.diffusion.T
-    right = evaluator(
-        [*system.acceleration, *noise], system.coordinates, list(system.parameters)
-    )(q, qdot, system.parameter_values)
-    target = (right - columns[:, 0]).ravel()
-    free = np.swapaxes(columns[:, 1:], 1, 2).reshape(len(target), -1)
-    found, *_ = np.linalg.lstsq(free, target, rcond=None)
-    roundoff = RELATIVE_ROUNDOFF_OF_TRUTH * np.abs(target).max()
-    if np.abs(free @ found - target).max() > roundoff:
-        return equation, np.full(len(equation.terms), np.nan)
-    return equation, np.concatenate([[1.0], found])
+    equation = equation_of(library, config["coordinates"])
+    truth = np.full(len(equation.terms), np.nan)
+    of_motion = {k: v for k, v in library.items() if k not in ("volatility", "known")}
+    law = truth_of({"system": config, "library": of_motion})
+    system = system_from_config(config)
+    noise = system.evaluated(system.diffusion * system.diffusion.T)
+    squares = [expansion(entry, equation.volatility) for entry in noise.diagonal()]
+    if law is None or not noise.is_diagonal() or any(one is None for one in squares):
+        return equation, truth
+    coefficients = {
+        "lagrangian": law.coefficients,
+        "dissipation": law.dissipation,
+        "volatility": np.array(squares),
+    }
+    for i, term in enumerate(equation.terms):
+        known = coefficients.get(term.kind)
+        truth[i] = 1.0 if known is None else known[term.position]
+    return equation, truth
 
 
 def true_level(config: Mapping) -> float:

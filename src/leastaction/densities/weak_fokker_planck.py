@@ -88,13 +88,11 @@ def weak_fokker_planck(
     library: Mapping,
 ) -> xr.Dataset:
     """Means of the generator's terms on every product of bumps, and their noise."""
-    from leastaction.densities.fokker_planck import equation_of  # imports SymPy
+    from leastaction.densities.fokker_planck import terms_on_cells  # imports SymPy
 
-    equation = equation_of(library, observations["dof"].values)
+    equation, terms_there = terms_on_cells(observations, derivatives, library)
+    velocity, acceleration, diffusion = terms_there
     given = derivatives.variables
-    velocity, acceleration, diffusion = equation.on_cells(
-        given["q_bin"].values, given["qdot_bin"].values
-    )
     probability = given["probability"].values[0]
     position, rate = given["bump_q"].values, given["bump_qdot"].values
 

@@ -12,7 +12,7 @@ import numpy as np
 import xarray as xr
 
 from leastaction.core.estimate import NORMAL_QUANTILE
-from leastaction.core.noise_sweep import cases, gathered
+from leastaction.core.noise_sweep import over_models
 from leastaction.core.simulation import generator
 from leastaction.ports.contracts import CONTRACTS
 from leastaction.ports.dae import runge_kutta_step
@@ -69,11 +69,7 @@ def validate(
             },
         )
 
-    done = {
-        (mode, level): compared(model.sel(noise_mode=mode, noise_level=level))
-        for mode, level in cases(model, settings.get("cases", {}))
-    }
-    found = gathered(done)
+    found = over_models(compared, model, settings.get("cases"))
     return found.assign_coords(noise_level=model["noise_level"])
 
 

@@ -14,7 +14,7 @@ import xarray as xr
 from leastaction.core.expressions import symbol
 from leastaction.core.families import implementation
 from leastaction.core.method import step
-from leastaction.core.noise_sweep import cases, gathered
+from leastaction.core.noise_sweep import over_models
 from leastaction.core.periodic_line import spectral_derivatives
 from leastaction.snapshots.contracts import CONTRACTS
 from leastaction.snapshots.field_models import central
@@ -49,13 +49,7 @@ def validate(
         )
     replicate = int(model["replicate"].values[0])
     truth = Truth(system, simulation, settings["field"], (example, seed, replicate))
-    if "noise_level" not in model.dims:
-        return truth.compared(model)
-    done = {
-        (mode, level): truth.compared(model.sel(noise_mode=mode, noise_level=level))
-        for mode, level in cases(model, settings.get("cases", {}))
-    }
-    return gathered(done, same=("u_true",))
+    return over_models(truth.compared, model, settings.get("cases"), same=("u_true",))
 
 
 class Truth:

@@ -15,7 +15,7 @@ import xarray as xr
 from leastaction.core.compiled import evaluator
 from leastaction.core.families import implementation
 from leastaction.core.multi_index import factors
-from leastaction.core.noise_sweep import cases, gathered
+from leastaction.core.noise_sweep import over_models
 from leastaction.core.runge_kutta import motion_of, substeps_of
 from leastaction.core.simulation import first_index, generator, halton_starts
 from leastaction.core.system import System
@@ -72,13 +72,7 @@ def validate(
     def compared(dataset: xr.Dataset) -> xr.Dataset:
         return Comparison(dataset, truth, settings["shadow"]).dataset(rng)
 
-    if "noise_level" not in model.dims:
-        return compared(model)
-    done = {
-        (mode, level): compared(model.sel(noise_mode=mode, noise_level=level))
-        for mode, level in cases(model, settings.get("cases", {}))
-    }
-    return gathered(done, same=("q_true",))
+    return over_models(compared, model, settings.get("cases"), same=("q_true",))
 
 
 class Truth:

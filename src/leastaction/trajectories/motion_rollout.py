@@ -13,7 +13,7 @@ import xarray as xr
 from leastaction.core.compiled import evaluator
 from leastaction.core.initial_state import random_names, state_of_names
 from leastaction.core.model import IdentifiedModel
-from leastaction.core.noise_sweep import cases, gathered
+from leastaction.core.noise_sweep import over_models
 from leastaction.core.runge_kutta import Motion, motion_of, substeps_of
 from leastaction.core.simulation import generator, step_count
 from leastaction.core.system import System, is_singular
@@ -41,17 +41,13 @@ def validate(
     """
     replicate = int(model["replicate"].values[0])
     run = _Run(system, simulation, settings, example, seed, replicate)
-    if "noise_level" not in model.dims:
-        return run.beside(model)
     # Cases that are wanted and that the model has; if there is none, all it has.
     both, wanted = {}, settings.get("cases", {})
     for key, name in (("modes", "noise_mode"), ("levels", "noise_level")):
-        both[key] = [v for v in model[name].values if v in wanted.get(key, ())]
-    done = {
-        (mode, level): run.beside(model.sel(noise_mode=mode, noise_level=level))
-        for mode, level in cases(model, both)
-    }
-    return gathered(done, same=("q_true", "hamiltonian_true"))
+        there = model[name].values if name in model.dims else ()
+        both[key] = [v for v in there if v in wanted.get(key, ())]
+    same = "q_true", "hamiltonian_true"
+    return over_models(run.beside, model, both, same)
 
 
 class _Run:
